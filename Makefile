@@ -2,7 +2,7 @@
 SHELL = bash
 .SHELLFLAGS = -o pipefail -ec
 GO ?= go
-SHELLS = ./actuate/... ./agent/... ./control/... ./feed/... ./load/...
+SHELLS = ./executor/... ./agent/... ./controllers/... ./informers/... ./load/...
 
 .PHONY: help build test vet race check bench soak test-v2 bench-pressure bench-pods fuzz-parity bench-parity bench-descheduler e2e-kube fmt
 

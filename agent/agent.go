@@ -14,7 +14,7 @@ import (
 
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/engine/cluster"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // Agent serves the nodes of its options. Make it with New, start it with Run.
@@ -24,28 +24,28 @@ type Agent struct {
 	runtime runtime.Runtime
 	ctx     context.Context // of Run
 
-	seen      chan sighting     // changed pods of our nodes, in the order of the watch
-	nodesSeen chan *corev1.Node // our nodes as the API has them
-	looks     *mailbox[look]    // answers to who asked how a node is now
-	claims    *claims
-	ready     chan types.UID // pods whose claims are bound
-	reports   *mailbox[runtime.Report]
-	requests  *mailbox[Eviction]
-	halts     *mailbox[*halt]
-	written   chan written
-	writes    chan write
-	// gate lets thirty nodes register or renew at once, so that thousands do not
+	podEvents    chan podEvent      // changed pods of our nodes, in the order of the watch
+	nodeEvents   chan *corev1.Node  // our nodes as the API has them
+	nodeReads    *mailbox[nodeRead] // answers to who asked how a node is now
+	claims       *claimPoller
+	claimsReady  chan types.UID // pods whose claims are bound
+	reports      *mailbox[runtime.Report]
+	evictions    *mailbox[Eviction]
+	shutdowns    *mailbox[*nodeShutdown]
+	writeResults chan writeResult
+	writes       chan statusWrite
+	// requestSlots lets thirty nodes register or renew at once, so that thousands do not
 	// knock together and keep others out.
-	gate chan struct{}
+	requestSlots chan struct{}
 
-	intake *intake.Intake
-	state  *cluster.State // our nodes, and the pods that take room there
-	pods   map[types.UID]*pod
-	bound  atomic.Value // cache.Store, of all pods that are bound to our nodes, once it is filled
-	// waiting are the pods that wait for others to end.
-	waiting map[types.UID]*pod
-	dirty   []*pod // whose status may have to be written
-	timers  timers
+	converter *conversion.Converter
+	state     *cluster.State // our nodes, and the pods that take room there
+	pods      map[types.UID]*pod
+	boundPods atomic.Value // cache.Store, of all pods that are bound to our nodes, once it is filled
+	// preemptors are the pods that wait for others to end.
+	preemptors  map[types.UID]*pod
+	statusQueue []*pod // whose status may have to be written
+	timers      timers
 }
 
 // New checks the options.
@@ -53,26 +53,26 @@ func New(opts Options) (*Agent, error) {
 	if len(opts.Nodes) == 0 {
 		return nil, errors.New("agent: no node to serve")
 	}
-	opts.complete()
+	opts.setDefaults()
 	a := &Agent{
 		opts: opts, nodes: map[string]*node{},
-		seen:      make(chan sighting, 256),
-		nodesSeen: make(chan *corev1.Node, 16), looks: newMailbox[look](),
-		reports: newMailbox[runtime.Report](), requests: newMailbox[Eviction](), halts: newMailbox[*halt](),
-		claims: newClaims(opts.Client), ready: make(chan types.UID, 256),
-		written: make(chan written, 256), writes: make(chan write), gate: make(chan struct{}, 30),
-		intake: intake.New(), state: cluster.New(), pods: map[types.UID]*pod{}, waiting: map[types.UID]*pod{},
+		podEvents:  make(chan podEvent, 256),
+		nodeEvents: make(chan *corev1.Node, 16), nodeReads: newMailbox[nodeRead](),
+		reports: newMailbox[runtime.Report](), evictions: newMailbox[Eviction](), shutdowns: newMailbox[*nodeShutdown](),
+		claims: newClaimPoller(opts.Client), claimsReady: make(chan types.UID, 256),
+		writeResults: make(chan writeResult, 256), writes: make(chan statusWrite), requestSlots: make(chan struct{}, 30),
+		converter: conversion.New(), state: cluster.New(), pods: map[types.UID]*pod{}, preemptors: map[types.UID]*pod{},
 	}
 	for i, want := range opts.Nodes {
-		real := isReal(want)
-		want, err := complete(want, i)
+		hasRuntime := hasContainerRuntime(want)
+		want, err := completeManifest(want, i)
 		if err != nil {
 			return nil, err
 		}
 		if a.nodes[want.Name] != nil {
 			return nil, fmt.Errorf("node %q is given twice", want.Name)
 		}
-		n := &node{want: want, real: real, addresses: opts.Addresses, told: want.Status.Addresses, news: make(chan struct{}, 1)}
+		n := &node{manifest: want, hasRuntime: hasRuntime, addresses: opts.Addresses, reportedAddresses: want.Status.Addresses, statusChanged: make(chan struct{}, 1)}
 		if n.addresses == nil {
 			n.addresses = func() []corev1.NodeAddress { return want.Status.Addresses }
 		}
@@ -80,7 +80,7 @@ func New(opts Options) (*Agent, error) {
 			n.pressure = opts.Pressure(want.Name)
 		}
 		a.nodes[want.Name] = n
-		a.state.UpsertNode(a.intake.Node(want))
+		a.state.UpsertNode(a.converter.Node(want))
 	}
 	a.runtime = opts.Runtime(a.reports.put)
 	return a, nil
@@ -93,40 +93,40 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.ctx = ctx
 	for _, n := range a.nodes {
 		wg.Go(func() {
-			a.enter(ctx, n)
-			a.keep(ctx, n)
+			a.registerWithAPIServer(ctx, n)
+			a.runHeartbeats(ctx, n)
 		})
 	}
-	for range a.opts.Writers {
-		wg.Go(func() { a.writer(ctx) })
+	for range a.opts.StatusWriters {
+		wg.Go(func() { a.runStatusWriter(ctx) })
 	}
-	wg.Go(func() { a.claims.run(ctx, a.ready) })
-	pods, nodes, err := a.watch(ctx, &wg)
+	wg.Go(func() { a.claims.run(ctx, a.claimsReady) })
+	pods, nodes, err := a.startInformers(ctx, &wg)
 	if err != nil {
 		return err
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), pods.HasSynced, nodes.HasSynced) {
 		return nil
 	}
-	a.bound.Store(pods.GetStore())
-	a.begin(pods.GetStore().List(), nodes.GetStore().List())
-	a.loop(ctx)
+	a.boundPods.Store(pods.GetStore())
+	a.restorePods(pods.GetStore().List(), nodes.GetStore().List())
+	a.syncLoop(ctx)
 	return nil
 }
 
-// loop owns all pods; nothing else touches them.
-func (a *Agent) loop(ctx context.Context) {
+// syncLoop owns all pods; nothing else touches them.
+func (a *Agent) syncLoop(ctx context.Context) {
 	alarm := time.NewTimer(time.Hour)
 	defer alarm.Stop()
-	var first *write
+	var first *statusWrite
 	for {
-		if at, ok := a.timers.first(); ok {
+		if at, ok := a.timers.next(); ok {
 			alarm.Reset(time.Until(at))
 		}
-		var writers chan<- write // none while there is nothing to write
-		var w write
+		var writers chan<- statusWrite // none while there is nothing to write
+		var w statusWrite
 		if first == nil {
-			first = a.next()
+			first = a.nextWrite()
 		}
 		if first != nil {
 			writers, w = a.writes, *first
@@ -136,37 +136,37 @@ func (a *Agent) loop(ctx context.Context) {
 			first = nil
 		case <-ctx.Done():
 			return
-		case s := <-a.seen:
-			if s.gone {
-				a.vanished(s.pod.UID)
+		case s := <-a.podEvents:
+			if s.deleted {
+				a.handlePodRemoval(s.pod.UID)
 			} else {
-				a.changed(s.pod)
+				a.handlePod(s.pod)
 			}
-		case n := <-a.nodesSeen:
-			a.nodeChanged(n)
-		case <-a.looks.ready:
-			for _, l := range a.looks.take() {
-				a.looked(l)
+		case n := <-a.nodeEvents:
+			a.handleNode(n)
+		case <-a.nodeReads.ready:
+			for _, l := range a.nodeReads.drain() {
+				a.handleNodeRead(l)
 			}
-		case uid := <-a.ready:
-			a.claimsBound(uid)
+		case uid := <-a.claimsReady:
+			a.handleClaimsBound(uid)
 		case <-a.reports.ready:
-			for _, r := range a.reports.take() {
-				a.reported(r)
+			for _, r := range a.reports.drain() {
+				a.handleReport(r)
 			}
-		case <-a.requests.ready:
-			for _, e := range a.requests.take() {
+		case <-a.evictions.ready:
+			for _, e := range a.evictions.drain() {
 				a.evict(e)
 			}
-		case <-a.halts.ready:
-			for _, h := range a.halts.take() {
-				a.stop(h)
+		case <-a.shutdowns.ready:
+			for _, h := range a.shutdowns.drain() {
+				a.startShutdown(h)
 			}
-		case w := <-a.written:
-			a.wrote(w)
+		case w := <-a.writeResults:
+			a.handleWriteResult(w)
 		case <-alarm.C:
 			for _, of := range a.timers.due(time.Now()) {
-				a.rang(of)
+				a.handleTimer(of)
 			}
 		}
 	}

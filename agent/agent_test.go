@@ -25,7 +25,7 @@ func cluster(t *testing.T, api *fake.Clientset, n int) (stop func()) {
 	t.Helper()
 	var nodes []*corev1.Node
 	for i := range n {
-		nodes = append(nodes, agent.Uniform(fmt.Sprint("n", i), resource.MustParse("8"), resource.MustParse("16Gi")))
+		nodes = append(nodes, agent.NewNode(fmt.Sprint("n", i), resource.MustParse("8"), resource.MustParse("16Gi")))
 	}
 	a, err := agent.New(agent.Options{
 		Client: api, Nodes: nodes, Log: klog.Background(),
@@ -64,7 +64,7 @@ func get(t *testing.T, api *fake.Clientset, name string) *corev1.Pod {
 	return p
 }
 
-func TestNodesRegisterAndBeat(t *testing.T) {
+func TestNodesRegisterAndRenewLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
 		stop := cluster(t, api, 40)
@@ -82,7 +82,7 @@ func TestNodesRegisterAndBeat(t *testing.T) {
 	})
 }
 
-func TestPodsRunAndEndAsAnnotated(t *testing.T) {
+func TestPodsFollowAnnotations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		notes map[string]string
 		want  corev1.PodPhase
@@ -113,7 +113,7 @@ func TestPodsRunAndEndAsAnnotated(t *testing.T) {
 	}
 }
 
-func TestARestartedAgentGoesOn(t *testing.T) {
+func TestAgentRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(bound("p", "n0", map[string]string{simulated.RunSeconds: "60"}))
 		stop := cluster(t, api, 1)
@@ -132,7 +132,7 @@ func TestARestartedAgentGoesOn(t *testing.T) {
 	})
 }
 
-func TestADeletedPodIsStoppedAndRemoved(t *testing.T) {
+func TestDeletedPodIsStoppedAndRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(bound("p", "n0", nil))
 		stop := cluster(t, api, 1)
@@ -153,8 +153,8 @@ func TestADeletedPodIsStoppedAndRemoved(t *testing.T) {
 	})
 }
 
-func TestBadNodesAreRefused(t *testing.T) {
-	n := agent.Uniform("a", resource.MustParse("1"), resource.MustParse("1Gi"))
+func TestInvalidNodeManifests(t *testing.T) {
+	n := agent.NewNode("a", resource.MustParse("1"), resource.MustParse("1Gi"))
 	for _, nodes := range [][]*corev1.Node{nil, {n, n}, {{}}, {{ObjectMeta: metav1.ObjectMeta{Name: "x"}}}} {
 		_, err := agent.New(agent.Options{Nodes: nodes, Runtime: func(func(runtime.Report)) runtime.Runtime { return nil }})
 		if err == nil {

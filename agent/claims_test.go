@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-func TestAPodStartsWhenItsClaimsAreBound(t *testing.T) {
+func TestPodStartsWhenClaimsAreBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "c"}}
 		pod, other := bound("p", "n0", nil), bound("q", "n0", nil)

@@ -1,5 +1,5 @@
 // Package agent is the shell on a node: it registers the node, renews its
-// Lease, judges the pods that are bound to it, carries out what engine/podlife
+// Lease, judges the pods that are bound to it, carries out what engine/podlifecycle
 // decides through a runtime, and reports the pods' status.
 //
 // One agent serves one node, or, with the simulated runtime, any number of

@@ -20,24 +20,24 @@ import (
 	"github.com/berthproject/berth/engine/shutdown"
 )
 
-// watched is who watches a node, as a test says.
-type watched struct {
-	refuse     atomic.Pointer[agent.Refusal]
+// fakePressure is who watches a node, as a test says.
+type fakePressure struct {
+	rejection  atomic.Pointer[agent.Rejection]
 	conditions atomic.Pointer[[]corev1.NodeCondition]
 }
 
-func (w *watched) Admit(*corev1.Pod) *agent.Refusal { return w.refuse.Load() }
-func (w *watched) Conditions() []corev1.NodeCondition {
+func (w *fakePressure) Admit(*corev1.Pod) *agent.Rejection { return w.rejection.Load() }
+func (w *fakePressure) Conditions() []corev1.NodeCondition {
 	if c := w.conditions.Load(); c != nil {
 		return *c
 	}
 	return nil
 }
 
-// served runs an agent for n0 with options of a test.
-func served(t *testing.T, api *fake.Clientset, change func(*agent.Options)) (a *agent.Agent, stop func()) {
+// startAgent runs an agent for n0 with options of a test.
+func startAgent(t *testing.T, api *fake.Clientset, change func(*agent.Options)) (a *agent.Agent, stop func()) {
 	t.Helper()
-	o := agent.Options{Client: api, Nodes: []*corev1.Node{agent.Uniform("n0", resource.MustParse("8"), resource.MustParse("16Gi"))}, Log: klog.Background(),
+	o := agent.Options{Client: api, Nodes: []*corev1.Node{agent.NewNode("n0", resource.MustParse("8"), resource.MustParse("16Gi"))}, Log: klog.Background(),
 		Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) }}
 	change(&o)
 	a, err := agent.New(o)
@@ -55,22 +55,22 @@ func served(t *testing.T, api *fake.Clientset, change func(*agent.Options)) (a *
 	}
 }
 
-func TestAnEvictedPodFailsWhenItHasEnded(t *testing.T) {
+func TestEvictedPodFailsWhenTerminated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "20"} }))
-		a, stop := served(t, api, func(*agent.Options) {})
+		a, stop := startAgent(t, api, func(*agent.Options) {})
 		defer stop()
-		settle()
+		waitBriefly()
 		var over atomic.Bool
 		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Message: "The node was low on resource: memory. ", Grace: 10 * time.Second,
 			Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet},
 			Done:      func() { over.Store(true) }})
-		settle()
+		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || over.Load() || len(a.Pods("n0")) != 1 {
 			t.Errorf("while it ends it is %s, over %v, with %d pods", p.Phase, over.Load(), len(a.Pods("n0")))
 		}
 		time.Sleep(5 * time.Second)
-		settle()
+		waitBriefly()
 		p := get(t, api, "p").Status
 		if p.Phase != corev1.PodFailed || p.Reason != "Evicted" || p.Message != "The node was low on resource: memory. " || conditionOf(&p, corev1.DisruptionTarget) == nil {
 			t.Errorf("%s %s %q %v", p.Phase, p.Reason, p.Message, p.Conditions)
@@ -83,20 +83,20 @@ func TestAnEvictedPodFailsWhenItHasEnded(t *testing.T) {
 		}
 		over.Store(false)
 		a.Evict(agent.Eviction{Pod: "p", Reason: "Again", Done: func() { over.Store(true) }})
-		settle()
+		waitBriefly()
 		if p := get(t, api, "p").Status; !over.Load() || p.Reason != "Evicted" {
 			t.Errorf("a pod that has ended: over %v, reason %s", over.Load(), p.Reason)
 		}
 	})
 }
 
-func TestAnAbruptEvictionWaitsForNobody(t *testing.T) {
+func TestImmediateEvictionSkipsHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }))
-		a, stop := served(t, api, func(*agent.Options) {})
+		a, stop := startAgent(t, api, func(*agent.Options) {})
 		defer stop()
-		settle()
-		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Now: true})
+		waitBriefly()
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Immediate: true})
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed {
@@ -105,21 +105,21 @@ func TestAnAbruptEvictionWaitsForNobody(t *testing.T) {
 	})
 }
 
-func TestPressureRefusesPodsAndShowsOnTheNode(t *testing.T) {
+func TestPressureRejectsPodsAndSetsConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("there"))
-		var w watched
-		a, stop := served(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.Pressure { return &w } })
+		var w fakePressure
+		a, stop := startAgent(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.Pressure { return &w } })
 		defer stop()
-		settle()
+		waitBriefly()
 		since := metav1.NewTime(time.Now().Truncate(time.Second))
-		w.refuse.Store(&agent.Refusal{Reason: "Evicted", Message: "The node had condition: [MemoryPressure]. "})
+		w.rejection.Store(&agent.Rejection{Reason: "Evicted", Message: "The node had condition: [MemoryPressure]. "})
 		w.conditions.Store(&[]corev1.NodeCondition{
 			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue, Reason: "KubeletHasInsufficientMemory", LastTransitionTime: since},
 			{Type: "OutOfDisk", Status: corev1.ConditionTrue, Reason: "KubeletOutOfDisk", LastTransitionTime: since}})
 		a.Report("n0")
 		create(t, api, pod("p"))
-		settle()
+		waitBriefly()
 		if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != "Evicted" || p.Message != "Pod was rejected: The node had condition: [MemoryPressure]. " {
 			t.Errorf("%s %s %q", p.Phase, p.Reason, p.Message)
 		}
@@ -131,7 +131,7 @@ func TestPressureRefusesPodsAndShowsOnTheNode(t *testing.T) {
 		}
 		w.conditions.Store(nil)
 		a.Report("n0")
-		settle()
+		waitBriefly()
 		if got, want := nodeConditions(t, api), "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=True"; got != want {
 			t.Errorf("conditions %s, want %s", got, want)
 		}
@@ -153,13 +153,15 @@ func nodeConditions(t *testing.T, api *fake.Clientset) (out string) {
 	return out
 }
 
-func TestAShutdownEndsPodsByPriority(t *testing.T) {
+func TestShutdownEndsPodsByPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }
-		api := fake.NewClientset(pod("a", slow), pod("system", critical))
-		a, stop := served(t, api, func(o *agent.Options) { o.Shutdown = agent.Shutdown(shutdown.Classes(30*time.Second, 10*time.Second)) })
+		api := fake.NewClientset(pod("a", slow), pod("system", withCriticalPriority))
+		a, stop := startAgent(t, api, func(o *agent.Options) {
+			o.Shutdown = agent.Shutdown(shutdown.DefaultClasses(30*time.Second, 10*time.Second))
+		})
 		defer stop()
-		settle()
+		waitBriefly()
 		began := time.Now()
 		var took atomic.Int64
 		go func() {
@@ -170,7 +172,7 @@ func TestAShutdownEndsPodsByPriority(t *testing.T) {
 		}()
 		time.Sleep(10 * time.Second)
 		create(t, api, pod("late"))
-		settle()
+		waitBriefly()
 		for name, want := range map[types.UID]string{"a": "Running", "system": "Running", "late": "Failed"} {
 			if p := get(t, api, string(name)).Status; string(p.Phase) != want {
 				t.Errorf("after 15 s %s is %s %s", name, p.Phase, p.Reason)

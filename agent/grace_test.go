@@ -8,17 +8,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
-// TestAGraceOfAgesIsNotNone: so many nanoseconds do not fit into 64 bits.
-func TestAGraceOfAgesIsNotNone(t *testing.T) {
+// TestVeryLongGracePeriod: so many nanoseconds do not fit into 64 bits.
+func TestVeryLongGracePeriod(t *testing.T) {
 	ages := int64(math.MaxInt64)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}, DeletionGracePeriodSeconds: &ages}}
-	if got := grace(p, true); got < 50*365*24*time.Hour {
+	if got := remainingGrace(p, true); got < 50*365*24*time.Hour {
 		t.Errorf("a pod that is to have ages has %v", got)
 	}
-	if got := intake.LifeSpec(&corev1.PodSpec{TerminationGracePeriodSeconds: &ages}).Grace; got < 50*365*24*time.Hour {
+	if got := conversion.PodLifecycleSpec(&corev1.PodSpec{TerminationGracePeriodSeconds: &ages}).Grace; got < 50*365*24*time.Hour {
 		t.Errorf("a pod that asks for ages gets %v", got)
 	}
 }

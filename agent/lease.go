@@ -13,25 +13,25 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// keepLease renews the node's Lease until ctx ends.
-func (a *Agent) keepLease(ctx context.Context, n *node) {
+// runLeaseRenewal renews the node's Lease until ctx ends.
+func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 	every := a.opts.LeaseRenewal
-	heard := time.Now() // when the last renewal succeeded
+	lastRenewal := time.Now() // when the last renewal succeeded
 	renew := func(ctx context.Context) {
-		if err := a.renew(ctx, n); err != nil {
+		if err := a.renewLease(ctx, n); err != nil {
 			if ctx.Err() == nil {
-				a.opts.Log.Error(err, "Renewing the node's lease failed", "node", n.want.Name)
+				a.opts.Log.Error(err, "Renewing the node's lease failed", "node", n.manifest.Name)
 			}
 			return
 		}
 		// Who was silent for so long (it was stopped, or cut off) may have been given up.
-		if silent := time.Since(heard); silent > missed*every {
-			if err := a.register(ctx, n); err != nil && ctx.Err() == nil {
-				a.opts.Log.Error(err, "Reporting the node's status failed", "node", n.want.Name, "after", silent)
+		if silent := time.Since(lastRenewal); silent > maxMissedRenewals*every {
+			if err := a.syncNodeStatus(ctx, n); err != nil && ctx.Err() == nil {
+				a.opts.Log.Error(err, "Reporting the node's status failed", "node", n.manifest.Name, "after", silent)
 				return
 			}
 		}
-		heard = time.Now()
+		lastRenewal = time.Now()
 	}
 	renew(ctx)
 	// Nodes that started together need not renew together for ever.
@@ -43,21 +43,21 @@ func (a *Agent) keepLease(ctx context.Context, n *node) {
 	wait.JitterUntilWithContext(ctx, renew, every, 0.04, true)
 }
 
-// renew makes or renews the node's Lease. The one written last is remembered, so
+// renewLease makes or renews the node's Lease. The one written last is remembered, so
 // that a renewal is a single request.
-func (a *Agent) renew(ctx context.Context, n *node) error {
-	a.gate <- struct{}{}
-	defer func() { <-a.gate }()
+func (a *Agent) renewLease(ctx context.Context, n *node) error {
+	a.requestSlots <- struct{}{}
+	defer func() { <-a.requestSlots }()
 	leases := a.opts.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	if n.lease == nil {
-		have, err := leases.Get(ctx, n.want.Name, metav1.GetOptions{})
+		have, err := leases.Get(ctx, n.manifest.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			have, err = leases.Create(ctx, &coordinationv1.Lease{
-				ObjectMeta: metav1.ObjectMeta{Name: n.want.Name, Namespace: corev1.NamespaceNodeLease},
+				ObjectMeta: metav1.ObjectMeta{Name: n.manifest.Name, Namespace: corev1.NamespaceNodeLease},
 				Spec: coordinationv1.LeaseSpec{
-					HolderIdentity:       &n.want.Name,
-					LeaseDurationSeconds: ptr.To(int32(lasts * a.opts.LeaseRenewal / time.Second)),
+					HolderIdentity:       &n.manifest.Name,
+					LeaseDurationSeconds: ptr.To(int32(leaseDurationRenewals * a.opts.LeaseRenewal / time.Second)),
 					RenewTime:            ptr.To(metav1.NowMicro()),
 				},
 			}, metav1.CreateOptions{})
@@ -68,7 +68,7 @@ func (a *Agent) renew(ctx context.Context, n *node) error {
 		n.lease = have
 	}
 	next := n.lease.DeepCopy()
-	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.want.Name, ptr.To(metav1.NowMicro())
+	next.Spec.HolderIdentity, next.Spec.RenewTime = &n.manifest.Name, ptr.To(metav1.NowMicro())
 	renewed, err := leases.Update(ctx, next, metav1.UpdateOptions{})
 	n.lease = renewed
 	if err != nil {

@@ -7,14 +7,14 @@ import "sync"
 type mailbox[T any] struct {
 	ready chan struct{}
 	mu    sync.Mutex
-	in    []T
+	items []T
 }
 
 func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{ready: make(chan struct{}, 1)} }
 
-func (m *mailbox[T]) put(letter T) {
+func (m *mailbox[T]) put(item T) {
 	m.mu.Lock()
-	m.in = append(m.in, letter)
+	m.items = append(m.items, item)
 	m.mu.Unlock()
 	select {
 	case m.ready <- struct{}{}:
@@ -22,10 +22,10 @@ func (m *mailbox[T]) put(letter T) {
 	}
 }
 
-func (m *mailbox[T]) take() []T {
+func (m *mailbox[T]) drain() []T {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	in := m.in
-	m.in = nil
+	in := m.items
+	m.items = nil
 	return in
 }

@@ -10,23 +10,23 @@ import (
 
 // Metrics of an agent, under the kubelet's names.
 type Metrics struct {
-	running     prometheus.Gauge
-	containers  *prometheus.GaugeVec
-	started     prometheus.Counter
-	rejections  *prometheus.CounterVec
-	preemptions *prometheus.CounterVec
-	restarts    prometheus.Counter
-	writes      *prometheus.CounterVec
+	runningPods       prometheus.Gauge
+	runningContainers *prometheus.GaugeVec
+	startedContainers prometheus.Counter
+	rejections        *prometheus.CounterVec
+	preemptions       *prometheus.CounterVec
+	restarts          prometheus.Counter
+	statusWrites      *prometheus.CounterVec
 }
 
 // NewMetrics are metrics that count nothing yet.
 func NewMetrics() *Metrics {
 	m := &Metrics{
-		running: prometheus.NewGauge(prometheus.GaugeOpts{
+		runningPods: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "kubelet_running_pods", Help: "Number of pods that the node has taken and that have not ended"}),
-		containers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		runningContainers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "kubelet_running_containers", Help: "Number of containers currently running"}, []string{"container_state"}),
-		started: prometheus.NewCounter(prometheus.CounterOpts{
+		startedContainers: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "kubelet_started_containers_total", Help: "Cumulative number of containers started"}),
 		rejections: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kubelet_admission_rejections_total", Help: "Cumulative number pod admission rejections by the Kubelet"}, []string{"reason"}),
@@ -34,15 +34,15 @@ func NewMetrics() *Metrics {
 			Name: "kubelet_preemptions", Help: "Cumulative number of pod preemptions by preemption resource"}, []string{"preemption_signal"}),
 		restarts: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "berth_agent_container_restarts_total", Help: "Cumulative number of containers that were started again"}),
-		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+		statusWrites: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "berth_agent_status_writes_total", Help: "Cumulative number of writes of a pod's status or of its end, by whether they were done"}, []string{"done"}),
 	}
-	m.containers.WithLabelValues("running")
+	m.runningContainers.WithLabelValues("running")
 	for _, r := range rejectionReasons {
 		m.rejections.WithLabelValues(r)
 	}
 	for _, done := range []bool{true, false} {
-		m.writes.WithLabelValues(strconv.FormatBool(done))
+		m.statusWrites.WithLabelValues(strconv.FormatBool(done))
 	}
 	return m
 }
@@ -54,24 +54,24 @@ var rejectionReasons = []string{"Evicted", "SysctlForbidden", "OutOfcpu", "OutOf
 
 // Describe and Collect make Metrics a prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
-	for _, c := range m.all() {
+	for _, c := range m.collectors() {
 		c.Describe(to)
 	}
 }
 
 // Collect hands over the figures.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
-	for _, c := range m.all() {
+	for _, c := range m.collectors() {
 		c.Collect(to)
 	}
 }
 
-func (m *Metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.running, m.containers, m.started, m.rejections, m.preemptions, m.restarts, m.writes}
+func (m *Metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.runningPods, m.runningContainers, m.startedContainers, m.rejections, m.preemptions, m.restarts, m.statusWrites}
 }
 
-// refused counts a pod that was not taken.
-func (m *Metrics) refused(reason string) {
+// countRejection counts a pod that was not taken.
+func (m *Metrics) countRejection(reason string) {
 	known := false
 	for _, r := range rejectionReasons {
 		known = known || r == reason
@@ -82,14 +82,14 @@ func (m *Metrics) refused(reason string) {
 	m.rejections.WithLabelValues(reason).Inc()
 }
 
-// preempted counts pods that were ended for a critical one, by what that lacked first.
-func (m *Metrics) preempted(denials []placement.Denial, pods int) {
+// countPreemption counts pods that were ended for a critical one, by what that lacked first.
+func (m *Metrics) countPreemption(denials []placement.AdmissionResult, pods int) {
 	m.preemptions.WithLabelValues(denials[0].Resource).Add(float64(pods))
 }
 
-// starts counts a container that is started.
-func (m *Metrics) starts(attempt int32) {
-	m.started.Inc()
+// countStart counts a container that is started.
+func (m *Metrics) countStart(attempt int32) {
+	m.startedContainers.Inc()
 	if attempt > 0 {
 		m.restarts.Inc()
 	}

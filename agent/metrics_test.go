@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// figures are the values of all metrics that are not 0, by name and label.
-func figures(t *testing.T, c prometheus.Collector) map[string]float64 {
+// gatherMetrics are the values of all metrics that are not 0, by name and label.
+func gatherMetrics(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c)
@@ -40,22 +40,22 @@ func figures(t *testing.T, c prometheus.Collector) map[string]float64 {
 	return out
 }
 
-func TestWhatIsCountedAndTold(t *testing.T) {
+func TestMetricsAndEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		restless := func(p *corev1.Pod) {
+		frequentPod := func(p *corev1.Pod) {
 			p.Spec.RestartPolicy = corev1.RestartPolicyAlways
 			p.Annotations = map[string]string{simulated.RunSeconds: "4", simulated.ExitCode: "1"}
 		}
-		api := fake.NewClientset(pod("victim", asks("5", "1Gi")), pod("restless", restless))
+		api := fake.NewClientset(pod("victim", withRequests("5", "1Gi")), pod("restless", frequentPod))
 		metrics, events := agent.NewMetrics(), record.NewFakeRecorder(100)
-		_, stop := served(t, api, func(o *agent.Options) { o.Metrics, o.Events = metrics, events })
+		_, stop := startAgent(t, api, func(o *agent.Options) { o.Metrics, o.Events = metrics, events })
 		time.Sleep(time.Second)
-		create(t, api, pod("large", asks("9", "1Gi")))
+		create(t, api, pod("large", withRequests("9", "1Gi")))
 		time.Sleep(time.Second)
-		create(t, api, pod("critical", asks("6", "1Gi"), critical))
+		create(t, api, pod("critical", withRequests("6", "1Gi"), withCriticalPriority))
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		got := figures(t, metrics)
+		got := gatherMetrics(t, metrics)
 		for name, want := range map[string]float64{
 			"kubelet_running_pods":                        2,
 			"kubelet_running_containers running":          1,

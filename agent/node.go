@@ -23,40 +23,40 @@ import (
 
 // node is one node that this agent serves.
 type node struct {
-	want  *corev1.Node          // as given and completed
-	real  bool                  // it has a container runtime
-	lease *coordinationv1.Lease // as written last
-	addrs addresses             // of a simulated node's pods; only the loop touches them
-	seen  *corev1.Node          // want, with what others say of it; only the loop touches it
+	manifest   *corev1.Node          // as given and completed
+	hasRuntime bool                  // it has a container runtime
+	lease      *coordinationv1.Lease // as written last
+	podIPs     ipAllocator           // of a simulated node's pods; only the loop touches them
+	observed   *corev1.Node          // want, with what others say of it; only the loop touches it
 
-	addresses func() []corev1.NodeAddress // as they are now
-	told      []corev1.NodeAddress        // those that pods were told; only the loop touches it
+	addresses         func() []corev1.NodeAddress // as they are now
+	reportedAddresses []corev1.NodeAddress        // those that pods were told; only the loop touches it
 
-	pressure Pressure    // nil: nobody watches it
-	recalled atomic.Bool // pressure knows what the API had of the node's conditions
-	active   active
-	news     chan struct{} // holds one when its status is to be written soon
-	halting  atomic.Bool   // it is being shut down, or has been
-	halt     *halt         // while that is under way; only the loop touches it
+	pressure           Pressure    // nil: nobody watches it
+	conditionsRestored atomic.Bool // pressure knows what the API had of the node's conditions
+	activePods         activePods
+	statusChanged      chan struct{} // holds one when its status is to be written soon
+	shuttingDown       atomic.Bool   // it is being shut down, or has been
+	shutdown           *nodeShutdown // while that is under way; only the loop touches it
 }
 
-// enter registers the node, trying until it succeeds or ctx ends.
-func (a *Agent) enter(ctx context.Context, n *node) {
+// registerWithAPIServer registers the node, trying until it succeeds or ctx ends.
+func (a *Agent) registerWithAPIServer(ctx context.Context, n *node) {
 	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 1 << 20, Cap: 7 * time.Second}
 	_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
-		err := a.register(ctx, n)
+		err := a.syncNodeStatus(ctx, n)
 		if err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Registering the node failed; trying again", "node", n.want.Name)
+			a.opts.Log.Error(err, "Registering the node failed; trying again", "node", n.manifest.Name)
 		}
 		return err == nil, nil
 	})
 }
 
-// keep keeps up the node's heartbeats until ctx ends.
-func (a *Agent) keep(ctx context.Context, n *node) {
+// runHeartbeats keeps up the node's heartbeats until ctx ends.
+func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Go(func() { a.keepLease(ctx, n) })
+	wg.Go(func() { a.runLeaseRenewal(ctx, n) })
 	// Nodes that started together do not report together.
 	next := time.NewTimer(time.Duration(rand.Int63n(int64(a.opts.StatusInterval))))
 	defer next.Stop()
@@ -64,50 +64,50 @@ func (a *Agent) keep(ctx context.Context, n *node) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-n.news:
+		case <-n.statusChanged:
 		case <-next.C:
 		}
 		delay := wait.Jitter(a.opts.StatusInterval, 0.04)
-		if err := a.register(ctx, n); err != nil && ctx.Err() == nil {
-			a.opts.Log.Error(err, "Reporting the node's status failed; trying again", "node", n.want.Name)
-			delay = min(delay, statusRetry)
+		if err := a.syncNodeStatus(ctx, n); err != nil && ctx.Err() == nil {
+			a.opts.Log.Error(err, "Reporting the node's status failed; trying again", "node", n.manifest.Name)
+			delay = min(delay, statusRetryDelay)
 		}
 		next.Reset(delay)
 	}
 }
 
-// statusRetry is how long a report of a node's status waits that could not be written.
-const statusRetry = 10 * time.Second
+// statusRetryDelay is how long a report of a node's status waits that could not be written.
+const statusRetryDelay = 10 * time.Second
 
-// register makes the node, or brings labels, capacity and conditions of an
+// syncNodeStatus makes the node, or brings labels, capacity and conditions of an
 // existing one up to date. What others added to it stays.
-func (a *Agent) register(ctx context.Context, n *node) error {
-	a.gate <- struct{}{}
-	defer func() { <-a.gate }()
+func (a *Agent) syncNodeStatus(ctx context.Context, n *node) error {
+	a.requestSlots <- struct{}{}
+	defer func() { <-a.requestSlots }()
 	// Who taints or labels the node meanwhile is no fault.
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return a.put(ctx, n) })
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return a.updateNodeStatus(ctx, n) })
 }
 
-func (a *Agent) put(ctx context.Context, n *node) error {
+func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	nodes := a.opts.Client.CoreV1().Nodes()
-	want := n.want.DeepCopy()
+	want := n.manifest.DeepCopy()
 	want.Status.Addresses = n.addresses()
-	want.Status.Conditions = a.conditions(n, nil, metav1.Now())
+	want.Status.Conditions = a.nodeConditions(n, nil, metav1.Now())
 	if a.opts.Images != nil {
 		want.Status.Images = a.opts.Images(want.Name)
 	}
 	have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		if _, err = nodes.Create(ctx, want, metav1.CreateOptions{}); err == nil {
-			n.recalled.Store(true) // there was nothing to know
+			n.conditionsRestored.Store(true) // there was nothing to know
 		}
 		return err
 	}
 	if err != nil {
 		return err
 	}
-	if r, ok := n.pressure.(Recaller); ok && !n.recalled.Swap(true) {
-		r.Recall(have.Status.Conditions)
+	if r, ok := n.pressure.(ConditionRestorer); ok && !n.conditionsRestored.Swap(true) {
+		r.RestoreConditions(have.Status.Conditions)
 	}
 	if patch := metadataPatch(want, have); patch != nil {
 		if have, err = nodes.Patch(ctx, want.Name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
@@ -125,7 +125,7 @@ func (a *Agent) put(ctx context.Context, n *node) error {
 	if want.Status.Features != nil {
 		have.Status.Features = want.Status.Features
 	}
-	have.Status.Conditions = a.conditions(n, have.Status.Conditions, metav1.Now())
+	have.Status.Conditions = a.nodeConditions(n, have.Status.Conditions, metav1.Now())
 	_, err = nodes.UpdateStatus(ctx, have, metav1.UpdateOptions{})
 	return err
 }
@@ -162,35 +162,35 @@ func withForeign(ours, seen, own corev1.ResourceList) corev1.ResourceList {
 	return out
 }
 
-// moved has the pods of a node that is reached elsewhere say so; how those ended that have is written.
-func (a *Agent) moved(n *node) {
+// syncAddresses has the pods of a node that is reached elsewhere say so; how those ended that have is written.
+func (a *Agent) syncAddresses(n *node) {
 	now := n.addresses()
-	if slices.Equal(now, n.told) {
+	if slices.Equal(now, n.reportedAddresses) {
 		return
 	}
-	n.told = now
+	n.reportedAddresses = now
 	for _, p := range a.pods {
 		if phase := p.object.Status.Phase; p.node == n && phase != corev1.PodSucceeded && phase != corev1.PodFailed {
-			a.write(p)
+			a.queueStatus(p)
 		}
 	}
 }
 
-// nodeChanged takes over what others say of a node: labels, taints, and resources that it does
+// handleNode takes over what others say of a node: labels, taints, and resources that it does
 // not know of itself.
-func (a *Agent) nodeChanged(seen *corev1.Node) {
+func (a *Agent) handleNode(seen *corev1.Node) {
 	n := a.nodes[seen.Name]
 	if n == nil {
 		return
 	}
-	a.moved(n)
-	now := *n.want
+	a.syncAddresses(n)
+	now := *n.manifest
 	now.Labels, now.Spec.Taints = seen.Labels, seen.Spec.Taints
 	now.Status.Allocatable = withForeign(now.Status.Allocatable, seen.Status.Allocatable, now.Status.Capacity)
-	if was := n.seen; was != nil && maps.Equal(was.Labels, now.Labels) && equality.Semantic.DeepEqual(was.Spec.Taints, now.Spec.Taints) &&
+	if was := n.observed; was != nil && maps.Equal(was.Labels, now.Labels) && equality.Semantic.DeepEqual(was.Spec.Taints, now.Spec.Taints) &&
 		equality.Semantic.DeepEqual(was.Status.Allocatable, now.Status.Allocatable) {
 		return
 	}
-	n.seen = &now
-	a.state.UpsertNode(a.intake.Node(&now))
+	n.observed = &now
+	a.state.UpsertNode(a.converter.Node(&now))
 }

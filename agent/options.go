@@ -13,10 +13,10 @@ import (
 
 // Heartbeats: the kubelet's defaults.
 const (
-	leaseRenewal   = 10 * time.Second
-	lasts          = 4 // renewals that a Lease lasts
-	missed         = 3 // renewals after which an agent takes itself to have been silent
-	statusInterval = 5 * time.Minute
+	leaseRenewal          = 10 * time.Second
+	leaseDurationRenewals = 4 // renewals that a Lease lasts
+	maxMissedRenewals     = 3 // renewals after which an agent takes itself to have been silent
+	statusInterval        = 5 * time.Minute
 )
 
 // Options of an agent.
@@ -29,8 +29,8 @@ type Options struct {
 	// Runtime makes the runtime; it reports through its argument.
 	Runtime func(report func(runtime.Report)) runtime.Runtime
 	Log     klog.Logger
-	// Writers is how many requests may be under way at once; 16 when 0.
-	Writers int
+	// StatusWriters is how many requests may be under way at once; 16 when 0.
+	StatusWriters int
 	// LeaseRenewal is how often each node's Lease is renewed; 10 s when 0.
 	LeaseRenewal time.Duration
 	// StatusInterval is how often a node's status is written though nothing has changed; 5 min when 0.
@@ -46,11 +46,11 @@ type Options struct {
 	// Images are those that a node has, for its status; nil: none are told of.
 	Images func(node string) []corev1.ContainerImage
 
-	// Sysctls are those that pods may set beside the safe ones; one that ends in * stands
+	// AllowedUnsafeSysctls are those that pods may set beside the safe ones; one that ends in * stands
 	// for all that begin so.
-	Sysctls []string
-	// MaxRestartDelay is the longest wait of a container that keeps failing; 5 min when 0.
-	MaxRestartDelay time.Duration
+	AllowedUnsafeSysctls []string
+	// MaxContainerRestartPeriod is the longest wait of a container that keeps failing; 5 min when 0.
+	MaxContainerRestartPeriod time.Duration
 	// Shutdown is how long pods have when their node is shut down.
 	Shutdown Shutdown
 
@@ -60,9 +60,9 @@ type Options struct {
 	Metrics *Metrics
 }
 
-func (o *Options) complete() {
-	if o.Writers == 0 {
-		o.Writers = 16
+func (o *Options) setDefaults() {
+	if o.StatusWriters == 0 {
+		o.StatusWriters = 16
 	}
 	if o.LeaseRenewal == 0 {
 		o.LeaseRenewal = leaseRenewal
@@ -71,7 +71,7 @@ func (o *Options) complete() {
 		o.StatusInterval = statusInterval
 	}
 	if o.Events == nil {
-		o.Events = silence{}
+		o.Events = discardRecorder{}
 	}
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()

@@ -18,8 +18,8 @@ import (
 // none: they are left to whoever ends the machine.
 type Shutdown []shutdown.Class
 
-// halt is the shutdown of a node that is under way.
-type halt struct {
+// nodeShutdown is the shutdown of a node that is under way.
+type nodeShutdown struct {
 	node    *node
 	machine *shutdown.Machine // nil: it has not begun
 	done    chan struct{}
@@ -33,13 +33,13 @@ func (a *Agent) Shutdown(ctx context.Context, name string) error {
 	if n == nil {
 		return fmt.Errorf("shutdown: node %q is not one of this agent's", name)
 	}
-	h := &halt{node: n, done: make(chan struct{})}
-	if n.halting.Swap(true) {
+	h := &nodeShutdown{node: n, done: make(chan struct{})}
+	if n.shuttingDown.Swap(true) {
 		return fmt.Errorf("shutdown: node %q is being shut down already", name)
 	}
-	a.opts.Events.Event(reference(n.want), corev1.EventTypeNormal, "NodeShutdown", "Node is shutting down, its pods are ended")
+	a.opts.Events.Event(nodeReference(n.manifest), corev1.EventTypeNormal, "NodeShutdown", "Node is shutting down, its pods are ended")
 	a.Report(name)
-	a.halts.put(h)
+	a.shutdowns.put(h)
 	select {
 	case <-h.done:
 		return nil
@@ -48,67 +48,67 @@ func (a *Agent) Shutdown(ctx context.Context, name string) error {
 	}
 }
 
-// reference is a node as events are about it: the kubelet gives its name for its uid.
-func reference(n *corev1.Node) *corev1.ObjectReference {
+// nodeReference is a node as events are about it: the kubelet gives its name for its uid.
+func nodeReference(n *corev1.Node) *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)}
 }
 
-// stop begins the shutdown of a node.
-func (a *Agent) stop(h *halt) {
+// startShutdown begins the shutdown of a node.
+func (a *Agent) startShutdown(h *nodeShutdown) {
 	var pods []shutdown.Pod
 	for _, p := range a.pods {
-		if p.node == h.node && p.counted && !p.life.Over() {
-			pods = append(pods, toStop(p.object))
+		if p.node == h.node && p.reserved && !p.lifecycle.Stopped() {
+			pods = append(pods, shutdownPod(p.object))
 		}
 	}
 	slices.SortFunc(pods, func(x, y shutdown.Pod) int { return cmp.Compare(x.UID, y.UID) })
 	h.machine = shutdown.New(a.opts.Shutdown, pods)
-	h.node.halt = h
-	a.stopMore(h.node)
+	h.node.shutdown = h
+	a.continueShutdown(h.node)
 }
 
-// haltedMessage is the kubelet's.
-const haltedMessage = "Pod was terminated in response to imminent node shutdown."
+// shutdownMessage is the kubelet's.
+const shutdownMessage = "Pod was terminated in response to imminent node shutdown."
 
-// stopMore takes the shutdown of a node one step further.
-func (a *Agent) stopMore(n *node, ended ...string) {
-	h := n.halt
+// continueShutdown takes the shutdown of a node one step further.
+func (a *Agent) continueShutdown(n *node, ended ...string) {
+	h := n.shutdown
 	if h == nil {
 		return
 	}
 	stops, wake, done := h.machine.Step(time.Now(), ended...)
 	if done {
-		n.halt = nil
+		n.shutdown = nil
 		defer close(h.done)
 	} else {
-		a.timers.add(wake, haltTimer+types.UID(n.want.Name))
+		a.timers.add(wake, shutdownTimerPrefix+types.UID(n.manifest.Name))
 	}
 	for _, s := range stops {
-		a.evict(Eviction{Pod: types.UID(s.Pod), Reason: "Terminated", Message: haltedMessage, Grace: s.Grace, Condition: disrupted(haltedMessage)})
+		a.evict(Eviction{Pod: types.UID(s.Pod), Reason: "Terminated", Message: shutdownMessage, Grace: s.Grace, Condition: newDisruptionTarget(shutdownMessage)})
 	}
 }
 
-// haltTimer begins the names of timers that are no pod's.
-const haltTimer = types.UID("shutdown/")
+// shutdownTimerPrefix begins the names of timers that are no pod's.
+const shutdownTimerPrefix = types.UID("shutdown/")
 
-// rang takes in that the time of a pod, or of a shutdown, has come.
-func (a *Agent) rang(of types.UID) {
-	if name, ok := strings.CutPrefix(string(of), string(haltTimer)); ok {
-		a.stopMore(a.nodes[name])
+// handleTimer takes in that the time of a pod, or of a shutdown, has come.
+func (a *Agent) handleTimer(of types.UID) {
+	if name, ok := strings.CutPrefix(string(of), string(shutdownTimerPrefix)); ok {
+		a.continueShutdown(a.nodes[name])
 		return
 	}
 	if p := a.pods[of]; p != nil {
-		p.wakes = time.Time{}
-		a.step(p)
+		p.timerAt = time.Time{}
+		a.stepPod(p)
 	}
 }
 
-// toStop is a pod as its node's shutdown sees it.
-func toStop(p *corev1.Pod) shutdown.Pod {
-	return shutdown.Pod{UID: string(p.UID), Priority: priority(p), Grace: patience(p)}
+// shutdownPod is a pod as its node's shutdown sees it.
+func shutdownPod(p *corev1.Pod) shutdown.Pod {
+	return shutdown.Pod{UID: string(p.UID), Priority: podPriority(p), Grace: terminationGracePeriod(p)}
 }
 
-func priority(p *corev1.Pod) int32 {
+func podPriority(p *corev1.Pod) int32 {
 	if p.Spec.Priority == nil {
 		return 0
 	}

@@ -9,44 +9,44 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/engine/podlife"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/engine/podlifecycle"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
-// status is the pod's status as it is to be reported: what the life says, and
+// generateStatus is the pod's status as it is to be reported: what the life says, and
 // what others have written there.
-func status(p *pod) corev1.PodStatus {
+func generateStatus(p *pod) corev1.PodStatus {
 	out := *p.object.Status.DeepCopy()
-	out.Phase = corev1.PodPhase([...]string{"Pending", "Running", "Succeeded", "Failed"}[p.life.Phase()])
+	out.Phase = corev1.PodPhase([...]string{"Pending", "Running", "Succeeded", "Failed"}[p.lifecycle.Phase()])
 	out.ObservedGeneration = p.object.Generation
 	if out.QOSClass == "" {
-		out.QOSClass = intake.QoS(p.object)
+		out.QOSClass = conversion.QoS(p.object)
 	}
-	if f := p.life.Failure(); f != nil {
+	if f := p.lifecycle.Failure(); f != nil {
 		out.Reason, out.Message = f.Reason, f.Message
 	}
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	if p.condition != nil && (p.life.Failure() != nil || p.announced && p.life.Ending()) {
-		put(&out, *p.condition, p.object.Generation, now)
+	if p.condition != nil && (p.lifecycle.Failure() != nil || p.announceCondition && p.lifecycle.Terminating()) {
+		setPodCondition(&out, *p.condition, p.object.Generation, now)
 	}
 	if out.StartTime == nil {
 		out.StartTime = &now
 	}
-	if p.refused {
+	if p.rejected {
 		return out // it was never here
 	}
-	addressed(&out, p)
-	init, containers := p.life.Statuses()
-	out.InitContainerStatuses = containerStatuses(p, init, p.object.Spec.InitContainers)
-	out.ContainerStatuses = containerStatuses(p, containers, p.object.Spec.Containers)
+	setAddresses(&out, p)
+	init, containers := p.lifecycle.Statuses()
+	out.InitContainerStatuses = convertContainerStatuses(p, init, p.object.Spec.InitContainers)
+	out.ContainerStatuses = convertContainerStatuses(p, containers, p.object.Spec.Containers)
 	for _, c := range podConditions(p, init, containers) {
-		put(&out, c, p.object.Generation, now)
+		setPodCondition(&out, c, p.object.Generation, now)
 	}
 	return out
 }
 
-// addressed puts in the addresses of the pod and of its node.
-func addressed(out *corev1.PodStatus, p *pod) {
+// setAddresses puts in the addresses of the pod and of its node.
+func setAddresses(out *corev1.PodStatus, p *pod) {
 	for _, a := range p.node.addresses() {
 		if a.Type == corev1.NodeInternalIP {
 			out.HostIP, out.HostIPs = a.Address, []corev1.HostIP{{IP: a.Address}}
@@ -65,27 +65,27 @@ func addressed(out *corev1.PodStatus, p *pod) {
 	}
 }
 
-func containerStatuses(p *pod, runs []podlife.Status, specs []corev1.Container) []corev1.ContainerStatus {
+func convertContainerStatuses(p *pod, runs []podlifecycle.Status, specs []corev1.Container) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
 	for i := range runs {
 		r := &runs[i]
-		if s := between(p, r); s != nil {
+		if s := restartingStatus(p, r); s != nil {
 			out = append(out, *s)
 			continue
 		}
-		launched := r.Launched
+		launched := r.StartupPassed
 		s := corev1.ContainerStatus{
 			Name: r.Name, Image: specs[i].Image, RestartCount: r.Restarts, Started: &launched,
-			Ready: r.Ready || r.State == podlife.Ended && r.Exit.Code == 0 && isInit(p, r.Name), State: state(p, r),
+			Ready: r.Ready || r.State == podlifecycle.ContainerTerminated && r.Exit.Code == 0 && isInitContainer(p, r.Name), State: containerState(p, r),
 		}
 		id, before := "", ""
-		if c := p.infos[r.Name]; c != nil {
-			id, before = c.ID, c.before
+		if c := p.containerInfos[r.Name]; c != nil {
+			id, before = c.ID, c.previousID
 			s.ImageID = c.ImageID
 			if c.Image != "" {
 				s.Image = c.Image
 			}
-		} else if !p.node.real && r.State != podlife.Idle {
+		} else if !p.node.hasRuntime && r.State != podlifecycle.ContainerNotStarted {
 			s.ImageID = "simulated://" + specs[i].Image
 			id = "simulated://" + string(p.object.UID) + "/" + r.Name
 			before = id
@@ -96,10 +96,10 @@ func containerStatuses(p *pod, runs []podlife.Status, specs []corev1.Container) 
 		}
 		switch {
 		case r.BackOff:
-			s.LastTerminationState.Terminated = terminated(&r.Exit)
+			s.LastTerminationState.Terminated = terminatedState(&r.Exit)
 			s.LastTerminationState.Terminated.ContainerID = id
 		case r.Last != nil:
-			s.LastTerminationState.Terminated = terminated(r.Last)
+			s.LastTerminationState.Terminated = terminatedState(r.Last)
 			s.LastTerminationState.Terminated.ContainerID = before
 		}
 		out = append(out, s)
@@ -107,21 +107,21 @@ func containerStatuses(p *pod, runs []podlife.Status, specs []corev1.Container) 
 	return out
 }
 
-// between is the status of a container that starts again and waits for nothing in particular: as
+// restartingStatus is the status of a container that starts again and waits for nothing in particular: as
 // long as it does not run, it is told how it has ended, as it was.
-func between(p *pod, r *podlife.Status) *corev1.ContainerStatus {
-	if r.State != podlife.Starting || r.Reason != "" || r.Last == nil {
+func restartingStatus(p *pod, r *podlifecycle.Status) *corev1.ContainerStatus {
+	if r.State != podlifecycle.ContainerStarting || r.Reason != "" || r.Last == nil {
 		return nil
 	}
 	for _, list := range [...][]corev1.ContainerStatus{p.object.Status.ContainerStatuses, p.object.Status.InitContainerStatuses} {
 		i := slices.IndexFunc(list, func(s corev1.ContainerStatus) bool { return s.Name == r.Name })
-		if i < 0 || list[i].RestartCount != r.Restarts-1 || list[i].State.Waiting != nil && list[i].State.Waiting.Reason != intake.CrashLoop {
+		if i < 0 || list[i].RestartCount != r.Restarts-1 || list[i].State.Waiting != nil && list[i].State.Waiting.Reason != conversion.CrashLoopBackOff {
 			continue
 		}
 		s := list[i].DeepCopy()
 		if no := false; s.State.Running != nil { // its end was not written
 			s.Started, s.Ready = &no, false
-			s.State = corev1.ContainerState{Terminated: terminated(r.Last)}
+			s.State = corev1.ContainerState{Terminated: terminatedState(r.Last)}
 			s.State.Terminated.ContainerID = s.ContainerID
 		}
 		return s
@@ -129,21 +129,21 @@ func between(p *pod, r *podlife.Status) *corev1.ContainerStatus {
 	return nil
 }
 
-func isInit(p *pod, container string) bool {
+func isInitContainer(p *pod, container string) bool {
 	return slices.ContainsFunc(p.object.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == container })
 }
 
-func state(p *pod, r *podlife.Status) corev1.ContainerState {
+func containerState(p *pod, r *podlifecycle.Status) corev1.ContainerState {
 	waiting := func(reason, message string) corev1.ContainerState {
 		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 	}
 	switch {
-	case r.State == podlife.Up:
-		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.Started)}}
+	case r.State == podlifecycle.ContainerRunning:
+		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.StartedAt)}}
 	case r.BackOff:
-		return waiting(intake.CrashLoop, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", r.Delay, r.Name, fullName(p.object)))
-	case r.State == podlife.Ended:
-		return corev1.ContainerState{Terminated: terminated(&r.Exit)}
+		return waiting(conversion.CrashLoopBackOff, fmt.Sprintf("back-off %s restarting failed container=%s pod=%s", r.BackOffDelay, r.Name, formatPod(p.object)))
+	case r.State == podlifecycle.ContainerTerminated:
+		return corev1.ContainerState{Terminated: terminatedState(&r.Exit)}
 	case r.Reason != "":
 		return waiting(r.Reason, r.Message)
 	case len(p.object.Spec.InitContainers) > 0:
@@ -152,7 +152,7 @@ func state(p *pod, r *podlife.Status) corev1.ContainerState {
 	return waiting("ContainerCreating", "")
 }
 
-func terminated(e *podlife.Exit) *corev1.ContainerStateTerminated {
+func terminatedState(e *podlifecycle.Exit) *corev1.ContainerStateTerminated {
 	reason := e.Reason
 	switch {
 	case reason != "":
@@ -162,24 +162,24 @@ func terminated(e *podlife.Exit) *corev1.ContainerStateTerminated {
 		reason = "Error"
 	}
 	return &corev1.ContainerStateTerminated{ExitCode: e.Code, Signal: e.Signal, Reason: reason, Message: e.Message,
-		StartedAt: metav1.NewTime(e.Started), FinishedAt: metav1.NewTime(e.Ended)}
+		StartedAt: metav1.NewTime(e.StartedAt), FinishedAt: metav1.NewTime(e.FinishedAt)}
 }
 
-// same says that nothing is to be written: stored times have whole seconds.
-func same(was, is *corev1.PodStatus) bool {
+// statusEqual says that nothing is to be written: stored times have whole seconds.
+func statusEqual(was, is *corev1.PodStatus) bool {
 	a, b := was.DeepCopy(), is.DeepCopy()
 	for _, s := range []*corev1.PodStatus{a, b} {
 		for _, cs := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
 			for i := range cs {
-				truncate(&cs[i].State)
-				truncate(&cs[i].LastTerminationState)
+				truncateTimes(&cs[i].State)
+				truncateTimes(&cs[i].LastTerminationState)
 			}
 		}
 	}
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-func truncate(s *corev1.ContainerState) {
+func truncateTimes(s *corev1.ContainerState) {
 	cut := func(t *metav1.Time) { t.Time = t.Time.Truncate(time.Second) }
 	if s.Running != nil {
 		cut(&s.Running.StartedAt)

@@ -8,22 +8,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // podConditions are the conditions that an agent keeps of a pod, in the kubelet's words.
-func podConditions(p *pod, init, containers []podlife.Status) []corev1.PodCondition {
-	ready := unready(p, init, containers)
+func podConditions(p *pod, init, containers []podlifecycle.Status) []corev1.PodCondition {
+	ready := containersReadyCondition(p, init, containers)
 	return []corev1.PodCondition{
-		condition(corev1.PodReadyToStartContainers, sandboxed(p), "", ""),
-		initialized(p, init),
-		gated(p, ready),
+		newCondition(corev1.PodReadyToStartContainers, sandboxReady(p), "", ""),
+		initializedCondition(p, init),
+		podReadyCondition(p, ready),
 		withType(ready, corev1.ContainersReady),
-		condition(corev1.PodScheduled, true, "", ""),
+		newCondition(corev1.PodScheduled, true, "", ""),
 	}
 }
 
-func condition(t corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
+func newCondition(t corev1.PodConditionType, holds bool, reason, message string) corev1.PodCondition {
 	c := corev1.PodCondition{Type: t, Status: corev1.ConditionFalse, Reason: reason, Message: message}
 	if holds {
 		c.Status = corev1.ConditionTrue
@@ -36,51 +36,51 @@ func withType(c corev1.PodCondition, t corev1.PodConditionType) corev1.PodCondit
 	return c
 }
 
-// sandboxed says that the pod has its network: a real one when its runtime has told its
+// sandboxReady says that the pod has its network: a real one when its runtime has told its
 // address or has made a container.
-func sandboxed(p *pod) bool {
-	if p.life.Over() || p.gone {
+func sandboxReady(p *pod) bool {
+	if p.lifecycle.Stopped() || p.deletable {
 		return false
 	}
-	return !p.node.real || len(p.addresses) > 0 || len(p.infos) > 0
+	return !p.node.hasRuntime || len(p.addresses) > 0 || len(p.containerInfos) > 0
 }
 
-// ended is the reason of conditions of a pod that is at its end.
-func ended(p *pod) string {
-	switch p.life.Phase() {
-	case podlife.Succeeded:
+// terminalReason is the reason of conditions of a pod that is at its end.
+func terminalReason(p *pod) string {
+	switch p.lifecycle.Phase() {
+	case podlifecycle.Succeeded:
 		return "PodCompleted"
-	case podlife.Failed:
+	case podlifecycle.Failed:
 		return "PodFailed"
-	case podlife.Pending, podlife.Running:
+	case podlifecycle.Pending, podlifecycle.Running:
 	}
 	return ""
 }
 
-// initialized says whether the init containers have done their part.
-func initialized(p *pod, init []podlife.Status) corev1.PodCondition {
+// initializedCondition says whether the init containers have done their part.
+func initializedCondition(p *pod, init []podlifecycle.Status) corev1.PodCondition {
 	switch {
-	case p.life.Phase() == podlife.Succeeded:
-		return condition(corev1.PodInitialized, true, "PodCompleted", "")
-	case p.life.Initialized():
-		return condition(corev1.PodInitialized, true, "", "")
+	case p.lifecycle.Phase() == podlifecycle.Succeeded:
+		return newCondition(corev1.PodInitialized, true, "PodCompleted", "")
+	case p.lifecycle.Initialized():
+		return newCondition(corev1.PodInitialized, true, "", "")
 	}
 	var names []string
 	for i := range init {
-		if s := &init[i]; !s.Launched && (s.State != podlife.Ended || s.Exit.Code != 0) {
+		if s := &init[i]; !s.StartupPassed && (s.State != podlifecycle.ContainerTerminated || s.Exit.Code != 0) {
 			names = append(names, s.Name)
 		}
 	}
-	return condition(corev1.PodInitialized, false, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: [%s]", strings.Join(names, " ")))
+	return newCondition(corev1.PodInitialized, false, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: [%s]", strings.Join(names, " ")))
 }
 
-// unready says whether the containers are ready.
-func unready(p *pod, init, containers []podlife.Status) corev1.PodCondition {
-	if reason := ended(p); reason != "" {
-		return condition(corev1.PodReady, false, reason, "")
+// containersReadyCondition says whether the containers are ready.
+func containersReadyCondition(p *pod, init, containers []podlifecycle.Status) corev1.PodCondition {
+	if reason := terminalReason(p); reason != "" {
+		return newCondition(corev1.PodReady, false, reason, "")
 	}
-	if p.life.Ready() {
-		return condition(corev1.PodReady, true, "", "")
+	if p.lifecycle.Ready() {
+		return newCondition(corev1.PodReady, true, "", "")
 	}
 	var names []string
 	for i := range init {
@@ -93,11 +93,11 @@ func unready(p *pod, init, containers []podlife.Status) corev1.PodCondition {
 			names = append(names, containers[i].Name)
 		}
 	}
-	return condition(corev1.PodReady, false, "ContainersNotReady", fmt.Sprintf("containers with unready status: [%s]", strings.Join(names, " ")))
+	return newCondition(corev1.PodReady, false, "ContainersNotReady", fmt.Sprintf("containers with unready status: [%s]", strings.Join(names, " ")))
 }
 
-// gated is whether the pod is ready: its containers are, and its readiness gates are open.
-func gated(p *pod, containers corev1.PodCondition) corev1.PodCondition {
+// podReadyCondition is whether the pod is ready: its containers are, and its readiness gates are open.
+func podReadyCondition(p *pod, containers corev1.PodCondition) corev1.PodCondition {
 	if containers.Status != corev1.ConditionTrue {
 		return containers
 	}
@@ -112,13 +112,13 @@ func gated(p *pod, containers corev1.PodCondition) corev1.PodCondition {
 		}
 	}
 	if len(words) > 0 {
-		return condition(corev1.PodReady, false, "ReadinessGatesNotReady", strings.Join(words, ", "))
+		return newCondition(corev1.PodReady, false, "ReadinessGatesNotReady", strings.Join(words, ", "))
 	}
 	return containers
 }
 
-// put puts a condition in place; one that stays as it was keeps its time.
-func put(s *corev1.PodStatus, c corev1.PodCondition, generation int64, now metav1.Time) {
+// setPodCondition puts a condition in place; one that stays as it was keeps its time.
+func setPodCondition(s *corev1.PodStatus, c corev1.PodCondition, generation int64, now metav1.Time) {
 	c.ObservedGeneration, c.LastTransitionTime = generation, now
 	i := slices.IndexFunc(s.Conditions, func(o corev1.PodCondition) bool { return o.Type == c.Type })
 	if i < 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/simulated"
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // scripted is a runtime that answers as a test says.
@@ -26,26 +26,26 @@ type scripted struct {
 	tell func(runtime.Report)
 
 	mu       sync.Mutex
-	recalled map[types.UID][]podlife.Status
+	recalled map[types.UID][]podlifecycle.Status
 	swept    map[types.UID]bool
-	starts   []podlife.Start
+	starts   []podlifecycle.Start
 	resumed  []string
 }
 
-func (s *scripted) Recall(p *corev1.Pod) []podlife.Status {
+func (s *scripted) ExistingContainers(p *corev1.Pod) []podlifecycle.Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.recalled[p.UID]
 }
 
-func (s *scripted) Sweep(known map[types.UID]bool) {
+func (s *scripted) RemoveOrphans(known map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.swept = known
 }
 
 // done is what was asked of it.
-func (s *scripted) done() (starts []podlife.Start, resumed []string, swept map[types.UID]bool) {
+func (s *scripted) done() (starts []podlifecycle.Start, resumed []string, swept map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.starts), slices.Clone(s.resumed), s.swept
@@ -54,28 +54,28 @@ func (s *scripted) done() (starts []podlife.Start, resumed []string, swept map[t
 func (s *scripted) Start(p *corev1.Pod, container string, attempt int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.starts = append(s.starts, podlife.Start{Container: container, Attempt: attempt})
+	s.starts = append(s.starts, podlifecycle.Start{Container: container, Attempt: attempt})
 }
 
-func (s *scripted) Resume(_ *corev1.Pod, container string, _ podlife.Status) {
+func (s *scripted) Resume(_ *corev1.Pod, container string, _ podlifecycle.Status) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resumed = append(s.resumed, container)
 }
 
-func (s *scripted) Probe(*corev1.Pod, string, podlife.Probes, int32) {}
+func (s *scripted) Probe(*corev1.Pod, string, podlifecycle.Probes, int32) {}
 
 // event reports one of pod p.
-func (s *scripted) event(e podlife.Event) {
+func (s *scripted) event(e podlifecycle.Event) {
 	s.tell(runtime.Report{Pod: "p", Event: e})
-	settle()
+	waitBriefly()
 }
 
-// script runs an agent for a real node n0 with a scripted runtime.
-func script(t *testing.T, api *fake.Clientset, s *scripted, change ...func(*agent.Options)) (stop func()) {
+// startScriptedAgent runs an agent for a real node n0 with a scripted runtime.
+func startScriptedAgent(t *testing.T, api *fake.Clientset, s *scripted, change ...func(*agent.Options)) (stop func()) {
 	t.Helper()
-	_, stop = served(t, api, func(o *agent.Options) {
-		n := agent.Uniform("n0", resource.MustParse("8"), resource.MustParse("16Gi"))
+	_, stop = startAgent(t, api, func(o *agent.Options) {
+		n := agent.NewNode("n0", resource.MustParse("8"), resource.MustParse("16Gi"))
 		n.Status.NodeInfo.ContainerRuntimeVersion = "containerd://1.6"
 		n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.7"}}
 		o.Nodes = []*corev1.Node{n}
@@ -87,19 +87,19 @@ func script(t *testing.T, api *fake.Clientset, s *scripted, change ...func(*agen
 			c(o)
 		}
 	})
-	settle()
+	waitBriefly()
 	return stop
 }
 
-// TestWhoWasRefusedBeforeARestartStaysSo: nothing is told of containers that never were.
-func TestWhoWasRefusedBeforeARestartStaysSo(t *testing.T) {
+// TestRejectedPodStaysRejectedAfterRestart: nothing is told of containers that never were.
+func TestRejectedPodStaysRejectedAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := metav1.NewTime(time.Now().Add(-time.Hour))
 		was := corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu", Message: "no", StartTime: &before, QOSClass: corev1.PodQOSBestEffort,
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: before}}}
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Status = *was.DeepCopy() }))
 		var s scripted
-		defer script(t, api, &s)()
+		defer startScriptedAgent(t, api, &s)()
 		is := get(t, api, "p").Status
 		if is.Reason != was.Reason || len(is.ContainerStatuses) > 0 || len(is.Conditions) != 1 || !is.Conditions[0].LastTransitionTime.Time.Equal(before.Time.Truncate(0)) {
 			t.Errorf("%+v, want as before", is)
@@ -107,7 +107,7 @@ func TestWhoWasRefusedBeforeARestartStaysSo(t *testing.T) {
 	})
 }
 
-func TestTheStatusTellsWhatTheRuntimeSays(t *testing.T) {
+func TestStatusFromRuntimeReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) {
 			p.Spec.RestartPolicy = corev1.RestartPolicyAlways
@@ -115,8 +115,8 @@ func TestTheStatusTellsWhatTheRuntimeSays(t *testing.T) {
 			p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: "example.com/open"}}
 		}))
 		var s scripted
-		defer script(t, api, &s)()
-		s.event(podlife.Waiting{Container: "c", Reason: "ErrImagePull", Message: "no such image"})
+		defer startScriptedAgent(t, api, &s)()
+		s.event(podlifecycle.Waiting{Container: "c", Reason: "ErrImagePull", Message: "no such image"})
 		p := get(t, api, "p").Status
 		if w := p.ContainerStatuses[0].State.Waiting; p.Phase != corev1.PodPending || w == nil || w.Reason != "ErrImagePull" || w.Message != "no such image" {
 			t.Errorf("%s %+v", p.Phase, p.ContainerStatuses[0].State)
@@ -125,22 +125,22 @@ func TestTheStatusTellsWhatTheRuntimeSays(t *testing.T) {
 			t.Error("it has no address and no container, and is ready to start containers")
 		}
 		s.tell(runtime.Report{Pod: "p", Addresses: []string{"10.0.0.9", "fd00::9"}, Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://1", Image: "docker.io/app:1", ImageID: "sha256:a"}})
-		s.event(podlife.Started{Container: "c"})
+		s.event(podlifecycle.Started{Container: "c"})
 		p = get(t, api, "p").Status
 		if c := p.ContainerStatuses[0]; p.PodIP != "10.0.0.9" || len(p.PodIPs) != 2 || p.HostIP != "192.0.2.7" || c.ContainerID != "containerd://1" || c.ImageID != "sha256:a" || c.Image != "docker.io/app:1" || !*c.Started || c.Ready {
 			t.Errorf("%+v", p)
 		}
-		unreadyBy(t, &p, "ContainersNotReady", "containers with unready status: [c]")
-		s.event(podlife.Probed{Container: "c", Probe: podlife.Readiness, OK: true})
+		checkNotReady(t, &p, "ContainersNotReady", "containers with unready status: [c]")
+		s.event(podlifecycle.ProbeResult{Container: "c", Probe: podlifecycle.Readiness, OK: true})
 		p = get(t, api, "p").Status
-		unreadyBy(t, &p, "ReadinessGatesNotReady", `corresponding condition of pod readiness gate "example.com/open" does not exist.`)
-		s.event(podlife.Exited{Container: "c", Code: 137, Reason: "OOMKilled", Message: "last words"})
+		checkNotReady(t, &p, "ReadinessGatesNotReady", `corresponding condition of pod readiness gate "example.com/open" does not exist.`)
+		s.event(podlifecycle.Exited{Container: "c", Code: 137, Reason: "OOMKilled", Message: "last words"})
 		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.State.Terminated == nil || c.State.Terminated.Reason != "OOMKilled" || c.State.Terminated.ContainerID != "containerd://1" || c.RestartCount != 0 {
 			t.Errorf("after its end: %+v", c)
 		}
 		s.tell(runtime.Report{Pod: "p", Container: &runtime.ContainerInfo{Name: "c", ID: "containerd://2"}})
-		s.event(podlife.Started{Container: "c"})
-		s.event(podlife.Exited{Container: "c", Code: 1})
+		s.event(podlifecycle.Started{Container: "c"})
+		s.event(podlifecycle.Exited{Container: "c", Code: 1})
 		c := get(t, api, "p").Status.ContainerStatuses[0]
 		if w := c.State.Waiting; w == nil || w.Reason != "CrashLoopBackOff" || w.Message != "back-off 10s restarting failed container=c pod=p_default(p)" {
 			t.Errorf("%+v", c.State)
@@ -152,15 +152,15 @@ func TestTheStatusTellsWhatTheRuntimeSays(t *testing.T) {
 		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.RestartCount != 1 || c.State.Waiting == nil || c.State.Waiting.Reason != "CrashLoopBackOff" {
 			t.Errorf("while it starts: %+v", c)
 		}
-		s.event(podlife.Started{Container: "c"})
+		s.event(podlifecycle.Started{Container: "c"})
 		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.LastTerminationState.Terminated.ExitCode != 1 || c.RestartCount != 2 {
 			t.Errorf("%+v", c)
 		}
 	})
 }
 
-// unreadyBy checks why a pod is not ready.
-func unreadyBy(t *testing.T, s *corev1.PodStatus, reason, message string) {
+// checkNotReady checks why a pod is not ready.
+func checkNotReady(t *testing.T, s *corev1.PodStatus, reason, message string) {
 	t.Helper()
 	if c := conditionOf(s, corev1.PodReady); c == nil || c.Status != corev1.ConditionFalse || c.Reason != reason || c.Message != message {
 		t.Errorf("ready: %+v, want %s: %s", c, reason, message)
@@ -168,7 +168,7 @@ func unreadyBy(t *testing.T, s *corev1.PodStatus, reason, message string) {
 }
 
 // What the runtime finds counts more than what was written last.
-func TestContainersAreFoundAgain(t *testing.T) {
+func TestContainersAreRestored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := metav1.Now()
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) {
@@ -179,15 +179,15 @@ func TestContainersAreFoundAgain(t *testing.T) {
 				{Name: "d", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}},
 				{Name: "e", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}}}}
 		}))
-		s := scripted{recalled: map[types.UID][]podlife.Status{"p": {
-			{Name: "c", State: podlife.Up, Started: now.Time},
-			{Name: "d", State: podlife.Ended, Exit: podlife.Exit{Code: 3, Started: now.Time, Ended: now.Time}, Restarts: 1}}}}
-		defer script(t, api, &s)()
+		s := scripted{recalled: map[types.UID][]podlifecycle.Status{"p": {
+			{Name: "c", State: podlifecycle.ContainerRunning, StartedAt: now.Time},
+			{Name: "d", State: podlifecycle.ContainerTerminated, Exit: podlifecycle.Exit{Code: 3, StartedAt: now.Time, FinishedAt: now.Time}, Restarts: 1}}}}
+		defer startScriptedAgent(t, api, &s)()
 		starts, resumed, swept := s.done()
 		if len(resumed) != 1 || resumed[0] != "c" || !swept["p"] {
 			t.Errorf("resumed %v, swept all but %v", resumed, swept)
 		}
-		if want := (podlife.Start{Container: "e"}); len(starts) != 1 || starts[0] != want {
+		if want := (podlifecycle.Start{Container: "e"}); len(starts) != 1 || starts[0] != want {
 			t.Errorf("started %v", starts)
 		}
 		p := get(t, api, "p").Status
@@ -196,13 +196,13 @@ func TestContainersAreFoundAgain(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if starts, _, _ = s.done(); len(starts) != 2 || starts[1] != (podlife.Start{Container: "d", Attempt: 2}) {
+		if starts, _, _ = s.done(); len(starts) != 2 || starts[1] != (podlifecycle.Start{Container: "d", Attempt: 2}) {
 			t.Errorf("started %v", starts)
 		}
 	})
 }
 
-func TestANodeTellsWhatItKnowsAndKeepsWhatOthersSay(t *testing.T) {
+func TestNodeStatusKeepsForeignFields(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fault error
 		api := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n0", Labels: map[string]string{"theirs": "1"}},
@@ -211,7 +211,7 @@ func TestANodeTellsWhatItKnowsAndKeepsWhatOthersSay(t *testing.T) {
 				Conditions: []corev1.NodeCondition{{Type: "Theirs", Status: corev1.ConditionTrue}}}})
 		var s scripted
 		fault = errors.New("container runtime is down")
-		defer script(t, api, &s, func(o *agent.Options) {
+		defer startScriptedAgent(t, api, &s, func(o *agent.Options) {
 			o.Nodes[0].Spec.Taints = []corev1.Taint{{Key: "ours", Effect: corev1.TaintEffectNoSchedule}}
 			o.Nodes[0].Status.Allocatable = agent.Allocatable(o.Nodes[0].Status.Capacity, corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")})
 			o.Ready = func(string) error { return fault }
@@ -241,9 +241,9 @@ func TestANodeTellsWhatItKnowsAndKeepsWhatOthersSay(t *testing.T) {
 			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"example.com/x": resource.MustParse("3")}
 		}
 		create(t, api, pod("p", wants))
-		settle()
+		waitBriefly()
 		create(t, api, pod("q", wants))
-		settle()
+		waitBriefly()
 		if p := get(t, api, "q").Status; p.Reason != "OutOfexample.com/x" {
 			t.Errorf("%s %s", p.Phase, p.Reason)
 		}

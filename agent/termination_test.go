@@ -24,8 +24,8 @@ func terminate(t *testing.T, api *fake.Clientset, grace int64) {
 	}
 }
 
-// gone says whether pod p is.
-func gone(t *testing.T, api *fake.Clientset) bool {
+// isDeleted says whether pod p is.
+func isDeleted(t *testing.T, api *fake.Clientset) bool {
 	t.Helper()
 	_, err := api.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -34,7 +34,7 @@ func gone(t *testing.T, api *fake.Clientset) bool {
 	return err != nil
 }
 
-func ready(p *corev1.Pod) bool {
+func isReady(p *corev1.Pod) bool {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodReady {
 			return c.Status == corev1.ConditionTrue
@@ -43,7 +43,7 @@ func ready(p *corev1.Pod) bool {
 	return false
 }
 
-func TestAPodEndsWithinItsGrace(t *testing.T) {
+func TestPodEndsWithinGracePeriod(t *testing.T) {
 	hook := func(seconds int64) *corev1.Lifecycle {
 		return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: seconds}}}
 	}
@@ -73,12 +73,12 @@ func TestAPodEndsWithinItsGrace(t *testing.T) {
 				terminate(t, api, tc.grace)
 				time.Sleep(tc.takes - time.Second)
 				synctest.Wait()
-				if gone(t, api) || !ready(get(t, api, "p")) {
+				if isDeleted(t, api) || !isReady(get(t, api, "p")) {
 					t.Fatal("it is gone, or not ready, a second too early")
 				}
 				time.Sleep(3 * time.Second / 2)
 				synctest.Wait()
-				if !gone(t, api) {
+				if !isDeleted(t, api) {
 					t.Errorf("it is still there: %+v", get(t, api, "p").Status)
 				}
 			})
@@ -87,7 +87,7 @@ func TestAPodEndsWithinItsGrace(t *testing.T) {
 }
 
 // An agent that comes back while a pod ends, or after it should have, goes on with that.
-func TestANodeThatWasCutOffEndsItsPodsWhenItIsBack(t *testing.T) {
+func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 	for name, tc := range map[string]struct{ away, takes time.Duration }{
 		"in time": {10 * time.Second, 21 * time.Second},
 		"late":    {10 * time.Minute, 2 * time.Second},
@@ -100,17 +100,17 @@ func TestANodeThatWasCutOffEndsItsPodsWhenItIsBack(t *testing.T) {
 				stop()
 				terminate(t, api, 30)
 				time.Sleep(tc.away)
-				if gone(t, api) {
+				if isDeleted(t, api) {
 					t.Fatal("nobody was there to end it, and it is gone")
 				}
 				defer cluster(t, api, 1)()
 				time.Sleep(tc.takes - time.Second/2)
 				synctest.Wait()
-				early := gone(t, api)
+				early := isDeleted(t, api)
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
-				if early || !gone(t, api) {
-					t.Errorf("gone too early: %v, gone in the end: %v", early, gone(t, api))
+				if early || !isDeleted(t, api) {
+					t.Errorf("gone too early: %v, gone in the end: %v", early, isDeleted(t, api))
 				}
 			})
 		})
@@ -118,7 +118,7 @@ func TestANodeThatWasCutOffEndsItsPodsWhenItIsBack(t *testing.T) {
 }
 
 // A pod that is deleted by force leaves its address and its place at once.
-func TestAForcedDeletionEndsWhatRuns(t *testing.T) {
+func TestForceDeletionKillsContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(bound("p", "n0", map[string]string{simulated.StopSeconds: "4000"}))
 		defer cluster(t, api, 1)()
@@ -133,7 +133,7 @@ func TestAForcedDeletionEndsWhatRuns(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if p := get(t, api, "p"); p.UID != "next" || !ready(p) {
+		if p := get(t, api, "p"); p.UID != "next" || !isReady(p) {
 			t.Errorf("the next pod of its name: %+v", p.Status)
 		}
 	})

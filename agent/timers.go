@@ -13,12 +13,12 @@ type timers struct{ heap timerHeap }
 
 type timer struct {
 	at  time.Time
-	pod types.UID
+	key types.UID
 }
 
 func (t *timers) add(at time.Time, pod types.UID) { heap.Push(&t.heap, timer{at, pod}) }
 
-func (t *timers) first() (time.Time, bool) {
+func (t *timers) next() (time.Time, bool) {
 	if len(t.heap) == 0 {
 		return time.Time{}, false
 	}
@@ -27,7 +27,7 @@ func (t *timers) first() (time.Time, bool) {
 
 func (t *timers) due(now time.Time) (pods []types.UID) {
 	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
-		pods = append(pods, heap.Pop(&t.heap).(timer).pod)
+		pods = append(pods, heap.Pop(&t.heap).(timer).key)
 	}
 	return pods
 }

@@ -23,12 +23,12 @@ var admissionOrder = slices.Concat(
 	plugins.Order,
 )
 
-// admit puts the admission chain together.
-func admit(c *genericapiserver.Config, o Options, client kubernetes.Interface, shared informers.SharedInformerFactory) error {
+// configureAdmission puts the admission chain together.
+func configureAdmission(c *genericapiserver.Config, o Options, client kubernetes.Interface, shared informers.SharedInformerFactory) error {
 	known := admission.NewPlugins()
 	lifecycle.Register(known)
 	auth.RegisterPlugins(known)
-	plugins.Register(known, o.LostNodes)
+	plugins.Register(known, o.NodeTolerationSeconds)
 	var names []string
 	for _, name := range admissionOrder {
 		if !slices.Contains(o.DisableAdmissionPlugins, name) {

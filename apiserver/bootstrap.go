@@ -13,54 +13,54 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/apiserver/rules"
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
 var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 
-// bootstrap makes what is missing; what exists is left as it is, whoever made it.
-func bootstrap(ctx context.Context, client kubernetes.Interface, serviceIP string, port int) error {
+// createSystemObjects makes what is missing; what exists is left as it is, whoever made it.
+func createSystemObjects(ctx context.Context, client kubernetes.Interface, serviceIP string, port int) error {
 	for _, name := range systemNamespaces {
 		_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("making namespace %s: %w", name, err)
 		}
 	}
-	for _, class := range rules.SystemPriorityClasses() {
+	for _, class := range validation.SystemPriorityClasses() {
 		_, err := client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("making priority class %s: %w", class.Name, err)
 		}
 	}
-	err := leadKubernetes(ctx, client, serviceIP, port)
+	err := updateKubernetesService(ctx, client, serviceIP, port)
 	if apierrors.IsInvalid(err) {
-		klog.ErrorS(err, "Pods do not find the API server by its Service; it is tried again", "every", kubernetesEvery)
+		klog.ErrorS(err, "Pods do not find the API server by its Service; it is tried again", "every", kubernetesServiceInterval)
 		return nil
 	}
 	return err
 }
 
-// kubernetesEvery is how often the Service of this server is looked after.
-const kubernetesEvery = 10 * time.Second
+// kubernetesServiceInterval is how often the Service of this server is looked after.
+const kubernetesServiceInterval = 10 * time.Second
 
-// keepKubernetes makes the Service of this server again when somebody has deleted it, until ctx ends. Where it leads to is
+// runKubernetesServiceController makes the Service of this server again when somebody has deleted it, until ctx ends. Where it leads to is
 // settled at the start alone: servers of one etcd may listen at different ports, and would never agree.
-func keepKubernetes(ctx context.Context, client kubernetes.Interface, ip string, port int) {
-	_ = wait.PollUntilContextCancel(ctx, kubernetesEvery, false, func(ctx context.Context) (bool, error) {
-		if _, err := ensureKubernetes(ctx, client, ip, port); err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "Pods do not find the API server by its Service; it is tried again", "every", kubernetesEvery)
+func runKubernetesServiceController(ctx context.Context, client kubernetes.Interface, ip string, port int) {
+	_ = wait.PollUntilContextCancel(ctx, kubernetesServiceInterval, false, func(ctx context.Context) (bool, error) {
+		if _, err := ensureKubernetesService(ctx, client, ip, port); err != nil && ctx.Err() == nil {
+			klog.ErrorS(err, "Pods do not find the API server by its Service; it is tried again", "every", kubernetesServiceInterval)
 		}
 		return false, nil
 	})
 }
 
-// leadKubernetes makes the Service by which pods find this server, or leads it to where the server listens now.
-func leadKubernetes(ctx context.Context, client kubernetes.Interface, ip string, port int) error {
-	have, err := ensureKubernetes(ctx, client, ip, port)
+// updateKubernetesService makes the Service by which pods find this server, or leads it to where the server listens now.
+func updateKubernetesService(ctx context.Context, client kubernetes.Interface, ip string, port int) error {
+	have, err := ensureKubernetesService(ctx, client, ip, port)
 	if err != nil {
 		return err
 	}
-	want := kubernetesService(ip, port).Spec.Ports
+	want := newKubernetesService(ip, port).Spec.Ports
 	if len(have.Spec.Ports) == 1 && have.Spec.Ports[0].TargetPort == want[0].TargetPort {
 		return nil
 	}
@@ -72,10 +72,10 @@ func leadKubernetes(ctx context.Context, client kubernetes.Interface, ip string,
 	return nil
 }
 
-// ensureKubernetes makes the Service by which pods find this server if it is not there, and returns it.
-func ensureKubernetes(ctx context.Context, client kubernetes.Interface, ip string, port int) (*corev1.Service, error) {
+// ensureKubernetesService makes the Service by which pods find this server if it is not there, and returns it.
+func ensureKubernetesService(ctx context.Context, client kubernetes.Interface, ip string, port int) (*corev1.Service, error) {
 	services := client.CoreV1().Services(metav1.NamespaceDefault)
-	want := kubernetesService(ip, port)
+	want := newKubernetesService(ip, port)
 	have, err := services.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		have, err = services.Create(ctx, want, metav1.CreateOptions{})
@@ -89,8 +89,8 @@ func ensureKubernetes(ctx context.Context, client kubernetes.Interface, ip strin
 	return have, nil
 }
 
-// kubernetesService is how pods find this server; port is where it listens.
-func kubernetesService(ip string, port int) *corev1.Service {
+// newKubernetesService is how pods find this server; port is where it listens.
+func newKubernetesService(ip string, port int) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   "kubernetes",

@@ -15,12 +15,12 @@ func TestServersDoNotQuarrelOverTheirService(t *testing.T) {
 		client := fake.NewClientset()
 		services := client.CoreV1().Services(metav1.NamespaceDefault)
 		for _, port := range []int{6443, 7443} {
-			if err := bootstrap(t.Context(), client, "10.96.0.1", port); err != nil {
+			if err := createSystemObjects(t.Context(), client, "10.96.0.1", port); err != nil {
 				t.Fatal(err)
 			}
-			go keepKubernetes(t.Context(), client, "10.96.0.1", port)
+			go runKubernetesServiceController(t.Context(), client, "10.96.0.1", port)
 		}
-		time.Sleep(10 * kubernetesEvery)
+		time.Sleep(10 * kubernetesServiceInterval)
 		writes := 0
 		for _, a := range client.Actions() {
 			if a.Matches("update", "services") || a.Matches("create", "services") {
@@ -34,7 +34,7 @@ func TestServersDoNotQuarrelOverTheirService(t *testing.T) {
 		if err := services.Delete(t.Context(), "kubernetes", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * kubernetesEvery)
+		time.Sleep(2 * kubernetesServiceInterval)
 		if _, err := services.Get(t.Context(), "kubernetes", metav1.GetOptions{}); err != nil {
 			t.Errorf("after it was deleted: %v", err)
 		}
@@ -45,7 +45,7 @@ func TestServersDoNotQuarrelOverTheirService(t *testing.T) {
 func TestNobodyLooksForTheServiceBeforeBootstrap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
-		go keepKubernetes(t.Context(), client, "10.96.0.1", 6443)
+		go runKubernetesServiceController(t.Context(), client, "10.96.0.1", 6443)
 		synctest.Wait()
 		if did := client.Actions(); len(did) > 0 {
 			t.Errorf("it began with %v", did)

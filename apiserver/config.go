@@ -34,30 +34,30 @@ func newConfig(o Options, set *scheme.Set, backend *store.Backend) *genericapise
 	c.MaxRequestsInFlight = o.MaxRequestsInFlight
 	c.MaxMutatingRequestsInFlight = o.MaxMutatingRequestsInFlight
 	c.EnableIndex = false // serveUnknown answers instead
-	c.LongRunningFunc = unlimited
+	c.LongRunningFunc = isLongRunning
 	namer := openapinamer.NewDefinitionNamer(set.External)
 	c.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
 	c.OpenAPIConfig.Info.Title = "Kubernetes"
 	c.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(openapi.GetOpenAPIDefinitions, namer)
 	c.OpenAPIV3Config.Info.Title = "Kubernetes"
 	c.AddHealthChecks(healthz.NamedCheck("etcd", func(r *http.Request) error { return backend.Check(r.Context()) }))
-	c.AddReadyzChecks(healthz.NamedCheck("etcd-space", func(*http.Request) error { return backend.Writable() }))
+	c.AddReadyzChecks(healthz.NamedCheck("etcd-space", func(*http.Request) error { return backend.CheckWritable() }))
 	return c
 }
 
-var streams = genericfilters.BasicLongRunningRequestCheck(
+var isLongRunningResource = genericfilters.BasicLongRunningRequestCheck(
 	sets.NewString("watch", "proxy"),
 	sets.NewString("attach", "exec", "proxy", "log", "portforward"),
 )
 
-// unlimited are the requests that take no place among those in flight: streams,
+// isLongRunning are the requests that take no place among those in flight: streams,
 // which last, and questions after health, whose answer must not be "too busy".
-func unlimited(r *http.Request, info *request.RequestInfo) bool {
+func isLongRunning(r *http.Request, info *request.RequestInfo) bool {
 	switch path, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); path {
 	case "healthz", "livez", "readyz":
 		return true
 	}
-	return streams(r, info)
+	return isLongRunningResource(r, info)
 }
 
 // listen takes the address; a port that is taken is an error with advice.
@@ -72,8 +72,8 @@ func listen(address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// serveTLS makes the server answer on the listener with a certificate of the authority.
-func serveTLS(c *genericapiserver.Config, authority *pki.Authority, names pki.Names, listener net.Listener) error {
+// configureServingTLS makes the server answer on the listener with a certificate of the authority.
+func configureServingTLS(c *genericapiserver.Config, authority *pki.Authority, names pki.AltNames, listener net.Listener) error {
 	certFile, keyFile, err := authority.ServingPair(names)
 	if err != nil {
 		return err
@@ -91,10 +91,10 @@ func serveTLS(c *genericapiserver.Config, authority *pki.Authority, names pki.Na
 	return nil
 }
 
-// serveUnknown answers paths that nobody else does: under /api and /apis with a
+// installNotFoundHandler answers paths that nobody else does: under /api and /apis with a
 // plain 404, like kube-apiserver does for a group that it has not; elsewhere with the list of
 // paths that there are.
-func serveUnknown(server *genericapiserver.GenericAPIServer) {
+func installNotFoundHandler(server *genericapiserver.GenericAPIServer) {
 	paths := server.Handler.NonGoRestfulMux
 	routes.Index{}.Install(server, paths)
 	index := routes.IndexLister{StatusCode: http.StatusNotFound, PathProvider: server}

@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/apiserver/scheme"
 )
 
-// storages are all storages by version and path ("pods", "pods/status").
-type storages struct {
+// storageSet are all storages by version and path ("pods", "pods/status").
+type storageSet struct {
 	versions []schema.GroupVersion // in order of first appearance
 	byPath   map[schema.GroupVersion]map[string]rest.Storage
 	stores   map[schema.GroupResource]*registry.REST
@@ -23,13 +23,13 @@ type storages struct {
 
 // newStorages makes the storage of every row. virtual answers rows that are
 // not stored, and adds subresources that need more than a store ("serviceaccounts/token").
-func newStorages(table []kinds.Kind, c registry.Config, virtual func(*storages) map[schema.GroupVersion]map[string]rest.Storage) (*storages, error) {
-	s := &storages{
+func newStorages(table []kinds.Kind, c registry.Config, virtual func(*storageSet) map[schema.GroupVersion]map[string]rest.Storage) (*storageSet, error) {
+	s := &storageSet{
 		byPath: map[schema.GroupVersion]map[string]rest.Storage{},
 		stores: map[schema.GroupResource]*registry.REST{},
 	}
 	for _, k := range table {
-		s.version(k.GroupVersion)
+		s.versionStorage(k.GroupVersion)
 		if k.Virtual || k.Hub != nil {
 			continue
 		}
@@ -41,7 +41,7 @@ func newStorages(table []kinds.Kind, c registry.Config, virtual func(*storages) 
 	}
 	for _, k := range table {
 		if k.Hub != nil {
-			s.stores[k.GroupResource()] = registry.NewView(k, s.stores[k.Hub.Of])
+			s.stores[k.GroupResource()] = registry.NewShared(k, s.stores[k.Hub.Of])
 		}
 	}
 	for _, k := range table {
@@ -51,13 +51,13 @@ func newStorages(table []kinds.Kind, c registry.Config, virtual func(*storages) 
 	}
 	for gv, paths := range virtual(s) {
 		for path, storage := range paths {
-			s.version(gv)[path] = storage
+			s.versionStorage(gv)[path] = storage
 		}
 	}
-	return s, s.complete(table)
+	return s, s.checkComplete(table)
 }
 
-func (s *storages) version(gv schema.GroupVersion) map[string]rest.Storage {
+func (s *storageSet) versionStorage(gv schema.GroupVersion) map[string]rest.Storage {
 	if s.byPath[gv] == nil {
 		s.byPath[gv] = map[string]rest.Storage{}
 		s.versions = append(s.versions, gv)
@@ -65,8 +65,8 @@ func (s *storages) version(gv schema.GroupVersion) map[string]rest.Storage {
 	return s.byPath[gv]
 }
 
-func (s *storages) add(k kinds.Kind, made *registry.REST, c registry.Config) {
-	paths := s.version(k.GroupVersion)
+func (s *storageSet) add(k kinds.Kind, made *registry.REST, c registry.Config) {
+	paths := s.versionStorage(k.GroupVersion)
 	paths[k.Resource] = made.Storage()
 	for name, storage := range made.Subresources(c, s.store) {
 		paths[k.Resource+"/"+name] = storage
@@ -74,15 +74,15 @@ func (s *storages) add(k kinds.Kind, made *registry.REST, c registry.Config) {
 }
 
 // store finds the store of a resource, nil if there is none.
-func (s *storages) store(resource schema.GroupResource) *genericregistry.Store {
+func (s *storageSet) store(resource schema.GroupResource) *genericregistry.Store {
 	if found := s.stores[resource]; found != nil {
 		return found.Store
 	}
 	return nil
 }
 
-// complete checks that every row is answered by something.
-func (s *storages) complete(table []kinds.Kind) error {
+// checkComplete checks that every row is answered by something.
+func (s *storageSet) checkComplete(table []kinds.Kind) error {
 	for _, k := range table {
 		if s.byPath[k.GroupVersion][k.Resource] == nil {
 			return fmt.Errorf("%s in %s is in the table of kinds, but nothing answers it", k.Resource, k.GroupVersion)
@@ -92,7 +92,7 @@ func (s *storages) complete(table []kinds.Kind) error {
 }
 
 // install serves all storages under /api and /apis.
-func (s *storages) install(server *genericapiserver.GenericAPIServer, set *scheme.Set) error {
+func (s *storageSet) install(server *genericapiserver.GenericAPIServer, set *scheme.Set) error {
 	var groups []*genericapiserver.APIGroupInfo
 	for _, gv := range s.versions {
 		info := genericapiserver.NewDefaultAPIGroupInfo(gv.Group, set.Scheme, set.ParameterCodec, set.Codecs)

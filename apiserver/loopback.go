@@ -13,22 +13,22 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// loopback carries requests of this process to the handlers without a socket.
+// loopbackTransport carries requests of this process to the handlers without a socket.
 // They pass through all of authentication, authorization and admission.
-type loopback struct {
+type loopbackTransport struct {
 	// handler is set when the server is assembled; requests before that fail.
 	mu      sync.RWMutex
 	handler http.Handler
 }
 
-func (l *loopback) set(h http.Handler) {
+func (l *loopbackTransport) setHandler(h http.Handler) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.handler = h
 }
 
-// config is a client configuration whose token the server knows as its own.
-func (l *loopback) config(token string) *rest.Config {
+// clientConfig is a client configuration whose token the server knows as its own.
+func (l *loopbackTransport) clientConfig(token string) *rest.Config {
 	return &rest.Config{
 		Host:        "https://loopback.invalid",
 		Transport:   l,
@@ -46,7 +46,7 @@ func (l *loopback) config(token string) *rest.Config {
 
 // RoundTrip answers a request. A watch streams its answer; anything else is
 // answered whole before RoundTrip returns.
-func (l *loopback) RoundTrip(req *http.Request) (*http.Response, error) {
+func (l *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	l.mu.RLock()
 	handler := l.handler
 	l.mu.RUnlock()
@@ -63,17 +63,17 @@ func (l *loopback) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer inner.Body.Close()
 	query := req.URL.Query()
 	if query.Has("watch") || query.Has("follow") {
-		return stream(handler, inner)
+		return serveStream(handler, inner)
 	}
-	w := &wholeWriter{header: http.Header{}}
-	if err := serve(handler, w, inner); err != nil {
+	w := &bufferedResponseWriter{header: http.Header{}}
+	if err := serveRecovered(handler, w, inner); err != nil {
 		return nil, err
 	}
-	return response(req, w.code, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
+	return newResponse(req, w.code, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
 }
 
-// serve runs the handler and turns its panics, which would end a connection, into errors.
-func serve(handler http.Handler, w http.ResponseWriter, req *http.Request) (err error) {
+// serveRecovered runs the handler and turns its panics, which would end a connection, into errors.
+func serveRecovered(handler http.Handler, w http.ResponseWriter, req *http.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s %s: aborted: %v", req.Method, req.URL.Path, p)
@@ -83,7 +83,7 @@ func serve(handler http.Handler, w http.ResponseWriter, req *http.Request) (err 
 	return nil
 }
 
-func response(req *http.Request, code int, header http.Header, body io.ReadCloser, length int64) *http.Response {
+func newResponse(req *http.Request, code int, header http.Header, body io.ReadCloser, length int64) *http.Response {
 	if code == 0 {
 		code = http.StatusOK
 	}
@@ -94,81 +94,81 @@ func response(req *http.Request, code int, header http.Header, body io.ReadClose
 	}
 }
 
-// wholeWriter keeps an answer until it is complete.
-type wholeWriter struct {
+// bufferedResponseWriter keeps an answer until it is complete.
+type bufferedResponseWriter struct {
 	header http.Header
 	code   int
 	body   bytes.Buffer
 }
 
-func (w *wholeWriter) Header() http.Header { return w.header }
+func (w *bufferedResponseWriter) Header() http.Header { return w.header }
 
-func (w *wholeWriter) WriteHeader(code int) {
+func (w *bufferedResponseWriter) WriteHeader(code int) {
 	if w.code == 0 {
 		w.code = code
 	}
 }
 
-func (w *wholeWriter) Write(p []byte) (int, error) {
+func (w *bufferedResponseWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.body.Write(p)
 }
 
-func (w *wholeWriter) Flush() {}
+func (w *bufferedResponseWriter) Flush() {}
 
 // CloseNotify never fires: the caller waits for the whole answer.
-func (w *wholeWriter) CloseNotify() <-chan bool { return nil }
+func (w *bufferedResponseWriter) CloseNotify() <-chan bool { return nil }
 
-// stream answers while the handler still runs. It returns when the head of
+// serveStream answers while the handler still runs. It returns when the head of
 // the answer is known; closing the body ends the request.
-func stream(handler http.Handler, req *http.Request) (*http.Response, error) {
+func serveStream(handler http.Handler, req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
-	pipe := newConduit()
-	w := &streamWriter{header: http.Header{}, pipe: pipe, head: make(chan struct{})}
+	pipe := newBufferedPipe()
+	w := &streamingResponseWriter{header: http.Header{}, pipe: pipe, headerWritten: make(chan struct{})}
 	go func() {
-		err := serve(handler, w, req.WithContext(ctx))
+		err := serveRecovered(handler, w, req.WithContext(ctx))
 		w.WriteHeader(http.StatusOK)
-		pipe.end(err) // nil is the end of the stream
+		pipe.closeWrite(err) // nil is the end of the stream
 		cancel()
 	}()
 	// The first error of a conduit stays, so this does not hide a regular end.
-	context.AfterFunc(ctx, func() { pipe.end(context.Cause(ctx)) })
-	<-w.head
-	return response(req, w.code, w.sent, streamBody{pipe, cancel}, -1), nil
+	context.AfterFunc(ctx, func() { pipe.closeWrite(context.Cause(ctx)) })
+	<-w.headerWritten
+	return newResponse(req, w.code, w.writtenHeader, streamBody{pipe, cancel}, -1), nil
 }
 
 type streamBody struct {
-	*conduit
+	*bufferedPipe
 	cancel context.CancelFunc
 }
 
 func (b streamBody) Close() error {
 	b.cancel()
-	return b.conduit.Close()
+	return b.bufferedPipe.Close()
 }
 
-// streamWriter hands what is written to the reader of the answer.
-type streamWriter struct {
+// streamingResponseWriter hands what is written to the reader of the answer.
+type streamingResponseWriter struct {
 	header http.Header
-	pipe   *conduit
+	pipe   *bufferedPipe
 	once   sync.Once
-	// head is closed when code and sent, a copy of the header, are known.
-	head chan struct{}
-	code int
-	sent http.Header
+	// headerWritten is closed when code and sent, a copy of the header, are known.
+	headerWritten chan struct{}
+	code          int
+	writtenHeader http.Header
 }
 
-func (w *streamWriter) Header() http.Header { return w.header }
+func (w *streamingResponseWriter) Header() http.Header { return w.header }
 
-func (w *streamWriter) WriteHeader(code int) {
+func (w *streamingResponseWriter) WriteHeader(code int) {
 	w.once.Do(func() {
-		w.code, w.sent = code, w.header.Clone()
-		close(w.head)
+		w.code, w.writtenHeader = code, w.header.Clone()
+		close(w.headerWritten)
 	})
 }
 
 // Write drops what nobody reads any more; the request's context tells the handler to end.
-func (w *streamWriter) Write(p []byte) (int, error) {
+func (w *streamingResponseWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	n, err := w.pipe.Write(p)
 	if errors.Is(err, io.ErrClosedPipe) {
@@ -177,7 +177,7 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *streamWriter) Flush() { w.WriteHeader(http.StatusOK) }
+func (w *streamingResponseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
 // CloseNotify never fires: the request's context ends instead.
-func (w *streamWriter) CloseNotify() <-chan bool { return nil }
+func (w *streamingResponseWriter) CloseNotify() <-chan bool { return nil }

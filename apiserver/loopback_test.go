@@ -10,8 +10,8 @@ import (
 )
 
 func loop(h http.HandlerFunc) *http.Client {
-	l := &loopback{}
-	l.set(h)
+	l := &loopbackTransport{}
+	l.setHandler(h)
 	return &http.Client{Transport: l}
 }
 
@@ -88,7 +88,7 @@ func TestLoopbackSurvivesPanics(t *testing.T) {
 	if _, err := client.Get("https://x/a"); err == nil {
 		t.Error("no error of an aborted request")
 	}
-	if _, err := (&http.Client{Transport: &loopback{}}).Get("https://x/a"); err == nil {
+	if _, err := (&http.Client{Transport: &loopbackTransport{}}).Get("https://x/a"); err == nil {
 		t.Error("no error of a server that is not assembled")
 	}
 }

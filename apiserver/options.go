@@ -35,11 +35,11 @@ type Options struct {
 	MaxRequestsInFlight, MaxMutatingRequestsInFlight int
 	// StoredOnlyWarnings answers creates of kinds that nothing acts on yet with a Warning.
 	StoredOnlyWarnings bool
-	// StrictVersions answers resource versions that are no numbers with 400 or 422
+	// StrictResourceVersions answers resource versions that are no numbers with 400 or 422
 	// in watches and updates, too, where kube-apiserver answers 500.
-	StrictVersions bool
-	// LostNodes is for how long pods that do not say so stay on lost nodes.
-	LostNodes admission.LostNodes
+	StrictResourceVersions bool
+	// NodeTolerationSeconds is for how long pods that do not say so stay on lost nodes.
+	NodeTolerationSeconds admission.NodeTolerationSeconds
 	// Evictions say how requests to evict pods are answered.
 	Evictions subresource.EvictionOptions
 }
@@ -53,10 +53,10 @@ func DefaultOptions() Options {
 		MaxRequestsInFlight:         400,
 		MaxMutatingRequestsInFlight: 200,
 		StoredOnlyWarnings:          true,
-		StrictVersions:              true,
-		LostNodes:                   admission.DefaultLostNodes(),
-		Evictions: subresource.EvictionOptions{Refund: true, SayWhy: true,
-			Rules: budget.Evictions{Recount: true, EndNever: true}},
+		StrictResourceVersions:      true,
+		NodeTolerationSeconds:       admission.DefaultNodeTolerationSeconds(),
+		Evictions: subresource.EvictionOptions{Refund: true, IncludeReason: true,
+			Rules: budget.Evictions{Recount: true, ForbidImpossible: true}},
 	}
 }
 

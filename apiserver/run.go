@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// bootstrapWithin bounds how long the objects of every cluster may take to be made.
-	bootstrapWithin = time.Minute
-	// readyPoll is how often a starting server asks itself whether it is ready.
-	readyPoll = 20 * time.Millisecond
-	// renewEvery is how often certificates are looked at.
-	renewEvery = 12 * time.Hour
+	// bootstrapTimeout bounds how long the objects of every cluster may take to be made.
+	bootstrapTimeout = time.Minute
+	// readyPollInterval is how often a starting server asks itself whether it is ready.
+	readyPollInterval = 20 * time.Millisecond
+	// certificateRenewInterval is how often certificates are looked at.
+	certificateRenewInterval = 12 * time.Hour
 )
 
 // Run serves until ctx is done, then lets requests in flight finish, ends
@@ -32,7 +32,7 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	prepared := s.generic.PrepareRun()
-	go s.announce(ctx)
+	go s.signalReady(ctx)
 	err := prepared.RunWithContext(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("serving on %s: %w", s.Address(), err)
@@ -49,11 +49,11 @@ func (s *Server) KubeconfigPath() string {
 }
 
 func (s *Server) writeKubeconfig() error {
-	return s.authority.Kubeconfig(s.KubeconfigPath(), "https://"+s.reachable(), pki.Admin())
+	return s.authority.Kubeconfig(s.KubeconfigPath(), "https://"+s.clientAddress(), pki.Admin())
 }
 
-// reachable is the address that a client on this machine can use.
-func (s *Server) reachable() string {
+// clientAddress is the address that a client on this machine can use.
+func (s *Server) clientAddress() string {
 	host, port, err := net.SplitHostPort(s.Address())
 	if err != nil {
 		return s.Address()
@@ -64,9 +64,9 @@ func (s *Server) reachable() string {
 	return net.JoinHostPort(host, port)
 }
 
-// announce closes ready when /readyz says ok.
-func (s *Server) announce(ctx context.Context) {
-	tick := time.NewTicker(readyPoll)
+// signalReady closes ready when /readyz says ok.
+func (s *Server) signalReady(ctx context.Context) {
+	tick := time.NewTicker(readyPollInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -81,33 +81,33 @@ func (s *Server) announce(ctx context.Context) {
 	}
 }
 
-// addHooks registers what runs once the handlers answer. /readyz waits for all of it.
-func (s *Server) addHooks() error {
+// addPostStartHooks registers what runs once the handlers answer. /readyz waits for all of it.
+func (s *Server) addPostStartHooks() error {
 	if err := s.generic.AddPostStartHook("berth-bootstrap", s.bootstrap); err != nil {
 		return err
 	}
 	return s.generic.AddPostStartHook("berth-keep-access", func(hook genericapiserver.PostStartHookContext) error {
 		go s.security.Run(hook)
-		go s.services.Sweep(hook)
-		go keepKubernetes(hook, s.client, s.serviceIP.String(), s.port())
-		go s.authority.KeepServing(hook, renewEvery, pki.ServerNames(s.serviceIP, s.host()), func(err error) {
-			klog.ErrorS(err, "Certificates could not be renewed; trying again later", "every", renewEvery)
+		go s.serviceAllocator.RunRepair(hook)
+		go runKubernetesServiceController(hook, s.client, s.serviceIP.String(), s.listenPort())
+		go s.authority.RunRenewal(hook, certificateRenewInterval, pki.APIServerAltNames(s.serviceIP, s.listenHost()), func(err error) {
+			klog.ErrorS(err, "Certificates could not be renewed; trying again later", "every", certificateRenewInterval)
 		})
 		return nil
 	})
 }
 
-// port is where this server listens.
-func (s *Server) port() int { return s.listener.Addr().(*net.TCPAddr).Port }
+// listenPort is where this server listens.
+func (s *Server) listenPort() int { return s.listener.Addr().(*net.TCPAddr).Port }
 
 // bootstrap is tried until it succeeds: the watch caches may still be filling.
 func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
-	ctx, cancel := context.WithTimeout(hook, bootstrapWithin)
+	ctx, cancel := context.WithTimeout(hook, bootstrapTimeout)
 	defer cancel()
 	for {
 		err := s.security.Bootstrap(ctx)
 		if err == nil {
-			err = bootstrap(ctx, s.client, s.serviceIP.String(), s.port())
+			err = createSystemObjects(ctx, s.client, s.serviceIP.String(), s.listenPort())
 		}
 		if err == nil {
 			return nil
@@ -115,7 +115,7 @@ func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("making the objects of every cluster: %w", err)
-		case <-time.After(readyPoll):
+		case <-time.After(readyPollInterval):
 		}
 	}
 }

@@ -27,18 +27,18 @@ import (
 
 // Server is an API server that is assembled and listens; Run makes it answer.
 type Server struct {
-	options   Options
-	listener  net.Listener
-	backend   *store.Backend
-	authority *pki.Authority
-	security  *auth.Security
-	services  *subresource.Services
-	loopback  *loopback
-	config    *rest.Config
-	client    kubernetes.Interface
-	generic   *genericapiserver.GenericAPIServer
-	ready     chan struct{}
-	serviceIP net.IP
+	options          Options
+	listener         net.Listener
+	backend          *store.Backend
+	authority        *pki.Authority
+	security         *auth.Security
+	serviceAllocator *subresource.ServiceAllocator
+	loopback         *loopbackTransport
+	loopbackConfig   *rest.Config
+	client           kubernetes.Interface
+	generic          *genericapiserver.GenericAPIServer
+	ready            chan struct{}
+	serviceIP        net.IP
 }
 
 // New takes the address and the data directory, starts the store and puts
@@ -51,7 +51,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, listener: listener, loopback: &loopback{}, ready: make(chan struct{})}
+	s := &Server{options: o, listener: listener, loopback: &loopbackTransport{}, ready: make(chan struct{})}
 	if err := s.open(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -78,14 +78,14 @@ func (s *Server) Close() {
 func (s *Server) open(ctx context.Context) (err error) {
 	o := s.options
 	if len(o.EtcdServers) > 0 {
-		s.backend, err = store.OpenExternal(ctx, store.External{Servers: o.EtcdServers, CAFile: o.EtcdCAFile, CertFile: o.EtcdCertFile, KeyFile: o.EtcdKeyFile})
+		s.backend, err = store.OpenExternal(ctx, store.ExternalConfig{Servers: o.EtcdServers, CAFile: o.EtcdCAFile, CertFile: o.EtcdCertFile, KeyFile: o.EtcdKeyFile})
 	} else {
 		s.backend, err = store.OpenEmbedded(ctx, o.DataDir)
 	}
 	if err != nil {
 		return err
 	}
-	if s.serviceIP, err = firstAddress(o.ServiceClusterIPRange); err != nil {
+	if s.serviceIP, err = kubernetesServiceIP(o.ServiceClusterIPRange); err != nil {
 		return err
 	}
 	s.authority, err = pki.Open(filepath.Join(o.DataDir, "pki"), time.Now)
@@ -100,47 +100,47 @@ func (s *Server) assemble(ctx context.Context) error {
 		return err
 	}
 	c := newConfig(s.options, set, s.backend)
-	c.RESTOptionsGetter = store.Options{Backend: s.backend, Scheme: set.Scheme, Codecs: set.Codecs, Uncached: uncached(table), Counter: c.StorageObjectCountTracker}
-	if err := serveTLS(c, s.authority, pki.ServerNames(s.serviceIP, s.host()), s.listener); err != nil {
+	c.RESTOptionsGetter = store.Options{Backend: s.backend, Scheme: set.Scheme, Codecs: set.Codecs, Uncached: uncachedResources(table), Counter: c.StorageObjectCountTracker}
+	if err := configureServingTLS(c, s.authority, pki.APIServerAltNames(s.serviceIP, s.listenHost()), s.listener); err != nil {
 		return err
 	}
-	s.config = s.loopback.config(uuid.NewString())
-	c.LoopbackClientConfig = s.config
-	if s.client, err = kubernetes.NewForConfig(s.config); err != nil {
+	s.loopbackConfig = s.loopback.clientConfig(uuid.NewString())
+	c.LoopbackClientConfig = s.loopbackConfig
+	if s.client, err = kubernetes.NewForConfig(s.loopbackConfig); err != nil {
 		return err
 	}
 	shared := informers.NewSharedInformerFactory(s.client, 10*time.Minute)
-	if err := s.secure(c, shared); err != nil {
+	if err := s.configureAuth(c, shared); err != nil {
 		return err
 	}
-	if err := admit(c, s.options, s.client, shared); err != nil {
+	if err := configureAdmission(c, s.options, s.client, shared); err != nil {
 		return err
 	}
 	if s.generic, err = c.Complete(shared).New("berth", genericapiserver.NewEmptyDelegate()); err != nil {
 		return err
 	}
 	s.generic.ShutdownTimeout = shutdownTimeout
-	serveUnknown(s.generic)
-	if err := s.publishIssuer(); err != nil {
+	installNotFoundHandler(s.generic)
+	if err := s.serveIssuerDiscovery(); err != nil {
 		return err
 	}
-	s.loopback.set(s.generic.Handler)
-	made, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStored: s.options.StoredOnlyWarnings,
-		StrictVersions: s.options.StrictVersions}, s.virtual)
+	s.loopback.setHandler(s.generic.Handler)
+	made, err := newStorages(table, registry.Config{Options: c.RESTOptionsGetter, Typer: set.Scheme, WarnStoredOnly: s.options.StoredOnlyWarnings,
+		StrictResourceVersions: s.options.StrictResourceVersions}, s.virtualStorage)
 	if err != nil {
 		return err
 	}
 	services := made.store(corev1.Resource("services"))
-	if s.services, err = subresource.NewServices(services, s.options.ServiceClusterIPRange, s.backend); err != nil {
+	if s.serviceAllocator, err = subresource.NewServiceAllocator(services, s.options.ServiceClusterIPRange, s.backend); err != nil {
 		return err
 	}
 	if err := made.install(s.generic, set); err != nil {
 		return err
 	}
-	return s.addHooks()
+	return s.addPostStartHooks()
 }
 
-func uncached(table []kinds.Kind) sets.Set[schema.GroupResource] {
+func uncachedResources(table []kinds.Kind) sets.Set[schema.GroupResource] {
 	found := sets.New[schema.GroupResource]()
 	for _, k := range table {
 		if k.NoWatchCache {
@@ -150,8 +150,8 @@ func uncached(table []kinds.Kind) sets.Set[schema.GroupResource] {
 	return found
 }
 
-// firstAddress is that of the service "kubernetes": the first after the network's own.
-func firstAddress(cidr string) (net.IP, error) {
+// kubernetesServiceIP is that of the service "kubernetes": the first after the network's own.
+func kubernetesServiceIP(cidr string) (net.IP, error) {
 	_, network, err := net.ParseCIDR(cidr)
 	if err != nil {
 		return nil, fmt.Errorf("--service-cluster-ip-range %q: %w", cidr, err)
@@ -161,7 +161,7 @@ func firstAddress(cidr string) (net.IP, error) {
 	return ip, nil
 }
 
-func (s *Server) host() string {
+func (s *Server) listenHost() string {
 	host, _, _ := net.SplitHostPort(s.options.Listen)
 	return host
 }
@@ -175,7 +175,7 @@ func (s *Server) Ready() <-chan struct{} { return s.ready }
 // LoopbackConfig is for clients in this process, as a member of
 // system:masters: they reach the handlers without a socket, speak protobuf and may watch.
 // Impersonate, if set on a copy, makes them somebody else.
-func (s *Server) LoopbackConfig() *rest.Config { return rest.CopyConfig(s.config) }
+func (s *Server) LoopbackConfig() *rest.Config { return rest.CopyConfig(s.loopbackConfig) }
 
 // Authority signs the certificates of this cluster.
 func (s *Server) Authority() *pki.Authority { return s.authority }

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// busy is the processor time that the calling thread has taken.
-func busy() time.Duration {
+// threadCPUTime is the processor time that the calling thread has taken.
+func threadCPUTime() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
-		return wall()
+		return wallClock()
 	}
 	return time.Duration(ts.Nano())
 }

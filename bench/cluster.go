@@ -14,14 +14,14 @@ const (
 	zoneKey = "topology.kubernetes.io/zone"
 )
 
-// mixed is a cluster of n nodes of several sizes in three zones, some tainted,
+// mixedCluster is a cluster of n nodes of several sizes in three zones, some tainted,
 // some without a zone.
-func mixed(n int) *cluster.State {
+func mixedCluster(n int) *cluster.State {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := cluster.New()
 	for i := range n {
-		node := &model.Node{Name: fmt.Sprintf("node-%05d", i), Pods: 110,
-			Allocatable: model.Requests{MilliCPU: int64(8+8*r.IntN(4)) * 1000, Memory: int64(32+r.IntN(96)) << 30, Ephemeral: 100 << 30}}
+		node := &model.Node{Name: fmt.Sprintf("node-%05d", i), AllocatablePods: 110,
+			Allocatable: model.Resources{MilliCPU: int64(8+8*r.IntN(4)) * 1000, Memory: int64(32+r.IntN(96)) << 30, Ephemeral: 100 << 30}}
 		labels := map[string]string{hostKey: node.Name, "disk": "hdd", "kubernetes.io/os": "linux", "pool": fmt.Sprint(r.IntN(5))}
 		if i%2 == 0 {
 			labels["disk"] = "ssd"
@@ -63,64 +63,64 @@ func relabel(s *cluster.State, i int) {
 	s.UpsertNode(&n)
 }
 
-// kind makes the specification of the pods of an app.
-type kind struct {
+// podKind makes the specification of the pods of an app.
+type podKind struct {
 	name string
 	spec func(app string, i int) *model.PodSpec
 }
 
-func basic(i int) *model.PodSpec {
+func basicSpec(i int) *model.PodSpec {
 	s := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Images: []string{"registry/app:1"}}
-	s.Requests = model.Requests{MilliCPU: int64(50 + 10*(i%20)), Memory: int64(64+16*(i%10)) << 20}
+	s.Requests = model.Resources{MilliCPU: int64(50 + 10*(i%20)), Memory: int64(64+16*(i%10)) << 20}
 	s.Scoring = s.Requests
 	return s
 }
 
-func of(app string) *model.Selector {
+func appSelector(app string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
 }
 
-func near(app, key string) model.PodTerm {
-	return model.PodTerm{TopologyKey: key, Selector: of(app), Namespaces: []string{"default"}}
+func podTerm(app, key string) model.PodAffinityTerm {
+	return model.PodAffinityTerm{TopologyKey: key, Selector: appSelector(app), Namespaces: []string{"default"}}
 }
 
 var (
-	plainKind    = kind{"plain requests", func(_ string, i int) *model.PodSpec { return basic(i) }}
-	affinityKind = kind{"required node affinity", func(_ string, i int) *model.PodSpec {
-		s := basic(i)
+	plainKind    = podKind{"plain requests", func(_ string, i int) *model.PodSpec { return basicSpec(i) }}
+	affinityKind = podKind{"required node affinity", func(_ string, i int) *model.PodSpec {
+		s := basicSpec(i)
 		s.NodeSelector.HasRequired = true
-		s.NodeSelector.Required = []model.NodeTerm{{Labels: []model.Requirement{{Key: "disk", Op: model.In, Values: []string{"ssd"}}}}}
+		s.NodeSelector.Required = []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "disk", Op: model.In, Values: []string{"ssd"}}}}}
 		return s
 	}}
-	antiHostKind = kind{"preferred anti-affinity, host", func(app string, i int) *model.PodSpec {
-		s := basic(i)
-		s.PreferredAntiAffinity = []model.WeightedPodTerm{{Weight: 100, Term: near(app, hostKey)}}
+	antiHostKind = podKind{"preferred anti-affinity, host", func(app string, i int) *model.PodSpec {
+		s := basicSpec(i)
+		s.PreferredAntiAffinity = []model.WeightedPodAffinityTerm{{Weight: 100, Term: podTerm(app, hostKey)}}
 		return s
 	}}
-	zoneKind = kind{"required affinity, zone", func(app string, i int) *model.PodSpec {
-		s := basic(i)
-		s.Affinity = []model.PodTerm{near(app, zoneKey)}
+	zoneKind = podKind{"required affinity, zone", func(app string, i int) *model.PodSpec {
+		s := basicSpec(i)
+		s.Affinity = []model.PodAffinityTerm{podTerm(app, zoneKey)}
 		return s
 	}}
-	hardKind = kind{"hard spread, zone", func(app string, i int) *model.PodSpec {
-		s := basic(i)
-		s.Spread = []model.SpreadConstraint{{TopologyKey: zoneKey, MaxSkew: 1, MinDomains: 1, Hard: true, Selector: of(app)}}
+	hardKind = podKind{"hard spread, zone", func(app string, i int) *model.PodSpec {
+		s := basicSpec(i)
+		s.Spread = []model.SpreadConstraint{{TopologyKey: zoneKey, MaxSkew: 1, MinDomains: 1, Hard: true, Selector: appSelector(app)}}
 		return s
 	}}
 	// defaultKind is spread by the default constraints, as there is a Service.
-	defaultKind = kind{"default spread", func(_ string, i int) *model.PodSpec { return basic(i) }}
-	hugeKind    = kind{"unschedulable", func(_ string, i int) *model.PodSpec {
-		s := basic(i)
+	defaultKind = podKind{"default spread", func(_ string, i int) *model.PodSpec { return basicSpec(i) }}
+	hugeKind    = podKind{"unschedulable", func(_ string, i int) *model.PodSpec {
+		s := basicSpec(i)
 		s.Requests.MilliCPU = 10_000_000
 		return s
 	}}
 )
 
-// sized are the kinds with pods that no two apps have of equal size.
-func sized(kinds []kind) []kind {
-	var out []kind
+// withOwnSizes are the kinds with pods that no two apps have of equal size.
+func withOwnSizes(kinds []podKind) []podKind {
+	var out []podKind
 	for _, k := range kinds {
-		out = append(out, kind{k.name + ", own size", func(app string, i int) *model.PodSpec {
+		out = append(out, podKind{k.name + ", own size", func(app string, i int) *model.PodSpec {
 			s := k.spec(app, i)
 			s.Requests.MilliCPU, s.Requests.Memory = s.Requests.MilliCPU+int64(i), s.Requests.Memory+int64(i)<<10
 			s.Scoring = s.Requests
@@ -137,13 +137,13 @@ type app struct {
 }
 
 // apps makes n apps of kinds in turn. Those of defaultKind get a Service each.
-func apps(s *cluster.State, n int, kinds ...kind) []app {
+func apps(s *cluster.State, n int, kinds ...podKind) []app {
 	var out []app
 	for i := range n {
 		k := kinds[i%len(kinds)]
 		name := fmt.Sprintf("%s-%d", k.name[:4], i)
 		if strings.HasPrefix(k.name, defaultKind.name) {
-			s.UpsertGroup(model.Group{Kind: "Service", Namespace: "default", Name: name, Selector: of(name)})
+			s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "default", Name: name, Selector: appSelector(name)})
 		}
 		out = append(out, app{name, k.spec(name, i)})
 	}

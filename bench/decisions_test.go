@@ -14,36 +14,36 @@ import (
 
 // bench is a cluster under load.
 type bench struct {
-	s      *cluster.State
-	e      *placement.Engine
+	state  *cluster.State
+	engine *placement.Engine
 	apps   []app
 	placed []string // uids, oldest first
 	serial int
 	hold   int // pods that stay
 	churn  bool
-	r      *rand.Rand
+	rand   *rand.Rand
 	out    decision.Summary
 }
 
-// one decides about the next pod and places it, timing the decision alone by the wall.
-func (b *bench) one(t testing.TB) time.Duration { return b.timed(t, wall) }
+// decideNext decides about the next pod and places it, timing the decision alone by the wall.
+func (b *bench) decideNext(t testing.TB) time.Duration { return b.decideTimed(t, wallClock) }
 
-// timed does so by a clock.
-func (b *bench) timed(t testing.TB, now func() time.Duration) time.Duration {
+// decideTimed does so by a clock.
+func (b *bench) decideTimed(t testing.TB, now func() time.Duration) time.Duration {
 	a := b.apps[b.serial%len(b.apps)]
 	b.serial++
 	p := a.pod(b.serial)
 	if b.churn {
-		heartbeat(b.s, b.r.IntN(1<<20))
+		heartbeat(b.state, b.rand.IntN(1<<20))
 		if b.serial%100 == 0 {
-			relabel(b.s, b.r.IntN(1<<20))
+			relabel(b.state, b.rand.IntN(1<<20))
 		}
 	}
 	from := now()
-	b.e.Decide(p, &b.out)
+	b.engine.Decide(p, &b.out)
 	took := now() - from
 	if b.out.Outcome == decision.Scheduled {
-		if err := b.s.Assume(p, b.out.Choice); err != nil {
+		if err := b.state.Assume(p, b.out.Choice); err != nil {
 			t.Fatal(err)
 		}
 		b.placed = append(b.placed, p.UID)
@@ -51,9 +51,9 @@ func (b *bench) timed(t testing.TB, now func() time.Duration) time.Duration {
 	for len(b.placed) > b.hold {
 		i := 0
 		if b.churn {
-			i = b.r.IntN(len(b.placed))
+			i = b.rand.IntN(len(b.placed))
 		}
-		b.s.RemovePod(b.placed[i])
+		b.state.RemovePod(b.placed[i])
 		b.placed[i] = b.placed[0]
 		b.placed = b.placed[1:]
 	}
@@ -62,11 +62,11 @@ func (b *bench) timed(t testing.TB, now func() time.Duration) time.Duration {
 
 var began = time.Now()
 
-// wall is the time on the wall.
-func wall() time.Duration { return time.Since(began) }
+// wallClock is the time on the wall.
+func wallClock() time.Duration { return time.Since(began) }
 
-// own is what reading a clock twice takes.
-func own(now func() time.Duration) time.Duration {
+// clockOverhead is what reading a clock twice takes.
+func clockOverhead(now func() time.Duration) time.Duration {
 	all := make([]time.Duration, 2001)
 	for i := range all {
 		from := now()
@@ -76,17 +76,17 @@ func own(now func() time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// figures of a row: percentiles by the wall, the mean by the processor time of the
+// timings of a row: percentiles by the wall, the mean by the processor time of the
 // thread, so that it does not count whoever else wants the processor.
-type figures struct {
+type timings struct {
 	p10, median, mean, p99 time.Duration
 	allocs                 float64
 }
 
 // measure takes n decisions, after as many as it takes for views to be there.
-func (b *bench) measure(t testing.TB, n int) figures {
+func (b *bench) measure(t testing.TB, n int) timings {
 	for range min(4*len(b.apps)+b.hold/4, 20000) {
-		b.one(t)
+		b.decideNext(t)
 	}
 	f := b.take(t, n)
 	f.mean = b.mean(t, n)
@@ -99,21 +99,21 @@ func (b *bench) mean(t testing.TB, n int) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var sum time.Duration
-	cost := own(busy)
+	cost := clockOverhead(threadCPUTime)
 	for range n {
-		sum += b.timed(t, busy) - cost
+		sum += b.decideTimed(t, threadCPUTime) - cost
 	}
 	return max(sum, 0) / time.Duration(n)
 }
 
-func (b *bench) take(t testing.TB, n int) figures {
-	cost := own(wall)
+func (b *bench) take(t testing.TB, n int) timings {
+	cost := clockOverhead(wallClock)
 	took := make([]time.Duration, 0, n)
 	for range n {
-		took = append(took, max(b.one(t)-cost, 0))
+		took = append(took, max(b.decideNext(t)-cost, 0))
 	}
 	slices.Sort(took)
-	return figures{p10: took[n/10], median: took[n/2], p99: took[n*99/100]}
+	return timings{p10: took[n/10], median: took[n/2], p99: took[n*99/100]}
 }
 
 // allocations counts those of decisions alone.
@@ -124,34 +124,34 @@ func (b *bench) allocations(n int) float64 {
 		p := b.apps[b.serial%len(b.apps)].pod(b.serial)
 		b.serial++
 		runtime.ReadMemStats(&before)
-		b.e.Decide(p, &b.out)
+		b.engine.Decide(p, &b.out)
 		runtime.ReadMemStats(&after)
 		sum += after.Mallocs - before.Mallocs
-		if b.out.Outcome == decision.Scheduled && b.s.Assume(p, b.out.Choice) == nil {
+		if b.out.Outcome == decision.Scheduled && b.state.Assume(p, b.out.Choice) == nil {
 			b.placed = append(b.placed, p.UID)
 		}
 	}
 	return float64(sum) / float64(n)
 }
 
-func newBench(t testing.TB, nodes, shapes int, churn bool, kinds ...kind) *bench {
+func newBench(t testing.TB, nodes, shapes int, churn bool, kinds ...podKind) *bench {
 	p, err := placement.NewProfile(placement.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{s: mixed(nodes), churn: churn, hold: 4 * nodes, r: rand.New(rand.NewPCG(3, 4))}
-	b.apps = apps(b.s, shapes, kinds...)
-	b.e = placement.NewEngine(b.s, p, 1)
+	b := &bench{state: mixedCluster(nodes), churn: churn, hold: 4 * nodes, rand: rand.New(rand.NewPCG(3, 4))}
+	b.apps = apps(b.state, shapes, kinds...)
+	b.engine = placement.NewEngine(b.state, p, 1)
 	return b
 }
 
-// first measures pods of shapes never seen before.
-func first(t testing.TB, nodes, n int, k kind) figures {
+// measureFirstDecision measures pods of shapes never seen before.
+func measureFirstDecision(t testing.TB, nodes, n int, k podKind) timings {
 	b := newBench(t, nodes, 1, false, plainKind)
 	for range nodes {
-		b.one(t)
+		b.decideNext(t)
 	}
-	all := apps(b.s, 2*n, k)
+	all := apps(b.state, 2*n, k)
 	b.apps = all[:n] // n decisions in a row are one about each
 	f := b.take(t, n)
 	b.apps = all[n:]
@@ -161,7 +161,7 @@ func first(t testing.TB, nodes, n int, k kind) figures {
 
 // report gives the figures to a benchmark, in microseconds of the thread's processor time
 // (mean) or of the wall.
-func (f figures) report(b *testing.B) {
+func (f timings) report(b *testing.B) {
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 	b.ReportMetric(0, "ns/op") // says nothing here: it counts what is between decisions
 	b.ReportMetric(us(f.p10), "us-p10")

@@ -8,19 +8,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/load"
 )
 
-// thresholdsOf are the resources that packing looks at.
-var thresholdsOf = []string{"cpu", "memory", string(load.GPU)}
+// packedResources are the resources that packing looks at.
+var packedResources = []string{"cpu", "memory", string(load.GPU)}
 
-func packing(percent float64) rebalance.Policy {
-	var t rebalance.Thresholds
-	for _, name := range thresholdsOf {
-		t = append(t, rebalance.Threshold{Resource: name, Percent: percent})
+func packingPolicy(percent float64) descheduling.Policy {
+	var t descheduling.Thresholds
+	for _, name := range packedResources {
+		t = append(t, descheduling.Threshold{Resource: name, Percent: percent})
 	}
-	return rebalance.Policy{Profiles: []rebalance.Profile{{Name: "pack", Balance: []rebalance.Strategy{&rebalance.HighNodeUtilization{Thresholds: t}}}}}
+	return descheduling.Policy{Profiles: []descheduling.Profile{{Name: "pack", Balance: []descheduling.Strategy{&descheduling.HighNodeUtilization{Thresholds: t}}}}}
 }
 
 var allFills = flag.Bool("all-fills", false, "TestOpenBPacking: make the whole table")
@@ -46,12 +46,12 @@ func TestOpenBPacking(t *testing.T) {
 		for seed := range uint64(3) {
 			filled := fill(t, nodes, all[:len(all)*c.share/100], seed)
 			waiting := len(filled.pending)
-			theirs := filled.copy().pack(packing(c.percent), false, math.MaxInt)
-			ours := filled.copy().pack(packing(c.percent), true, math.MaxInt)
-			half := filled.copy().pack(packing(c.percent), true, theirs.Evicted/2)
+			theirs := filled.fork().pack(packingPolicy(c.percent), false, math.MaxInt)
+			ours := filled.fork().pack(packingPolicy(c.percent), true, math.MaxInt)
+			half := filled.fork().pack(packingPolicy(c.percent), true, theirs.Evicted/2)
 			least, most := filled.bounds(c.percent, theirs.Emptied, theirs.Evicted/2)
 			row := fmt.Sprintf("| %d %% | %.0f %% | %d | %d | %d | %s | %d | %d | %s | %s |", c.share, c.percent, seed+1, theirs.Before, waiting,
-				theirs.cells(), least, most, half.cells(), ours.cells())
+				theirs.tableCells(), least, most, half.tableCells(), ours.tableCells())
 			if !strings.Contains(string(docs), row) {
 				missing = append(missing, row)
 			}
@@ -68,8 +68,8 @@ func TestOpenBPacking(t *testing.T) {
 	}
 }
 
-// cells are nodes emptied (those that pods have taken by now which had waited), evictions, those whose pod came back,
+// tableCells are nodes emptied (those that pods have taken by now which had waited), evictions, those whose pod came back,
 // pods left waiting.
-func (t *tally) cells() string {
+func (t *packingResult) tableCells() string {
 	return fmt.Sprintf("%d (%d) / %d / %d / %d", t.Emptied, t.Taken, t.Evicted, t.Returned, t.Pending)
 }

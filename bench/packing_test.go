@@ -17,32 +17,32 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/planning"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
-	"github.com/berthproject/berth/engine/rebalance"
-	"github.com/berthproject/berth/engine/rebalance/plan"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/testkit"
 	"github.com/berthproject/berth/load"
 )
 
-// yard is OpenB's cluster while it is packed.
-type yard struct {
-	in      *intake.Intake
+// packingCluster is OpenB's cluster while it is packed.
+type packingCluster struct {
+	in      *conversion.Converter
 	nodes   []*corev1.Node
 	state   *cluster.State
 	packer  *placement.Profile
 	engine  *placement.Engine
-	pods    map[string]*rebalance.Pod // by uid, those that are bound
-	pending []*rebalance.Pod
+	pods    map[string]*descheduling.Pod // by uid, those that are bound
+	pending []*descheduling.Pod
 	late    map[string]bool // controllers whose pods found no place when the cluster was filled
-	tally   tally
+	result  packingResult
 	dying   []string // uids of pods that were evicted and are still there
 }
 
-// tally is what packing came to. Emptied are nodes that have none of the pods left that the cluster was filled with;
+// packingResult is what packing came to. Emptied are nodes that have none of the pods left that the cluster was filled with;
 // Taken of these have pods by now that had waited for such a node.
-type tally struct {
+type packingResult struct {
 	Rounds, Before, Emptied, Taken, Evicted, Returned, Pending int
 }
 
@@ -51,7 +51,7 @@ func mostAllocated(t *testing.T) *placement.Profile {
 	c := placement.DefaultConfig()
 	c.Name, c.Fit.Strategy = "packer", placement.MostAllocated
 	c.Fit.Resources = append(c.Fit.Resources, placement.ResourceWeight{Name: string(load.GPU), Weight: 1})
-	c.Score = []placement.WeightedRule{{Rule: decision.TaintToleration, Weight: 3}, {Rule: decision.NodeAffinity, Weight: 2}, {Rule: decision.NodeResourcesFit, Weight: 1}}
+	c.Score = []placement.WeightedPlugin{{Plugin: decision.TaintToleration, Weight: 3}, {Plugin: decision.NodeAffinity, Weight: 2}, {Plugin: decision.NodeResourcesFit, Weight: 1}}
 	p, err := placement.NewProfile(c)
 	if err != nil {
 		t.Fatal(err)
@@ -60,10 +60,10 @@ func mostAllocated(t *testing.T) *placement.Profile {
 }
 
 // fill places pods of the trace in a random order, as kube-scheduler's default profile does: spread.
-func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *yard {
-	y := &yard{in: intake.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*rebalance.Pod{}, late: map[string]bool{}}
+func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *packingCluster {
+	y := &packingCluster{in: conversion.New(), nodes: nodes, state: cluster.New(), packer: mostAllocated(t), pods: map[string]*descheduling.Pod{}, late: map[string]bool{}}
 	for _, n := range nodes {
-		y.state.UpsertNode(y.in.DeschedulerNode(n).Node)
+		y.state.UpsertNode(y.in.DeschedulingNode(n).Node)
 	}
 	c := placement.DefaultConfig()
 	c.Name = "packer" // these pods' scheduler, before it packed
@@ -73,18 +73,18 @@ func fill(t *testing.T, nodes []*corev1.Node, pods []*corev1.Pod, seed uint64) *
 	}
 	engine := placement.NewEngine(y.state, spread, seed)
 	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(pods)) {
-		p := y.in.Descheduled(pods[i])
+		p := y.in.DeschedulingPod(pods[i])
 		if !y.place(engine, p) {
 			y.pending, y.late[p.Owner.UID] = append(y.pending, p), true
 		}
 	}
-	empty, _ := y.empty()
-	y.tally.Before = len(nodes) - empty
+	empty, _ := y.countEmpty()
+	y.result.Before = len(nodes) - empty
 	return y
 }
 
-// copy is the yard once more, to be packed by a scheduler that packs.
-func (y *yard) copy() *yard {
+// fork is the yard once more, to be packed by a scheduler that packs.
+func (y *packingCluster) fork() *packingCluster {
 	c := *y
 	c.state, c.pods, c.pending = y.state.Fork(), maps.Clone(y.pods), slices.Clone(y.pending)
 	c.engine = placement.NewEngine(c.state, c.packer, 1)
@@ -92,7 +92,7 @@ func (y *yard) copy() *yard {
 }
 
 // place binds a pod where an engine says; false: it fits nowhere.
-func (y *yard) place(e *placement.Engine, p *rebalance.Pod) bool {
+func (y *packingCluster) place(e *placement.Engine, p *descheduling.Pod) bool {
 	var s decision.Summary
 	if e.Decide(p.Pod, &s); s.Outcome != decision.Scheduled {
 		return false
@@ -101,25 +101,25 @@ func (y *yard) place(e *placement.Engine, p *rebalance.Pod) bool {
 	return true
 }
 
-func (y *yard) bind(p *rebalance.Pod, node string) {
+func (y *packingCluster) bind(p *descheduling.Pod, node string) {
 	bound := *p.Pod
 	bound.NodeName, bound.Phase = node, model.Running
-	y.pods[bound.UID] = &rebalance.Pod{Pod: &bound, Facts: p.Facts}
+	y.pods[bound.UID] = &descheduling.Pod{Pod: &bound, Details: p.Details}
 	y.state.UpsertPod(&bound)
 }
 
 // evict takes a pod off its node and returns its replacement.
-func (y *yard) evict(p *rebalance.Pod) *rebalance.Pod {
+func (y *packingCluster) evict(p *descheduling.Pod) *descheduling.Pod {
 	y.state.RemovePod(p.UID)
 	delete(y.pods, p.UID)
-	y.tally.Evicted++
+	y.result.Evicted++
 	next := *p.Pod
-	next.UID, next.NodeName, next.Phase = fmt.Sprintf("%s-%d", p.Owner.UID, y.tally.Evicted), "", model.Pending
-	return &rebalance.Pod{Pod: &next, Facts: p.Facts}
+	next.UID, next.NodeName, next.Phase = fmt.Sprintf("%s-%d", p.Owner.UID, y.result.Evicted), "", model.Pending
+	return &descheduling.Pod{Pod: &next, Details: p.Details}
 }
 
-// empty are the nodes without pods but for late ones, and how many of them have some.
-func (y *yard) empty() (n, taken int) {
+// countEmpty are the nodes without pods but for late ones, and how many of them have some.
+func (y *packingCluster) countEmpty() (n, taken int) {
 	for _, id := range y.state.NodeIDs() {
 		pods := y.state.Node(id).Pods
 		if slices.ContainsFunc(pods, func(p *model.Pod) bool { return !y.late[p.Owner.UID] }) {
@@ -132,31 +132,31 @@ func (y *yard) empty() (n, taken int) {
 	return n, taken
 }
 
-func (y *yard) snapshot() *rebalance.Snapshot {
-	s := &rebalance.Snapshot{Now: time.Unix(0, 0), Namespaces: map[string]model.Labels{}, Priorities: map[string]int32{}, Classes: map[string]string{}}
-	var nodes []*rebalance.Node
+func (y *packingCluster) snapshot() *descheduling.Snapshot {
+	s := &descheduling.Snapshot{Now: time.Unix(0, 0), Namespaces: map[string]model.Labels{}, Priorities: map[string]int32{}, ClaimStorageClasses: map[string]string{}}
+	var nodes []*descheduling.Node
 	for _, n := range y.nodes {
-		nodes = append(nodes, y.in.DeschedulerNode(n))
+		nodes = append(nodes, y.in.DeschedulingNode(n))
 	}
-	var pods []*rebalance.Pod
+	var pods []*descheduling.Pod
 	for _, id := range y.state.NodeIDs() {
 		for _, p := range y.state.Node(id).Pods {
 			pods = append(pods, y.pods[p.UID])
 		}
 	}
-	s.Place(nodes, pods)
+	s.SetNodesAndPods(nodes, pods)
 	return s
 }
 
-// evicting is compatible mode: the scheduler places each replacement at once. The victims take their time to
+// evictingMover is compatible mode: the scheduler places each replacement at once. The victims take their time to
 // stop, longer than a round, so that their room is not free before it is over.
-type evicting struct{ *yard }
+type evictingMover struct{ *packingCluster }
 
-func (evicting) Places() bool { return false }
+func (evictingMover) ChoosesNodes() bool { return false }
 
-func (evicting) Save() (func(), bool) { return nil, false }
+func (evictingMover) Checkpoint() (func(), bool) { return nil, false }
 
-func (y evicting) Move(_, _ string, c *rebalance.Candidate) (*rebalance.Node, bool) {
+func (y evictingMover) Move(_, _ string, c *descheduling.Candidate) (*descheduling.Node, bool) {
 	next := y.evict(c.Pod)
 	dying := *c.Pod.Pod
 	dying.Deleting = true
@@ -165,36 +165,36 @@ func (y evicting) Move(_, _ string, c *rebalance.Candidate) (*rebalance.Node, bo
 	if !y.place(y.engine, next) {
 		y.pending = append(y.pending, next)
 	} else if y.pods[next.UID].NodeName == c.Node.Name {
-		y.tally.Returned++
+		y.result.Returned++
 	}
 	return nil, true
 }
 
 // round makes one round of at most so many evictions and says how many there were.
-func (y *yard) round(policy rebalance.Policy, planned bool, most int) int {
-	before, snapshot := y.tally.Evicted, y.snapshot()
+func (y *packingCluster) round(policy descheduling.Policy, planned bool, most int) int {
+	before, snapshot := y.result.Evicted, y.snapshot()
 	policy.Limits.Total = &most
 	if !planned {
-		rebalance.RunPolicy(snapshot, &policy, evicting{y})
+		descheduling.RunPolicy(snapshot, &policy, evictingMover{y})
 		for _, uid := range y.dying {
 			y.state.RemovePod(uid)
 		}
 		y.dying = nil
-		return y.tally.Evicted - before
+		return y.result.Evicted - before
 	}
-	p := plan.New(snapshot, y.state, plan.Options{Now: snapshot.Now, Profiles: map[string]*placement.Profile{"packer": y.packer}})
-	rebalance.RunPolicy(snapshot, &policy, p)
+	p := planning.New(snapshot, y.state, planning.Options{Now: snapshot.Now, Profiles: map[string]*placement.Profile{"packer": y.packer}})
+	descheduling.RunPolicy(snapshot, &policy, p)
 	for _, m := range p.Plan().Moves {
 		y.bind(y.evict(y.pods[m.Pod.UID]), m.To)
 	}
-	return y.tally.Evicted - before
+	return y.result.Evicted - before
 }
 
 // pack makes rounds until one evicts nobody, ten at most, with so many evictions at most.
-func (y *yard) pack(policy rebalance.Policy, planned bool, most int) tally {
-	for y.tally.Rounds < 10 {
-		y.tally.Rounds++
-		if y.round(policy, planned, most-y.tally.Evicted) == 0 {
+func (y *packingCluster) pack(policy descheduling.Policy, planned bool, most int) packingResult {
+	for y.result.Rounds < 10 {
+		y.result.Rounds++
+		if y.round(policy, planned, most-y.result.Evicted) == 0 {
 			break
 		}
 		waiting := y.pending
@@ -205,8 +205,8 @@ func (y *yard) pack(policy rebalance.Policy, planned bool, most int) tally {
 			}
 		}
 	}
-	out := y.tally
-	empty, taken := y.empty()
+	out := y.result
+	empty, taken := y.countEmpty()
 	out.Emptied, out.Taken, out.Pending = out.Before-(len(y.nodes)-empty), taken, len(y.pending)
 	return out
 }
@@ -215,9 +215,9 @@ func (y *yard) pack(policy rebalance.Policy, planned bool, most int) tally {
 func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
-		testkit.Skip(t, "the OpenB data set", "BERTH_OPENB names no directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
+		testkit.SkipOrFail(t, "the OpenB data set", "BERTH_OPENB names no directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
 	}
-	nodes, err := load.Nodes(filepath.Join(dir, "openb_node_list_all_node.csv"))
+	nodes, err := load.ReadNodes(filepath.Join(dir, "openb_node_list_all_node.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 		n.Status.Allocatable[corev1.ResourcePods] = *resource.NewQuantity(110, resource.DecimalSI)
 		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	}
-	if pods, err = load.Pods(filepath.Join(dir, "openb_pod_list_default.csv"), 0); err != nil {
+	if pods, err = load.ReadPods(filepath.Join(dir, "openb_pod_list_default.csv"), 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range pods {
@@ -240,10 +240,10 @@ func openB(t *testing.T) (nodes []*corev1.Node, pods []*corev1.Pod) {
 // bounds are those of whoever empties no other nodes than HighNodeUtilization may: how many evictions so many nodes take
 // at least, if there are as many, and how many nodes so many evictions empty at most. Each pod of an emptied node has
 // to go once, and a node above the threshold loses none, so that no other comes below it.
-func (y *yard) bounds(percent float64, nodes, evictions int) (least, most int) {
+func (y *packingCluster) bounds(percent float64, nodes, evictions int) (least, most int) {
 	var sizes []int
 	for _, n := range y.snapshot().Nodes {
-		if len(n.Pods) > 0 && below(n, percent) {
+		if len(n.Pods) > 0 && belowThreshold(n, percent) {
 			sizes = append(sizes, len(n.Pods))
 		}
 	}
@@ -259,12 +259,12 @@ func (y *yard) bounds(percent float64, nodes, evictions int) (least, most int) {
 	return least, most
 }
 
-// below says whether no resource of packing's thresholds is requested above its share.
-func below(n *rebalance.Node, percent float64) bool {
-	for _, name := range thresholdsOf {
-		used, have := int64(0), n.Allocatable.Of(name)
+// belowThreshold says whether no resource of packing's thresholds is requested above its share.
+func belowThreshold(n *descheduling.Node, percent float64) bool {
+	for _, name := range packedResources {
+		used, have := int64(0), n.Allocatable.Amount(name)
 		for _, p := range n.Pods {
-			used += p.Spec.Requests.Of(name)
+			used += p.Spec.Requests.Amount(name)
 		}
 		if have > 0 && float64(used)/float64(have)*100 > percent {
 			return false

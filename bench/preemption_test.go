@@ -14,16 +14,16 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// full is a cluster of n equal nodes, each full of four pods of low priority that
+// fullCluster is a cluster of n equal nodes, each full of four pods of low priority that
 // started at different times.
-func full(n int) *cluster.State {
+func fullCluster(n int) *cluster.State {
 	s := cluster.New()
 	r := rand.New(rand.NewPCG(3, 4))
-	spec := &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Requests{MilliCPU: 1000, Memory: 1 << 30}}
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: 1000, Memory: 1 << 30}}
 	spec.Scoring = spec.Requests
 	for i := range n {
 		name := fmt.Sprintf("node-%05d", i)
-		s.UpsertNode(&model.Node{Name: name, Pods: 110, Allocatable: model.Requests{MilliCPU: 4000, Memory: 8 << 30},
+		s.UpsertNode(&model.Node{Name: name, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30},
 			Labels: model.LabelsOf(map[string]string{hostKey: name, zoneKey: string(rune('a' + i%3))})})
 		for k := range 4 {
 			s.UpsertPod(&model.Pod{Namespace: "default", Name: fmt.Sprintf("low-%d-%d", i, k), UID: fmt.Sprintf("low-%d-%d", i, k), NodeName: name,
@@ -43,32 +43,32 @@ func full(n int) *cluster.State {
 // repeated more often than their names say, whatever -benchtime asks for.
 func BenchmarkPreemption(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
-		for _, way := range []string{plainly, "equal", "random sizes", spread, "budgets"} {
+		for _, way := range []string{referenceEvaluator, "equal", "random sizes", spread, "budgets"} {
 			b.Run(fmt.Sprintf("%s/%d nodes", way, nodes), func(b *testing.B) { preempt(b, nodes, way) })
 		}
 	}
 }
 
 const (
-	plainly = "plain, at most 20 plans"
-	spread  = "spread, at most 1000 plans"
+	referenceEvaluator = "plain, at most 20 plans"
+	spread             = "spread, at most 1000 plans"
 )
 
-// most is how many plans are made at most.
-var most = map[string]int{plainly: 20, spread: 1000}
+// maxPlans is how many plans are made at most.
+var maxPlans = map[string]int{referenceEvaluator: 20, spread: 1000}
 
-// recent is how many preemptors stay before they leave and their victims come back.
-const recent = 100
+// preemptorLifetime is how many preemptors stay before they leave and their victims come back.
+const preemptorLifetime = 100
 
-// preempting is one run.
-type preempting struct {
-	state   *cluster.State
-	profile *placement.Profile
-	engine  *placement.Engine
-	planner *preemption.Planner
-	gone    [][]*model.Pod // by turns: the preemptor and its victims
-	spent   time.Duration
-	allocs  uint64
+// preemptionBench is one run.
+type preemptionBench struct {
+	state    *cluster.State
+	profile  *placement.Profile
+	engine   *placement.Engine
+	planner  *preemption.Planner
+	departed [][]*model.Pod // by turns: the preemptor and its victims
+	spent    time.Duration
+	allocs   uint64
 }
 
 func preempt(b *testing.B, nodes int, way string) {
@@ -76,45 +76,45 @@ func preempt(b *testing.B, nodes int, way string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := full(nodes)
-	run := &preempting{state: s, profile: p, engine: placement.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
-		gone: make([][]*model.Pod, recent)}
+	s := fullCluster(nodes)
+	run := &preemptionBench{state: s, profile: p, engine: placement.NewEngine(s, p, 1), planner: preemption.NewPlanner(s, p, 1, preemption.Defaults()),
+		departed: make([][]*model.Pod, preemptorLifetime)}
 	for i := range 8 {
 		if way == "budgets" {
 			app := fmt.Sprint("low-", i)
-			s.UpsertBudget(&model.Budget{Namespace: "default", Name: app, Selector: of(app), DisruptionsAllowed: 40, DesiredHealthy: int32(nodes/2 - nodes/10)})
+			s.UpsertBudget(&model.Budget{Namespace: "default", Name: app, Selector: appSelector(app), DisruptionsAllowed: 40, DesiredHealthy: int32(nodes/2 - nodes/10)})
 		}
 	}
 	r := rand.New(rand.NewPCG(1, 1))
-	spec := important(1000, 1<<30)
+	spec := highPrioritySpec(1000, 1<<30)
 	n := b.N
-	if m, ok := most[way]; ok {
+	if m, ok := maxPlans[way]; ok {
 		n = min(n, m)
 		b.ReportMetric(0, "ns/op") // it would be of plans that were not made
 	}
 	for i := range n {
 		switch way {
 		case spread:
-			spec.Spread = []model.SpreadConstraint{{TopologyKey: zoneKey, MaxSkew: 5, MinDomains: 1, Hard: true, Selector: of("high")}}
+			spec.Spread = []model.SpreadConstraint{{TopologyKey: zoneKey, MaxSkew: 5, MinDomains: 1, Hard: true, Selector: appSelector("high")}}
 		case "random sizes":
-			spec = important(int64(1+r.IntN(4000)), int64(1+r.IntN(8192))<<20)
+			spec = highPrioritySpec(int64(1+r.IntN(4000)), int64(1+r.IntN(8192))<<20)
 		}
-		run.turn(b, i, way, spec)
+		run.preemptNext(b, i, way, spec)
 	}
 	b.ReportMetric(float64(run.spent.Nanoseconds())/1000/float64(n), "us/plan")
 	b.ReportMetric(float64(run.allocs)/float64((n+63)/64), "allocs/plan")
 }
 
-func important(cpu, memory int64) *model.PodSpec {
-	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: 1000, Requests: model.Requests{MilliCPU: cpu, Memory: memory}}
+func highPrioritySpec(cpu, memory int64) *model.PodSpec {
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: 1000, Requests: model.Resources{MilliCPU: cpu, Memory: memory}}
 	spec.Scoring = spec.Requests
 	return spec
 }
 
-// turn lets one pod make room for itself, and one that did so a while ago leave.
-func (run *preempting) turn(b *testing.B, i int, way string, spec *model.PodSpec) {
+// preemptNext lets one pod make room for itself, and one that did so a while ago leave.
+func (run *preemptionBench) preemptNext(b *testing.B, i int, way string, spec *model.PodSpec) {
 	s := run.state
-	for k, p := range run.gone[i%recent] {
+	for k, p := range run.departed[i%preemptorLifetime] {
 		if k == 0 {
 			s.RemovePod(p.UID)
 			continue
@@ -129,38 +129,38 @@ func (run *preempting) turn(b *testing.B, i int, way string, spec *model.PodSpec
 	s.UpsertPod(pod)
 	var sum decision.Summary
 	if run.engine.Decide(pod, &sum); sum.Outcome != decision.Infeasible {
-		run.gone[i%recent] = []*model.Pod{run.bind(b, pod, sum.Choice)}
+		run.departed[i%preemptorLifetime] = []*model.Pod{run.bind(b, pod, sum.Choice)}
 		return
 	}
 	plan := run.plan(i%64 == 0, way, pod, &sum)
-	if plan.Tried != decision.Nominated {
-		b.Fatalf("pod %d: %s", i, plan.Tried)
+	if plan.Outcome != decision.PreemptionNominated {
+		b.Fatalf("pod %d: %s", i, plan.Outcome)
 	}
 	for _, d := range plan.Debits {
 		now := *d.Budget
-		now.Disrupted = d.Paid
+		now.Disrupted = d.Granted
 		s.UpsertBudget(&now)
 	}
 	for _, v := range plan.Victims {
 		s.RemovePod(v.UID)
 	}
-	run.gone[i%recent] = append([]*model.Pod{run.bind(b, pod, plan.Node)}, plan.Victims...)
+	run.departed[i%preemptorLifetime] = append([]*model.Pod{run.bind(b, pod, plan.Node)}, plan.Victims...)
 }
 
-func (run *preempting) bind(b *testing.B, pod *model.Pod, node string) *model.Pod {
+func (run *preemptionBench) bind(b *testing.B, pod *model.Pod, node string) *model.Pod {
 	bound := *pod
 	bound.NodeName, bound.Phase, bound.Started = node, model.Running, time.Unix(1767325600, 0)
 	run.state.UpsertPod(&bound)
 	return &bound
 }
 
-func (run *preempting) plan(count bool, way string, pod *model.Pod, sum *decision.Summary) (plan *decision.Preemption) {
+func (run *preemptionBench) plan(count bool, way string, pod *model.Pod, sum *decision.Summary) (plan *decision.Preemption) {
 	var before, after runtime.MemStats
 	if count {
 		runtime.ReadMemStats(&before)
 	}
 	start := time.Now()
-	if way == plainly {
+	if way == referenceEvaluator {
 		plan = &preemption.Evaluate(run.state, run.profile, 1, preemption.Defaults(), pod, placement.Evaluate(run.state, run.profile, 1, pod)).Preemption
 	} else {
 		plan = run.planner.Plan(pod, sum)

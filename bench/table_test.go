@@ -5,23 +5,23 @@ import (
 	"testing"
 )
 
-var everyday = []kind{plainKind, affinityKind, antiHostKind, zoneKind, hardKind, defaultKind}
+var commonKinds = []podKind{plainKind, affinityKind, antiHostKind, zoneKind, hardKind, defaultKind}
 
 // row is a line of the table: how many shapes of which kinds.
 type row struct {
 	name   string
 	shapes int
-	kinds  []kind
+	kinds  []podKind
 }
 
 func table() []row {
 	var rows []row
-	for _, k := range append(everyday[:len(everyday):len(everyday)], hugeKind) {
-		rows = append(rows, row{k.name, 1, []kind{k}})
+	for _, k := range append(commonKinds[:len(commonKinds):len(commonKinds)], hugeKind) {
+		rows = append(rows, row{k.name, 1, []podKind{k}})
 	}
-	return append(rows, row{"100 shapes in turn", 100, everyday}, row{"1000 shapes in turn", 1000, everyday},
-		row{"1000 shapes of 1000 sizes in turn", 1000, sized(everyday)},
-		row{"100 shapes, each 6th unschedulable", 100, []kind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
+	return append(rows, row{"100 shapes in turn", 100, commonKinds}, row{"1000 shapes in turn", 1000, commonKinds},
+		row{"1000 shapes of 1000 sizes in turn", 1000, withOwnSizes(commonKinds)},
+		row{"100 shapes, each 6th unschedulable", 100, []podKind{plainKind, affinityKind, antiHostKind, hardKind, defaultKind, hugeKind}})
 }
 
 // samples is how many decisions are timed: as many as asked for, but no more than
@@ -36,9 +36,9 @@ func BenchmarkDecision(b *testing.B) {
 				b.Run(fmt.Sprintf("nodes=%d/%s%s", nodes, r.name, churn), func(b *testing.B) {
 					c := newBench(b, nodes, r.shapes, churn != "", r.kinds...)
 					c.measure(b, samples(b.N, nodes)).report(b)
-					seen := c.e.Counters()
-					b.ReportMetric(100*float64(seen.Viewed)/float64(seen.Viewed+seen.Scanned+seen.Plain), "%-by-views")
-					_, bytes := c.e.Views()
+					seen := c.engine.Counters()
+					b.ReportMetric(100*float64(seen.Cached)/float64(seen.Cached+seen.Scanned+seen.Reference), "%-by-views")
+					_, bytes := c.engine.CacheSize()
 					b.ReportMetric(float64(bytes)/1e6, "MB-views")
 				})
 			}
@@ -46,13 +46,13 @@ func BenchmarkDecision(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstSight is what a decision about a pod of a shape never seen before
+// BenchmarkFirstDecision is what a decision about a pod of a shape never seen before
 // costs, in a cluster of as many pods as nodes.
-func BenchmarkFirstSight(b *testing.B) {
+func BenchmarkFirstDecision(b *testing.B) {
 	for _, nodes := range []int{500, 5000, 50000} {
-		for _, k := range append(everyday[:len(everyday):len(everyday)], sized(everyday)...) {
+		for _, k := range append(commonKinds[:len(commonKinds):len(commonKinds)], withOwnSizes(commonKinds)...) {
 			b.Run(fmt.Sprintf("nodes=%d/%s", nodes, k.name), func(b *testing.B) {
-				first(b, nodes, min(b.N, 300), k).report(b)
+				measureFirstDecision(b, nodes, min(b.N, 300), k).report(b)
 			})
 		}
 	}

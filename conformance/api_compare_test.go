@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// answerOf brings what came back into the form of the recordings.
-func answerOf(code int, header http.Header, raw []byte, watch bool) apiAnswer {
-	a := apiAnswer{Code: code, RetryAfter: header.Get("Retry-After"), StatusLine: fmt.Sprintf("HTTP/1.1 %d %s", code, http.StatusText(code))}
+// newAPIResponse brings what came back into the form of the recordings.
+func newAPIResponse(code int, header http.Header, raw []byte, watch bool) apiResponse {
+	a := apiResponse{Code: code, RetryAfter: header.Get("Retry-After"), StatusLine: fmt.Sprintf("HTTP/1.1 %d %s", code, http.StatusText(code))}
 	for _, w := range header.Values("Warning") {
 		a.Warnings = append(a.Warnings, warningText(w))
 	}
@@ -22,7 +22,7 @@ func answerOf(code int, header http.Header, raw []byte, watch bool) apiAnswer {
 		for line := range bytes.Lines(raw) {
 			var event any
 			if json.Unmarshal(line, &event) == nil {
-				a.Events = append(a.Events, trimmed(event))
+				a.Events = append(a.Events, normalizeObject(event))
 			}
 		}
 		return a
@@ -36,7 +36,7 @@ func answerOf(code int, header http.Header, raw []byte, watch bool) apiAnswer {
 		a.Status = statusOf(object)
 		return a
 	}
-	a.Object = trimmed(object)
+	a.Object = normalizeObject(object)
 	return a
 }
 
@@ -51,13 +51,13 @@ func warningText(header string) string {
 }
 
 func statusOf(object map[string]any) *apiStatus {
-	s := &apiStatus{Reason: str(object["reason"]), Message: str(object["message"])}
+	s := &apiStatus{Reason: asString(object["reason"]), Message: asString(object["message"])}
 	if object["status"] == "Success" {
 		s.Status = "Success"
 	}
 	details, _ := object["details"].(map[string]any)
 	for _, key := range []string{"name", "group", "kind", "uid"} {
-		if v := str(details[key]); v != "" {
+		if v := asString(details[key]); v != "" {
 			if s.Details == nil {
 				s.Details = map[string]string{}
 			}
@@ -70,23 +70,23 @@ func statusOf(object map[string]any) *apiStatus {
 	causes, _ := details["causes"].([]any)
 	for _, c := range causes {
 		c, _ := c.(map[string]any)
-		s.Causes = append(s.Causes, apiCause{Reason: str(c["reason"]), Field: str(c["field"]), Message: str(c["message"])})
+		s.Causes = append(s.Causes, apiCause{Reason: asString(c["reason"]), Field: asString(c["field"]), Message: asString(c["message"])})
 	}
 	return s
 }
 
-func str(v any) string { s, _ := v.(string); return s }
+func asString(v any) string { s, _ := v.(string); return s }
 
-// trimmed leaves out what no two servers have in common.
-func trimmed(value any) any {
+// normalizeObject leaves out what no two servers have in common.
+func normalizeObject(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		if v["kind"] == "Table" {
-			return trimmedTable(v)
+			return normalizeTable(v)
 		}
 		out := make(map[string]any, len(v))
 		for k, x := range v {
-			out[k] = trimmed(x)
+			out[k] = normalizeObject(x)
 			if m, ok := out[k].(map[string]any); ok && k == "metadata" {
 				for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
 					delete(m, name)
@@ -97,14 +97,14 @@ func trimmed(value any) any {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = trimmed(v[i])
+			out[i] = normalizeObject(v[i])
 		}
 		return out
 	}
 	return value
 }
 
-func trimmedTable(table map[string]any) any {
+func normalizeTable(table map[string]any) any {
 	columns := []any{}
 	definitions, _ := table["columnDefinitions"].([]any)
 	for _, c := range definitions {
@@ -122,29 +122,29 @@ func trimmedTable(table map[string]any) any {
 }
 
 // compare says how an answer differs from the recorded one.
-func (r *script) compare(want, have apiAnswer) []string {
+func (r *vectorReplay) compare(want, have apiResponse) []string {
 	var out []string
-	complain := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if want.Code != have.Code {
-		complain("code is %d, want %d", have.Code, want.Code)
+		reportf("code is %d, want %d", have.Code, want.Code)
 	}
 	if want.Text != have.Text {
-		complain("text is %q, want %q", have.Text, want.Text)
+		reportf("text is %q, want %q", have.Text, want.Text)
 	}
 	if want.StatusLine != "" && want.StatusLine != have.StatusLine {
-		complain("status line is %q, want %q", have.StatusLine, want.StatusLine)
+		reportf("status line is %q, want %q", have.StatusLine, want.StatusLine)
 	}
 	if want.RetryAfter != have.RetryAfter {
-		complain("Retry-After is %q, want %q", have.RetryAfter, want.RetryAfter)
+		reportf("Retry-After is %q, want %q", have.RetryAfter, want.RetryAfter)
 	}
-	out = append(out, r.differences("warnings", anys(want.Warnings), anys(have.Warnings))...)
+	out = append(out, r.differences("warnings", toAny(want.Warnings), toAny(have.Warnings))...)
 	out = append(out, r.statusDifferences(want.Status, have.Status)...)
 	out = append(out, r.differences("object", want.Object, have.Object)...)
-	out = append(out, r.differences("events", orNil(want.Events), orNil(have.Events))...)
+	out = append(out, r.differences("events", anyOrNil(want.Events), anyOrNil(have.Events))...)
 	return out
 }
 
-func anys(texts []string) any {
+func toAny(texts []string) any {
 	out := make([]any, len(texts))
 	for i, t := range texts {
 		out[i] = t
@@ -152,14 +152,14 @@ func anys(texts []string) any {
 	return out
 }
 
-func orNil(events []any) any {
+func anyOrNil(events []any) any {
 	if events == nil {
 		return nil
 	}
 	return events
 }
 
-func (r *script) statusDifferences(want, have *apiStatus) []string {
+func (r *vectorReplay) statusDifferences(want, have *apiStatus) []string {
 	if (want == nil) != (have == nil) {
 		return []string{fmt.Sprintf("status is %s, want %s", compactJSON(have), compactJSON(want))}
 	}
@@ -167,31 +167,31 @@ func (r *script) statusDifferences(want, have *apiStatus) []string {
 		return nil
 	}
 	var out []string
-	complain := func(what string, have, want any) {
+	reportf := func(what string, have, want any) {
 		out = append(out, fmt.Sprintf("status.%s is %v, want %v", what, have, want))
 	}
 	if want.Reason != have.Reason || want.Status != have.Status || want.RetryAfterSeconds != have.RetryAfterSeconds {
-		complain("reason, status, retryAfterSeconds", []any{have.Reason, have.Status, have.RetryAfterSeconds}, []any{want.Reason, want.Status, want.RetryAfterSeconds})
+		reportf("reason, status, retryAfterSeconds", []any{have.Reason, have.Status, have.RetryAfterSeconds}, []any{want.Reason, want.Status, want.RetryAfterSeconds})
 	}
 	for _, key := range []string{"name", "group", "kind", "uid"} {
-		if !r.same(want.Details[key], have.Details[key]) {
-			complain("details."+key, have.Details[key], want.Details[key])
+		if !r.matches(want.Details[key], have.Details[key]) {
+			reportf("details."+key, have.Details[key], want.Details[key])
 		}
 	}
-	if !r.sameMessage(want.Message, have.Message) {
-		complain("message", "\n      "+have.Message, "\n      "+want.Message)
+	if !r.matchesMessage(want.Message, have.Message) {
+		reportf("message", "\n      "+have.Message, "\n      "+want.Message)
 	}
 	return append(out, r.causeDifferences(want.Causes, have.Causes)...)
 }
 
-func (r *script) causeDifferences(want, have []apiCause) []string {
+func (r *vectorReplay) causeDifferences(want, have []apiCause) []string {
 	if len(want) != len(have) {
 		return []string{fmt.Sprintf("causes are\n      %s, want\n      %s", compactJSON(have), compactJSON(want))}
 	}
 	var out []string
 	for i := range want {
 		w, h := want[i], have[i]
-		if w.Reason != h.Reason || !r.same(w.Field, h.Field) || !r.sameMessage(w.Message, h.Message) {
+		if w.Reason != h.Reason || !r.matches(w.Field, h.Field) || !r.matchesMessage(w.Message, h.Message) {
 			out = append(out, fmt.Sprintf("cause %d is\n      %s, want\n      %s", i, compactJSON(h), compactJSON(w)))
 		}
 	}
@@ -199,7 +199,7 @@ func (r *script) causeDifferences(want, have []apiCause) []string {
 }
 
 // differences walks two JSON values and names the paths that differ.
-func (r *script) differences(path string, want, have any) []string {
+func (r *vectorReplay) differences(path string, want, have any) []string {
 	switch w := want.(type) {
 	case map[string]any:
 		h, ok := have.(map[string]any)
@@ -208,14 +208,14 @@ func (r *script) differences(path string, want, have any) []string {
 		}
 		keys := map[string]bool{}
 		for k := range w {
-			keys[r.fill(k)] = true
+			keys[r.expand(k)] = true
 		}
 		for k := range h {
 			keys[k] = true
 		}
 		filled := map[string]any{}
 		for k, v := range w {
-			filled[r.fill(k)] = v
+			filled[r.expand(k)] = v
 		}
 		var out []string
 		for _, k := range sortedKeys(keys) {
@@ -242,7 +242,7 @@ func (r *script) differences(path string, want, have any) []string {
 		}
 		return out
 	case string:
-		if h, ok := have.(string); ok && (r.same(w, h) || bothAges(w, h)) {
+		if h, ok := have.(string); ok && (r.matches(w, h) || bothFixedAges(w, h)) {
 			return nil
 		}
 		if n, ok := have.(float64); ok && w == "$nodePort" && n >= 30000 && n <= 32767 {
@@ -291,11 +291,13 @@ var (
 	oldAge      = regexp.MustCompile(`^\d+y(\d+d)?$`)
 )
 
-// bothAges forgives ages of fixed dates: they were recorded on another day.
-func bothAges(want, have string) bool { return oldAge.MatchString(want) && oldAge.MatchString(have) }
+// bothFixedAges forgives ages of fixed dates: they were recorded on another day.
+func bothFixedAges(want, have string) bool {
+	return oldAge.MatchString(want) && oldAge.MatchString(have)
+}
 
-// same compares a text that may have placeholders.
-func (r *script) same(want, have string) bool {
+// matches compares a text that may have placeholders.
+func (r *vectorReplay) matches(want, have string) bool {
 	if want == have {
 		return true
 	}
@@ -312,7 +314,7 @@ func (r *script) same(want, have string) bool {
 		case "$ns":
 			pattern.WriteString(regexp.QuoteMeta(r.ns))
 		case "$u":
-			pattern.WriteString(regexp.QuoteMeta(r.u))
+			pattern.WriteString(regexp.QuoteMeta(r.suffix))
 		default:
 			pattern.WriteString(placeholders[name])
 		}
@@ -335,22 +337,22 @@ var (
 	decoderText = regexp.MustCompile(`(json: cannot unmarshal|json parse error:)(?s:.*)`)
 )
 
-// sameMessage compares as far as two implementations can agree.
-func (r *script) sameMessage(want, have string) bool {
+// matchesMessage compares as far as two implementations can agree.
+func (r *vectorReplay) matchesMessage(want, have string) bool {
 	if at := internalValue.FindStringIndex(want); at != nil {
-		return r.samePrefix(want[:at[0]+len("Invalid value")], have)
+		return r.matchesPrefix(want[:at[0]+len("Invalid value")], have)
 	}
 	want = internalType.ReplaceAllString(want, "(v1.$2)")
 	for _, loose := range []*regexp.Regexp{schemeLine, decoderText} {
 		want, have = loose.ReplaceAllString(want, "*"), loose.ReplaceAllString(have, "*")
 	}
-	return r.same(want, have)
+	return r.matches(want, have)
 }
 
-// samePrefix says that have goes on after want.
-func (r *script) samePrefix(want, have string) bool {
+// matchesPrefix says that have goes on after want.
+func (r *vectorReplay) matchesPrefix(want, have string) bool {
 	for i := len(have); i >= 0; i-- {
-		if r.same(want, have[:i]) {
+		if r.matches(want, have[:i]) {
 			return true
 		}
 	}

@@ -15,61 +15,61 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// script is one vector being replayed: its names and the answers so far.
-type script struct {
-	server  *apiServer
-	ns, u   string
-	answers []any
+// vectorReplay is one vector being replayed: its names and the answers so far.
+type vectorReplay struct {
+	server     *apiServer
+	ns, suffix string
+	responses  []any
 }
 
 // replay makes a fresh namespace, sends the steps in order, compares, cleans
 // up, and says what was different.
 func (s *apiServer) replay(v apiVector) []string {
-	s.scripts++
-	u := fmt.Sprintf("%06s", strconv.FormatInt(int64(s.scripts), 36))
-	r := &script{server: s, u: strings.ReplaceAll(u, " ", "0"), ns: "conf-" + strings.ReplaceAll(u, " ", "0")}
+	s.replays++
+	u := fmt.Sprintf("%06s", strconv.FormatInt(int64(s.replays), 36))
+	r := &vectorReplay{server: s, suffix: strings.ReplaceAll(u, " ", "0"), ns: "conf-" + strings.ReplaceAll(u, " ", "0")}
 	if code, _, body := r.send("POST", "/api/v1/namespaces", "application/json", nil, []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"`+r.ns+`"}}`)); code != http.StatusCreated {
 		return []string{fmt.Sprintf("making namespace %s: %d %s", r.ns, code, body)}
 	}
 	defer r.cleanup(v.Cleanup)
-	var complaints []string
+	var mismatches []string
 	for i, step := range v.Steps {
 		answer, err := r.step(step)
 		if err != nil {
-			return append(complaints, fmt.Sprintf("step %d: %v", i, err))
+			return append(mismatches, fmt.Sprintf("step %d: %v", i, err))
 		}
 		for _, c := range r.compare(step.Expect, answer) {
-			complaints = append(complaints, fmt.Sprintf("step %d %s %s: %s", i, step.Method, step.Path, c))
+			mismatches = append(mismatches, fmt.Sprintf("step %d %s %s: %s", i, step.Method, step.Path, c))
 		}
 	}
-	return complaints
+	return mismatches
 }
 
-func (r *script) step(step apiStep) (apiAnswer, error) {
-	body := []byte(r.fill(string(step.Body)))
+func (r *vectorReplay) step(step apiStep) (apiResponse, error) {
+	body := []byte(r.expand(string(step.Body)))
 	var text string
 	if json.Unmarshal(body, &text) == nil {
 		body = []byte(text) // a string is sent as it is
 	}
 	if step.Method == "COMPACT" {
-		r.answers = append(r.answers, nil)
-		return apiAnswer{Code: http.StatusOK}, r.compact(body)
+		r.responses = append(r.responses, nil)
+		return apiResponse{Code: http.StatusOK}, r.compact(body)
 	}
 	contentType := step.ContentType
 	if contentType == "" {
 		contentType = "application/json"
 	}
-	code, header, raw := r.send(step.Method, r.fill(step.Path), contentType, step.Headers, body)
+	code, header, raw := r.send(step.Method, r.expand(step.Path), contentType, step.Headers, body)
 	if code == 0 {
-		return apiAnswer{}, fmt.Errorf("%s %s: %s", step.Method, step.Path, raw)
+		return apiResponse{}, fmt.Errorf("%s %s: %s", step.Method, step.Path, raw)
 	}
 	var object any
 	_ = json.Unmarshal(raw, &object)
-	r.answers = append(r.answers, object)
-	return answerOf(code, header, raw, step.Expect.Events != nil), nil
+	r.responses = append(r.responses, object)
+	return newAPIResponse(code, header, raw, step.Expect.Events != nil), nil
 }
 
-func (r *script) send(method, path, contentType string, headers map[string]string, body []byte) (int, http.Header, []byte) {
+func (r *vectorReplay) send(method, path, contentType string, headers map[string]string, body []byte) (int, http.Header, []byte) {
 	req, err := http.NewRequestWithContext(context.Background(), method, r.server.base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, []byte(err.Error())
@@ -82,7 +82,7 @@ func (r *script) send(method, path, contentType string, headers map[string]strin
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "") // the recorder sent none, and it names the field manager
 	for k, v := range headers {
-		req.Header.Set(k, r.fill(v))
+		req.Header.Set(k, r.expand(v))
 	}
 	resp, err := r.server.client.Do(req)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *script) send(method, path, contentType string, headers map[string]strin
 	return resp.StatusCode, resp.Header, raw
 }
 
-func (r *script) compact(body []byte) error {
+func (r *vectorReplay) compact(body []byte) error {
 	var request struct {
 		Revision string `json:"revision"`
 		Physical bool   `json:"physical"`
@@ -123,8 +123,8 @@ var (
 	reference = regexp.MustCompile(`\$\{(\d+)\.([^}]+)\}`)
 )
 
-// fill puts names, padding and fields of earlier answers in place.
-func (r *script) fill(text string) string {
+// expand puts names, padding and fields of earlier answers in place.
+func (r *vectorReplay) expand(text string) string {
 	text = padding.ReplaceAllStringFunc(text, func(m string) string {
 		n, _ := strconv.Atoi(m[len("$pad"):])
 		return strings.Repeat("x", n)
@@ -132,12 +132,12 @@ func (r *script) fill(text string) string {
 	text = reference.ReplaceAllStringFunc(text, func(m string) string {
 		found := reference.FindStringSubmatch(m)
 		i, _ := strconv.Atoi(found[1])
-		if i >= len(r.answers) {
+		if i >= len(r.responses) {
 			return m
 		}
-		return fmt.Sprint(lookup(r.answers[i], strings.Split(found[2], ".")))
+		return fmt.Sprint(lookup(r.responses[i], strings.Split(found[2], ".")))
 	})
-	return strings.NewReplacer("$ns", r.ns, "$u", r.u).Replace(text)
+	return strings.NewReplacer("$ns", r.ns, "$u", r.suffix).Replace(text)
 }
 
 func lookup(value any, path []string) any {
@@ -159,9 +159,9 @@ func lookup(value any, path []string) any {
 }
 
 // cleanup deletes what the vector left outside its namespace.
-func (r *script) cleanup(paths []string) {
+func (r *vectorReplay) cleanup(paths []string) {
 	for _, path := range append(paths, "/api/v1/namespaces/"+r.ns) {
-		path = r.fill(path)
+		path = r.expand(path)
 		r.send("DELETE", path, "application/json", nil, []byte(`{"gracePeriodSeconds":0}`))
 		r.send("PATCH", path, "application/merge-patch+json", nil, []byte(`{"metadata":{"finalizers":null}}`))
 	}

@@ -27,42 +27,42 @@ type apiServer struct {
 	client *http.Client
 	// etcd is set if the test may compact the store.
 	etcd *clientv3.Client
-	// scripts counts what was replayed, for names that nobody has used.
-	scripts int
+	// replays counts what was replayed, for names that nobody has used.
+	replays int
 }
 
 // servers starts what a test needs, once.
 type servers struct {
-	binary     func() string
-	first, two sync.Once
-	ordinary   *apiServer
-	onEtcd     *apiServer
+	binary                     func() string
+	embeddedOnce, externalOnce sync.Once
+	embeddedServer             *apiServer
+	externalServer             *apiServer
 }
 
 func newServers(t *testing.T) *servers {
 	return &servers{binary: func() string { return testkit.Binary(t) }}
 }
 
-// plain is a server on its embedded store.
-func (s *servers) plain(t *testing.T) *apiServer {
-	s.first.Do(func() { s.ordinary = startServer(t, s.binary()) })
-	if s.ordinary == nil {
+// embedded is a server on its embedded store.
+func (s *servers) embedded(t *testing.T) *apiServer {
+	s.embeddedOnce.Do(func() { s.embeddedServer = startServer(t, s.binary()) })
+	if s.embeddedServer == nil {
 		t.Fatal("the server did not start")
 	}
-	return s.ordinary
+	return s.embeddedServer
 }
 
 // compactable is a server on an etcd of the test's own.
 func (s *servers) compactable(t *testing.T) *apiServer {
-	s.two.Do(func() {
+	s.externalOnce.Do(func() {
 		endpoint, client := startEtcd(t)
-		s.onEtcd = startServer(t, s.binary(), "--etcd-servers", endpoint)
-		s.onEtcd.etcd = client
+		s.externalServer = startServer(t, s.binary(), "--etcd-servers", endpoint)
+		s.externalServer.etcd = client
 	})
-	if s.onEtcd == nil {
+	if s.externalServer == nil {
 		t.Fatal("the server on an external etcd did not start")
 	}
-	return s.onEtcd
+	return s.externalServer
 }
 
 // processes are ended when all tests are over: a subtest may start what a later one uses.
@@ -99,7 +99,7 @@ func startServer(t *testing.T, binary string, more ...string) *apiServer {
 	atExit(func() { _ = os.RemoveAll(dir) })
 	address := testkit.FreeAddress(t)
 	file := filepath.Join(dir, "as-recorded.yaml")
-	if err := os.WriteFile(file, []byte(asRecorded), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(recordedConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := append([]string{"server", "--config", file, "--data-dir", filepath.Join(dir, "data"), "--listen", address, "--stored-only-warnings=false", "--strict-resource-versions=false", "--disable-admission-plugins", "ServiceAccount"}, more...)
@@ -121,8 +121,8 @@ func startServer(t *testing.T, binary string, more ...string) *apiServer {
 	return connect(t, filepath.Join(dir, "data", "kubeconfig"), exited)
 }
 
-// asRecorded switches off what flags do not.
-const asRecorded = `apiVersion: berth.dev/v1alpha1
+// recordedConfig switches off what flags do not.
+const recordedConfig = `apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
 budgets: {severalMatch: refuse, recount: false, refundFailedEvictions: false, explainRefusals: false, forbidImpossible: false}
 `
@@ -139,7 +139,7 @@ func connect(t *testing.T, kubeconfig string, exited <-chan error) *apiServer {
 		case <-time.After(50 * time.Millisecond):
 		}
 		if server == nil {
-			server = clientOf(kubeconfig)
+			server = newAdminClient(kubeconfig)
 		}
 		if server == nil {
 			continue
@@ -157,8 +157,8 @@ func connect(t *testing.T, kubeconfig string, exited <-chan error) *apiServer {
 	return nil
 }
 
-// clientOf speaks HTTP/1.1 on one connection as the admin; nil until the file is there.
-func clientOf(kubeconfig string) *apiServer {
+// newAdminClient speaks HTTP/1.1 on one connection as the admin; nil until the file is there.
+func newAdminClient(kubeconfig string) *apiServer {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil

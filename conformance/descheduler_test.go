@@ -13,24 +13,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/internal/config"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // deschedulerVector is what one cycle of the Kubernetes descheduler did to a snapshot; the README beside the
 // recordings describes it.
 type deschedulerVector struct {
-	ID      string            `json:"id"`
-	Note    string            `json:"note"`
-	Now     time.Time         `json:"now"`
-	Policy  json.RawMessage   `json:"policy"`
-	Objects []json.RawMessage `json:"objects"`
-	Blocked []string          `json:"blockedPods"`
-	Expect  deschedulerExpect `json:"expect"`
+	ID      string                 `json:"id"`
+	Note    string                 `json:"note"`
+	Now     time.Time              `json:"now"`
+	Policy  json.RawMessage        `json:"policy"`
+	Objects []json.RawMessage      `json:"objects"`
+	Blocked []string               `json:"blockedPods"`
+	Expect  deschedulerExpectation `json:"expect"`
 }
 
-type deschedulerExpect struct {
+type deschedulerExpectation struct {
 	PolicyError  string            `json:"policyError"`
 	ProfileError string            `json:"profileError"`
 	Evicted      []string          `json:"evicted"`
@@ -49,11 +49,11 @@ type bounds struct {
 	Max int `json:"max"`
 }
 
-// TestDescheduler compares whom engine/rebalance evicts in compatible mode with whom the Kubernetes descheduler evicted.
+// TestDescheduler compares whom engine/descheduling evicts in compatible mode with whom the Kubernetes descheduler evicted.
 func TestDescheduler(t *testing.T) {
 	families := loadFamilies(t, "descheduler")
 	if len(families) == 0 {
-		none(t, "descheduler")
+		skipWithoutVectors(t, "descheduler")
 	}
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		t.Run(family, func(t *testing.T) { runDeschedulerFamily(t, family, families[family]) })
@@ -67,9 +67,9 @@ func runDeschedulerFamily(t *testing.T, family string, vectors []json.RawMessage
 		if err := json.Unmarshal(raw, &v); err != nil {
 			t.Fatalf("%s: %v", family, err)
 		}
-		if complaints := v.differences(); len(complaints) > 0 {
+		if mismatches := v.differences(); len(mismatches) > 0 {
 			failed++
-			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(complaints, "\n  "))
+			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(mismatches, "\n  "))
 			continue
 		}
 		passed++
@@ -91,18 +91,18 @@ func (v *deschedulerVector) differences() []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	mover := &evicting{blocked: v.Blocked}
-	result := rebalance.RunPolicy(snapshot, policy, mover)
-	if (refused != "") != (len(result.Broken) > 0) {
-		return []string{fmt.Sprintf("profiles that cannot run: %v, want %q", result.Broken, refused)}
+	mover := &evictionRecorder{blocked: v.Blocked}
+	result := descheduling.RunPolicy(snapshot, policy, mover)
+	if (refused != "") != (len(result.FailedProfiles) > 0) {
+		return []string{fmt.Sprintf("profiles that cannot run: %v, want %q", result.FailedProfiles, refused)}
 	}
 	if refused != "" {
 		return nil
 	}
-	return v.Expect.complaints(policy, mover, result.Moves)
+	return v.Expect.mismatches(policy, mover, result.Moves)
 }
 
-func (v *deschedulerVector) snapshot() (*rebalance.Snapshot, error) {
+func (v *deschedulerVector) snapshot() (*descheduling.Snapshot, error) {
 	decode := scheme.Codecs.UniversalDeserializer()
 	objects := make([]runtime.Object, len(v.Objects))
 	for i, raw := range v.Objects {
@@ -112,28 +112,28 @@ func (v *deschedulerVector) snapshot() (*rebalance.Snapshot, error) {
 		}
 		objects[i] = o
 	}
-	return intake.New().DeschedulerSnapshot(objects, v.Now), nil
+	return conversion.New().DeschedulingSnapshot(objects, v.Now), nil
 }
 
 // readDeschedulerPolicy reads a policy as the Kubernetes descheduler does.
-func readDeschedulerPolicy(raw json.RawMessage) (*rebalance.Policy, error) {
+func readDeschedulerPolicy(raw json.RawMessage) (*descheduling.Policy, error) {
 	var kind metav1.TypeMeta
 	if err := json.Unmarshal(raw, &kind); err != nil {
 		return nil, err
 	}
-	d, err := config.ReadDescheduler(config.Document{File: "POLICY", APIVersion: kind.APIVersion, Kind: kind.Kind, JSON: raw}, config.DeschedulerReading{IgnoreUnknown: true, RefuseOld: true})
+	d, err := config.ReadDescheduler(config.Document{File: "POLICY", APIVersion: kind.APIVersion, Kind: kind.Kind, JSON: raw}, config.DeschedulerReadOptions{IgnoreUnknown: true, RejectV1Alpha1: true})
 	return &d.Policy, err
 }
 
-// evicting is an API server that grants evictions but of some pods.
-type evicting struct {
+// evictionRecorder is an API server that grants evictions but of some pods.
+type evictionRecorder struct {
 	blocked   []string
 	attempted []string
 }
 
-func (*evicting) Places() bool { return false }
+func (*evictionRecorder) ChoosesNodes() bool { return false }
 
-func (m *evicting) Move(_, _ string, c *rebalance.Candidate) (*rebalance.Node, bool) {
+func (m *evictionRecorder) Move(_, _ string, c *descheduling.Candidate) (*descheduling.Node, bool) {
 	if slices.Contains(m.blocked, c.Pod.Key()) {
 		m.attempted = append(m.attempted, c.Pod.Key())
 		return nil, false
@@ -141,4 +141,4 @@ func (m *evicting) Move(_, _ string, c *rebalance.Candidate) (*rebalance.Node, b
 	return nil, true
 }
 
-func (*evicting) Save() (func(), bool) { return nil, false }
+func (*evictionRecorder) Checkpoint() (func(), bool) { return nil, false }

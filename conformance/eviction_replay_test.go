@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/pressure"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // nodeStat is one key of a vector's node stats.
@@ -48,20 +48,20 @@ type recordedFs struct {
 
 // evictionReplay is a machine with the fakes around it that the recordings had.
 type evictionReplay struct {
-	v      *evictionVector
-	m      *pressure.Machine
-	in     *intake.Intake
-	active []corev1.Pod
-	layout bool // is known
+	v           *evictionVector
+	m           *nodepressure.Machine
+	in          *conversion.Converter
+	active      []corev1.Pod
+	layoutKnown bool // is known
 }
 
-// begun is when t is 0.
-var begun = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// epoch is when t is 0.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func newEvictionReplay(v *evictionVector, thresholds []pressure.Threshold) *evictionReplay {
-	m := pressure.New(pressure.Config{Thresholds: thresholds, Transition: v.Config.Transition.Duration, MaxPodGrace: v.Config.MaxPodGrace, LocalStorage: v.Config.LocalStorage,
-		Layout: pressure.Layout{DedicatedImageFs: v.Node.ImageFs, DedicatedContainerFs: v.Node.ContainerFs}})
-	return &evictionReplay{v: v, m: m, in: intake.New(), active: slices.Clone(v.Pods)}
+func newEvictionReplay(v *evictionVector, thresholds []nodepressure.Threshold) *evictionReplay {
+	m := nodepressure.New(nodepressure.Config{Thresholds: thresholds, TransitionPeriod: v.Config.Transition.Duration, MaxPodGrace: v.Config.MaxPodGrace, LocalStorage: v.Config.LocalStorage,
+		Layout: nodepressure.Layout{DedicatedImageFs: v.Node.ImageFs, DedicatedContainerFs: v.Node.ContainerFs}})
+	return &evictionReplay{v: v, m: m, in: conversion.New(), active: slices.Clone(v.Pods)}
 }
 
 // run returns what happens in each round, as the vectors write it.
@@ -74,7 +74,7 @@ func (r *evictionReplay) run() (out []json.RawMessage) {
 		var names []string
 		for k, c := range r.m.Conditions() {
 			if c.True {
-				names = append(names, pressure.ConditionType(model.Pressure(k)))
+				names = append(names, nodepressure.ConditionType(model.Pressure(k)))
 			}
 		}
 		if slices.Sort(names); len(names) > 0 {
@@ -92,26 +92,26 @@ func (r *evictionReplay) run() (out []json.RawMessage) {
 
 // round runs one round of the loop; nothing happens as long as the filesystems are not known.
 func (r *evictionReplay) round(round *evictionRound) []map[string]any {
-	if r.layout = r.layout || !round.LayoutError; !r.layout {
+	if r.layoutKnown = r.layoutKnown || !round.LayoutError; !r.layoutKnown {
 		return nil
 	}
-	now := begun.Add(time.Duration(round.T * float64(time.Second)))
+	now := epoch.Add(time.Duration(round.T * float64(time.Second)))
 	effects, _ := r.m.Step(now, r.observe(round, now, nil))
 	var out []map[string]any
 	for i := 0; i < len(effects); i++ {
 		switch e := effects[i].(type) {
-		case pressure.Announce:
+		case nodepressure.ThresholdMet:
 			out = append(out, map[string]any{"reclaim": e.Resource})
-		case pressure.Collect:
+		case nodepressure.ReclaimNodeResources:
 			if e.Containers {
 				out = append(out, map[string]any{"gc": "containers"})
 			}
 			if e.Images {
 				out = append(out, map[string]any{"gc": "images"})
 			}
-			effects = append(effects, r.m.Collected(now, r.observe(round, now, round.AfterReclaim))...)
-		case pressure.Evict:
-			out = append(out, map[string]any{"kill": killed(&e)})
+			effects = append(effects, r.m.Reclaimed(now, r.observe(round, now, round.AfterReclaim))...)
+		case nodepressure.Evict:
+			out = append(out, map[string]any{"kill": killResult(&e)})
 			if !round.KillError {
 				r.active = slices.DeleteFunc(r.active, func(p corev1.Pod) bool { return string(p.UID) == e.Pod.UID })
 			}
@@ -120,11 +120,11 @@ func (r *evictionReplay) round(round *evictionRound) []map[string]any {
 	return out
 }
 
-// killed is how the vectors write an eviction.
-func killed(e *pressure.Evict) map[string]any {
-	out := map[string]any{"pod": e.Pod.Key(), "gracePeriodSeconds": e.Grace, "phase": "Failed", "reason": pressure.ReasonEvicted, "message": e.Message}
+// killResult is how the vectors write an eviction.
+func killResult(e *nodepressure.Evict) map[string]any {
+	out := map[string]any{"pod": e.Pod.Key(), "gracePeriodSeconds": e.Grace, "phase": "Failed", "reason": nodepressure.ReasonEvicted, "message": e.Message}
 	if e.Condition {
-		out["conditions"] = []map[string]string{{"type": string(corev1.DisruptionTarget), "status": "True", "reason": pressure.ReasonDisruption}}
+		out["conditions"] = []map[string]string{{"type": string(corev1.DisruptionTarget), "status": "True", "reason": nodepressure.ReasonTerminationByKubelet}}
 	}
 	notes := map[string]string{}
 	for _, a := range e.Annotations {
@@ -139,11 +139,11 @@ func killed(e *pressure.Evict) map[string]any {
 }
 
 // observe is what a read of the stats gives in a round, with some keys replaced.
-func (r *evictionReplay) observe(round *evictionRound, now time.Time, replaced map[string]nodeStat) *pressure.Observation {
-	o := &pressure.Observation{Unread: round.SummaryError, CheckLimits: true}
+func (r *evictionReplay) observe(round *evictionRound, now time.Time, replaced map[string]nodeStat) *nodepressure.Observation {
+	o := &nodepressure.Observation{ReadFailed: round.SummaryError, CheckLimits: true}
 	at := now
 	if s := round.StatsTime; s != nil {
-		if at = begun.Add(time.Duration(*s * float64(time.Second))); *s < 0 {
+		if at = epoch.Add(time.Duration(*s * float64(time.Second))); *s < 0 {
 			at = time.Time{}
 		}
 	}
@@ -155,31 +155,31 @@ func (r *evictionReplay) observe(round *evictionRound, now time.Time, replaced m
 		}
 		return r.v.Stats[key]
 	}
-	put := func(s pressure.Signal, available *int64, capacity int64) {
+	put := func(s nodepressure.Signal, available *int64, capacity int64) {
 		if available != nil {
-			o.Signals[s] = pressure.Stat{Known: true, Available: *available, Capacity: capacity, Time: at}
+			o.Signals[s] = nodepressure.Stat{Known: true, Available: *available, Capacity: capacity, Time: at}
 		}
 	}
-	for key, s := range map[string]pressure.Signal{"memory": pressure.MemoryAvailable, "podsMemory": pressure.AllocatableMemoryAvailable} {
+	for key, s := range map[string]nodepressure.Signal{"memory": nodepressure.MemoryAvailable, "podsMemory": nodepressure.AllocatableMemoryAvailable} {
 		if m := stat(key); m.Available != nil {
 			put(s, m.Available, *m.Available+m.WorkingSet)
 		}
 	}
-	for key, s := range map[string]pressure.Signal{"nodeFs": pressure.NodeFsAvailable, "imageFs": pressure.ImageFsAvailable, "containerFs": pressure.ContainerFsAvailable} {
+	for key, s := range map[string]nodepressure.Signal{"nodeFs": nodepressure.NodeFsAvailable, "imageFs": nodepressure.ImageFsAvailable, "containerFs": nodepressure.ContainerFsAvailable} {
 		f := stat(key)
 		put(s, f.Available, f.Capacity)
 		put(s+1, f.InodesFree, f.Inodes)
 	}
 	if p := stat("pids"); p.Max != nil {
 		free := *p.Max - p.Running
-		put(pressure.PIDAvailable, &free, *p.Max)
+		put(nodepressure.PIDAvailable, &free, *p.Max)
 	}
-	o.Pods = func() []pressure.Pod { return r.pods(round) }
+	o.Pods = func() []nodepressure.Pod { return r.pods(round) }
 	return o
 }
 
 // pods are the active ones with their stats of a round.
-func (r *evictionReplay) pods(round *evictionRound) (out []pressure.Pod) {
+func (r *evictionReplay) pods(round *evictionRound) (out []nodepressure.Pod) {
 	for i := range r.active {
 		p := &r.active[i]
 		key := p.Namespace + "/" + p.Name
@@ -187,7 +187,7 @@ func (r *evictionReplay) pods(round *evictionRound) (out []pressure.Pod) {
 		if now, replaced := round.PodStats[key]; replaced {
 			u, given = now, true
 		}
-		q := pressure.Pod{Pod: r.in.Pod(p), Terms: intake.PressureTerms(p)}
+		q := nodepressure.Pod{Pod: r.in.Pod(p), EvictionSpec: conversion.PressureTerms(p)}
 		if given && !u.Missing {
 			q.Stats = u.stats()
 		}
@@ -196,33 +196,33 @@ func (r *evictionReplay) pods(round *evictionRound) (out []pressure.Pod) {
 	return out
 }
 
-func (u *recordedUsage) stats() *pressure.PodStats {
-	s := &pressure.PodStats{Processes: u.Processes}
-	s.Memory, s.MemoryKnown = given(u.Memory)
-	s.Ephemeral, s.EphemeralKnown = given(u.Ephemeral)
+func (u *recordedUsage) stats() *nodepressure.PodStats {
+	s := &nodepressure.PodStats{Processes: u.Processes}
+	s.Memory, s.MemoryKnown = valueOf(u.Memory)
+	s.Ephemeral, s.EphemeralKnown = valueOf(u.Ephemeral)
 	for _, c := range u.Containers {
-		out := pressure.ContainerStats{Name: c.Name, RootFs: c.RootFs.stats(), Logs: c.Logs.stats()}
-		out.Memory, out.MemoryKnown = given(c.Memory)
+		out := nodepressure.ContainerStats{Name: c.Name, RootFs: c.RootFs.stats(), Logs: c.Logs.stats()}
+		out.Memory, out.MemoryKnown = valueOf(c.Memory)
 		s.Containers = append(s.Containers, out)
 	}
 	for _, v := range u.Volumes {
-		s.Volumes = append(s.Volumes, pressure.VolumeStats{Name: v.Name, FsStats: v.recordedFs.stats()})
+		s.Volumes = append(s.Volumes, nodepressure.VolumeStats{Name: v.Name, FsStats: v.recordedFs.stats()})
 	}
 	return s
 }
 
-func given(v *int64) (int64, bool) {
+func valueOf(v *int64) (int64, bool) {
 	if v == nil {
 		return 0, false
 	}
 	return *v, true
 }
 
-func (f *recordedFs) stats() pressure.FsStats {
+func (f *recordedFs) stats() nodepressure.FsStats {
 	if f == nil {
-		return pressure.FsStats{}
+		return nodepressure.FsStats{}
 	}
-	return pressure.FsStats{Known: true, Bytes: f.UsedBytes, Inodes: f.InodesUsed}
+	return nodepressure.FsStats{Known: true, Bytes: f.UsedBytes, Inodes: f.InodesUsed}
 }
 
 // admit asks for the pods that are to be admitted after the round.
@@ -230,7 +230,7 @@ func (r *evictionReplay) admit(round map[string]any) {
 	var names []string
 	for i := range r.v.AdmitPods {
 		p := &r.v.AdmitPods[i]
-		if ok, _, message := r.m.Admit(r.in.Pod(p), intake.PressureTerms(p)); !ok {
+		if ok, _, message := r.m.Admit(r.in.Pod(p), conversion.PressureTerms(p)); !ok {
 			names = append(names, p.Name)
 			round["rejectMessage"] = message
 		}

@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/internal/config"
 )
 
@@ -70,12 +70,12 @@ type evictionExpectation struct {
 	Effective  []json.RawMessage `json:"effectiveThresholds"`
 }
 
-// TestEviction compares what engine/pressure does, with all options off, with what a
+// TestEviction compares what engine/nodepressure does, with all options off, with what a
 // kubelet did.
 func TestEviction(t *testing.T) {
 	families := loadFamilies(t, "eviction")
 	if len(families) == 0 {
-		none(t, "eviction")
+		skipWithoutVectors(t, "eviction")
 	}
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		t.Run(family, func(t *testing.T) { runEvictionFamily(t, family, families[family]) })
@@ -91,9 +91,9 @@ func runEvictionFamily(t *testing.T, family string, vectors []json.RawMessage) {
 			t.Fatalf("%s: %v", family, err)
 		}
 		rounds += len(v.Rounds)
-		if complaints := v.differences(); len(complaints) > 0 {
+		if mismatches := v.differences(); len(mismatches) > 0 {
 			failed++
-			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(complaints, "\n  "))
+			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(mismatches, "\n  "))
 			continue
 		}
 		passed++
@@ -117,24 +117,24 @@ func (v *evictionVector) differences() []string {
 	}
 	var all []string
 	for i := range v.ExpectAnyOf {
-		complaints := v.ExpectAnyOf[i].complaints(v, thresholds, err, got)
-		if len(complaints) == 0 {
+		mismatches := v.ExpectAnyOf[i].mismatches(v, thresholds, err, got)
+		if len(mismatches) == 0 {
 			return nil
 		}
-		all = append(all, complaints...)
+		all = append(all, mismatches...)
 	}
 	return all
 }
 
-// complaints compare one expected outcome with what came.
-func (e *evictionExpectation) complaints(v *evictionVector, thresholds []pressure.Threshold, err error, rounds []json.RawMessage) (out []string) {
+// mismatches compare one expected outcome with what came.
+func (e *evictionExpectation) mismatches(v *evictionVector, thresholds []nodepressure.Threshold, err error, rounds []json.RawMessage) (out []string) {
 	if told := fmt.Sprint(err); err == nil && e.Error != "" || err != nil && told != e.Error {
 		return []string{fmt.Sprintf("parsed with error %v, want %q", err, e.Error)}
 	}
 	if len(v.Rounds) == 0 && err == nil {
 		out = append(out, sameThresholds("thresholds", thresholds, e.Thresholds)...)
 		if e.Effective != nil {
-			effective := pressure.WithLayout(thresholds, pressure.Layout{DedicatedImageFs: v.Node.ImageFs, DedicatedContainerFs: v.Node.ContainerFs})
+			effective := nodepressure.WithLayout(thresholds, nodepressure.Layout{DedicatedImageFs: v.Node.ImageFs, DedicatedContainerFs: v.Node.ContainerFs})
 			out = append(out, sameThresholds("effective thresholds", effective, e.Effective)...)
 		}
 	}
@@ -162,11 +162,11 @@ func canonical(raw json.RawMessage) string {
 	return string(b)
 }
 
-func sameThresholds(what string, thresholds []pressure.Threshold, want []json.RawMessage) []string {
+func sameThresholds(what string, thresholds []nodepressure.Threshold, want []json.RawMessage) []string {
 	var got, wanted []string
 	for _, t := range thresholds {
 		m := map[string]string{"signal": t.Signal.String(), "operator": "LessThan"}
-		put := func(quantity, share string, v pressure.Value) {
+		put := func(quantity, share string, v nodepressure.Value) {
 			if v.Percentage != 0 {
 				m[share] = fmt.Sprint(v.Percentage)
 			} else {

@@ -20,33 +20,33 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/placement"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // These tests hold single rules to the libraries that kube-scheduler builds
 // them from, on random input, malformed input included.
 
-// dice draws from few words, so that things match often.
-type dice struct{ *rand.Rand }
+// randomObjects draws from few words, so that things match often.
+type randomObjects struct{ *rand.Rand }
 
-func (d dice) one(words ...string) string { return words[d.IntN(len(words))] }
+func (d randomObjects) pick(words ...string) string { return words[d.IntN(len(words))] }
 
-func (d dice) labels() map[string]string {
+func (d randomObjects) labels() map[string]string {
 	out := map[string]string{}
 	for _, k := range []string{"a", "b", "c"} {
 		if d.IntN(3) > 0 {
-			out[k] = d.one("1", "2", "3", "x")
+			out[k] = d.pick("1", "2", "3", "x")
 		}
 	}
 	return out
 }
 
-func (d dice) requirements(fields bool) []corev1.NodeSelectorRequirement {
+func (d randomObjects) requirements(fields bool) []corev1.NodeSelectorRequirement {
 	var out []corev1.NodeSelectorRequirement
 	for range d.IntN(3) {
-		r := corev1.NodeSelectorRequirement{Key: d.one("a", "b", "c"), Operator: corev1.NodeSelectorOperator(d.one("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"))}
+		r := corev1.NodeSelectorRequirement{Key: d.pick("a", "b", "c"), Operator: corev1.NodeSelectorOperator(d.pick("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"))}
 		if fields {
-			r.Key, r.Operator = "metadata.name", corev1.NodeSelectorOperator(d.one("In", "In", "NotIn"))
+			r.Key, r.Operator = "metadata.name", corev1.NodeSelectorOperator(d.pick("In", "In", "NotIn"))
 		}
 		if d.IntN(20) == 0 {
 			r.Operator = "Near"
@@ -60,14 +60,14 @@ func (d dice) requirements(fields bool) []corev1.NodeSelectorRequirement {
 			n = d.IntN(3)
 		}
 		for range n {
-			r.Values = append(r.Values, d.one(values...))
+			r.Values = append(r.Values, d.pick(values...))
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-func (d dice) term() corev1.NodeSelectorTerm {
+func (d randomObjects) term() corev1.NodeSelectorTerm {
 	t := corev1.NodeSelectorTerm{MatchExpressions: d.requirements(false)}
 	if d.IntN(3) == 0 {
 		t.MatchFields = d.requirements(true)
@@ -75,13 +75,13 @@ func (d dice) term() corev1.NodeSelectorTerm {
 	return t
 }
 
-func (d dice) nodes() []*corev1.Node {
+func (d randomObjects) nodes() []*corev1.Node {
 	var out []*corev1.Node
 	for i := range 3 {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: d.labels()}}
 		for range d.IntN(3) {
 			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{
-				Key: d.one("k", "l"), Value: d.one("", "1", "7", "07", "x"), Effect: corev1.TaintEffect(d.one("NoSchedule", "NoExecute", "PreferNoSchedule")),
+				Key: d.pick("k", "l"), Value: d.pick("", "1", "7", "07", "x"), Effect: corev1.TaintEffect(d.pick("NoSchedule", "NoExecute", "PreferNoSchedule")),
 			})
 		}
 		out = append(out, n)
@@ -89,17 +89,17 @@ func (d dice) nodes() []*corev1.Node {
 	return out
 }
 
-// judged evaluates a pod under one rule and returns the nodes that pass.
-func judged(t *testing.T, rule decision.Rule, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, more ...runtime.Object) []string {
+// feasibleNodes evaluates a pod under one rule and returns the nodes that pass.
+func feasibleNodes(t *testing.T, rule decision.Plugin, pod *corev1.Pod, numeric bool, nodes []*corev1.Node, more ...runtime.Object) []string {
 	t.Helper()
 	profile, err := placement.NewProfile(placement.Config{
-		Name: "default-scheduler", Filter: []decision.Rule{rule}, NumericTolerations: numeric,
-		Spread: placement.SpreadArgs{System: true},
+		Name: "default-scheduler", Filter: []decision.Plugin{rule}, TaintTolerationComparison: numeric,
+		Spread: placement.SpreadArgs{SystemDefaulting: true},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := intake.New()
+	in := conversion.New()
 	for _, n := range nodes {
 		more = append(more, n)
 	}
@@ -107,7 +107,7 @@ func judged(t *testing.T, rule decision.Rule, pod *corev1.Pod, numeric bool, nod
 	record := placement.Evaluate(state, profile, seed, in.Pod(pod))
 	var out []string
 	for i := range record.Nodes {
-		if record.Nodes[i].Verdict.Fits() {
+		if record.Nodes[i].Verdict.IsSuccess() {
 			out = append(out, record.Nodes[i].Name)
 		}
 	}
@@ -115,12 +115,12 @@ func judged(t *testing.T, rule decision.Rule, pod *corev1.Pod, numeric bool, nod
 }
 
 func TestNodeAffinityAgreesWithLibrary(t *testing.T) {
-	d := dice{rand.New(rand.NewPCG(1, 1))}
+	d := randomObjects{rand.New(rand.NewPCG(1, 1))}
 	for round := range 3000 {
 		nodes := d.nodes()
 		pod := &corev1.Pod{}
 		if d.IntN(3) == 0 {
-			pod.Spec.NodeSelector = map[string]string{d.one("a", "b"): d.one("1", "2")}
+			pod.Spec.NodeSelector = map[string]string{d.pick("a", "b"): d.pick("1", "2")}
 		}
 		required := &corev1.NodeSelector{}
 		for range d.IntN(4) {
@@ -133,22 +133,22 @@ func TestNodeAffinityAgreesWithLibrary(t *testing.T) {
 				want = append(want, n.Name)
 			}
 		}
-		if got := judged(t, decision.NodeAffinity, pod, false, nodes); !slices.Equal(got, want) {
+		if got := feasibleNodes(t, decision.NodeAffinity, pod, false, nodes); !slices.Equal(got, want) {
 			t.Fatalf("round %d: got %v, want %v\n%+v\n%+v", round, got, want, required, nodes)
 		}
 	}
 }
 
 func TestTolerationsAgreeWithLibrary(t *testing.T) {
-	d := dice{rand.New(rand.NewPCG(2, 2))}
+	d := randomObjects{rand.New(rand.NewPCG(2, 2))}
 	for round := range 3000 {
 		nodes := d.nodes()
 		pod := &corev1.Pod{}
 		for range d.IntN(3) {
 			pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
-				Key: d.one("", "k", "l"), Value: d.one("", "1", "7", "07", "x"),
-				Operator: corev1.TolerationOperator(d.one("", "Equal", "Exists", "Gt", "Lt", "Near")),
-				Effect:   corev1.TaintEffect(d.one("", "", "NoSchedule", "NoExecute", "PreferNoSchedule", "NoEntry")),
+				Key: d.pick("", "k", "l"), Value: d.pick("", "1", "7", "07", "x"),
+				Operator: corev1.TolerationOperator(d.pick("", "Equal", "Exists", "Gt", "Lt", "Near")),
+				Effect:   corev1.TaintEffect(d.pick("", "", "NoSchedule", "NoExecute", "PreferNoSchedule", "NoEntry")),
 			})
 		}
 		numeric := d.IntN(2) == 0
@@ -159,26 +159,26 @@ func TestTolerationsAgreeWithLibrary(t *testing.T) {
 				want = append(want, n.Name)
 			}
 		}
-		if got := judged(t, decision.TaintToleration, pod, numeric, nodes); !slices.Equal(got, want) {
+		if got := feasibleNodes(t, decision.TaintToleration, pod, numeric, nodes); !slices.Equal(got, want) {
 			t.Fatalf("round %d: got %v, want %v\n%+v\n%+v", round, got, want, pod.Spec.Tolerations, nodes)
 		}
 	}
 }
 
-func (d dice) volumes() (out []*corev1.PersistentVolume) {
+func (d randomObjects) volumes() (out []*corev1.PersistentVolume) {
 	for i := range 2 + d.IntN(6) {
 		v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("v", i), Labels: d.labels()}}
-		v.Spec.StorageClassName = d.one("hand", "hand", "hand", "other")
+		v.Spec.StorageClassName = d.pick("hand", "hand", "hand", "other")
 		v.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(int64(d.IntN(5)), resource.BinarySI)}
-		v.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.PersistentVolumeAccessMode(d.one("ReadOnlyMany", "ReadWriteMany"))}
-		v.Status.Phase = corev1.PersistentVolumePhase(d.one("Available", "Available", "Available", "Released", "Pending"))
+		v.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce, corev1.PersistentVolumeAccessMode(d.pick("ReadOnlyMany", "ReadWriteMany"))}
+		v.Status.Phase = corev1.PersistentVolumePhase(d.pick("Available", "Available", "Available", "Released", "Pending"))
 		if d.IntN(4) == 0 {
 			mode := corev1.PersistentVolumeBlock
 			v.Spec.VolumeMode = &mode
 		}
 		if d.IntN(4) == 0 {
-			v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: d.one("c0", "c1")}
-			v.Spec.ClaimRef.UID = types.UID(d.one("", "c0", "c1"))
+			v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: d.pick("c0", "c1")}
+			v.Spec.ClaimRef.UID = types.UID(d.pick("", "c0", "c1"))
 		}
 		if d.IntN(2) == 0 {
 			v.Spec.NodeAffinity = &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{d.term()}}}
@@ -189,23 +189,23 @@ func (d dice) volumes() (out []*corev1.PersistentVolume) {
 }
 
 // claims are two unbound ones of the class "hand".
-func (d dice) claims() (out []*corev1.PersistentVolumeClaim) {
+func (d randomObjects) claims() (out []*corev1.PersistentVolumeClaim) {
 	class := "hand"
 	for i := range 2 {
 		c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("c", i), UID: types.UID(fmt.Sprint("c", i))}}
 		c.Spec.StorageClassName = &class
 		c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: *resource.NewQuantity(int64(d.IntN(4)), resource.BinarySI)}
-		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.PersistentVolumeAccessMode(d.one("ReadWriteOnce", "ReadWriteOnce", "ReadOnlyMany"))}
+		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.PersistentVolumeAccessMode(d.pick("ReadWriteOnce", "ReadWriteOnce", "ReadOnlyMany"))}
 		if d.IntN(3) == 0 {
-			c.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{d.one("a", "b"): d.one("1", "2")}}
+			c.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{d.pick("a", "b"): d.pick("1", "2")}}
 		}
 		out = append(out, c)
 	}
 	return out
 }
 
-// matched says whether the library finds a volume for every claim on a node.
-func matched(t *testing.T, claims []*corev1.PersistentVolumeClaim, volumes []*corev1.PersistentVolume, n *corev1.Node) bool {
+// claimsMatch says whether the library finds a volume for every claim on a node.
+func claimsMatch(t *testing.T, claims []*corev1.PersistentVolumeClaim, volumes []*corev1.PersistentVolume, n *corev1.Node) bool {
 	t.Helper()
 	claims = slices.Clone(claims)
 	size := func(c *corev1.PersistentVolumeClaim) int64 { return c.Spec.Resources.Requests.Storage().Value() }
@@ -225,7 +225,7 @@ func matched(t *testing.T, claims []*corev1.PersistentVolumeClaim, volumes []*co
 }
 
 func TestVolumeMatchingAgreesWithLibrary(t *testing.T) {
-	d := dice{rand.New(rand.NewPCG(3, 3))}
+	d := randomObjects{rand.New(rand.NewPCG(3, 3))}
 	waiting := storagev1.VolumeBindingWaitForFirstConsumer
 	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "hand"}, Provisioner: volume.NotSupportedProvisioner, VolumeBindingMode: &waiting}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p"}}
@@ -249,12 +249,12 @@ func TestVolumeMatchingAgreesWithLibrary(t *testing.T) {
 		}
 		var want []string
 		for _, n := range nodes {
-			if matched(t, claims, ofClass, n) {
+			if claimsMatch(t, claims, ofClass, n) {
 				want = append(want, n.Name)
 				passed++
 			}
 		}
-		if got := judged(t, decision.VolumeBinding, pod, false, nodes, objects...); !slices.Equal(got, want) {
+		if got := feasibleNodes(t, decision.VolumeBinding, pod, false, nodes, objects...); !slices.Equal(got, want) {
 			t.Fatalf("round %d: got %v, want %v\n%+v\n%+v\n%+v", round, got, want, claims, volumes, nodes)
 		}
 	}

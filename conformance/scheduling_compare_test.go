@@ -11,15 +11,15 @@ import (
 
 // expectation is what was recorded, or what was decided in the same form.
 type expectation struct {
-	Outcome        string          `json:"outcome"`
-	PreEnqueue     *refusal        `json:"preEnqueue,omitempty"`
-	PreFilter      *refusal        `json:"preFilter,omitempty"`
-	PreFilterNodes []string        `json:"preFilterNodes,omitempty"`
-	NominatedFirst bool            `json:"nominatedFirst,omitempty"`
-	Nodes          []nodeTold      `json:"nodes,omitempty"`
-	Top            []string        `json:"top,omitempty"`
-	Preemption     *preemptionTold `json:"preemption,omitempty"`
-	Message        string          `json:"message,omitempty"`
+	Outcome        string            `json:"outcome"`
+	PreEnqueue     *refusal          `json:"preEnqueue,omitempty"`
+	PreFilter      *refusal          `json:"preFilter,omitempty"`
+	PreFilterNodes []string          `json:"preFilterNodes,omitempty"`
+	NominatedFirst bool              `json:"nominatedFirst,omitempty"`
+	Nodes          []nodeResult      `json:"nodes,omitempty"`
+	Top            []string          `json:"top,omitempty"`
+	Preemption     *preemptionResult `json:"preemption,omitempty"`
+	Message        string            `json:"message,omitempty"`
 }
 
 type refusal struct {
@@ -28,7 +28,7 @@ type refusal struct {
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-type nodeTold struct {
+type nodeResult struct {
 	Name     string           `json:"name"`
 	Feasible bool             `json:"feasible"`
 	Plugin   string           `json:"plugin,omitempty"`
@@ -38,29 +38,29 @@ type nodeTold struct {
 	Total    int64            `json:"total,omitempty"`
 }
 
-// told puts a record into the form of the recordings.
-func told(r *decision.Record) *expectation {
+// newExpectation puts a record into the form of the recordings.
+func newExpectation(r *decision.Record) *expectation {
 	e := &expectation{
-		Outcome: r.Outcome.String(), PreEnqueue: verdict(r.PreEnqueue), PreFilter: verdict(r.PreFilter),
+		Outcome: r.Outcome.String(), PreEnqueue: newRefusal(r.PreEnqueue), PreFilter: newRefusal(r.PreFilter),
 		NominatedFirst: r.NominatedFirst, Top: r.Top,
 	}
 	if r.Outcome == decision.Errored {
 		e.Message = r.Error
 		return e
 	}
-	if r.Narrowed && e.PreFilter == nil {
+	if r.HasPreFilterNodes && e.PreFilter == nil {
 		e.PreFilterNodes = r.PreFilterNodes
 	}
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
-		out := nodeTold{Name: n.Name, Feasible: n.Verdict.Fits()}
+		out := nodeResult{Name: n.Name, Feasible: n.Verdict.IsSuccess()}
 		if out.Feasible {
 			out.Total, out.Scores = n.Total, map[string]int64{}
 			for _, s := range n.Scores {
-				out.Scores[s.Rule.String()] = s.Points
+				out.Scores[s.Plugin.String()] = s.Points
 			}
 		} else {
-			v := verdict(&n.Verdict)
+			v := newRefusal(&n.Verdict)
 			out.Plugin, out.Code, out.Reasons = v.Plugin, v.Code, v.Reasons
 		}
 		e.Nodes = append(e.Nodes, out)
@@ -68,11 +68,11 @@ func told(r *decision.Record) *expectation {
 	return e
 }
 
-func verdict(v *decision.Verdict) *refusal {
+func newRefusal(v *decision.Verdict) *refusal {
 	if v == nil {
 		return nil
 	}
-	out := &refusal{Plugin: v.Rule.String(), Code: v.Code.String()}
+	out := &refusal{Plugin: v.Plugin.String(), Code: v.Code.String()}
 	for i := range v.Reasons {
 		out.Reasons = append(out.Reasons, v.Reasons[i].String())
 	}
@@ -102,7 +102,7 @@ func (e *expectation) differences(got *expectation) []string {
 	compare("preFilterNodes", e.PreFilterNodes, got.PreFilterNodes)
 	compare("nominatedFirst", e.NominatedFirst, got.NominatedFirst)
 	compare("top", e.Top, got.Top)
-	byName := map[string]*nodeTold{}
+	byName := map[string]*nodeResult{}
 	for i := range got.Nodes {
 		byName[got.Nodes[i].Name] = &got.Nodes[i]
 	}

@@ -19,8 +19,8 @@ func fastPathDifferences(state *cluster.State, profile *placement.Profile, pod *
 	for i := range 3 {
 		var got decision.Summary
 		engine.Decide(pod, &got)
-		if len(got.Counts) == 0 && len(want.Counts) == 0 {
-			got.Counts, want.Counts = nil, nil
+		if len(got.ReasonCounts) == 0 && len(want.ReasonCounts) == 0 {
+			got.ReasonCounts, want.ReasonCounts = nil, nil
 		}
 		if !reflect.DeepEqual(got, want) {
 			out = append(out, fmt.Sprintf("fast path, decision %d: got %+v, want %+v", i+1, got, want))

@@ -18,7 +18,7 @@ import (
 // device claims add to them.
 func TestSchedulingMessages(t *testing.T) {
 	families := loadFamilies(t, "scheduling")
-	different := divergent(t)
+	different := divergentIDs(t)
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		passed := 0
 		for _, raw := range families[family] {

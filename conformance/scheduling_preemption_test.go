@@ -16,17 +16,17 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// preemptionTold is what came of preemption, as recorded.
-type preemptionTold struct {
-	Outcome          string          `json:"outcome"`
-	Nominated        []string        `json:"nominated,omitempty"`
-	Candidates       []candidateTold `json:"candidates,omitempty"`
-	Nodes            []nodeTold      `json:"nodes,omitempty"`
-	Message          string          `json:"message,omitempty"`
-	ClearsNomination bool            `json:"clearsNomination,omitempty"`
+// preemptionResult is what came of preemption, as recorded.
+type preemptionResult struct {
+	Outcome          string            `json:"outcome"`
+	Nominated        []string          `json:"nominated,omitempty"`
+	Candidates       []candidateResult `json:"candidates,omitempty"`
+	Nodes            []nodeResult      `json:"nodes,omitempty"`
+	Message          string            `json:"message,omitempty"`
+	ClearsNomination bool              `json:"clearsNomination,omitempty"`
 }
 
-type candidateTold struct {
+type candidateResult struct {
 	Node          string   `json:"node"`
 	Victims       []string `json:"victims"`
 	PDBViolations int      `json:"pdbViolations,omitempty"`
@@ -42,8 +42,8 @@ func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *
 	sum := placement.Summarize(record, state.NumNodes())
 	for _, o := range []preemption.Options{{}, preemption.Defaults()} {
 		want := preemption.Evaluate(state, profile, seed, o, pod, record)
-		if want.Preemption.Tried == decision.Nominated { // the planner does not look at all nodes then
-			want.Preemption.Candidates, want.Preemption.Counts = 0, nil
+		if want.Preemption.Outcome == decision.PreemptionNominated { // the planner does not look at all nodes then
+			want.Preemption.Candidates, want.Preemption.ReasonCounts = 0, nil
 		}
 		planner := preemption.NewPlanner(state, profile, seed, o)
 		for range 2 {
@@ -56,23 +56,23 @@ func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *
 	if want == nil {
 		return out
 	}
-	w, _ := json.Marshal(want.comparable())
-	g, _ := json.Marshal(tellPreemption(preemption.Evaluate(state, profile, seed, preemption.Options{}, pod, record)).comparable())
+	w, _ := json.Marshal(want.normalized())
+	g, _ := json.Marshal(newPreemptionResult(preemption.Evaluate(state, profile, seed, preemption.Options{}, pod, record)).normalized())
 	if string(w) != string(g) {
 		out = append(out, fmt.Sprintf("preemption: got %s, want %s", g, w))
 	}
 	return out
 }
 
-// tellPreemption puts a result into the form of the recordings.
-func tellPreemption(r *preemption.Result) *preemptionTold {
+// newPreemptionResult puts a result into the form of the recordings.
+func newPreemptionResult(r *preemption.Result) *preemptionResult {
 	p := &r.Preemption
-	t := &preemptionTold{Outcome: "none", Nominated: r.Nominees, Message: explain.Preemption(p), ClearsNomination: p.Clears}
-	if p.Tried == decision.Nominated {
+	t := &preemptionResult{Outcome: "none", Nominated: r.Nominees, Message: explain.Preemption(p), ClearsNomination: p.ClearNomination}
+	if p.Outcome == decision.PreemptionNominated {
 		t.Outcome = "nominated"
 	}
 	for _, c := range r.Candidates {
-		told := candidateTold{Node: c.Node, PDBViolations: c.Violations}
+		told := candidateResult{Node: c.Node, PDBViolations: c.Violations}
 		for _, victim := range c.Victims {
 			told.Victims = append(told.Victims, victim.Key())
 		}
@@ -80,18 +80,18 @@ func tellPreemption(r *preemption.Result) *preemptionTold {
 	}
 	for i := range r.Refusals {
 		n := &r.Refusals[i]
-		told := nodeTold{Name: n.Node, Code: n.Verdict.Code.String()}
-		if n.Verdict.Rule != decision.DefaultPreemption {
-			told.Plugin = n.Verdict.Rule.String()
+		told := nodeResult{Name: n.Node, Code: n.Verdict.Code.String()}
+		if n.Verdict.Plugin != decision.DefaultPreemption {
+			told.Plugin = n.Verdict.Plugin.String()
 		}
-		told.Reasons = verdict(&n.Verdict).Reasons
+		told.Reasons = newRefusal(&n.Verdict).Reasons
 		t.Nodes = append(t.Nodes, told)
 	}
 	return t
 }
 
-// comparable is the same with sets in one order and without the texts about device claims.
-func (t *preemptionTold) comparable() *preemptionTold {
+// normalized is the same with sets in one order and without the texts about device claims.
+func (t *preemptionResult) normalized() *preemptionResult {
 	c := *t
 	c.Message = strings.TrimPrefix(c.Message, "no new claims to deallocate, ")
 	if c.Message == "not found" {
@@ -104,7 +104,7 @@ func (t *preemptionTold) comparable() *preemptionTold {
 	for i := range c.Nodes {
 		slices.Sort(c.Nodes[i].Reasons)
 	}
-	slices.SortFunc(c.Candidates, func(a, b candidateTold) int { return cmp.Compare(a.Node, b.Node) })
-	slices.SortFunc(c.Nodes, func(a, b nodeTold) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(c.Candidates, func(a, b candidateResult) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(c.Nodes, func(a, b nodeResult) int { return cmp.Compare(a.Name, b.Name) })
 	return &c
 }

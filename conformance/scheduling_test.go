@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/internal/config"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // schedulingVector is one recorded decision of kube-scheduler; the README beside
@@ -43,10 +43,10 @@ const maxDeviceVectors = 4
 func TestScheduling(t *testing.T) {
 	families := loadFamilies(t, "scheduling")
 	if len(families) == 0 {
-		none(t, "scheduling")
+		skipWithoutVectors(t, "scheduling")
 	}
 	fmt.Println("scheduling: expect.message is compared by TestSchedulingMessages")
-	different := divergent(t)
+	different := divergentIDs(t)
 	setAside := 0
 	for _, family := range slices.Sorted(maps.Keys(families)) {
 		t.Run(family, func(t *testing.T) { setAside += runSchedulingFamily(t, family, families[family], different) })
@@ -57,7 +57,7 @@ func TestScheduling(t *testing.T) {
 }
 
 // runSchedulingFamily returns how many vectors differ on purpose.
-func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage, different map[string]bool) int {
+func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage, divergentIDs map[string]bool) int {
 	passed, failed, setAside, preempting := 0, 0, 0, 0
 	for _, raw := range vectors {
 		var v schedulingVector
@@ -67,16 +67,16 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 		if v.Expect.Preemption != nil {
 			preempting++
 		}
-		complaints := v.run(decision.NoRule)
+		mismatches := v.run(decision.NoPlugin)
 		switch {
-		case different[v.ID] && len(complaints) == 0:
+		case divergentIDs[v.ID] && len(mismatches) == 0:
 			failed++
 			t.Errorf("%s (%s) is listed in docs/divergence.md, but agrees: remove it there", v.ID, v.Note)
-		case different[v.ID]:
+		case divergentIDs[v.ID]:
 			setAside++
-		case len(complaints) > 0:
+		case len(mismatches) > 0:
 			failed++
-			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(complaints, "\n  "))
+			t.Errorf("%s (%s)\n  %s", v.ID, v.Note, strings.Join(mismatches, "\n  "))
 		default:
 			passed++
 		}
@@ -94,7 +94,7 @@ const seed = 7
 
 // run decides as the vector says, but without one rule if that is given, and
 // returns what differs.
-func (v *schedulingVector) run(without decision.Rule) []string {
+func (v *schedulingVector) run(without decision.Plugin) []string {
 	configs, err := v.profiles()
 	if err != nil {
 		return []string{err.Error()}
@@ -105,20 +105,20 @@ func (v *schedulingVector) run(without decision.Rule) []string {
 	}
 	// A pod of no profile is ignored by all of them; ask the first.
 	own := max(0, slices.IndexFunc(configs, func(c placement.Config) bool { return c.Name == pod.Spec.SchedulerName }))
-	if without != decision.NoRule {
-		configs[own] = lacking(configs[own], without)
+	if without != decision.NoPlugin {
+		configs[own] = withoutRule(configs[own], without)
 	}
 	profile, err := placement.NewProfile(configs[own])
 	if err != nil {
 		return []string{err.Error()}
 	}
 	record := placement.Evaluate(state, profile, seed, pod)
-	complaints := v.Expect.differences(told(record))
-	complaints = append(complaints, v.preemptionDifferences(state, profile, pod, record)...)
-	if without != decision.NoRule {
-		return complaints
+	mismatches := v.Expect.differences(newExpectation(record))
+	mismatches = append(mismatches, v.preemptionDifferences(state, profile, pod, record)...)
+	if without != decision.NoPlugin {
+		return mismatches
 	}
-	return append(complaints, fastPathDifferences(state, profile, pod, record)...)
+	return append(mismatches, fastPathDifferences(state, profile, pod, record)...)
 }
 
 // profiles reads the vector's configuration and applies its feature gates.
@@ -140,7 +140,7 @@ func (v *schedulingVector) profiles() ([]placement.Config, error) {
 			return nil, fmt.Errorf("featureGates: %q: there is no option for it", gate)
 		}
 		for i := range k.Profiles {
-			k.Profiles[i].NumericTolerations = on
+			k.Profiles[i].TaintTolerationComparison = on
 		}
 	}
 	return k.Profiles, nil
@@ -150,7 +150,7 @@ func (v *schedulingVector) profiles() ([]placement.Config, error) {
 // profiles sees them. A pod that is handed over directly does not stand on the
 // node that it names.
 func (v *schedulingVector) cluster(profiles []placement.Config) (*cluster.State, *model.Pod, error) {
-	in := intake.New()
+	in := conversion.New()
 	var objects []runtime.Object
 	var pod *model.Pod
 	for i, raw := range v.Objects {

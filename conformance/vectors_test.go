@@ -19,8 +19,8 @@ import (
 // vectorsDir replaces the recordings that come with the repository.
 var vectorsDir = flag.String("vectors", "", "folder of *.jsonl vectors to run instead of testdata")
 
-// isOf tells what a vector is for: by the fields that only its schema has.
-func isOf(schema string, keys map[string]json.RawMessage) bool {
+// hasSchema tells what a vector is for: by the fields that only its schema has.
+func hasSchema(schema string, keys map[string]json.RawMessage) bool {
 	switch schema {
 	case "api":
 		return keys["steps"] != nil
@@ -41,7 +41,7 @@ func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 	if *vectorsDir == "" {
 		files = glob(t, filepath.Join("testdata", sub, "*.jsonl.gz"))
 	} else {
-		dir := namedDir(t)
+		dir := vectorsPath(t)
 		files = append(glob(t, filepath.Join(dir, "*.jsonl")), glob(t, filepath.Join(dir, sub, "*.jsonl"))...)
 	}
 	families := map[string][]json.RawMessage{}
@@ -51,7 +51,7 @@ func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 			if err := json.Unmarshal(line, &keys); err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			if !isOf(sub, keys) {
+			if !hasSchema(sub, keys) {
 				break // another schema: the whole file is
 			}
 			var family string
@@ -65,9 +65,9 @@ func loadFamilies(t *testing.T, sub string) map[string][]json.RawMessage {
 	return families
 }
 
-// namedDir is the folder that -vectors names, from here or from the module's
+// vectorsPath is the folder that -vectors names, from here or from the module's
 // root, where people stand who type it. One without vectors is a mistake.
-func namedDir(t *testing.T) string {
+func vectorsPath(t *testing.T) string {
 	t.Helper()
 	dir := *vectorsDir
 	if _, err := os.Stat(dir); err != nil && !filepath.IsAbs(dir) {
@@ -79,14 +79,14 @@ func namedDir(t *testing.T) string {
 	return dir
 }
 
-// none skips a test that found no vectors: in a folder of the caller's choice
+// skipWithoutVectors skips a test that found no vectors: in a folder of the caller's choice
 // that is fine, in testdata it is not.
-func none(t *testing.T, schema string) {
+func skipWithoutVectors(t *testing.T, schema string) {
 	t.Helper()
 	if *vectorsDir != "" {
 		t.Skipf("-vectors %s has none of the schema %q", *vectorsDir, schema)
 	}
-	testkit.Skip(t, schema+" vectors", "conformance/testdata has none")
+	testkit.SkipOrFail(t, schema+" vectors", "conformance/testdata has none")
 }
 
 func glob(t *testing.T, pattern string) []string {
@@ -132,8 +132,8 @@ func readLines(t *testing.T, file string) [][]byte {
 // A row of the table in docs/divergence.md that starts with an id in backquotes.
 var divergentRow = regexp.MustCompile("(?m)^\\| *`([^`]+)` *\\|")
 
-// divergent returns the ids of vectors that differ on purpose.
-func divergent(t *testing.T) map[string]bool {
+// divergentIDs returns the ids of vectors that differ on purpose.
+func divergentIDs(t *testing.T) map[string]bool {
 	t.Helper()
 	ids := map[string]bool{}
 	text, err := os.ReadFile(filepath.Join("..", "docs", "divergence.md"))

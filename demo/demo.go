@@ -32,12 +32,12 @@ type Options struct {
 	Scheduler drain.Scheduler
 	// Nodes are those that the demo is played on.
 	Nodes []string
-	// Real says that these run processes.
-	Real bool
+	// RunsProcesses says that these run processes.
+	RunsProcesses bool
 	// Image is what the pods run; on simulated nodes it is a name. Program is its program's path.
 	Image, Program string
-	// Ballast is an image that real nodes can pull and nobody needs for long.
-	Ballast string
+	// LargeImage is an image that real nodes can pull and nobody needs for long.
+	LargeImage string
 	// Acts are the names of those to play; all without.
 	Acts []string
 	Out  io.Writer
@@ -48,19 +48,19 @@ type Options struct {
 // act is one of the five.
 type act struct {
 	name, title string
-	play        func(context.Context, *stage) error
+	run         func(context.Context, *session) error
 }
 
 var acts = []act{
-	{"place", "Pods find their nodes", place},
-	{"memory", "A node runs out of memory", memory},
-	{"disk", "A node runs out of disk", disk},
-	{"drain", "A node is drained under a budget", empty},
-	{"preempt", "A pod that matters more makes room", preempt},
+	{"place", "Pods find their nodes", placePods},
+	{"memory", "A node runs out of memory", memoryPressure},
+	{"disk", "A node runs out of disk", diskPressure},
+	{"drain", "A node is drained under a budget", drainNode},
+	{"preempt", "A pod that matters more makes room", preemptPods},
 }
 
-// Names are those of the acts, in their order.
-func Names() (out []string) {
+// ActNames are those of the acts, in their order.
+func ActNames() (out []string) {
 	for _, a := range acts {
 		out = append(out, a.name)
 	}
@@ -73,9 +73,9 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := o.check(); err != nil {
 		return err
 	}
-	s, err := open(ctx, o)
+	s, err := newSession(ctx, o)
 	if s != nil {
-		defer func() { err = errors.Join(err, s.strike(ctx)) }()
+		defer func() { err = errors.Join(err, s.cleanup(ctx)) }()
 	}
 	if err != nil {
 		return err
@@ -92,19 +92,19 @@ func Run(ctx context.Context, o Options) (err error) {
 			}
 		}
 		played++
-		s.title(fmt.Sprintf("Act %d", i+1), a.title)
-		s.began = time.Now()
-		if err := s.perform(ctx, a); err != nil {
+		s.printTitle(fmt.Sprintf("Act %d", i+1), a.title)
+		s.actStarted = time.Now()
+		if err := s.runAct(ctx, a); err != nil {
 			failed = append(failed, fmt.Errorf("act %d (%s): %w", i+1, a.name, err))
 			if ctx.Err() != nil {
 				return errors.Join(failed...)
 			}
-			s.say("This act did not show what it should: %v", err)
+			s.printIndented("This act did not show what it should: %v", err)
 		}
 	}
-	s.blank()
+	s.printBlank()
 	if len(failed) == 0 {
-		s.plain("%d of %d acts showed what they say.", played, played)
+		s.print("%d of %d acts showed what they say.", played, played)
 	}
 	return errors.Join(failed...)
 }
@@ -112,28 +112,28 @@ func Run(ctx context.Context, o Options) (err error) {
 // ErrStopped is that somebody has stopped the demo, in the error of Run.
 var ErrStopped = errors.New("stopped")
 
-// perform plays an act and clears the stage.
-func (s *stage) perform(ctx context.Context, a act) error {
+// runAct plays an act and clears the stage.
+func (s *session) runAct(ctx context.Context, a act) error {
 	began := time.Now()
-	if err := a.play(ctx, s); err != nil {
+	if err := a.run(ctx, s); err != nil {
 		if ctx.Err() != nil {
 			return ErrStopped
 		}
-		return errors.Join(err, s.clear(ctx))
+		return errors.Join(err, s.clearAct(ctx))
 	}
 	took := time.Since(began)
-	if err := s.clear(ctx); err != nil {
+	if err := s.clearAct(ctx); err != nil {
 		return err
 	}
-	s.say("(%s)", span(took))
+	s.printIndented("(%s)", formatDuration(took))
 	return nil
 }
 
 // Check says which of these is no act.
 func Check(names []string) error {
 	for _, name := range names {
-		if !slices.Contains(Names(), name) {
-			return fmt.Errorf("act %q: must be one of %s", name, strings.Join(Names(), ", "))
+		if !slices.Contains(ActNames(), name) {
+			return fmt.Errorf("act %q: must be one of %s", name, strings.Join(ActNames(), ", "))
 		}
 	}
 	return nil

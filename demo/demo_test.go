@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/drain"
 )
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestOptions(t *testing.T) {
 	three := []string{"a", "b", "c"}
 	for words, o := range map[string]Options{
 		`act "juggle": must be one of place, memory, disk, drain, preempt`: {Acts: []string{"juggle"}, Nodes: three},
@@ -26,36 +26,36 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
+func TestFormatDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{1500 * time.Microsecond: "1.5 ms", 38*time.Millisecond + 400: "38 ms", 2449 * time.Millisecond: "2.4 s"} {
-		if got := span(d); got != want {
+		if got := formatDuration(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
 }
 
-// TestAnActMustComeTrue: what came otherwise than foretold, or harmed who did no harm, is an error.
-func TestAnActMustComeTrue(t *testing.T) {
-	s := &stage{narrator: narrator{io.Discard}}
+// TestFailedActIsReported: what came otherwise than foretold, or harmed who did no harm, is an error.
+func TestFailedActIsReported(t *testing.T) {
+	s := &session{printer: printer{io.Discard}}
 	moved := func(rounds int, to ...string) *drain.Result {
 		r := &drain.Result{Rounds: rounds}
 		for i, n := range to {
-			r.Pods = append(r.Pods, drain.Pod{Pod: "p", UID: string(rune('a' + i)), Outcome: drain.Moves, Round: i + 1, To: n, Ready: true})
+			r.Pods = append(r.Pods, drain.Pod{Pod: "p", UID: string(rune('a' + i)), Outcome: drain.OutcomeMoved, Round: i + 1, To: n, Ready: true})
 		}
 		return r
 	}
-	if err := s.compare(moved(2, "n1", "n2"), moved(2, "n1", "n2")); err != nil {
+	if err := s.comparePreview(moved(2, "n1", "n2"), moved(2, "n1", "n2")); err != nil {
 		t.Errorf("as foretold: %v", err)
 	}
-	for name, came := range map[string]*drain.Result{"elsewhere": moved(2, "n1", "n3"), "in one round": moved(1, "n1", "n2"), "one alone": moved(2, "n1")} {
-		if s.compare(moved(2, "n1", "n2"), came) == nil {
+	for name, result := range map[string]*drain.Result{"elsewhere": moved(2, "n1", "n3"), "in one round": moved(1, "n1", "n2"), "one alone": moved(2, "n1")} {
+		if s.comparePreview(moved(2, "n1", "n2"), result) == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-// TestNodesAreAsBefore: the next act begins once the node has told of the pressure that this one made, and that it is over.
-func TestNodesAreAsBefore(t *testing.T) {
+// TestNodesAreResetBetweenActs: the next act begins once the node has told of the pressure that this one made, and that it is over.
+func TestNodesAreResetBetweenActs(t *testing.T) {
 	at := time.Unix(1000, 0)
 	for name, told := range map[string]struct {
 		status corev1.ConditionStatus
@@ -72,17 +72,17 @@ func TestNodesAreAsBefore(t *testing.T) {
 			{Type: corev1.NodeReady, Status: corev1.ConditionTrue},
 			{Type: corev1.NodeDiskPressure, Status: told.status, LastTransitionTime: metav1.NewTime(told.since)},
 		}}}
-		s := &stage{Options: Options{Nodes: []string{"n"}}, client: fake.NewClientset(node), pressed: &pressed{node: "n", condition: corev1.NodeDiskPressure, since: at}}
-		if got := s.unsettled(t.Context()); got != told.want {
+		s := &session{Options: Options{Nodes: []string{"n"}}, client: fake.NewClientset(node), pressure: &nodePressure{node: "n", condition: corev1.NodeDiskPressure, since: at}}
+		if got := s.blockedReason(t.Context()); got != told.want {
 			t.Errorf("%s: %q, want %q", name, got, told.want)
 		}
 	}
 }
 
-// TestCastSeesPods: the watch knows when pods came to something, and who is gone.
-func TestCastSeesPods(t *testing.T) {
+// TestPodTracker: the watch knows when pods came to something, and who is gone.
+func TestPodTracker(t *testing.T) {
 	client := fake.NewClientset()
-	c, err := watch(t.Context(), client)
+	c, err := watchPods(t.Context(), client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,29 +97,29 @@ func TestCastSeesPods(t *testing.T) {
 	if _, err := pods.Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := c.ready(t.Context(), "web", 1)
+	got, err := c.waitReady(t.Context(), "web", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got[0].bound.IsZero() || got[0].ready.IsZero() || !got[0].failed.IsZero() {
 		t.Errorf("%+v", got[0])
 	}
-	s := &stage{narrator: narrator{io.Discard}, cast: c}
-	if err := s.unharmed(got); err != nil {
+	s := &session{printer: printer{io.Discard}, pods: c}
+	if err := s.checkUnaffected(got); err != nil {
 		t.Error(err)
 	}
 	if err := pods.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.until(t.Context(), func() string {
-		if len(c.of("")) > 0 {
+	if err := c.waitFor(t.Context(), func() string {
+		if len(c.list("")) > 0 {
 			return "it is still there"
 		}
 		return ""
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if s.unharmed(got) == nil {
+	if s.checkUnaffected(got) == nil {
 		t.Error("a pod that is gone was not harmed")
 	}
 }

@@ -19,16 +19,16 @@ const (
 	freedAtLeast = 32 * mib
 )
 
-// disk: what nobody needs goes first, then the pod that fills the disk.
-func disk(ctx context.Context, s *stage) error {
-	node, err := s.leftover(ctx)
+// diskPressure: what nobody needs goes first, then the pod that fills the disk.
+func diskPressure(ctx context.Context, s *session) error {
+	node, err := s.createUnusedImage(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.deploy(ctx, troupe{name: "writer", replicas: 1, memory: 64 * mib, uses: 16 * mib, near: node}); err != nil {
+	if err := s.createDeployment(ctx, deployment{name: "writer", replicas: 1, memory: 64 * mib, usage: 16 * mib, preferredNode: node}); err != nil {
 		return err
 	}
-	writer, err := s.cast.ready(ctx, "writer", 1)
+	writer, err := s.pods.waitReady(ctx, "writer", 1)
 	if err != nil {
 		return err
 	}
@@ -36,47 +36,47 @@ func disk(ctx context.Context, s *stage) error {
 	if pod.Spec.NodeName != node {
 		return fmt.Errorf("%s prefers %s and has %s", pod.Name, node, pod.Spec.NodeName)
 	}
-	before, err := s.figures(ctx, node)
+	before, err := s.nodeStats(ctx, node)
 	if err != nil {
 		return err
 	}
-	s.say("Now %s writes %s a second into its own layer; %s of disk are available on %s.", pod.Name, size(writeRate), size(before.diskFree), node)
+	s.printIndented("Now %s writes %s a second into its own layer; %s of disk are available on %s.", pod.Name, formatBytes(writeRate), formatBytes(before.diskFree), node)
 	asked := time.Now()
-	t, err := s.use(ctx, pod, []string{s.Program, "-write=64Gi", fmt.Sprintf("-write-rate=%d", writeRate), "-write-to=/filling"}, func(age time.Duration) string {
+	t, err := s.increaseUsage(ctx, pod, []string{s.Program, "-write=64Gi", fmt.Sprintf("-write-rate=%d", writeRate), "-write-to=/filling"}, func(age time.Duration) string {
 		return fmt.Sprintf("memory=16Mi;disk=0@%s,%d@%s", age, 60*writeRate, age+time.Minute)
 	})
 	if err != nil {
 		return err
 	}
 	defer t.stop()
-	if err := s.imagesFirst(ctx, pod, t, asked); err != nil {
+	if err := s.awaitImageDeletion(ctx, pod, t, asked); err != nil {
 		return err
 	}
-	s.say("It goes on, and there is nothing left to delete.")
-	if err := s.evicted(ctx, pod, corev1.NodeDiskPressure, t, asked); err != nil {
+	s.printIndented("It goes on, and there is nothing left to delete.")
+	if err := s.awaitEviction(ctx, pod, corev1.NodeDiskPressure, t, asked); err != nil {
 		return err
 	}
-	return s.replaced(ctx, "writer", pod, asked)
+	return s.awaitReplacement(ctx, "writer", pod, asked)
 }
 
-// leftover is a node on which an image lies that nobody uses any more.
-func (s *stage) leftover(ctx context.Context) (node string, err error) {
-	if !s.Real {
-		s.say("On each node lie images that no pod uses.")
+// createUnusedImage is a node on which an image lies that nobody uses any more.
+func (s *session) createUnusedImage(ctx context.Context) (node string, err error) {
+	if !s.RunsProcesses {
+		s.printIndented("On each node lie images that no pod uses.")
 		return s.Nodes[0], nil
 	}
 	before := map[string]int64{}
 	for _, n := range s.Nodes {
-		f, err := s.figures(ctx, n)
+		f, err := s.nodeStats(ctx, n)
 		if err != nil {
 			return "", err
 		}
 		before[n] = f.diskFree
 	}
-	if err := s.deploy(ctx, troupe{name: "visitor", replicas: 1, memory: 16 * mib, image: s.Ballast}); err != nil {
+	if err := s.createDeployment(ctx, deployment{name: "visitor", replicas: 1, memory: 16 * mib, image: s.LargeImage}); err != nil {
 		return "", err
 	}
-	visitor, err := s.cast.ready(ctx, "visitor", 1)
+	visitor, err := s.pods.waitReady(ctx, "visitor", 1)
 	if err != nil {
 		return "", err
 	}
@@ -85,65 +85,65 @@ func (s *stage) leftover(ctx context.Context) (node string, err error) {
 		return "", err
 	}
 	var image *corev1.ContainerImage
-	err = s.cast.until(ctx, func() string {
-		if len(s.cast.of("visitor")) > 0 {
+	err = s.pods.waitFor(ctx, func() string {
+		if len(s.pods.list("visitor")) > 0 {
 			return "visitor is still there"
 		}
 		if image, err = s.imageOn(ctx, node); err != nil || image == nil {
-			return fmt.Sprintf("node %s does not tell of image %s", node, s.Ballast)
+			return fmt.Sprintf("node %s does not tell of image %s", node, s.LargeImage)
 		}
 		// Figures of disks are up to two seconds old.
-		if now, err := s.figures(ctx, node); err != nil || before[node]-now.diskFree < freedAtLeast {
-			return fmt.Sprintf("%s of disk are available on %s, as before the image came", size(now.diskFree), node)
+		if now, err := s.nodeStats(ctx, node); err != nil || before[node]-now.diskFree < freedAtLeast {
+			return fmt.Sprintf("%s of disk are available on %s, as before the image came", formatBytes(now.diskFree), node)
 		}
 		return ""
 	})
 	if err != nil {
 		return "", err
 	}
-	s.say("A pod has pulled image %s to %s, and is gone: %s that nobody needs.", s.Ballast, node, size(image.SizeBytes))
+	s.printIndented("A pod has pulled image %s to %s, and is gone: %s that nobody needs.", s.LargeImage, node, formatBytes(image.SizeBytes))
 	return node, nil
 }
 
 // imageOn is the ballast as the node's status has it, nil if it is not there.
-func (s *stage) imageOn(ctx context.Context, node string) (*corev1.ContainerImage, error) {
+func (s *session) imageOn(ctx context.Context, node string) (*corev1.ContainerImage, error) {
 	n, err := s.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for i := range n.Status.Images {
-		if slices.Contains(n.Status.Images[i].Names, s.Ballast) {
+		if slices.Contains(n.Status.Images[i].Names, s.LargeImage) {
 			return &n.Status.Images[i], nil
 		}
 	}
 	return nil, nil
 }
 
-// imagesFirst waits until the node has freed what nobody needs, while the writer runs.
-func (s *stage) imagesFirst(ctx context.Context, pod *corev1.Pod, t *trigger, asked time.Time) error {
-	least, now := int64(1)<<62, figures{}
+// awaitImageDeletion waits until the node has freed what nobody needs, while the writer runs.
+func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *usageIncrease, asked time.Time) error {
+	least, now := int64(1)<<62, nodeStats{}
 	var fault error
-	err := s.cast.until(ctx, func() string {
-		if was := s.cast.by(pod.UID); !was.failed.IsZero() {
+	err := s.pods.waitFor(ctx, func() string {
+		if was := s.pods.get(pod.UID); !was.failed.IsZero() {
 			fault = fmt.Errorf("%s was evicted before the images were deleted: %s", pod.Name, was.pod.Status.Message)
 			return ""
 		}
-		if now, fault = s.figures(ctx, pod.Spec.NodeName); fault != nil || now.diskFree > least+freedAtLeast {
+		if now, fault = s.nodeStats(ctx, pod.Spec.NodeName); fault != nil || now.diskFree > least+freedAtLeast {
 			return ""
 		}
 		least = min(least, now.diskFree)
-		return fmt.Sprintf("%s of disk are available on %s, and were at least %s%s", size(now.diskFree), pod.Spec.NodeName, size(least), t.why())
+		return fmt.Sprintf("%s of disk are available on %s, and were at least %s%s", formatBytes(now.diskFree), pod.Spec.NodeName, formatBytes(least), t.errorSuffix())
 	})
 	if err = errors.Join(err, fault); err != nil {
 		return err
 	}
-	s.say("%s later, with %s available, the node has deleted unused images: %s are available, and %s still runs.", span(time.Since(asked)), size(least), size(now.diskFree), pod.Name)
-	if !s.Real {
+	s.printIndented("%s later, with %s available, the node has deleted unused images: %s are available, and %s still runs.", formatDuration(time.Since(asked)), formatBytes(least), formatBytes(now.diskFree), pod.Name)
+	if !s.RunsProcesses {
 		return nil
 	}
-	return s.cast.until(ctx, func() string {
+	return s.pods.waitFor(ctx, func() string {
 		if image, err := s.imageOn(ctx, pod.Spec.NodeName); err != nil || image != nil {
-			return fmt.Sprintf("node %s still has image %s", pod.Spec.NodeName, s.Ballast)
+			return fmt.Sprintf("node %s still has image %s", pod.Spec.NodeName, s.LargeImage)
 		}
 		return ""
 	})

@@ -13,62 +13,62 @@ import (
 // leakRate is how much memory a second the leaky pod takes.
 const leakRate = 300 * mib
 
-// memory: the pod that takes the node's memory goes, no other, and what replaces it comes elsewhere.
-func memory(ctx context.Context, s *stage) error {
-	if err := s.deploy(ctx, troupe{name: "steady", replicas: 3, memory: 128 * mib, uses: 96 * mib, spread: true}); err != nil {
+// memoryPressure: the pod that takes the node's memory goes, no other, and what replaces it comes elsewhere.
+func memoryPressure(ctx context.Context, s *session) error {
+	if err := s.createDeployment(ctx, deployment{name: "steady", replicas: 3, memory: 128 * mib, usage: 96 * mib, spread: true}); err != nil {
 		return err
 	}
-	if err := s.deploy(ctx, troupe{name: "leaky", replicas: 1, memory: 64 * mib, uses: 32 * mib}); err != nil {
+	if err := s.createDeployment(ctx, deployment{name: "leaky", replicas: 1, memory: 64 * mib, usage: 32 * mib}); err != nil {
 		return err
 	}
-	steady, err := s.cast.ready(ctx, "steady", 3)
+	steady, err := s.pods.waitReady(ctx, "steady", 3)
 	if err != nil {
 		return err
 	}
-	leaky, err := s.cast.ready(ctx, "leaky", 1)
+	leaky, err := s.pods.waitReady(ctx, "leaky", 1)
 	if err != nil {
 		return err
 	}
 	pod := leaky[0].pod
-	if err := s.cast.older(ctx); err != nil {
+	if err := s.pods.waitUntilOlder(ctx); err != nil {
 		return err
 	}
-	before, err := s.figures(ctx, pod.Spec.NodeName)
+	before, err := s.nodeStats(ctx, pod.Spec.NodeName)
 	if err != nil {
 		return err
 	}
-	s.say("%s requests 64Mi on %s, beside a pod of steady that keeps within its request; %s of memory are available there.", pod.Name, pod.Spec.NodeName, size(before.memoryFree))
-	s.say("Now %s takes %s a second.", pod.Name, size(leakRate))
+	s.printIndented("%s requests 64Mi on %s, beside a pod of steady that keeps within its request; %s of memory are available there.", pod.Name, pod.Spec.NodeName, formatBytes(before.memoryFree))
+	s.printIndented("Now %s takes %s a second.", pod.Name, formatBytes(leakRate))
 	asked := time.Now()
-	t, err := s.use(ctx, pod, []string{s.Program, "-memory=64Gi", fmt.Sprintf("-memory-rate=%d", leakRate)}, func(age time.Duration) string {
+	t, err := s.increaseUsage(ctx, pod, []string{s.Program, "-memory=64Gi", fmt.Sprintf("-memory-rate=%d", leakRate)}, func(age time.Duration) string {
 		return fmt.Sprintf("memory=%d@%s,%d@%s", 32*mib, age, 32*mib+10*leakRate, age+10*time.Second)
 	})
 	if err != nil {
 		return err
 	}
 	defer t.stop()
-	if err := s.evicted(ctx, pod, corev1.NodeMemoryPressure, t, asked); err != nil {
+	if err := s.awaitEviction(ctx, pod, corev1.NodeMemoryPressure, t, asked); err != nil {
 		return err
 	}
-	if err := s.reaction(ctx, pod.Spec.NodeName); err != nil {
+	if err := s.showReaction(ctx, pod.Spec.NodeName); err != nil {
 		return err
 	}
-	if err := s.unharmed(steady); err != nil {
+	if err := s.checkUnaffected(steady); err != nil {
 		return err
 	}
-	s.say("No pod of steady was touched: none restarted, none evicted.")
-	if err := s.replaced(ctx, "leaky", pod, asked); err != nil {
+	s.printIndented("No pod of steady was touched: none restarted, none evicted.")
+	if err := s.awaitReplacement(ctx, "leaky", pod, asked); err != nil {
 		return err
 	}
-	return s.records(ctx, 1)
+	return s.showRecords(ctx, 1)
 }
 
-// evicted waits until the node has thrown a pod out for what it ran short of.
-func (s *stage) evicted(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *trigger, asked time.Time) error {
-	var was seen
-	if err := s.cast.until(ctx, func() string {
-		if was = s.cast.by(pod.UID); was.failed.IsZero() {
-			return fmt.Sprintf("%s is %s%s", pod.Name, was.pod.Status.Phase, t.why())
+// awaitEviction waits until the node has thrown a pod out for what it ran short of.
+func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *usageIncrease, asked time.Time) error {
+	var was podTimes
+	if err := s.pods.waitFor(ctx, func() string {
+		if was = s.pods.get(pod.UID); was.failed.IsZero() {
+			return fmt.Sprintf("%s is %s%s", pod.Name, was.pod.Status.Phase, t.errorSuffix())
 		}
 		return ""
 	}); err != nil {
@@ -78,43 +78,43 @@ func (s *stage) evicted(ctx context.Context, pod *corev1.Pod, short corev1.NodeC
 	if status.Reason != "Evicted" {
 		return fmt.Errorf("%s ended as %s: %s, and was not evicted", pod.Name, status.Reason, status.Message)
 	}
-	s.pressed = &pressed{node: pod.Spec.NodeName, condition: short}
+	s.pressure = &nodePressure{node: pod.Spec.NodeName, condition: short}
 	for _, c := range status.Conditions {
 		if c.Type == corev1.DisruptionTarget {
 			// The time is that of the status; pressure lasts for a second after the pod that made it.
-			s.pressed.since = c.LastTransitionTime.Add(-time.Second)
+			s.pressure.since = c.LastTransitionTime.Add(-time.Second)
 		}
 	}
-	s.say("%s later the API has it as %s, %s:", span(was.failed.Sub(asked)), status.Phase, status.Reason)
-	s.block(strings.TrimSpace(status.Message))
+	s.printIndented("%s later the API has it as %s, %s:", formatDuration(was.failed.Sub(asked)), status.Phase, status.Reason)
+	s.printBlock(strings.TrimSpace(status.Message))
 	return nil
 }
 
-// reaction says how fast a real node was. A simulated one is looked at each second.
-func (s *stage) reaction(ctx context.Context, node string) error {
-	if !s.Real {
-		s.say("(A simulated node is looked at each second. A real one is told by the kernel, and kills within milliseconds.)")
+// showReaction says how fast a real node was. A simulated one is looked at each second.
+func (s *session) showReaction(ctx context.Context, node string) error {
+	if !s.RunsProcesses {
+		s.printIndented("(A simulated node is looked at each second. A real one is told by the kernel, and kills within milliseconds.)")
 		return nil
 	}
-	sum, err := s.metric(ctx, node, "berth_pressure_reaction_seconds_sum")
+	sum, err := s.nodeMetric(ctx, node, "berth_pressure_reaction_seconds_sum")
 	if err != nil {
 		return err
 	}
-	count, err := s.metric(ctx, node, "berth_pressure_reaction_seconds_count")
+	count, err := s.nodeMetric(ctx, node, "berth_pressure_reaction_seconds_count")
 	if err != nil {
 		return err
 	}
 	if count == 0 {
 		return errors.New("the node does not know of having killed anything")
 	}
-	s.say("From waking up to SIGKILL it took the node %s (berth_pressure_reaction_seconds).", span(time.Duration(sum/count*float64(time.Second))))
+	s.printIndented("From waking up to SIGKILL it took the node %s (berth_pressure_reaction_seconds).", formatDuration(time.Duration(sum/count*float64(time.Second))))
 	return nil
 }
 
-// unharmed checks that pods run as they did.
-func (s *stage) unharmed(pods []seen) error {
+// checkUnaffected checks that pods run as they did.
+func (s *session) checkUnaffected(pods []podTimes) error {
 	for _, p := range pods {
-		now := s.cast.by(p.pod.UID)
+		now := s.pods.get(p.pod.UID)
 		if !isReady(now.pod) || !now.gone.IsZero() {
 			return fmt.Errorf("%s, which has done no harm, is %s %s now", p.pod.Name, now.pod.Status.Phase, now.pod.Status.Reason)
 		}
@@ -127,9 +127,9 @@ func (s *stage) unharmed(pods []seen) error {
 	return nil
 }
 
-// replaced waits for what comes in place of a pod that its node has thrown out.
-func (s *stage) replaced(ctx context.Context, app string, pod *corev1.Pod, asked time.Time) error {
-	next, err := s.cast.ready(ctx, app, 1)
+// awaitReplacement waits for what comes in place of a pod that its node has thrown out.
+func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.Pod, asked time.Time) error {
+	next, err := s.pods.waitReady(ctx, app, 1)
 	if err != nil {
 		return err
 	}
@@ -137,6 +137,6 @@ func (s *stage) replaced(ctx context.Context, app string, pod *corev1.Pod, asked
 	if to == pod.Spec.NodeName {
 		return fmt.Errorf("the replacement %s came back to %s, which had just thrown out %s", next[0].pod.Name, to, pod.Name)
 	}
-	s.say("Its replacement %s had %s after %s and was Ready after %s.", next[0].pod.Name, to, span(next[0].bound.Sub(asked)), span(next[0].ready.Sub(asked)))
+	s.printIndented("Its replacement %s had %s after %s and was Ready after %s.", next[0].pod.Name, to, formatDuration(next[0].bound.Sub(asked)), formatDuration(next[0].ready.Sub(asked)))
 	return nil
 }

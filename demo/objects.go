@@ -11,28 +11,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/berthproject/berth/engine/pressure/usage"
+	"github.com/berthproject/berth/engine/nodepressure/usage"
 )
 
 const mib = 1 << 20
 
-// troupe is a Deployment of the demo.
-type troupe struct {
+// deployment is a Deployment of the demo.
+type deployment struct {
 	name     string
 	replicas int32
 	memory   int64 // bytes that each pod requests
-	// uses is what each pod takes of memory in fact.
-	uses     int64
-	spread   bool   // over the nodes, as evenly as can be
-	soft     bool   // where that is possible
-	priority string // class
-	near     string // a node that is preferred
-	image    string // another one than the workload's, which then runs without arguments
-	port     int32  // that its pods listen at, 0 for none
+	// usage is what each pod takes of memory in fact.
+	usage         int64
+	spread        bool   // over the nodes, as evenly as can be
+	softSpread    bool   // where that is possible
+	priority      string // class
+	preferredNode string // a node that is preferred
+	image         string // another one than the workload's, which then runs without arguments
+	port          int32  // that its pods listen at, 0 for none
 }
 
-// deploy makes a Deployment.
-func (s *stage) deploy(ctx context.Context, t troupe) error {
+// createDeployment makes a Deployment.
+func (s *session) createDeployment(ctx context.Context, t deployment) error {
 	labels := map[string]string{"app": t.name}
 	grace, token := int64(5), false
 	spec := corev1.PodSpec{
@@ -40,36 +40,36 @@ func (s *stage) deploy(ctx context.Context, t troupe) error {
 		Tolerations:                   []corev1.Toleration{{Key: Taint.Key, Operator: corev1.TolerationOpExists}},
 		TerminationGracePeriodSeconds: &grace, AutomountServiceAccountToken: &token,
 		PriorityClassName: t.priority,
-		Containers:        []corev1.Container{s.container(t)},
+		Containers:        []corev1.Container{s.newContainer(t)},
 	}
 	if spec.PriorityClassName == "" {
 		spec.PriorityClassName = lowClass
 	}
 	if t.spread {
 		otherwise := corev1.DoNotSchedule
-		if t.soft {
+		if t.softSpread {
 			otherwise = corev1.ScheduleAnyway
 		}
 		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelHostname,
 			WhenUnsatisfiable: otherwise, LabelSelector: &metav1.LabelSelector{MatchLabels: labels}}}
 	}
-	if t.near != "" {
+	if t.preferredNode != "" {
 		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
 			Weight: 100, Preference: corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{
-				{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{t.near}}}}}}}}
+				{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{t.preferredNode}}}}}}}}
 	}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: t.name}, Spec: appsv1.DeploymentSpec{
 		Replicas: &t.replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels,
-			Annotations: map[string]string{usage.Annotation: fmt.Sprintf("memory=%d", t.uses)}}, Spec: spec}}}
+			Annotations: map[string]string{usage.Annotation: fmt.Sprintf("memory=%d", t.usage)}}, Spec: spec}}}
 	_, err := s.client.AppsV1().Deployments(Namespace).Create(ctx, d, metav1.CreateOptions{})
 	return err
 }
 
-// container is what a pod of the troupe runs: a program that takes memory and listens. Scripts of simulated
+// newContainer is what a pod of the troupe runs: a program that takes memory and listens. Scripts of simulated
 // nodes say the same.
-func (s *stage) container(t troupe) corev1.Container {
-	c := corev1.Container{Name: "main", Image: s.Image, Args: []string{fmt.Sprintf("-memory=%d", t.uses)},
+func (s *session) newContainer(t deployment) corev1.Container {
+	c := corev1.Container{Name: "main", Image: s.Image, Args: []string{fmt.Sprintf("-memory=%d", t.usage)},
 		Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: *resource.NewQuantity(t.memory, resource.BinarySI)}}}
 	if t.image != "" {
@@ -85,7 +85,7 @@ func (s *stage) container(t troupe) corev1.Container {
 }
 
 // scale sets how many pods a Deployment has.
-func (s *stage) scale(ctx context.Context, name string, replicas int32) error {
+func (s *session) scale(ctx context.Context, name string, replicas int32) error {
 	deployments := s.client.AppsV1().Deployments(Namespace)
 	scale, err := deployments.GetScale(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -96,8 +96,8 @@ func (s *stage) scale(ctx context.Context, name string, replicas int32) error {
 	return err
 }
 
-// budget has at most so many pods of an application be away at a time.
-func (s *stage) budget(ctx context.Context, app string, away int32) error {
+// createBudget has at most so many pods of an application be away at a time.
+func (s *session) createBudget(ctx context.Context, app string, away int32) error {
 	n := intstr.FromInt32(away)
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: app}, Spec: policyv1.PodDisruptionBudgetSpec{
 		MaxUnavailable: &n, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}}
@@ -105,7 +105,7 @@ func (s *stage) budget(ctx context.Context, app string, away int32) error {
 	if _, err := budgets.Create(ctx, b, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	return s.cast.until(ctx, func() string {
+	return s.pods.waitFor(ctx, func() string {
 		now, err := budgets.Get(ctx, app, metav1.GetOptions{})
 		if err != nil {
 			return err.Error()

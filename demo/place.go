@@ -13,8 +13,8 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/explain"
-	"github.com/berthproject/berth/feed"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 const (
@@ -22,32 +22,32 @@ const (
 	webSize = 64 * mib
 )
 
-// place: pods are spread; one that fits nowhere is told what would help, and that helps.
-func place(ctx context.Context, s *stage) error {
-	s.say("A Deployment of %d pods that spread over the nodes (maxSkew 1), each listening at port 80:", webs)
+// placePods: pods are spread; one that fits nowhere is told what would help, and that helps.
+func placePods(ctx context.Context, s *session) error {
+	s.printIndented("A Deployment of %d pods that spread over the nodes (maxSkew 1), each listening at port 80:", webs)
 	asked := time.Now()
-	if err := s.deploy(ctx, troupe{name: "web", replicas: webs, memory: webSize, uses: 16 * mib, spread: true, port: 80}); err != nil {
+	if err := s.createDeployment(ctx, deployment{name: "web", replicas: webs, memory: webSize, usage: 16 * mib, spread: true, port: 80}); err != nil {
 		return err
 	}
-	pods, err := s.cast.ready(ctx, "web", webs)
+	pods, err := s.pods.waitReady(ctx, "web", webs)
 	if err != nil {
 		return err
 	}
-	s.say("all had their nodes %s and were Ready %s after the request.",
-		span(last(pods, func(p seen) time.Time { return p.bound }).Sub(asked)), span(last(pods, func(p seen) time.Time { return p.ready }).Sub(asked)))
-	if err := s.spread(pods); err != nil {
+	s.printIndented("all had their nodes %s and were Ready %s after the request.",
+		formatDuration(latest(pods, func(p podTimes) time.Time { return p.bound }).Sub(asked)), formatDuration(latest(pods, func(p podTimes) time.Time { return p.ready }).Sub(asked)))
+	if err := s.showSpread(pods); err != nil {
 		return err
 	}
-	if s.Real {
-		if err := s.samePort(ctx, pods); err != nil {
+	if s.RunsProcesses {
+		if err := s.checkSamePort(ctx, pods); err != nil {
 			return err
 		}
 	}
-	return s.misfit(ctx)
+	return s.showUnschedulable(ctx)
 }
 
-// spread shows which pods are where, and checks that it is even.
-func (s *stage) spread(pods []seen) error {
+// showSpread shows which pods are where, and checks that it is even.
+func (s *session) showSpread(pods []podTimes) error {
 	on := map[string][]string{}
 	for _, p := range pods {
 		on[p.pod.Spec.NodeName] = append(on[p.pod.Spec.NodeName], p.pod.Name+" "+p.pod.Status.PodIP)
@@ -58,16 +58,16 @@ func (s *stage) spread(pods []seen) error {
 		rows = append(rows, []string{n, strings.Join(on[n], ", ")})
 		least, most = min(least, len(on[n])), max(most, len(on[n]))
 	}
-	s.table(rows...)
+	s.printTable(rows...)
 	if most-least > 1 {
 		return fmt.Errorf("the nodes have from %d to %d pods, which is no even spread", least, most)
 	}
 	return nil
 }
 
-// samePort asks two pods of one node at their port, which is the same one.
-func (s *stage) samePort(ctx context.Context, pods []seen) error {
-	two := slices.DeleteFunc(slices.Clone(pods), func(p seen) bool { return p.pod.Spec.NodeName != pods[0].pod.Spec.NodeName })
+// checkSamePort asks two pods of one node at their port, which is the same one.
+func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
+	two := slices.DeleteFunc(slices.Clone(pods), func(p podTimes) bool { return p.pod.Spec.NodeName != pods[0].pod.Spec.NodeName })
 	if len(two) < 2 {
 		return errors.New("no node has two of the pods")
 	}
@@ -77,7 +77,7 @@ func (s *stage) samePort(ctx context.Context, pods []seen) error {
 			return err
 		}
 		name := strings.TrimSpace(string(answer))
-		s.say("%s says at http://%s:80/: I am %s", p.pod.Spec.NodeName, p.pod.Status.PodIP, name)
+		s.printIndented("%s says at http://%s:80/: I am %s", p.pod.Spec.NodeName, p.pod.Status.PodIP, name)
 		if name != p.pod.Name {
 			return fmt.Errorf("%s answers in place of %s", name, p.pod.Name)
 		}
@@ -85,20 +85,20 @@ func (s *stage) samePort(ctx context.Context, pods []seen) error {
 	return nil
 }
 
-// misfit is a pod that fits on no node before some go.
-func (s *stage) misfit(ctx context.Context) error {
-	room, err := s.allocatable(ctx)
+// showUnschedulable is a pod that fits on no node before some go.
+func (s *session) showUnschedulable(ctx context.Context) error {
+	room, err := s.allocatableMemory(ctx)
 	if err != nil {
 		return err
 	}
 	wants := room - webSize - webSize/2 // one of web's pods may be there, two may not
-	s.say("One pod more wants %s; %s of each node's %s are taken:", size(wants), size(webs/3*webSize), size(room))
-	if err := s.deploy(ctx, troupe{name: "large", replicas: 1, memory: wants, uses: 16 * mib}); err != nil {
+	s.printIndented("One pod more wants %s; %s of each node's %s are taken:", formatBytes(wants), formatBytes(webs/3*webSize), formatBytes(room))
+	if err := s.createDeployment(ctx, deployment{name: "large", replicas: 1, memory: wants, usage: 16 * mib}); err != nil {
 		return err
 	}
-	var large seen
-	if err := s.cast.until(ctx, func() string {
-		if pods := s.cast.of("large"); len(pods) == 1 && refused(pods[0].pod) != "" {
+	var large podTimes
+	if err := s.pods.waitFor(ctx, func() string {
+		if pods := s.pods.list("large"); len(pods) == 1 && unschedulableMessage(pods[0].pod) != "" {
 			large = pods[0]
 			return ""
 		}
@@ -106,24 +106,24 @@ func (s *stage) misfit(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	s.say("%s", refused(large.pod))
-	if err := s.explain(ctx, large.pod); err != nil {
+	s.printIndented("%s", unschedulableMessage(large.pod))
+	if err := s.showExplanation(ctx, large.pod); err != nil {
 		return err
 	}
 	asked := time.Now()
 	if err := s.scale(ctx, "web", webs/2); err != nil {
 		return err
 	}
-	if _, err := s.cast.ready(ctx, "large", 1); err != nil {
+	if _, err := s.pods.waitReady(ctx, "large", 1); err != nil {
 		return err
 	}
-	large = s.cast.by(large.pod.UID)
-	s.say("web is scaled to %d: %s later large has %s, %s later it is Ready.", webs/2, span(large.bound.Sub(asked)), large.pod.Spec.NodeName, span(large.ready.Sub(asked)))
+	large = s.pods.get(large.pod.UID)
+	s.printIndented("web is scaled to %d: %s later large has %s, %s later it is Ready.", webs/2, formatDuration(large.bound.Sub(asked)), large.pod.Spec.NodeName, formatDuration(large.ready.Sub(asked)))
 	return nil
 }
 
-// refused is why a pod has no node, "" if nobody has said so.
-func refused(p *corev1.Pod) string {
+// unschedulableMessage is why a pod has no node, "" if nobody has said so.
+func unschedulableMessage(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			return c.Message
@@ -132,8 +132,8 @@ func refused(p *corev1.Pod) string {
 	return ""
 }
 
-// allocatable is the memory that pods may request on each of the nodes, of the smallest one.
-func (s *stage) allocatable(ctx context.Context) (least int64, err error) {
+// allocatableMemory is the memory that pods may request on each of the nodes, of the smallest one.
+func (s *session) allocatableMemory(ctx context.Context) (least int64, err error) {
 	for _, name := range s.Nodes {
 		n, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -146,9 +146,9 @@ func (s *stage) allocatable(ctx context.Context) (least int64, err error) {
 	return least, nil
 }
 
-// explain says of a pod what berth explain says.
-func (s *stage) explain(ctx context.Context, pod *corev1.Pod) error {
-	objects, err := feed.List(ctx, s.client, s.holds)
+// showExplanation says of a pod what berth explain says.
+func (s *session) showExplanation(ctx context.Context, pod *corev1.Pod) error {
+	objects, err := informers.List(ctx, s.client, s.holds)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *stage) explain(ctx context.Context, pod *corev1.Pod) error {
 	for _, p := range s.Scheduler.Profiles {
 		names = append(names, p.Name())
 	}
-	state, pods, _ := intake.New().Snapshot(objects, names...)
+	state, pods, _ := conversion.New().Snapshot(objects, names...)
 	state.ExpireHolds(time.Now())
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.UID == string(pod.UID) })
 	if i < 0 {
@@ -164,19 +164,19 @@ func (s *stage) explain(ctx context.Context, pod *corev1.Pod) error {
 	}
 	for _, p := range s.Scheduler.Profiles {
 		if p.Name() == pods[i].Spec.SchedulerName {
-			return s.answer(explain.Ask(state, p, s.Scheduler.Seed, s.Scheduler.Preemption, pods[i]))
+			return s.showAnswer(explain.ExplainPod(state, p, s.Scheduler.Seed, s.Scheduler.Preemption, pods[i]))
 		}
 	}
 	return fmt.Errorf("pod %s: no profile %s", pod.Name, pods[i].Spec.SchedulerName)
 }
 
-// answer shows an answer as berth explain prints it.
-func (s *stage) answer(a *explain.Answer) error {
+// showAnswer shows an answer as berth explain prints it.
+func (s *session) showAnswer(a *explain.PodExplanation) error {
 	var text strings.Builder
 	if err := a.Text(&text, false); err != nil {
 		return err
 	}
-	s.say("berth explain pod %s:", a.Pod.Key())
-	s.block(text.String())
+	s.printIndented("berth explain pod %s:", a.Pod.Key())
+	s.printBlock(text.String())
 	return nil
 }

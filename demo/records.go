@@ -6,22 +6,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berthproject/berth/control/records/history"
+	"github.com/berthproject/berth/controllers/displacementrecords/history"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// records waits until there are n records of displacements since the act began, complete but for those whose replacement waits, and
+// showRecords waits until there are n records of displacements since the act began, complete but for those whose replacement waits, and
 // shows them as berth evictions does.
-func (s *stage) records(ctx context.Context, n int) error {
+func (s *session) showRecords(ctx context.Context, n int) error {
 	source := history.Source{Client: s.client, Namespace: Namespace}
 	var list []*journal.Displacement
-	if err := s.cast.until(ctx, func() string {
+	if err := s.pods.waitFor(ctx, func() string {
 		all, _, err := source.Read(ctx)
 		if err != nil {
 			return err.Error()
 		}
-		f := history.Filter{Since: s.began}
+		f := history.Filter{Since: s.actStarted}
 		list = f.Apply(all)
 		done := 0
 		for _, d := range list {
@@ -40,7 +40,7 @@ func (s *stage) records(ctx context.Context, n int) error {
 	if err := explain.EvictionsText(&text, list, time.Now(), 0); err != nil {
 		return err
 	}
-	s.say("berth evictions -n %s:", Namespace)
-	s.block(text.String())
+	s.printIndented("berth evictions -n %s:", Namespace)
+	s.printBlock(text.String())
 	return nil
 }

@@ -13,39 +13,39 @@ import (
 // its owner: one caller at a time.
 type Machine struct {
 	o        Options
-	patience Patience
+	timeouts Timeouts
 	nodes    []string
 	// placers answer where a pod would go, by scheduler name, on the state of the view.
 	placers  map[string]scheduling.Placer
 	profiles map[string]scheduling.Profile
 
-	moves   []*Move // those evicted first, then the others in their order
-	byUID   map[string]*Move
-	round   int              // in which something was evicted
-	turn    int              // counts rounds, those without an eviction, too
-	books   *books           // of the round; nil between rounds
-	evicted int              // in this round
-	went    map[string]*Move // of each workload in this round, by owner
-	current *Move
-	sharp   bool // somebody tolerates the cordon: each pod's end may be noticed
-	began   bool
-	idle    bool
-	unrest  unrest
-	late    map[string]time.Time // budgets whose status is behind, since when
-	surges  map[string]*surge    // by owner
-	surging *surge               // that is waited for
-	acted   bool                 // something was done in this round
-	odd     map[string]bool      // pods that wait though they would fit, as it seems
+	moves            []*Move // those evicted first, then the others in their order
+	byUID            map[string]*Move
+	round            int              // in which something was evicted
+	iteration        int              // counts rounds, those without an eviction, too
+	ledger           *budgetLedger    // of the round; nil between rounds
+	evicted          int              // in this round
+	evictedByOwner   map[string]*Move // of each workload in this round, by owner
+	current          *Move
+	awaitTermination bool // somebody tolerates the cordon: each pod's end may be noticed
+	started          bool
+	idle             bool
+	pendingTracker   pendingTracker
+	staleSince       map[string]time.Time // budgets whose status is behind, since when
+	surges           map[string]*surge    // by owner
+	currentSurge     *surge               // that is waited for
+	acted            bool                 // something was done in this round
+	stuckPods        map[string]bool      // pods that wait though they would fit, as it seems
 }
 
 // New is a machine that drains nodes of what v shows.
-func New(nodes []string, o Options, p Patience, s *Scheduler, v *View) *Machine {
+func New(nodes []string, o Options, p Timeouts, s *Scheduler, v *View) *Machine {
 	placers, profiles := map[string]scheduling.Placer{}, map[string]scheduling.Profile{}
-	for _, f := range s.configured().Profiles {
-		placers[f.Name], profiles[f.Name] = f.New(v.State), f
+	for _, f := range s.machineConfig().Profiles {
+		placers[f.Name], profiles[f.Name] = f.NewPlacer(v.State), f
 	}
-	return &Machine{o: o, patience: p, nodes: slices.Clone(nodes), placers: placers, profiles: profiles, byUID: map[string]*Move{},
-		late: map[string]time.Time{}, surges: map[string]*surge{}, odd: map[string]bool{}}
+	return &Machine{o: o, timeouts: p, nodes: slices.Clone(nodes), placers: placers, profiles: profiles, byUID: map[string]*Move{},
+		staleSince: map[string]time.Time{}, surges: map[string]*surge{}, stuckPods: map[string]bool{}}
 }
 
 // Moves are the pods that are to leave: those that were evicted in the order in which
@@ -57,7 +57,7 @@ func (m *Machine) Round() int { return m.round }
 
 // Done says that all pods that are to leave have left.
 func (m *Machine) Done() bool {
-	return m.began && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Gone() })
+	return m.started && m.idle && !slices.ContainsFunc(m.moves, func(x *Move) bool { return !x.Gone() })
 }
 
 // Idle says that nothing is under way: what is still there is held, as its Block says, and
@@ -71,47 +71,47 @@ func (m *Machine) Step(now time.Time, v *View) (Action, time.Time) {
 	m.idle = false
 	m.observe(now, v)
 	for {
-		if s := m.surging; s != nil {
+		if s := m.currentSurge; s != nil {
 			if wake, settled := m.settledSurge(now, v, s); !settled {
 				return nil, wake
 			}
-			m.surging = nil
+			m.currentSurge = nil
 			m.endSurge(s.move)
 		}
 		if a := m.surgeDown(now); a != nil {
 			return a, time.Time{}
 		}
 		if c := m.current; c != nil {
-			if c.stage == asked {
+			if c.stage == requested {
 				return nil, time.Time{}
 			}
-			if at := c.insist(m.patience); now.Before(at) {
-				if now.Before(c.notUntil) {
-					return nil, c.notUntil
+			if at := c.retryUntil(m.timeouts); now.Before(at) {
+				if now.Before(c.retryAfter) {
+					return nil, c.retryAfter
 				}
-				c.enter(asked, now)
-				return m.eviction(c), time.Time{}
+				c.setStage(requested, now)
+				return m.evictAction(c), time.Time{}
 			}
 			if wake, settled := m.settled(now, v, c); !settled {
 				return nil, wake
 			}
 			m.current = nil
 		}
-		if m.books == nil {
-			if wake, ok := m.begin(now, v); !ok {
+		if m.ledger == nil {
+			if wake, ok := m.beginRound(now, v); !ok {
 				return nil, wake
 			}
 		}
-		if a := m.next(now, v); a != nil {
+		if a := m.nextAction(now, v); a != nil {
 			return a, time.Time{}
 		}
-		if wake, under := m.underWay(now); under {
+		if wake, under := m.roundInProgress(now); under {
 			return nil, wake
 		}
-		m.books = nil
+		m.ledger = nil
 		if !m.acted {
-			m.idle = !m.stillLeaving()
-			return nil, m.retryAt(now)
+			m.idle = !m.anyTerminating()
+			return nil, m.nextRetry(now)
 		}
 	}
 }
@@ -122,40 +122,40 @@ type Action interface{ action() }
 // Evict asks for a pod to be evicted; Answer must follow.
 type Evict struct {
 	Pod *model.Pod
-	// StandIn is the pod that its owner has made for it before, and which the owner is to know of; nil: none.
-	StandIn *model.Pod
+	// SurgePod is the pod that its owner has made for it before, and which the owner is to know of; nil: none.
+	SurgePod *model.Pod
 }
 
 func (Evict) action() {}
 
-// Answer is what became of an eviction that was asked for. A pod that was not there any
+// EvictionResult is what became of an eviction that was asked for. A pod that was not there any
 // more counts as granted.
-type Answer struct {
-	Granted bool
-	Words   string // of a refusal
-	Final   bool   // it is no use to ask again before somebody changes something
+type EvictionResult struct {
+	Granted   bool
+	Message   string // of a refusal
+	Permanent bool   // it is no use to ask again before somebody changes something
 }
 
-// Answer takes in what became of the eviction that Step asked for.
-func (m *Machine) Answer(now time.Time, uid string, a Answer) {
+// HandleEviction takes in what became of the eviction that Step asked for.
+func (m *Machine) HandleEviction(now time.Time, uid string, a EvictionResult) {
 	x := m.byUID[uid]
-	if x == nil || x.stage != asked {
+	if x == nil || x.stage != requested {
 		return
 	}
 	if a.Granted {
-		x.refused, x.Block, x.firstNo = "", nil, time.Time{}
-		x.enter(granted, now)
+		x.refusal, x.Block, x.firstRefused = "", nil, time.Time{}
+		x.setStage(granted, now)
 		return
 	}
-	x.enter(waiting, now)
-	if x.firstNo.IsZero() {
-		x.firstNo = now
+	x.setStage(waiting, now)
+	if x.firstRefused.IsZero() {
+		x.firstRefused = now
 	}
-	x.refused, x.notUntil, x.final = a.Words, now.Add(askAgain), a.Final
-	if a.Final || !now.Before(x.insist(m.patience)) {
+	x.refusal, x.retryAfter, x.refusedPermanently = a.Message, now.Add(retryInterval), a.Permanent
+	if a.Permanent || !now.Before(x.retryUntil(m.timeouts)) {
 		x.withdraw()
-		x.notUntil = now.Add(askLater)
-		x.Block = x.byServer()
+		x.retryAfter = now.Add(roundRetryInterval)
+		x.Block = x.apiServerBlock()
 		m.evicted--
 		m.current = nil
 	}
@@ -164,30 +164,30 @@ func (m *Machine) Answer(now time.Time, uid string, a Answer) {
 // How long an eviction that the API server refused is not asked for again: in the same
 // round, and after it.
 const (
-	askAgain = time.Second
-	askLater = 5 * time.Second
+	retryInterval      = time.Second
+	roundRetryInterval = 5 * time.Second
 )
 
-// insist is until when an eviction is asked for again that was refused though the budgets
+// retryUntil is until when an eviction is asked for again that was refused though the budgets
 // seemed to allow it: one of them is behind. Zero: it was not refused.
-func (x *Move) insist(p Patience) time.Time {
-	if x.stage != waiting || x.firstNo.IsZero() {
+func (x *Move) retryUntil(p Timeouts) time.Time {
+	if x.stage != waiting || x.firstRefused.IsZero() {
 		return time.Time{}
 	}
-	return x.firstNo.Add(p.Budgets)
+	return x.firstRefused.Add(p.Budgets)
 }
 
 // withdraw has a move wait for another round: by then its surge may have been taken back.
 func (x *Move) withdraw() {
-	x.Round, x.before, x.firstNo = 0, nil, time.Time{}
+	x.Round, x.before, x.firstRefused = 0, nil, time.Time{}
 	x.Surged, x.Replacement = false, nil
 }
 
-// retryAt is when a refused eviction may be asked for again; zero when there is none.
-func (m *Machine) retryAt(now time.Time) (at time.Time) {
+// nextRetry is when a refused eviction may be asked for again; zero when there is none.
+func (m *Machine) nextRetry(now time.Time) (at time.Time) {
 	for _, x := range m.moves {
-		if x.stage == waiting && !x.final && x.notUntil.After(now) && (at.IsZero() || x.notUntil.Before(at)) {
-			at = x.notUntil
+		if x.stage == waiting && !x.refusedPermanently && x.retryAfter.After(now) && (at.IsZero() || x.retryAfter.Before(at)) {
+			at = x.retryAfter
 		}
 	}
 	return at
@@ -202,34 +202,34 @@ func (m *Machine) observe(now time.Time, v *View) {
 		}
 	}
 	for _, x := range m.moves {
-		x.observe(now, v, m.patience, taken)
+		x.observe(now, v, m.timeouts, taken)
 	}
-	m.observeLeaving(v)
+	m.observeTerminating(v)
 	for _, s := range m.surges {
-		s.observe(now, v, m.patience)
+		s.observe(now, v, m.timeouts)
 	}
-	m.unrest.observe(now, v)
+	m.pendingTracker.observe(now, v)
 }
 
-// begin begins a round, once the cluster is at rest: what is to leave is collected, and
+// beginRound begins a round, once the cluster is at rest: what is to leave is collected, and
 // the books are opened.
-func (m *Machine) begin(now time.Time, v *View) (wake time.Time, ok bool) {
-	m.collect(v)
-	if wake, rests := m.atRest(now, v); !rests {
+func (m *Machine) beginRound(now time.Time, v *View) (wake time.Time, ok bool) {
+	m.collectPods(v)
+	if wake, rests := m.schedulerIdle(now, v); !rests {
 		return wake, false
 	}
 	if wake, current := m.budgetsCurrent(now, v); !current {
 		return wake, false
 	}
-	m.turn++
-	m.evicted, m.acted, m.began, m.went = 0, false, true, map[string]*Move{}
-	m.books = openBooks(v)
+	m.iteration++
+	m.evicted, m.acted, m.started, m.evictedByOwner = 0, false, true, map[string]*Move{}
+	m.ledger = newBudgetLedger(v)
 	return time.Time{}, true
 }
 
-// collect takes up the pods on the drained nodes that are to leave, the most important
+// collectPods takes up the pods on the drained nodes that are to leave, the most important
 // first. Those that came later by tolerating the cordon, and replacements, are left alone.
-func (m *Machine) collect(v *View) {
+func (m *Machine) collectPods(v *View) {
 	ours := map[string]bool{}
 	for _, x := range m.moves {
 		if x.Replacement != nil {
@@ -237,8 +237,8 @@ func (m *Machine) collect(v *View) {
 		}
 	}
 	for _, n := range m.nodes {
-		for _, p := range v.on(n) {
-			if m.byUID[p.UID] != nil || ours[p.UID] || m.o.stays(p) != Touched || m.o.refuses(p) != "" || m.began && toleratesCordon(p) {
+		for _, p := range v.podsOn(n) {
+			if m.byUID[p.UID] != nil || ours[p.UID] || m.o.skipReason(p) != NotSkipped || m.o.missingFlag(p) != "" || m.started && toleratesCordon(p) {
 				continue
 			}
 			x := &Move{Pod: p, Node: n}
@@ -254,8 +254,8 @@ func (m *Machine) collect(v *View) {
 		}
 		return cmp.Or(cmp.Compare(b.Pod.Spec.Priority, a.Pod.Spec.Priority), cmp.Compare(a.Pod.Key(), b.Pod.Key()))
 	})
-	m.observeLeaving(v)
-	m.sharp = m.sharp || m.anyTolerates(v)
+	m.observeTerminating(v)
+	m.awaitTermination = m.awaitTermination || m.anyToleratesCordon(v)
 }
 
 func boolInt(b bool) int {
@@ -265,43 +265,43 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// anyTolerates says that a pod that is to leave, or one that waits, tolerates the cordon.
-func (m *Machine) anyTolerates(v *View) bool {
+// anyToleratesCordon says that a pod that is to leave, or one that waits, tolerates the cordon.
+func (m *Machine) anyToleratesCordon(v *View) bool {
 	return slices.ContainsFunc(m.moves, func(x *Move) bool { return toleratesCordon(x.Pod) }) ||
 		slices.ContainsFunc(v.Pending(), toleratesCordon)
 }
 
-// underWay says whether the round has to wait for what it began, and until when at most.
-func (m *Machine) underWay(now time.Time) (wake time.Time, under bool) {
+// roundInProgress says whether the round has to wait for what it began, and until when at most.
+func (m *Machine) roundInProgress(now time.Time) (wake time.Time, under bool) {
 	for _, x := range m.moves {
 		if x.complete() {
 			continue
 		}
 		under = true
-		at := x.due(m.patience)
+		at := x.deadline(m.timeouts)
 		if at.After(now) && (wake.IsZero() || at.Before(wake)) {
 			wake = at
 		}
 	}
 	for _, s := range m.surges {
-		if !s.waiting() {
+		if !s.awaitsReady() {
 			continue
 		}
 		under = true
-		if at := s.placed.Add(m.patience.Ready); !s.placed.IsZero() && at.After(now) && (wake.IsZero() || at.Before(wake)) {
+		if at := s.placedAt.Add(m.timeouts.Ready); !s.placedAt.IsZero() && at.After(now) && (wake.IsZero() || at.Before(wake)) {
 			wake = at
 		}
 	}
 	return wake, under
 }
 
-// due is when a move is not waited for any more in its present state; zero: as long as it takes.
-func (x *Move) due(p Patience) time.Time {
+// deadline is when a move is not waited for any more in its present state; zero: as long as it takes.
+func (x *Move) deadline(p Timeouts) time.Time {
 	switch {
-	case !x.placed.IsZero():
-		return x.placed.Add(p.Ready)
+	case !x.placedAt.IsZero():
+		return x.placedAt.Add(p.Ready)
 	case x.Gone() && x.Replacement == nil:
-		return x.gone.Add(p.Replacement)
+		return x.goneAt.Add(p.Replacement)
 	}
 	return time.Time{}
 }

@@ -10,9 +10,9 @@ import (
 type stage uint8
 
 const (
-	waiting stage = iota // for its turn, or for a budget
-	asked                // an eviction is under way
-	granted              // it leaves, or is gone
+	waiting   stage = iota // for its turn, or for a budget
+	requested              // an eviction is under way
+	granted                // it leaves, or is gone
 )
 
 // Move is a pod that is to leave a drained node.
@@ -24,69 +24,69 @@ type Move struct {
 	Surged bool
 	// Replacement is the pod that came for it; nil: none, or not yet.
 	Replacement *model.Pod
-	// Held is what held it when its turn came first, Block what holds it now; nil: nothing.
-	Held, Block *Block
+	// FirstBlock is what held it when its turn came first, Block what holds it now; nil: nothing.
+	FirstBlock, Block *Block
 
-	stage    stage
-	tried    int             // the last round in which it had its turn
-	before   map[string]bool // pods of its owner when it was evicted, by uid: whether they had a node
-	delays   bool            // it is leaving, and others of its workload wait until it is gone
-	sharp    bool            // its end may be noticed
-	since    time.Time       // of its stage
-	gone     time.Time       // when it was seen to be gone
-	none     bool            // nobody makes a replacement
-	placed   time.Time       // when the replacement was seen on a node
-	unready  bool            // the replacement took too long to be Ready
-	final    bool            // that refused it for good
-	refused  string          // what the API server said to the last eviction
-	notUntil time.Time       // it is not asked for again before
-	firstNo  time.Time       // when it was refused first in this round
+	stage              stage
+	lastTried          int             // the last round in which it had its turn
+	before             map[string]bool // pods of its owner when it was evicted, by uid: whether they had a node
+	blocksSiblings     bool            // it is leaving, and others of its workload wait until it is gone
+	awaitTermination   bool            // its end may be noticed
+	since              time.Time       // of its stage
+	goneAt             time.Time       // when it was seen to be gone
+	noReplacement      bool            // nobody makes a replacement
+	placedAt           time.Time       // when the replacement was seen on a node
+	readyTimedOut      bool            // the replacement took too long to be Ready
+	refusedPermanently bool            // that refused it for good
+	refusal            string          // what the API server said to the last eviction
+	retryAfter         time.Time       // it is not asked for again before
+	firstRefused       time.Time       // when it was refused first in this round
 }
 
 // Evicted says that it leaves, or is gone.
 func (m *Move) Evicted() bool { return m.stage == granted }
 
 // Gone says that it is gone.
-func (m *Move) Gone() bool { return !m.gone.IsZero() }
+func (m *Move) Gone() bool { return !m.goneAt.IsZero() }
 
-// owned says that somebody is to make a replacement.
-func (m *Move) owned() bool { return m.Pod.Owner.UID != "" && !m.none }
+// expectsReplacement says that somebody is to make a replacement.
+func (m *Move) expectsReplacement() bool { return m.Pod.Owner.UID != "" && !m.noReplacement }
 
 // observe brings a move up to date.
-func (m *Move) observe(now time.Time, v *View, p Patience, taken map[string]bool) {
+func (m *Move) observe(now time.Time, v *View, p Timeouts, taken map[string]bool) {
 	is := v.Pod(m.Pod.UID)
 	if is != nil {
 		m.Pod = is
 	}
-	if is == nil && m.gone.IsZero() {
-		m.gone = now
+	if is == nil && m.goneAt.IsZero() {
+		m.goneAt = now
 	}
 	if m.stage != granted {
 		if is == nil || is.Deleting { // it leaves by itself, or somebody else had it leave
-			m.enter(granted, now)
+			m.setStage(granted, now)
 		}
 		return
 	}
-	m.follow(now, v, taken)
-	if m.Replacement == nil && m.Gone() && now.Sub(m.gone) >= p.Replacement {
-		m.none = true
+	m.findReplacement(now, v, taken)
+	if m.Replacement == nil && m.Gone() && now.Sub(m.goneAt) >= p.Replacement {
+		m.noReplacement = true
 	}
 	r := m.Replacement
 	switch {
 	case r == nil || r.NodeName == "" || r.Ready:
-		m.placed, m.unready = time.Time{}, false
-	case m.placed.IsZero():
-		m.placed = now
-	case now.Sub(m.placed) >= p.Ready:
-		m.unready = true
+		m.placedAt, m.readyTimedOut = time.Time{}, false
+	case m.placedAt.IsZero():
+		m.placedAt = now
+	case now.Sub(m.placedAt) >= p.Ready:
+		m.readyTimedOut = true
 	}
 }
 
-// follow finds the replacement, and how it is: the oldest pod of the owner that was not
+// findReplacement finds the replacement, and how it is: the oldest pod of the owner that was not
 // there when the pod was evicted. While that has no node, a sibling of it that had none either and
 // got one takes its place: but for a StatefulSet's, pods of an owner stand for each other.
-func (m *Move) follow(now time.Time, v *View, taken map[string]bool) {
-	if !m.owned() || m.before == nil {
+func (m *Move) findReplacement(now time.Time, v *View, taken map[string]bool) {
+	if !m.expectsReplacement() || m.before == nil {
 		return
 	}
 	if r := m.Replacement; r != nil {
@@ -96,7 +96,7 @@ func (m *Move) follow(now time.Time, v *View, taken map[string]bool) {
 			m.Replacement = nil
 			m.before[r.UID] = true
 			if m.Gone() {
-				m.gone = now
+				m.goneAt = now
 			}
 		case is.NodeName != "" || m.Pod.Owner.Kind == "StatefulSet":
 			m.Replacement = is
@@ -105,7 +105,7 @@ func (m *Move) follow(now time.Time, v *View, taken map[string]bool) {
 			m.Replacement = is
 		}
 	}
-	for _, p := range v.Of(m.Pod.Owner) {
+	for _, p := range v.OwnedBy(m.Pod.Owner) {
 		if m.before[p.UID] || taken[p.UID] || p.Deleting || m.Replacement != nil && p.NodeName == "" {
 			continue
 		}
@@ -123,10 +123,12 @@ func (m *Move) follow(now time.Time, v *View, taken map[string]bool) {
 	}
 }
 
-func (m *Move) enter(s stage, now time.Time) { m.stage, m.since = s, now }
+func (m *Move) setStage(s stage, now time.Time) { m.stage, m.since = s, now }
 
-// byServer is the block of what the API server said.
-func (m *Move) byServer() *Block { return &Block{Kind: ByServer, Why: m.refused, Never: m.final} }
+// apiServerBlock is the block of what the API server said.
+func (m *Move) apiServerBlock() *Block {
+	return &Block{Kind: ByAPIServer, Reason: m.refusal, Permanent: m.refusedPermanently}
+}
 
 // busy says that the workload has to wait for it: its replacement is to come, or to be Ready,
 // or it is leaving and delays others.
@@ -134,13 +136,13 @@ func (m *Move) busy() bool {
 	if m.stage == waiting {
 		return false
 	}
-	if m.leaving() {
-		return m.delays
+	if m.alreadyTerminating() {
+		return m.blocksSiblings
 	}
-	if m.stage == asked || !m.Gone() {
+	if m.stage == requested || !m.Gone() {
 		return true
 	}
-	return m.owned() && m.before != nil && (m.Replacement == nil || !m.Replacement.Ready)
+	return m.expectsReplacement() && m.before != nil && (m.Replacement == nil || !m.Replacement.Ready)
 }
 
 // complete says that its round has not to wait for it any more.
@@ -149,5 +151,5 @@ func (m *Move) complete() bool {
 		return true
 	}
 	r := m.Replacement
-	return m.stage == granted && m.Gone() && r != nil && (r.NodeName == "" || m.unready)
+	return m.stage == granted && m.Gone() && r != nil && (r.NodeName == "" || m.readyTimedOut)
 }

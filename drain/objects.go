@@ -9,18 +9,18 @@ import (
 
 	"github.com/berthproject/berth/engine/budget"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // Read takes in Kubernetes objects: what scheduling reads of them, and how many pods
 // controllers want. Pods come last, as they refer to the others.
 func (c *Cluster) Read(objects []runtime.Object) {
-	in := intake.New()
+	in := conversion.New()
 	scales := scales{}
 	var pods []any
 	for _, o := range objects {
 		scales.read(o)
-		switch m := in.Compile(o).(type) {
+		switch m := in.Convert(o).(type) {
 		case nil:
 		case *model.Pod:
 			if !m.Finished() {

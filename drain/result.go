@@ -12,23 +12,23 @@ type Outcome string
 
 // The outcomes.
 const (
-	Moves   Outcome = "moves"   // its replacement has a node
-	Goes    Outcome = "goes"    // nobody replaces it
-	Pends   Outcome = "pending" // its replacement has no node
-	Held    Outcome = "held"    // it is not evicted
-	Leaving Outcome = "leaving" // it was on its way out before, or left by itself; or it was evicted and is not gone yet
+	OutcomeMoved       Outcome = "moves"   // its replacement has a node
+	OutcomeRemoved     Outcome = "goes"    // nobody replaces it
+	OutcomePending     Outcome = "pending" // its replacement has no node
+	OutcomeBlocked     Outcome = "held"    // it is not evicted
+	OutcomeTerminating Outcome = "leaving" // it was on its way out before, or left by itself; or it was evicted and is not gone yet
 )
 
 // Result is what a drain comes to.
 type Result struct {
-	Nodes  []string `json:"nodes"`
-	Rounds int      `json:"rounds"`
-	Pods   []Pod    `json:"pods"` // in the order in which they go; those that are held last
-	Stay   []Stayer `json:"stay,omitempty"`
+	Nodes   []string     `json:"nodes"`
+	Rounds  int          `json:"rounds"`
+	Pods    []Pod        `json:"pods"` // in the order in which they go; those that are held last
+	Skipped []SkippedPod `json:"stay,omitempty"`
 	// Preempted are pods elsewhere that make room for replacements.
-	Preempted []Driven `json:"preempted,omitempty"`
-	// Stopped says that the drain ended by something else than what became of the pods, such as Ctrl-C.
-	Stopped bool `json:"stopped,omitempty"`
+	Preempted []PreemptedPod `json:"preempted,omitempty"`
+	// Interrupted says that the drain ended by something else than what became of the pods, such as Ctrl-C.
+	Interrupted bool `json:"stopped,omitempty"`
 }
 
 // Pod is what becomes of a pod of a drained node.
@@ -48,26 +48,26 @@ type Pod struct {
 	Gone bool `json:"gone,omitempty"`
 	// Uncertain says that it may come otherwise, as pods of equal priority contend for the same room.
 	Uncertain bool `json:"uncertain,omitempty"`
-	// Held is what held it when its turn came first, Block what holds it at the end.
-	Held  *Block `json:"held,omitempty"`
-	Block *Block `json:"block,omitempty"`
-	// Why its replacement has no node. Never: it fits no node as they are, even if nothing
+	// FirstBlock is what held it when its turn came first, Block what holds it at the end.
+	FirstBlock *Block `json:"held,omitempty"`
+	Block      *Block `json:"block,omitempty"`
+	// PendingReason its replacement has no node. Never: it fits no node as they are, even if nothing
 	// ran there, until Field changes. Remedies are what would help.
-	Why      string   `json:"why,omitempty"`
-	Never    bool     `json:"never,omitempty"`
-	Field    string   `json:"field,omitempty"`
-	Remedies []string `json:"remedies,omitempty"`
+	PendingReason string   `json:"why,omitempty"`
+	Permanent     bool     `json:"never,omitempty"`
+	Field         string   `json:"field,omitempty"`
+	Suggestions   []string `json:"remedies,omitempty"`
 }
 
-// Stayer is a pod that is not touched.
-type Stayer struct {
-	Pod  string `json:"pod"`
-	Node string `json:"node"`
-	Why  Stays  `json:"why"`
+// SkippedPod is a pod that is not touched.
+type SkippedPod struct {
+	Pod    string     `json:"pod"`
+	Node   string     `json:"node"`
+	Reason SkipReason `json:"why"`
 }
 
-// Driven is a pod that is preempted.
-type Driven struct {
+// PreemptedPod is a pod that is preempted.
+type PreemptedPod struct {
 	Pod  string `json:"pod"`
 	Node string `json:"node"`
 	By   string `json:"by"`
@@ -78,43 +78,43 @@ func (r *Result) ExitCode() int {
 	code := 0
 	for i := range r.Pods {
 		switch p := &r.Pods[i]; {
-		case p.Never || p.Block != nil && p.Block.Never:
+		case p.Permanent || p.Block != nil && p.Block.Permanent:
 			return 4
-		case p.Outcome == Pends || p.Outcome == Held || p.lingers():
+		case p.Outcome == OutcomePending || p.Outcome == OutcomeBlocked || p.isTerminating():
 			code = 3
 		}
 	}
 	return code
 }
 
-// Waiting is how many pods do not move.
-func (r *Result) Waiting() int {
-	n := r.Count(Pends) + r.Count(Held)
+// NumNotMoved is how many pods do not move.
+func (r *Result) NumNotMoved() int {
+	n := r.Count(OutcomePending) + r.Count(OutcomeBlocked)
 	for i := range r.Pods {
-		if r.Pods[i].lingers() {
+		if r.Pods[i].isTerminating() {
 			n++
 		}
 	}
 	return n
 }
 
-// lingers says that a pod is on its way out and not gone.
-func (p *Pod) lingers() bool { return p.Outcome == Leaving && !p.Gone }
+// isTerminating says that a pod is on its way out and not gone.
+func (p *Pod) isTerminating() bool { return p.Outcome == OutcomeTerminating && !p.Gone }
 
-// Hopeless says that no waiting can help: what is still there is held for good, or waits
+// CannotProgress says that no waiting can help: what is still there is held for good, or waits
 // for a replacement of its workload that will never have a node. It is for a Result that was explained.
-func (r *Result) Hopeless() bool {
+func (r *Result) CannotProgress() bool {
 	never := map[string]bool{}
 	for i := range r.Pods {
-		if p := &r.Pods[i]; p.Never {
-			never[p.workload()] = true
+		if p := &r.Pods[i]; p.Permanent {
+			never[p.ownerKey()] = true
 		}
 	}
 	for i := range r.Pods {
 		switch p := &r.Pods[i]; {
-		case p.lingers():
+		case p.isTerminating():
 			return false
-		case p.Outcome != Held || p.Block != nil && (p.Block.Never || p.Block.Kind == Paced && never[p.workload()]):
+		case p.Outcome != OutcomeBlocked || p.Block != nil && (p.Block.Permanent || p.Block.Kind == ByWorkload && never[p.ownerKey()]):
 		default:
 			return false
 		}
@@ -122,8 +122,8 @@ func (r *Result) Hopeless() bool {
 	return true
 }
 
-// workload tells owners apart.
-func (p *Pod) workload() string {
+// ownerKey tells owners apart.
+func (p *Pod) ownerKey() string {
 	namespace, _, _ := strings.Cut(p.Pod, "/")
 	return namespace + "/" + p.Owner
 }
@@ -142,40 +142,40 @@ func (r *Result) Count(o Outcome) (n int) {
 func (m *Machine) Result(v *View) *Result {
 	r := &Result{Nodes: m.nodes, Rounds: m.round}
 	for _, x := range m.Moves() {
-		r.Pods = append(r.Pods, podOf(x))
+		r.Pods = append(r.Pods, newPodResult(x))
 	}
 	for _, n := range r.Nodes {
-		for _, p := range v.on(n) {
-			if why := m.o.stays(p); why != Touched {
-				r.Stay = append(r.Stay, Stayer{Pod: p.Key(), Node: n, Why: why})
+		for _, p := range v.podsOn(n) {
+			if why := m.o.skipReason(p); why != NotSkipped {
+				r.Skipped = append(r.Skipped, SkippedPod{Pod: p.Key(), Node: n, Reason: why})
 			}
 		}
 	}
-	slices.SortStableFunc(r.Pods, func(a, b Pod) int { return boolInt(a.Outcome == Held) - boolInt(b.Outcome == Held) })
+	slices.SortStableFunc(r.Pods, func(a, b Pod) int { return boolInt(a.Outcome == OutcomeBlocked) - boolInt(b.Outcome == OutcomeBlocked) })
 	return r
 }
 
-func podOf(x *Move) Pod {
+func newPodResult(x *Move) Pod {
 	out := Pod{Pod: x.Pod.Key(), UID: x.Pod.UID, From: x.Node, Round: x.Round, Surged: x.Surged}
 	if x.Pod.Owner != (model.Owner{}) {
 		out.Owner = x.Pod.Owner.Kind + " " + x.Pod.Owner.Name
 	}
-	out.Held = x.Held
+	out.FirstBlock = x.FirstBlock
 	r := x.Replacement
 	switch {
 	case !x.Evicted():
-		out.Outcome, out.Block = Held, x.Block
-	case x.leaving():
-		out.Outcome, out.Gone = Leaving, x.Gone()
+		out.Outcome, out.Block = OutcomeBlocked, x.Block
+	case x.alreadyTerminating():
+		out.Outcome, out.Gone = OutcomeTerminating, x.Gone()
 	case r != nil:
-		out.Outcome, out.Replacement, out.To, out.Ready = Pends, r.Key(), r.NodeName, r.Ready
+		out.Outcome, out.Replacement, out.To, out.Ready = OutcomePending, r.Key(), r.NodeName, r.Ready
 		if r.NodeName != "" {
-			out.Outcome = Moves
+			out.Outcome = OutcomeMoved
 		}
 	case !x.Gone():
-		out.Outcome = Leaving
+		out.Outcome = OutcomeTerminating
 	default:
-		out.Outcome = Goes
+		out.Outcome = OutcomeRemoved
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/feed"
+	"github.com/berthproject/berth/informers"
 )
 
 // Drain is a drain of a live cluster.
@@ -24,29 +24,29 @@ type Drain struct {
 	Scheduler Scheduler
 	Nodes     []string
 	Options   Options
-	Patience  Patience
+	Timeouts  Timeouts
 	Grace     *int64        // seconds that pods get to stop; nil: their own
 	Timeout   time.Duration // 0: as long as waiting can help
-	// Tell is given what happens, for people; may be nil.
-	Tell func(string)
+	// OnProgress is given what happens, for people; may be nil.
+	OnProgress func(string)
 
-	feed    *feed.Feed
-	watcher *Watcher
-	machine *Machine
-	told    told
-	events  []scheduling.Event
-	looked  time.Time // whether waiting can help
+	feed        *informers.Source
+	watcher     *Watcher
+	machine     *Machine
+	progress    progressLog
+	events      []scheduling.Event
+	lastChecked time.Time // whether waiting can help
 }
 
-// listing is how long reading the cluster may take.
-const listing = 2 * time.Minute
+// syncTimeout is how long reading the cluster may take.
+const syncTimeout = 2 * time.Minute
 
 // Run cordons the nodes and has their pods leave. When it ends early, by the context or the
 // timeout, the nodes stay cordoned and nothing is left half done: a new Drain goes on. The
 // result is what was done, also with an error; nil when nothing was.
 func (d *Drain) Run(ctx context.Context) (*Result, error) {
-	if d.Tell == nil {
-		d.Tell = func(string) {}
+	if d.OnProgress == nil {
+		d.OnProgress = func(string) {}
 	}
 	if d.Timeout > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, d.Timeout, ErrTimeout)
@@ -56,7 +56,7 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	d.watcher = NewWatcher(d.Scheduler)
-	if err := d.read(reading); err != nil {
+	if err := d.startInformers(reading); err != nil {
 		return nil, err
 	}
 	if err := d.Options.Check(d.watcher.View, d.Nodes); err != nil {
@@ -65,43 +65,43 @@ func (d *Drain) Run(ctx context.Context) (*Result, error) {
 	if err := d.cordon(ctx); err != nil {
 		return nil, err
 	}
-	d.machine = d.watcher.Machine(d.Nodes, d.Options, d.Patience)
-	if err := d.tidy(ctx); err != nil {
+	d.machine = d.watcher.Machine(d.Nodes, d.Options, d.Timeouts)
+	if err := d.recoverSurges(ctx); err != nil {
 		return nil, err
 	}
-	err := errors.Join(d.work(ctx), d.leave(ctx))
+	err := errors.Join(d.runMachine(ctx), d.undoSurges(ctx))
 	r := d.result()
-	r.Stopped = err != nil && !errors.Is(err, ErrTimeout)
+	r.Interrupted = err != nil && !errors.Is(err, ErrTimeout)
 	return r, err
 }
 
 // ErrTimeout is why a drain ended that ran into its timeout.
 var ErrTimeout = errors.New("--timeout: not all pods have left in time")
 
-// read lists the cluster and goes on to watch it.
-func (d *Drain) read(ctx context.Context) error {
-	d.feed = feed.New(d.Client)
+// startInformers lists the cluster and goes on to watch it.
+func (d *Drain) startInformers(ctx context.Context) error {
+	d.feed = informers.New(d.Client)
 	if d.Holds != nil {
-		d.feed.Holds(d.Holds)
+		d.feed.WatchHolds(d.Holds)
 	}
 	go d.feed.Run(ctx)
-	late := time.NewTimer(listing)
+	late := time.NewTimer(syncTimeout)
 	defer late.Stop()
 	select {
 	case <-d.feed.Synced():
 	case <-late.C:
-		return fmt.Errorf("reading the cluster: no list of %s after %v: may you list and watch them?", strings.Join(d.feed.Waiting(), ", "), listing)
+		return fmt.Errorf("reading the cluster: no list of %s after %v: may you list and watch them?", strings.Join(d.feed.Unsynced(), ", "), syncTimeout)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	d.take()
+	d.applyEvents()
 	return nil
 }
 
-// take takes in what has happened.
-func (d *Drain) take() {
+// applyEvents takes in what has happened.
+func (d *Drain) applyEvents() {
 	d.events = d.feed.Take(d.events)
-	d.watcher.Take(time.Now(), d.events)
+	d.watcher.Apply(time.Now(), d.events)
 }
 
 // cordon makes the nodes unschedulable and waits until that is seen.
@@ -111,7 +111,7 @@ func (d *Drain) cordon(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("cordoning node %s: %w", n, err)
 		}
-		d.Tell("node " + n + " is cordoned")
+		d.OnProgress("node " + n + " is cordoned")
 	}
 	for {
 		seen := !slices.ContainsFunc(d.Nodes, func(n string) bool {
@@ -123,29 +123,29 @@ func (d *Drain) cordon(ctx context.Context) error {
 		}
 		select {
 		case <-d.feed.Ready():
-			d.take()
+			d.applyEvents()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// together is how long what happens is gathered before it is looked at.
-const together = 50 * time.Millisecond
+// batchWindow is how long what happens is gathered before it is looked at.
+const batchWindow = 50 * time.Millisecond
 
-// work does what the machine says until there is nothing left that waiting could help.
-func (d *Drain) work(ctx context.Context) error {
+// runMachine does what the machine says until there is nothing left that waiting could help.
+func (d *Drain) runMachine(ctx context.Context) error {
 	for {
-		d.take()
+		d.applyEvents()
 		action, wake := d.machine.Step(time.Now(), d.watcher.View)
-		d.told.tell(d.machine, d.Tell)
+		d.progress.report(d.machine, d.OnProgress)
 		if action != nil {
-			if err := d.act(ctx, action); err != nil {
+			if err := d.runAction(ctx, action); err != nil {
 				return err
 			}
 			continue
 		}
-		if d.machine.Done() || d.machine.Idle() && d.hopeless() {
+		if d.machine.Done() || d.machine.Idle() && d.cannotProgress() {
 			return nil
 		}
 		if err := d.wait(ctx, wake); err != nil {
@@ -154,47 +154,47 @@ func (d *Drain) work(ctx context.Context) error {
 	}
 }
 
-// act does what the machine asks for and answers it.
-func (d *Drain) act(ctx context.Context, action Action) error {
+// runAction does what the machine asks for and answers it.
+func (d *Drain) runAction(ctx context.Context, action Action) error {
 	switch a := action.(type) {
 	case Evict:
-		if err := d.markStandIn(ctx, a); err != nil && ctx.Err() == nil {
-			d.Tell(fmt.Sprintf("%s is not marked as replaced by %s: its owner may make one more for a moment: %v", a.Pod.Key(), a.StandIn.Name, err))
+		if err := d.annotateReplacement(ctx, a); err != nil && ctx.Err() == nil {
+			d.OnProgress(fmt.Sprintf("%s is not marked as replaced by %s: its owner may make one more for a moment: %v", a.Pod.Key(), a.SurgePod.Name, err))
 		}
 		answer := evict(ctx, d.Client, a.Pod, d.Grace)
 		if !answer.Granted {
-			d.unmark(ctx, a)
+			d.removeReplacementAnnotation(ctx, a)
 		}
 		if ctx.Err() != nil && !answer.Granted {
 			return context.Cause(ctx)
 		}
-		d.machine.Answer(time.Now(), a.Pod.UID, answer)
+		d.machine.HandleEviction(time.Now(), a.Pod.UID, answer)
 	case SurgeUp:
-		d.machine.SurgeAnswer(time.Now(), said(d.scaleUp(ctx, a.Pod)))
+		d.machine.HandleSurge(time.Now(), errorText(d.scaleUp(ctx, a.Pod)))
 	case SurgeDown:
-		d.machine.SurgeAnswer(time.Now(), said(d.scaleDown(ctx, a.Pod)))
+		d.machine.HandleSurge(time.Now(), errorText(d.scaleDown(ctx, a.Pod)))
 	}
 	return nil
 }
 
-// said is what an error says; empty for none.
-func said(err error) string {
+// errorText is what an error says; empty for none.
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
 	return err.Error()
 }
 
-// between is the time between two looks at whether waiting can still help.
-const between = 5 * time.Second
+// checkInterval is the time between two looks at whether waiting can still help.
+const checkInterval = 5 * time.Second
 
-// hopeless says that waiting cannot help any more.
-func (d *Drain) hopeless() bool {
-	if time.Since(d.looked) < between {
+// cannotProgress says that waiting cannot help any more.
+func (d *Drain) cannotProgress() bool {
+	if time.Since(d.lastChecked) < checkInterval {
 		return false
 	}
-	d.looked = time.Now()
-	return d.result().Hopeless()
+	d.lastChecked = time.Now()
+	return d.result().CannotProgress()
 }
 
 // result is what was done so far, explained.
@@ -206,7 +206,7 @@ func (d *Drain) result() *Result {
 
 // wait waits for news, or until a time.
 func (d *Drain) wait(ctx context.Context, wake time.Time) error {
-	pause := between // to look again whether waiting can help
+	pause := checkInterval // to look again whether waiting can help
 	if !wake.IsZero() {
 		pause = min(max(time.Until(wake), 0), pause)
 	}
@@ -215,7 +215,7 @@ func (d *Drain) wait(ctx context.Context, wake time.Time) error {
 	select {
 	case <-d.feed.Ready():
 		select {
-		case <-time.After(together):
+		case <-time.After(batchWindow):
 		case <-ctx.Done():
 		}
 	case <-timer.C:

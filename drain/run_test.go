@@ -21,7 +21,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // live is a cluster behind a fake API: pods that are evicted are gone at once, and their owner makes
@@ -72,16 +72,16 @@ func (l *live) evict(t *testing.T, namespace, name string) error {
 }
 
 func (l *live) drain(o Options) *Drain {
-	return &Drain{Client: l, Scheduler: l.scheduler, Nodes: []string{"n1"}, Options: o, Patience: DefaultPatience()}
+	return &Drain{Client: l, Scheduler: l.scheduler, Nodes: []string{"n1"}, Options: o, Timeouts: DefaultTimeouts()}
 }
 
-func TestANodeIsDrained(t *testing.T) {
+func TestRun(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("web", "web-b", "n1"), livePod("db", "db-a", "n1"))
 	var said []string
 	d := l.drain(Options{})
-	d.Tell = func(s string) { said = append(said, s) }
+	d.OnProgress = func(s string) { said = append(said, s) }
 	r, err := d.Run(t.Context())
-	if err != nil || r.ExitCode() != 0 || r.Count(Moves) != 3 || r.Rounds != 2 {
+	if err != nil || r.ExitCode() != 0 || r.Count(OutcomeMoved) != 3 || r.Rounds != 2 {
 		t.Fatalf("%v\n%+v", err, r)
 	}
 	n, _ := l.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
@@ -90,7 +90,7 @@ func TestANodeIsDrained(t *testing.T) {
 	}
 }
 
-func TestWhatIsForbiddenEndsTheDrain(t *testing.T) {
+func TestForbiddenEvictionEndsRun(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("db", "db-a", "n1"))
 	l.refuse = func(name string) error {
 		if name == "db-a" {
@@ -99,12 +99,12 @@ func TestWhatIsForbiddenEndsTheDrain(t *testing.T) {
 		return nil
 	}
 	r, err := l.drain(Options{}).Run(t.Context())
-	if err != nil || r.ExitCode() != 4 || r.Count(Moves) != 1 || r.Pods[1].Block == nil || !strings.Contains(r.Pods[1].Block.Why, "not by you") {
+	if err != nil || r.ExitCode() != 4 || r.Count(OutcomeMoved) != 1 || r.Pods[1].Block == nil || !strings.Contains(r.Pods[1].Block.Reason, "not by you") {
 		t.Errorf("%v\n%+v", err, r)
 	}
 }
 
-func TestADrainStopsWhenToldTo(t *testing.T) {
+func TestRunStopsWithContext(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"))
 	ctx, cancel := context.WithCancel(t.Context())
 	l.refuse = func(name string) error {
@@ -112,7 +112,7 @@ func TestADrainStopsWhenToldTo(t *testing.T) {
 		return apierrors.NewTooManyRequests("not now", 10)
 	}
 	r, err := l.drain(Options{}).Run(ctx)
-	if !errors.Is(err, context.Canceled) || r.Count(Held) != 1 || r.ExitCode() != 3 {
+	if !errors.Is(err, context.Canceled) || r.Count(OutcomeBlocked) != 1 || r.ExitCode() != 3 {
 		t.Errorf("%v\n%+v", err, r)
 	}
 	l.refuse = func(string) error { return nil } // the next one goes on
@@ -121,7 +121,7 @@ func TestADrainStopsWhenToldTo(t *testing.T) {
 	}
 }
 
-func TestTheTimeoutEndsADrain(t *testing.T) {
+func TestRunTimeout(t *testing.T) {
 	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"))
 	l.refuse = func(name string) error { return apierrors.NewTooManyRequests("not now", 10) }
 	d := l.drain(Options{})
@@ -131,8 +131,8 @@ func TestTheTimeoutEndsADrain(t *testing.T) {
 	}
 }
 
-// TestASurgeThatWasLeftIsTakenBack: by the next drain of its node, and not what somebody else has asked for meanwhile.
-func TestASurgeThatWasLeftIsTakenBack(t *testing.T) {
+// TestLeftoverSurgeIsUndone: by the next drain of its node, and not what somebody else has asked for meanwhile.
+func TestLeftoverSurgeIsUndone(t *testing.T) {
 	for name, tc := range map[string]struct {
 		node, made      string
 		replicas, after int32
@@ -166,13 +166,13 @@ func TestASurgeThatWasLeftIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestASurgeGoesUpAndDown: once each, and down only from where it went.
-func TestASurgeGoesUpAndDown(t *testing.T) {
+// TestSurgeScalesUpAndDown: once each, and down only from where it went.
+func TestSurgeScalesUpAndDown(t *testing.T) {
 	two := int32(2)
 	l := newLive(t, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: appsv1.StatefulSetSpec{Replicas: &two}})
 	var said []string
 	d := l.drain(Options{})
-	d.Tell = func(s string) { said = append(said, s) }
+	d.OnProgress = func(s string) { said = append(said, s) }
 	p := &model.Pod{Namespace: "default", Name: "db-0", UID: "db-0", NodeName: "n1", Owner: model.Owner{Kind: "StatefulSet", Name: "db"}}
 	now := func() *appsv1.StatefulSet {
 		o, err := l.AppsV1().StatefulSets("default").Get(t.Context(), "db", metav1.GetOptions{})
@@ -222,8 +222,8 @@ func livePod(app, name, node string) *corev1.Pod {
 	}
 }
 
-// TestAPodIsToldWhoStandsInForIt: until its owner is changed, and no longer when it does not go.
-func TestAPodIsToldWhoStandsInForIt(t *testing.T) {
+// TestReplacementAnnotation: until its owner is changed, and no longer when it does not go.
+func TestReplacementAnnotation(t *testing.T) {
 	for name, tc := range map[string]struct {
 		owner  string
 		refuse error
@@ -241,7 +241,7 @@ func TestAPodIsToldWhoStandsInForIt(t *testing.T) {
 					t.Error(err)
 					return ""
 				}
-				return o.(*corev1.Pod).Annotations[intake.StandInAnnotation]
+				return o.(*corev1.Pod).Annotations[conversion.ExpectedReplacementAnnotation]
 			}
 			l.refuse = func(string) error {
 				if got := told(); got != tc.asked {
@@ -250,9 +250,9 @@ func TestAPodIsToldWhoStandsInForIt(t *testing.T) {
 				return tc.refuse
 			}
 			d := l.drain(Options{})
-			d.machine, d.Tell = &Machine{}, func(s string) { t.Errorf("said: %s", s) }
+			d.machine, d.OnProgress = &Machine{}, func(s string) { t.Errorf("said: %s", s) }
 			p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: tc.owner}}
-			if err := d.act(t.Context(), Evict{Pod: p, StandIn: &model.Pod{Name: "web-b"}}); err != nil {
+			if err := d.runAction(t.Context(), Evict{Pod: p, SurgePod: &model.Pod{Name: "web-b"}}); err != nil {
 				t.Error(err)
 			}
 			if tc.refuse != nil && told() != "" {
@@ -262,10 +262,10 @@ func TestAPodIsToldWhoStandsInForIt(t *testing.T) {
 	}
 }
 
-func TestWhoHasLeftIsNotTold(t *testing.T) {
+func TestReplacementAnnotationOfGonePod(t *testing.T) {
 	d := newLive(t, &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}).drain(Options{})
 	p := &model.Pod{Namespace: "default", Name: "web-a", UID: "web-a", Owner: model.Owner{Kind: "ReplicaSet", Name: "web"}}
-	if err := d.markStandIn(t.Context(), Evict{Pod: p, StandIn: &model.Pod{Name: "web-b"}}); err != nil {
+	if err := d.annotateReplacement(t.Context(), Evict{Pod: p, SurgePod: &model.Pod{Name: "web-b"}}); err != nil {
 		t.Error(err)
 	}
 }

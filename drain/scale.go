@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // A workload that runs one more has all three, written together with its replicas, so that a drain
@@ -30,14 +30,14 @@ const (
 
 // scalable is a workload whose replicas are written.
 type scalable struct {
-	words    string // its kind and name
+	name     string // its kind and name
 	meta     *metav1.ObjectMeta
 	replicas *int32
 	patch    func(context.Context, []byte) error
 }
 
-// above is what sets the replicas of a pod's owner: the owner, or the Deployment above it.
-func above(ctx context.Context, c kubernetes.Interface, namespace string, o model.Owner) (*scalable, error) {
+// scaleTarget is what sets the replicas of a pod's owner: the owner, or the Deployment above it.
+func scaleTarget(ctx context.Context, c kubernetes.Interface, namespace string, o model.Owner) (*scalable, error) {
 	get := metav1.GetOptions{}
 	switch o.Kind {
 	case "ReplicaSet":
@@ -58,7 +58,7 @@ func above(ctx context.Context, c kubernetes.Interface, namespace string, o mode
 		return statefulSet(c, found), err
 	case "ReplicationController":
 		found, err := c.CoreV1().ReplicationControllers(namespace).Get(ctx, o.Name, get)
-		return controller(c, found), err
+		return replicationController(c, found), err
 	}
 	return nil, fmt.Errorf("a %s has no replicas to ask for", o.Kind)
 }
@@ -84,25 +84,25 @@ func statefulSet(c kubernetes.Interface, o *appsv1.StatefulSet) *scalable {
 	}}
 }
 
-func controller(c kubernetes.Interface, o *corev1.ReplicationController) *scalable {
+func replicationController(c kubernetes.Interface, o *corev1.ReplicationController) *scalable {
 	return &scalable{"ReplicationController " + o.Name, &o.ObjectMeta, o.Spec.Replicas, func(ctx context.Context, data []byte) error {
 		_, err := c.CoreV1().ReplicationControllers(o.Namespace).Patch(ctx, o.Name, types.MergePatchType, data, metav1.PatchOptions{})
 		return err
 	}}
 }
 
-// wants is how many it is to run.
-func (s *scalable) wants() int32 {
+// current is how many it is to run.
+func (s *scalable) current() int32 {
 	if s.replicas == nil {
 		return 1
 	}
 	return *s.replicas
 }
 
-// raised says that its replicas are as a surge made them. Who else sets them, to deploy it or to scale it, leaves the marks as they are: then
+// isSurged says that its replicas are as a surge made them. Who else sets them, to deploy it or to scale it, leaves the marks as they are: then
 // there is nothing to take back but these.
-func (s *scalable) raised() bool {
-	return s.meta.Annotations[SurgeReplicas] == strconv.Itoa(int(s.wants()))
+func (s *scalable) isSurged() bool {
+	return s.meta.Annotations[SurgeReplicas] == strconv.Itoa(int(s.current()))
 }
 
 // write sets replicas and marks (nil: none) together, if nobody has changed the workload meanwhile.
@@ -118,14 +118,14 @@ func (s *scalable) write(ctx context.Context, replicas int32, uid, node, made an
 	return s.patch(ctx, data)
 }
 
-// scaleTries is how often a workload is written that others write, too.
-const scaleTries = 5
+// scaleAttempts is how often a workload is written that others write, too.
+const scaleAttempts = 5
 
 // scaleUp has the owner of a pod run one more for it, once.
 func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
-	for range scaleTries {
+	for range scaleAttempts {
 		var s *scalable
-		if s, err = above(ctx, d.Client, p.Namespace, p.Owner); err != nil {
+		if s, err = scaleTarget(ctx, d.Client, p.Namespace, p.Owner); err != nil {
 			return err
 		}
 		switch s.meta.Labels[SurgeLabel] {
@@ -133,12 +133,12 @@ func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
 			return nil
 		case "":
 		default:
-			return fmt.Errorf("%s runs one more already for another drain (label %s)", s.words, SurgeLabel)
+			return fmt.Errorf("%s runs one more already for another drain (label %s)", s.name, SurgeLabel)
 		}
-		n := s.wants() + 1
+		n := s.current() + 1
 		if err = s.write(ctx, n, p.UID, p.NodeName, strconv.Itoa(int(n))); !apierrors.IsConflict(err) {
 			if err == nil {
-				d.Tell(fmt.Sprintf("%s runs one more for %s", s.words, p.Key()))
+				d.OnProgress(fmt.Sprintf("%s runs one more for %s", s.name, p.Key()))
 			}
 			return err
 		}
@@ -148,9 +148,9 @@ func (d *Drain) scaleUp(ctx context.Context, p *model.Pod) (err error) {
 
 // scaleDown takes that back, once.
 func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
-	for range scaleTries {
+	for range scaleAttempts {
 		var s *scalable
-		if s, err = above(ctx, d.Client, p.Namespace, p.Owner); apierrors.IsNotFound(err) {
+		if s, err = scaleTarget(ctx, d.Client, p.Namespace, p.Owner); apierrors.IsNotFound(err) {
 			return nil
 		} else if err != nil {
 			return err
@@ -158,17 +158,17 @@ func (d *Drain) scaleDown(ctx context.Context, p *model.Pod) (err error) {
 		if s.meta.Labels[SurgeLabel] != p.UID {
 			return nil
 		}
-		if err = d.lower(ctx, s); !apierrors.IsConflict(err) {
+		if err = d.undoSurge(ctx, s); !apierrors.IsConflict(err) {
 			return err
 		}
 	}
 	return err
 }
 
-// markStandIn tells the owner of a pod that another one stands in for it until the owner is changed, if so. Only Berth's ReplicaSets
+// annotateReplacement tells the owner of a pod that another one stands in for it until the owner is changed, if so. Only Berth's ReplicaSets
 // heed that.
-func (d *Drain) markStandIn(ctx context.Context, e Evict) error {
-	if e.StandIn == nil || e.Pod.Owner.Kind != "ReplicaSet" {
+func (d *Drain) annotateReplacement(ctx context.Context, e Evict) error {
+	if e.SurgePod == nil || e.Pod.Owner.Kind != "ReplicaSet" {
 		return nil
 	}
 	owner, err := d.Client.AppsV1().ReplicaSets(e.Pod.Namespace).Get(ctx, e.Pod.Owner.Name, metav1.GetOptions{})
@@ -177,22 +177,22 @@ func (d *Drain) markStandIn(ctx context.Context, e Evict) error {
 	} else if err != nil {
 		return err
 	}
-	return d.annotate(ctx, e.Pod, intake.StandIn(e.StandIn.Name, owner.Generation))
+	return d.annotate(ctx, e.Pod, conversion.ExpectedReplacement(e.SurgePod.Name, owner.Generation))
 }
 
-// unmark takes that back for a pod that stays. What cannot be taken back ends when the replicas are set back.
-func (d *Drain) unmark(ctx context.Context, e Evict) {
-	if e.StandIn == nil || e.Pod.Owner.Kind != "ReplicaSet" || ctx.Err() != nil {
+// removeReplacementAnnotation takes that back for a pod that stays. What cannot be taken back ends when the replicas are set back.
+func (d *Drain) removeReplacementAnnotation(ctx context.Context, e Evict) {
+	if e.SurgePod == nil || e.Pod.Owner.Kind != "ReplicaSet" || ctx.Err() != nil {
 		return
 	}
 	if err := d.annotate(ctx, e.Pod, nil); err != nil && ctx.Err() == nil {
-		d.Tell(fmt.Sprintf("%s keeps annotation %s: %v", e.Pod.Key(), intake.StandInAnnotation, err))
+		d.OnProgress(fmt.Sprintf("%s keeps annotation %s: %v", e.Pod.Key(), conversion.ExpectedReplacementAnnotation, err))
 	}
 }
 
 // annotate writes who stands in for a pod; nil: nobody.
 func (d *Drain) annotate(ctx context.Context, p *model.Pod, standIn any) error {
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID, "annotations": map[string]any{intake.StandInAnnotation: standIn}}})
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID, "annotations": map[string]any{conversion.ExpectedReplacementAnnotation: standIn}}})
 	if err != nil {
 		return err
 	}
@@ -203,51 +203,51 @@ func (d *Drain) annotate(ctx context.Context, p *model.Pod, standIn any) error {
 	return err
 }
 
-// lower takes the marks off a workload, and one off its replicas if they are still as the surge made them.
-func (d *Drain) lower(ctx context.Context, s *scalable) error {
-	n, done := s.wants(), fmt.Sprintf("%s keeps its %d replicas: somebody else has set them meanwhile", s.words, s.wants())
-	if s.raised() {
-		n, done = max(n-1, 0), s.words+" runs as many as before"
+// undoSurge takes the marks off a workload, and one off its replicas if they are still as the surge made them.
+func (d *Drain) undoSurge(ctx context.Context, s *scalable) error {
+	n, done := s.current(), fmt.Sprintf("%s keeps its %d replicas: somebody else has set them meanwhile", s.name, s.current())
+	if s.isSurged() {
+		n, done = max(n-1, 0), s.name+" runs as many as before"
 	}
 	err := s.write(ctx, n, nil, nil, nil)
 	if err == nil {
-		d.Tell(done)
+		d.OnProgress(done)
 	}
 	return err
 }
 
-// tidy takes up the surges that an earlier drain of the nodes left: they are used where
+// recoverSurges takes up the surges that an earlier drain of the nodes left: they are used where
 // their pod and the one more are still asked for, and taken back otherwise. Others write the workloads, too.
-func (d *Drain) tidy(ctx context.Context) (err error) {
-	for range scaleTries {
-		if err = d.tidyOnce(ctx); !apierrors.IsConflict(err) {
+func (d *Drain) recoverSurges(ctx context.Context) (err error) {
+	for range scaleAttempts {
+		if err = d.recoverSurgesOnce(ctx); !apierrors.IsConflict(err) {
 			return err
 		}
 	}
 	return err
 }
 
-func (d *Drain) tidyOnce(ctx context.Context) error {
-	left, err := d.surged(ctx)
+func (d *Drain) recoverSurgesOnce(ctx context.Context) error {
+	left, err := d.listSurged(ctx)
 	if err != nil {
 		return fmt.Errorf("looking for what an earlier drain left: %w", err)
 	}
 	for _, s := range left {
 		p := d.watcher.View.Pod(s.meta.Labels[SurgeLabel])
 		switch {
-		case p != nil && !p.Deleting && slices.Contains(d.Nodes, p.NodeName) && s.raised():
-			d.machine.Adopt(time.Now(), d.watcher.View, p.UID)
+		case p != nil && !p.Deleting && slices.Contains(d.Nodes, p.NodeName) && s.isSurged():
+			d.machine.AdoptSurge(time.Now(), d.watcher.View, p.UID)
 		case slices.Contains(d.Nodes, s.meta.Annotations[SurgeNode]):
-			if err := d.lower(ctx, s); err != nil {
-				return fmt.Errorf("%s: taking back one more that an earlier drain asked for: %w", s.words, err)
+			if err := d.undoSurge(ctx, s); err != nil {
+				return fmt.Errorf("%s: taking back one more that an earlier drain asked for: %w", s.name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// surged are the workloads that run one more for a drain.
-func (d *Drain) surged(ctx context.Context) (out []*scalable, err error) {
+// listSurged are the workloads that run one more for a drain.
+func (d *Drain) listSurged(ctx context.Context) (out []*scalable, err error) {
 	list := metav1.ListOptions{LabelSelector: SurgeLabel}
 	deployments, err1 := d.Client.AppsV1().Deployments("").List(ctx, list)
 	sets, err2 := d.Client.AppsV1().ReplicaSets("").List(ctx, list)
@@ -266,17 +266,17 @@ func (d *Drain) surged(ctx context.Context) (out []*scalable, err error) {
 		out = append(out, statefulSet(d.Client, &stateful.Items[i]))
 	}
 	for i := range controllers.Items {
-		out = append(out, controller(d.Client, &controllers.Items[i]))
+		out = append(out, replicationController(d.Client, &controllers.Items[i]))
 	}
 	return out, nil
 }
 
-// leaveWithin is how long that may take.
-const leaveWithin = 30 * time.Second
+// undoTimeout is how long that may take.
+const undoTimeout = 30 * time.Second
 
-// leave takes back at the end what is still on top; the context may have ended.
-func (d *Drain) leave(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+// undoSurges takes back at the end what is still on top; the context may have ended.
+func (d *Drain) undoSurges(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 	defer cancel()
 	var errs []error
 	for _, p := range d.machine.surgedPods() {

@@ -13,46 +13,46 @@ import (
 // unschedulable is the taint of a cordoned node.
 var unschedulable = model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule}
 
-// Stays is why a pod is not touched.
-type Stays string
+// SkipReason is why a pod is not touched.
+type SkipReason string
 
 // The reasons to stay.
 const (
-	StaysDaemonSet Stays = "DaemonSet"   // its owner would put it back at once
-	StaysMirror    Stays = "static pod"  // its node runs it whatever the API says
-	StaysSelector  Stays = "not matched" // by --pod-selector
-	Touched        Stays = ""
+	SkipDaemonSet SkipReason = "DaemonSet"   // its owner would put it back at once
+	SkipStaticPod SkipReason = "static pod"  // its node runs it whatever the API says
+	SkipSelector  SkipReason = "not matched" // by --pod-selector
+	NotSkipped    SkipReason = ""
 )
 
-// stays says why a pod is not touched.
-func (o *Options) stays(p *model.Pod) Stays {
+// skipReason says why a pod is not touched.
+func (o *Options) skipReason(p *model.Pod) SkipReason {
 	switch {
 	case p.Mirror:
-		return StaysMirror
+		return SkipStaticPod
 	case o.Selector != nil && !o.Selector.Matches(p.Labels):
-		return StaysSelector
+		return SkipSelector
 	case p.Owner.Kind == "DaemonSet":
-		return StaysDaemonSet
+		return SkipDaemonSet
 	}
-	return Touched
+	return NotSkipped
 }
 
-// refuses says which flag a pod must have to be drained; empty when none.
-func (o *Options) refuses(p *model.Pod) string {
-	switch s := o.stays(p); {
-	case s == StaysDaemonSet && !o.IgnoreDaemonSets:
+// missingFlag says which flag a pod must have to be drained; empty when none.
+func (o *Options) missingFlag(p *model.Pod) string {
+	switch s := o.skipReason(p); {
+	case s == SkipDaemonSet && !o.IgnoreDaemonSets:
 		return "--ignore-daemonsets"
-	case s != Touched:
+	case s != NotSkipped:
 		return ""
 	case p.Owner == (model.Owner{}) && !o.Force:
 		return "--force"
-	case p.LocalData && !o.DeleteEmptyDir:
+	case p.HasEmptyDir && !o.DeleteEmptyDirData:
 		return "--delete-emptydir-data"
 	}
 	return ""
 }
 
-var flagWords = map[string]string{
+var flagMessages = map[string]string{
 	"--ignore-daemonsets":    "pods of DaemonSets, which stay with --ignore-daemonsets",
 	"--force":                "pods without a controller, which nobody replaces; they go with --force",
 	"--delete-emptydir-data": "pods with an emptyDir, which is lost; they go with --delete-emptydir-data",
@@ -68,22 +68,22 @@ func (o *Options) Check(v *View, nodes []string) error {
 			errs = append(errs, fmt.Errorf("node %s: not found among %d nodes", n, v.State.NumNodes()))
 			continue
 		}
-		for _, p := range v.on(n) {
-			if flag := o.refuses(p); flag != "" {
+		for _, p := range v.podsOn(n) {
+			if flag := o.missingFlag(p); flag != "" {
 				refused[flag] = append(refused[flag], p.Key())
 			}
 		}
 	}
 	for _, flag := range []string{"--ignore-daemonsets", "--force", "--delete-emptydir-data"} {
 		if pods := refused[flag]; len(pods) > 0 {
-			errs = append(errs, fmt.Errorf("%s: %s", flagWords[flag], strings.Join(pods, ", ")))
+			errs = append(errs, fmt.Errorf("%s: %s", flagMessages[flag], strings.Join(pods, ", ")))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// on are the pods that the API has on a node, by key.
-func (v *View) on(node string) []*model.Pod {
+// podsOn are the pods that the API has on a node, by key.
+func (v *View) podsOn(node string) []*model.Pod {
 	id, ok := v.State.NodeID(node)
 	if !ok {
 		return nil
@@ -100,5 +100,5 @@ func (v *View) on(node string) []*model.Pod {
 
 // toleratesCordon says that a pod can be put on a cordoned node.
 func toleratesCordon(p *model.Pod) bool {
-	return slices.ContainsFunc(p.Spec.Tolerations, func(t model.Toleration) bool { return t.Bears(&unschedulable, false) })
+	return slices.ContainsFunc(p.Spec.Tolerations, func(t model.Toleration) bool { return t.ToleratesTaint(&unschedulable, false) })
 }

@@ -22,107 +22,107 @@ func (SurgeDown) action() {}
 type surgeStage uint8
 
 const (
-	askedUp surgeStage = iota
-	up
-	askedDown
+	scaleUpRequested surgeStage = iota
+	scaledUp
+	scaleDownRequested
 	settling // until the owner has removed one
-	over
+	surgeDone
 )
 
 // surge is a workload that runs one more until a pod of it has left.
 type surge struct {
-	move   *Move
-	stage  surgeStage
-	since  time.Time
-	before map[string]bool
-	wanted int        // pods that are not on their way out, before
-	extra  *model.Pod // the one more; nil: not yet
-	placed time.Time  // when it was seen on a node
-	failed string     // why it is of no use; it is taken back
-	again  time.Time  // taking it back is not asked for again before
+	move       *Move
+	stage      surgeStage
+	since      time.Time
+	before     map[string]bool
+	podsBefore int        // pods that are not on their way out, before
+	extra      *model.Pod // the one more; nil: not yet
+	placedAt   time.Time  // when it was seen on a node
+	failure    string     // why it is of no use; it is taken back
+	retryAfter time.Time  // taking it back is not asked for again before
 }
 
-// surgeable are the kinds whose replicas can be asked for.
-var surgeable = []string{"ReplicaSet", "ReplicationController", "StatefulSet"}
+// scalableKinds are the kinds whose replicas can be asked for.
+var scalableKinds = []string{"ReplicaSet", "ReplicationController", "StatefulSet"}
 
 // surgeUp asks for one more of a pod's workload, if that would make its budget allow it.
 func (m *Machine) surgeUp(now time.Time, v *View, x *Move) Action {
 	o := x.Pod.Owner
-	if !m.o.Surge || x.Block == nil || x.Block.Kind != ByBudget || !slices.Contains(surgeable, o.Kind) || !x.Pod.Ready || m.surges[o.UID] != nil || !helps(v, x.Pod) {
+	if !m.o.Surge || x.Block == nil || x.Block.Kind != ByBudget || !slices.Contains(scalableKinds, o.Kind) || !x.Pod.Ready || m.surges[o.UID] != nil || !surgeHelps(v, x.Pod) {
 		return nil
 	}
 	s := &surge{move: x, since: now, before: map[string]bool{}}
-	for _, p := range v.Of(o) {
+	for _, p := range v.OwnedBy(o) {
 		s.before[p.UID] = true
 	}
-	s.wanted = alive(v, o)
-	m.surges[o.UID], m.surging, m.acted = s, s, true
+	s.podsBefore = countActive(v, o)
+	m.surges[o.UID], m.currentSurge, m.acted = s, s, true
 	return SurgeUp{x.Pod}
 }
 
-// helps says that every budget over a pod would allow one more disruption if its workload
+// surgeHelps says that every budget over a pod would allow one more disruption if its workload
 // had one more pod, Ready.
-func helps(v *View, p *model.Pod) bool {
+func surgeHelps(v *View, p *model.Pod) bool {
 	for _, b := range v.State.Budgets(p.Namespace) {
 		if !budget.Ledger.Covers(b, p) {
 			continue
 		}
-		expected, desired := b.ExpectedPods+1, b.MinAvailable.Of(b.ExpectedPods+1)
+		expected, desired := b.ExpectedPods+1, b.MinAvailable.ScaledValue(b.ExpectedPods+1)
 		if b.MaxUnavailable.Set {
-			desired = expected - b.MaxUnavailable.Of(expected)
+			desired = expected - b.MaxUnavailable.ScaledValue(expected)
 		}
-		if b.Fault != "" || b.SyncFailed != "" || b.CurrentHealthy+1 <= desired {
+		if b.SpecError != "" || b.SyncError != "" || b.CurrentHealthy+1 <= desired {
 			return false
 		}
 	}
 	return true
 }
 
-// SurgeAnswer takes in what became of the surge that Step asked for; why is empty when it
+// HandleSurge takes in what became of the surge that Step asked for; why is empty when it
 // was done.
-func (m *Machine) SurgeAnswer(now time.Time, why string) {
-	s := m.surging
+func (m *Machine) HandleSurge(now time.Time, why string) {
+	s := m.currentSurge
 	if s == nil {
 		return
 	}
 	s.since = now
 	switch {
-	case s.stage == askedUp && why == "":
-		s.stage = up
+	case s.stage == scaleUpRequested && why == "":
+		s.stage = scaledUp
 		return // it is waited for until the one more is decided
-	case s.stage == askedUp:
-		s.stage, s.failed = over, why
+	case s.stage == scaleUpRequested:
+		s.stage, s.failure = surgeDone, why
 	case why == "":
 		s.stage = settling
 		return // what was one too many counts for budgets until it leaves
 	default: // it is asked for again
-		s.stage, s.again = up, now.Add(askAgain)
+		s.stage, s.retryAfter = scaledUp, now.Add(retryInterval)
 	}
-	m.surging = nil
+	m.currentSurge = nil
 	m.endSurge(s.move)
 }
 
-// Adopt takes up a surge that an earlier drain began for a pod.
-func (m *Machine) Adopt(now time.Time, v *View, pod string) {
-	m.collect(v)
+// AdoptSurge takes up a surge that an earlier drain began for a pod.
+func (m *Machine) AdoptSurge(now time.Time, v *View, pod string) {
+	m.collectPods(v)
 	x := m.byUID[pod]
 	if x == nil {
 		return
 	}
-	s := &surge{move: x, stage: up, since: now, before: map[string]bool{}}
-	for _, p := range v.Of(x.Pod.Owner) {
+	s := &surge{move: x, stage: scaledUp, since: now, before: map[string]bool{}}
+	for _, p := range v.OwnedBy(x.Pod.Owner) {
 		s.before[p.UID] = true
 		if p.UID != pod && !p.Deleting {
 			s.extra = p // the youngest
 		}
 	}
-	s.wanted = alive(v, x.Pod.Owner) - 1
+	s.podsBefore = countActive(v, x.Pod.Owner) - 1
 	m.surges[x.Pod.Owner.UID] = s
 }
 
-// alive is how many pods of an owner are not on their way out.
-func alive(v *View, o model.Owner) (n int) {
-	for _, p := range v.Of(o) {
+// countActive is how many pods of an owner are not on their way out.
+func countActive(v *View, o model.Owner) (n int) {
+	for _, p := range v.OwnedBy(o) {
 		if !p.Deleting {
 			n++
 		}
@@ -131,8 +131,8 @@ func alive(v *View, o model.Owner) (n int) {
 }
 
 // observe brings a surge up to date.
-func (s *surge) observe(now time.Time, v *View, p Patience) {
-	if s.stage != up {
+func (s *surge) observe(now time.Time, v *View, p Timeouts) {
+	if s.stage != scaledUp {
 		return
 	}
 	if s.extra != nil {
@@ -140,7 +140,7 @@ func (s *surge) observe(now time.Time, v *View, p Patience) {
 			s.extra = nil
 		}
 	}
-	for _, q := range v.Of(s.move.Pod.Owner) {
+	for _, q := range v.OwnedBy(s.move.Pod.Owner) {
 		if s.extra == nil && !s.before[q.UID] && !q.Deleting && q.UID != s.move.Pod.UID && (s.move.Replacement == nil || q.UID != s.move.Replacement.UID) {
 			s.extra = q
 		}
@@ -148,43 +148,43 @@ func (s *surge) observe(now time.Time, v *View, p Patience) {
 	e := s.extra
 	switch {
 	case e == nil && now.Sub(s.since) >= p.Replacement && !s.move.Evicted():
-		s.failed = "its owner makes no pod more"
+		s.failure = "its owner makes no pod more"
 	case e == nil || e.NodeName == "" || e.Ready:
-		s.placed = time.Time{}
-	case s.placed.IsZero():
-		s.placed = now
-	case now.Sub(s.placed) >= p.Ready:
-		s.failed = "the pod more is not Ready after " + p.Ready.String()
+		s.placedAt = time.Time{}
+	case s.placedAt.IsZero():
+		s.placedAt = now
+	case now.Sub(s.placedAt) >= p.Ready:
+		s.failure = "the pod more is not Ready after " + p.Ready.String()
 	}
 }
 
 // settledSurge says whether what was asked for is decided.
 func (m *Machine) settledSurge(now time.Time, v *View, s *surge) (wake time.Time, ok bool) {
 	switch {
-	case s.stage == askedUp || s.stage == askedDown:
+	case s.stage == scaleUpRequested || s.stage == scaleDownRequested:
 		return time.Time{}, false
 	case s.stage == settling:
-		at := s.since.Add(m.patience.Replacement)
-		if alive(v, s.move.Pod.Owner) > s.wanted && now.Before(at) {
+		at := s.since.Add(m.timeouts.Replacement)
+		if countActive(v, s.move.Pod.Owner) > s.podsBefore && now.Before(at) {
 			return at, false
 		}
-		s.stage = over
+		s.stage = surgeDone
 		return time.Time{}, true
-	case s.stage == over || s.failed != "" || s.move.Evicted(): // or it left by itself meanwhile
+	case s.stage == surgeDone || s.failure != "" || s.move.Evicted(): // or it left by itself meanwhile
 		return time.Time{}, true
 	case s.extra == nil:
-		return s.since.Add(m.patience.Replacement), false
+		return s.since.Add(m.timeouts.Replacement), false
 	}
-	wake, ok = m.atRest(now, v)
+	wake, ok = m.schedulerIdle(now, v)
 	if ok && s.extra.NodeName == "" {
-		s.failed = "the pod more has no node"
+		s.failure = "the pod more has no node"
 	}
 	return wake, ok
 }
 
-// waiting says that the round has to wait for the one more to be Ready.
-func (s *surge) waiting() bool {
-	return s.stage == up && s.failed == "" && !s.move.Evicted() && s.extra != nil && !s.extra.Ready
+// awaitsReady says that the round has to wait for the one more to be Ready.
+func (s *surge) awaitsReady() bool {
+	return s.stage == scaledUp && s.failure == "" && !s.move.Evicted() && s.extra != nil && !s.extra.Ready
 }
 
 // surgeDown takes a surge back whose pod has left, or that is of no use. The pod of a
@@ -192,37 +192,37 @@ func (s *surge) waiting() bool {
 func (m *Machine) surgeDown(now time.Time) Action {
 	for _, x := range m.moves {
 		s := m.surges[x.Pod.Owner.UID]
-		if s == nil || s.move != x || s.stage != up || now.Before(s.again) {
+		if s == nil || s.move != x || s.stage != scaledUp || now.Before(s.retryAfter) {
 			continue
 		}
 		left := x.Evicted() && (x.Pod.Owner.Kind != "StatefulSet" || x.Gone() && x.complete())
-		if !left && s.failed == "" {
+		if !left && s.failure == "" {
 			continue
 		}
-		s.stage, s.since, m.surging, m.acted = askedDown, now, s, true
+		s.stage, s.since, m.currentSurge, m.acted = scaleDownRequested, now, s, true
 		return SurgeDown{x.Pod}
 	}
 	return nil
 }
 
-// inVain notes that a surge did not make the budget allow what it was for.
-func (m *Machine) inVain(x *Move) {
+// recordFailedSurge notes that a surge did not make the budget allow what it was for.
+func (m *Machine) recordFailedSurge(x *Move) {
 	s := m.surges[x.Pod.Owner.UID]
 	if s == nil || s.move != x || x.Block == nil || x.Block.Kind != ByBudget {
 		return
 	}
-	if s.stage == up && s.extra != nil && s.extra.Ready {
-		s.failed = "one pod more does not make it allow anything"
+	if s.stage == scaledUp && s.extra != nil && s.extra.Ready {
+		s.failure = "one pod more does not make it allow anything"
 	}
-	if s.failed != "" {
-		x.Block.Why += " (--surge: " + s.failed + ")"
+	if s.failure != "" {
+		x.Block.Reason += " (--surge: " + s.failure + ")"
 	}
 }
 
-// standIn has the one more take the place of the pod that leaves.
-func (m *Machine) standIn(x *Move) {
+// useSurgePod has the one more take the place of the pod that leaves.
+func (m *Machine) useSurgePod(x *Move) {
 	s := m.surges[x.Pod.Owner.UID]
-	if s == nil || s.move != x || s.stage != up {
+	if s == nil || s.move != x || s.stage != scaledUp {
 		return
 	}
 	x.Surged = true
@@ -233,7 +233,7 @@ func (m *Machine) standIn(x *Move) {
 
 // endSurge forgets a surge that is over, so that the next pod of the workload can have one.
 func (m *Machine) endSurge(x *Move) {
-	if s := m.surges[x.Pod.Owner.UID]; s != nil && s.stage == over && s.failed == "" {
+	if s := m.surges[x.Pod.Owner.UID]; s != nil && s.stage == surgeDone && s.failure == "" {
 		delete(m.surges, x.Pod.Owner.UID)
 	}
 }

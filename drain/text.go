@@ -11,15 +11,15 @@ import (
 // Text words a result. Foretold: nothing of it has happened.
 func (r *Result) Text(w io.Writer, foretold bool) error {
 	var b strings.Builder
-	r.headline(&b, foretold)
+	r.writeHeadline(&b, foretold)
 	if len(r.Pods) > 0 {
 		b.WriteString("\n")
-		r.table(&b)
+		r.writeTable(&b)
 	}
 	for i := range r.Pods {
-		r.Pods[i].reasons(&b, foretold)
+		r.Pods[i].writeReasons(&b, foretold)
 	}
-	if r.uncertain() {
+	if r.anyUncertain() {
 		b.WriteString("\nWhat is not certain may come otherwise: pods of equal priority contend for the same room, and who is first is not known.\n")
 	}
 	if len(r.Preempted) > 0 {
@@ -36,7 +36,7 @@ func (r *Result) Text(w io.Writer, foretold bool) error {
 // JSON is a result with its exit code, which is 1 for a drain that was stopped.
 func (r *Result) JSON() ([]byte, error) {
 	code := r.ExitCode()
-	if r.Stopped {
+	if r.Interrupted {
 		code = 1
 	}
 	return json.MarshalIndent(struct {
@@ -45,28 +45,28 @@ func (r *Result) JSON() ([]byte, error) {
 	}{r, code}, "", "  ")
 }
 
-func (r *Result) headline(b *strings.Builder, foretold bool) {
+func (r *Result) writeHeadline(b *strings.Builder, foretold bool) {
 	noun, words := "node ", []string{}
 	if len(r.Nodes) > 1 {
 		noun = "nodes "
 	}
-	for _, o := range []Outcome{Moves, Goes, Pends, Held, Leaving} {
+	for _, o := range []Outcome{OutcomeMoved, OutcomeRemoved, OutcomePending, OutcomeBlocked, OutcomeTerminating} {
 		if n := r.Count(o); n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n, outcomeWords[o]))
+			words = append(words, fmt.Sprintf("%d %s", n, outcomeText[o]))
 		}
 	}
-	if len(r.Stay) > 0 {
-		stay := map[Stays]int{}
-		for _, s := range r.Stay {
-			stay[s.Why]++
+	if len(r.Skipped) > 0 {
+		stay := map[SkipReason]int{}
+		for _, s := range r.Skipped {
+			stay[s.Reason]++
 		}
 		var of []string
-		for _, why := range []Stays{StaysDaemonSet, StaysMirror, StaysSelector} {
+		for _, why := range []SkipReason{SkipDaemonSet, SkipStaticPod, SkipSelector} {
 			if stay[why] > 0 {
 				of = append(of, fmt.Sprintf("%s %d", why, stay[why]))
 			}
 		}
-		words = append(words, fmt.Sprintf("%d not touched (%s)", len(r.Stay), strings.Join(of, ", ")))
+		words = append(words, fmt.Sprintf("%d not touched (%s)", len(r.Skipped), strings.Join(of, ", ")))
 	}
 	if len(words) == 0 {
 		words = []string{"no pods"}
@@ -82,10 +82,10 @@ func (r *Result) headline(b *strings.Builder, foretold bool) {
 	b.WriteString("\n")
 }
 
-var outcomeWords = map[Outcome]string{Moves: "moved", Goes: "gone for good", Pends: "without a node", Held: "held", Leaving: "leaving already"}
+var outcomeText = map[Outcome]string{OutcomeMoved: "moved", OutcomeRemoved: "gone for good", OutcomePending: "without a node", OutcomeBlocked: "held", OutcomeTerminating: "leaving already"}
 
-// table has a line a pod.
-func (r *Result) table(b *strings.Builder) {
+// writeTable has a line a pod.
+func (r *Result) writeTable(b *strings.Builder) {
 	var rows strings.Builder
 	t := tabwriter.NewWriter(&rows, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "ROUND\tPOD\tOWNER\tFROM\tTO\tNOTE")
@@ -116,54 +116,54 @@ func (r *Result) table(b *strings.Builder) {
 // note is the last column of a pod's line.
 func (p *Pod) note() string {
 	switch {
-	case p.Outcome == Held && p.Block != nil && p.Block.Never:
+	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Permanent:
 		return "held for good, see below"
-	case p.Outcome == Held && p.Block != nil && p.Block.Until != "":
-		return "held until " + p.Block.Until
-	case p.Outcome == Held:
+	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.ClearedBy != "":
+		return "held until " + p.Block.ClearedBy
+	case p.Outcome == OutcomeBlocked:
 		return "held"
-	case p.Outcome == Pends && p.Never:
+	case p.Outcome == OutcomePending && p.Permanent:
 		return "no node will do, see below"
-	case p.Outcome == Pends:
+	case p.Outcome == OutcomePending:
 		return "waits for a node, see below"
-	case p.Outcome == Goes && p.Owner == "":
+	case p.Outcome == OutcomeRemoved && p.Owner == "":
 		return "nobody replaces it"
-	case p.Outcome == Goes:
+	case p.Outcome == OutcomeRemoved:
 		return "its owner makes no other"
-	case p.Outcome == Leaving && p.Round > 0:
+	case p.Outcome == OutcomeTerminating && p.Round > 0:
 		return "evicted, and not gone yet"
-	case p.lingers():
+	case p.isTerminating():
 		return "was on its way out, and is not gone yet"
-	case p.Outcome == Leaving:
+	case p.Outcome == OutcomeTerminating:
 		return "was on its way out"
 	case p.Surged:
 		return "its owner runs one more first"
-	case p.Held != nil && p.Held.Until != "":
-		return "after " + p.Held.Until
+	case p.FirstBlock != nil && p.FirstBlock.ClearedBy != "":
+		return "after " + p.FirstBlock.ClearedBy
 	}
 	return ""
 }
 
-// reasons are the lines below the table.
-func (p *Pod) reasons(b *strings.Builder, foretold bool) {
+// writeReasons are the lines below the table.
+func (p *Pod) writeReasons(b *strings.Builder, foretold bool) {
 	switch {
-	case p.Outcome == Pends:
+	case p.Outcome == OutcomePending:
 		if foretold {
-			fmt.Fprintf(b, "\nA replacement of %s would wait: %s\n", p.Pod, p.Why)
+			fmt.Fprintf(b, "\nA replacement of %s would wait: %s\n", p.Pod, p.PendingReason)
 		} else {
-			fmt.Fprintf(b, "\n%s, the replacement of %s, waits: %s\n", p.Replacement, p.Pod, p.Why)
+			fmt.Fprintf(b, "\n%s, the replacement of %s, waits: %s\n", p.Replacement, p.Pod, p.PendingReason)
 		}
-		if p.Never {
+		if p.Permanent {
 			fmt.Fprintf(b, "  it can run nowhere else before this changes: %s\n", p.Field)
 		}
-		if len(p.Remedies) > 0 {
+		if len(p.Suggestions) > 0 {
 			b.WriteString("  any of these lets it fit\n")
 		}
-		for _, s := range p.Remedies[:min(len(p.Remedies), 3)] {
+		for _, s := range p.Suggestions[:min(len(p.Suggestions), 3)] {
 			fmt.Fprintf(b, "    %s\n", s)
 		}
-	case p.Outcome == Held && p.Block != nil && p.Block.Kind != Paced:
-		fmt.Fprintf(b, "\n%s is held: %s\n", p.Pod, p.Block.words())
+	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Kind != ByWorkload:
+		fmt.Fprintf(b, "\n%s is held: %s\n", p.Pod, p.Block.describe())
 	}
 }
 
@@ -171,7 +171,7 @@ func (p *Pod) reasons(b *strings.Builder, foretold bool) {
 func (r *Result) verdict(foretold bool) string {
 	code := r.ExitCode()
 	exits := fmt.Sprintf(" (exit code %d).", code)
-	if r.Stopped {
+	if r.Interrupted {
 		exits = "."
 	}
 	switch {
@@ -179,9 +179,9 @@ func (r *Result) verdict(foretold bool) string {
 		return "Some pods never move as things are" + exits
 	case code == 3:
 		return "Some pods wait" + exits
-	case r.Count(Leaving) > 0 && foretold:
+	case r.Count(OutcomeTerminating) > 0 && foretold:
 		return "All pods leave."
-	case r.Count(Leaving) > 0:
+	case r.Count(OutcomeTerminating) > 0:
 		return "All pods have left."
 	case foretold:
 		return "All pods move."

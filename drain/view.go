@@ -19,17 +19,17 @@ type View struct {
 }
 
 // roster is of the pods as the API has them.
-type roster = model.Roster
+type roster = model.PodIndex
 
 // NewView is a view of a state, without pods yet.
 func NewView(s *cluster.State) *View {
-	return &View{State: s, roster: model.NewRoster(), pending: map[string]*model.Pod{}}
+	return &View{State: s, roster: model.NewPodIndex(), pending: map[string]*model.Pod{}}
 }
 
 // Put takes in how a pod is.
 func (v *View) Put(p *model.Pod) {
 	v.Remove(p.UID)
-	v.roster.Put(p)
+	v.roster.Upsert(p)
 	if p.NodeName == "" && !p.Finished() {
 		v.pending[p.UID] = p
 	}

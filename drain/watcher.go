@@ -16,19 +16,19 @@ type Watcher struct {
 
 // NewWatcher knows of nothing yet.
 func NewWatcher(s Scheduler) *Watcher {
-	cfg := s.configured()
+	cfg := s.machineConfig()
 	w := &Watcher{machine: scheduling.New(cfg), scheduler: s}
 	w.View = NewView(w.machine.State())
 	return w
 }
 
 // Machine drains nodes of what the watcher sees.
-func (w *Watcher) Machine(nodes []string, o Options, p Patience) *Machine {
+func (w *Watcher) Machine(nodes []string, o Options, p Timeouts) *Machine {
 	return New(nodes, o, p, &w.scheduler, w.View)
 }
 
-// Take takes in what has happened.
-func (w *Watcher) Take(now time.Time, events []scheduling.Event) {
+// Apply takes in what has happened.
+func (w *Watcher) Apply(now time.Time, events []scheduling.Event) {
 	for _, e := range events {
 		switch e := e.(type) {
 		case *model.Pod:

@@ -12,11 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/agent/virtual"
+	"github.com/berthproject/berth/agent/virtualnode"
 )
 
-// killed is a node whose agent, and whose container runtime, are killed.
-type killed struct {
+// killTest is a node whose agent, and whose container runtime, are killed.
+type killTest struct {
 	*realNode
 	started int             // pods made
 	there   []string        // names of those that are not deleted, oldest first
@@ -25,9 +25,9 @@ type killed struct {
 	out     string          // where each start of a container leaves a line
 }
 
-// agentKilled kills the agent, and the container runtime, again and again while pods start, run, end and stop:
+// testAgentKill kills the agent, and the container runtime, again and again while pods start, run, end and stop:
 // none is lost, none runs twice, nothing is left.
-func (m *machine) agentKilled(t *testing.T, embeds bool) {
+func (m *nodeMachine) testAgentKill(t *testing.T, embeds bool) {
 	rounds, pods := 2, 12
 	switch {
 	case soaking():
@@ -37,8 +37,8 @@ func (m *machine) agentKilled(t *testing.T, embeds bool) {
 	case embeds:
 		rounds = 1
 	}
-	k := m.toKill(t, embeds)
-	k.make(t, pods)
+	k := m.newKillTest(t, embeds)
+	k.createPods(t, pods)
 	for i := range rounds {
 		k.churn(t, pods/5, i)
 		k.agent.kill()
@@ -51,8 +51,8 @@ func (m *machine) agentKilled(t *testing.T, embeds bool) {
 			t.Fatal(err)
 		}
 	}
-	k.settled(t)
-	k.empty(t)
+	k.waitSettled(t)
+	k.deletePods(t)
 	if code := k.agent.stop(); code != 0 {
 		t.Errorf("the agent ended with %d: %s", code, k.agent.out.String())
 	}
@@ -66,12 +66,12 @@ func (m *machine) agentKilled(t *testing.T, embeds bool) {
 	fmt.Printf("soak: "+what+" among %d pods that start, run and stop (%d in all): none lost, none run twice, nothing left; of %d the runtime did not know how they ended\n", rounds, pods, k.started, k.unknown)
 }
 
-// toKill makes a node for that.
-func (m *machine) toKill(t *testing.T, embeds bool) *killed {
+// newKillTest makes a node for that.
+func (m *nodeMachine) newKillTest(t *testing.T, embeds bool) *killTest {
 	t.Helper()
-	lacking(t, embeds)
+	skipIfMissing(t, embeds)
 	name := map[bool]string{true: "killed", false: "killed-cri"}[embeds]
-	k := &killed{realNode: m.add(t, embeds, virtual.Options{Name: name, Memory: 2 << 30, Disk: 1 << 30}, ""), failed: map[string]bool{}}
+	k := &killTest{realNode: m.add(t, embeds, virtualnode.Options{Name: name, Memory: 2 << 30, Disk: 1 << 30}, ""), failed: map[string]bool{}}
 	k.out = filepath.Join(k.node.Disk, "out")
 	if err := os.Mkdir(k.out, 0o755); err != nil {
 		t.Fatal(err)
@@ -80,9 +80,9 @@ func (m *machine) toKill(t *testing.T, embeds bool) *killed {
 	return k
 }
 
-// make makes n pods: every third one ends by itself, the others run on. Each start of a
+// createPods makes n pods: every third one ends by itself, the others run on. Each start of a
 // container leaves a line in a file of the pod's name.
-func (k *killed) make(t *testing.T, n int) {
+func (k *killTest) createPods(t *testing.T, n int) {
 	t.Helper()
 	for range n {
 		name, last := fmt.Sprintf("p%d", k.started), "exec sleep 3600"
@@ -105,7 +105,7 @@ func (k *killed) make(t *testing.T, n int) {
 // churn deletes the n oldest pods and makes n new ones, and returns when at least some of
 // the new ones have been started: how many is another number each round, so that what
 // follows comes at another moment.
-func (k *killed) churn(t *testing.T, n, round int) {
+func (k *killTest) churn(t *testing.T, n, round int) {
 	t.Helper()
 	for _, name := range k.there[:n] {
 		if err := k.client.CoreV1().Pods(k.name).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
@@ -114,7 +114,7 @@ func (k *killed) churn(t *testing.T, n, round int) {
 	}
 	k.there = k.there[n:]
 	first := k.started
-	k.make(t, n)
+	k.createPods(t, n)
 	some := round % (n + 1)
 	eventually(t, happenWithin, func() error {
 		started := 0
@@ -131,13 +131,13 @@ func (k *killed) churn(t *testing.T, n, round int) {
 }
 
 // starts is how often a pod's container has been started.
-func (k *killed) starts(pod string) int {
+func (k *killTest) starts(pod string) int {
 	lines, _ := os.ReadFile(filepath.Join(k.out, pod))
 	return strings.Count(string(lines), "\n")
 }
 
-// settled waits until all pods are as they should be, and checks that each has run once.
-func (k *killed) settled(t *testing.T) {
+// waitSettled waits until all pods are as they should be, and checks that each has run once.
+func (k *killTest) waitSettled(t *testing.T) {
 	t.Helper()
 	eventually(t, 2*happenWithin, func() error {
 		all, err := k.pods(t.Context())
@@ -153,7 +153,7 @@ func (k *killed) settled(t *testing.T) {
 			if p.Spec.RestartPolicy == corev1.RestartPolicyNever {
 				want = corev1.PodSucceeded
 			}
-			if unknown(&p) {
+			if exitUnknown(&p) {
 				k.unknown++
 				k.failed[p.Name] = true
 				continue
@@ -167,13 +167,13 @@ func (k *killed) settled(t *testing.T) {
 		}
 		return errors.Join(errs...)
 	})
-	k.ranOnce(t)
+	k.checkRanOnce(t)
 }
 
-// ranOnce checks that no container ran twice: one that is to end by itself was started once at
+// checkRanOnce checks that no container ran twice: one that is to end by itself was started once at
 // most; one that is to run on is started again only as its status says, when its runtime
 // died while it was starting it, and runs once now.
-func (k *killed) ranOnce(t *testing.T) {
+func (k *killTest) checkRanOnce(t *testing.T) {
 	t.Helper()
 	now, err := k.running(t.Context())
 	if err != nil {
@@ -201,19 +201,19 @@ func (k *killed) ranOnce(t *testing.T) {
 	}
 }
 
-// unknown says that a container ended while its runtime was dead, which then cannot say how, or that the
+// exitUnknown says that a container ended while its runtime was dead, which then cannot say how, or that the
 // runtime died while it was starting it: the pod has Failed, as with a kubelet, and is not run again.
-func unknown(p *corev1.Pod) bool {
+func exitUnknown(p *corev1.Pod) bool {
 	for _, s := range p.Status.ContainerStatuses {
-		if e := s.State.Terminated; e != nil && (e.Reason == "Unknown" && e.ExitCode == 255 || cutShort(e)) {
+		if e := s.State.Terminated; e != nil && (e.Reason == "Unknown" && e.ExitCode == 255 || startInterrupted(e)) {
 			return p.Spec.RestartPolicy == corev1.RestartPolicyNever && p.Status.Phase == corev1.PodFailed
 		}
 	}
 	return false
 }
 
-// cutShort says that containerd was killed while it started a container.
-func cutShort(e *corev1.ContainerStateTerminated) bool {
+// startInterrupted says that containerd was killed while it started a container.
+func startInterrupted(e *corev1.ContainerStateTerminated) bool {
 	return e.Reason == "StartError" && strings.HasPrefix(e.Message, "failed to start containerd task") && strings.Contains(e.Message, "context canceled")
 }
 

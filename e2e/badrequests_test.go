@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// bad is a request that a server must refuse.
-type bad struct {
+// badRequest is a request that a server must refuse.
+type badRequest struct {
 	name   string
-	as     func(*callers) caller // nil: the admin
+	as     func(*apiClients) apiClient // nil: the admin
 	method string
 	path   string
 	header map[string]string
@@ -27,38 +27,38 @@ const (
 	bindings   = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
 )
 
-func sends(contentType string) map[string]string {
+func contentTypeHeader(contentType string) map[string]string {
 	return map[string]string{"Content-Type": contentType}
 }
 
-var asJSON = sends("application/json")
+var asJSON = contentTypeHeader("application/json")
 
-// whoMayNot are requests of callers who are not who they say or may not do this.
-var whoMayNot = []bad{
-	{"no credential", func(s *callers) caller { return s.nobody }, "GET", pods, nil, "", 403, []string{`"system:anonymous" cannot list resource "pods"`, `namespace "default"`}},
-	{"no credential, metrics", func(s *callers) caller { return s.nobody }, "GET", "/metrics", nil, "", 403, []string{"system:anonymous", `"/metrics"`}},
-	{"forged token", func(s *callers) caller { return s.forged }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
-	{"unsigned token", func(s *callers) caller { return s.unsigned }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
-	{"token for another audience", func(s *callers) caller { return s.otherAudience }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
-	{"garbage token", func(s *callers) caller { c := s.nobody; c.token = "Bearer x.y.z"; return c }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
-	{"bad credential, health", func(s *callers) caller { c := s.nobody; c.token = "Bearer x"; return c }, "GET", "/livez", nil, "", 401, []string{"Unauthorized"}},
-	{"expired certificate", func(s *callers) caller { return s.expired }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
-	{"certificate of another authority", func(s *callers) caller { return s.foreign }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
-	{"wrong role writes", func(s *callers) caller { return s.viewer }, "POST", pods, asJSON, "{}", 403, []string{`"system:serviceaccount:default:viewer" cannot create resource "pods"`, `namespace "default"`}},
-	{"wrong role reads a secret", func(s *callers) caller { return s.viewer }, "GET", "/api/v1/namespaces/default/secrets/mine", nil, "", 403, []string{`secrets "mine" is forbidden`, `cannot get resource "secrets"`}},
-	{"wrong role in another namespace", func(s *callers) caller { return s.viewer }, "GET", "/api/v1/namespaces/kube-system/pods", nil, "", 403, []string{`namespace "kube-system"`}},
-	{"impersonation", func(s *callers) caller { return s.viewer }, "GET", pods, map[string]string{"Impersonate-User": "root"}, "", 403, []string{`"system:serviceaccount:default:viewer" cannot impersonate`}},
-	{"node writes another node", func(s *callers) caller { return s.node }, "PATCH", "/api/v1/nodes/n2/status", sends("application/merge-patch+json"), `{"status":{"capacity":{"cpu":"99"}}}`, 403, []string{`node "n1"`, `"n2"`}},
-	{"node reads a foreign secret", func(s *callers) caller { return s.node }, "GET", "/api/v1/namespaces/default/secrets/foreign", nil, "", 403, []string{`secrets "foreign" is forbidden`, "no relationship found between node 'n1' and this object"}},
-	{"node lists secrets", func(s *callers) caller { return s.node }, "GET", "/api/v1/namespaces/default/secrets", nil, "", 403, []string{`"system:node:n1"`}},
-	{"node deletes a foreign pod", func(s *callers) caller { return s.node }, "DELETE", pods + "/on-n2", nil, "", 403, []string{`pods "on-n2" is forbidden`, `node "n1"`}},
-	{"node untaints itself", func(s *callers) caller { return s.node }, "PATCH", "/api/v1/nodes/n1", sends("application/merge-patch+json"), `{"spec":{"taints":[]}}`, 403, []string{`node "n1" is not allowed to modify taints`}},
-	{"role of more rights than one's own", func(s *callers) caller { return s.roleMaker }, "POST", roles, asJSON, `{"metadata":{"name":"more"},"rules":[{"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}]}`, 403, []string{"attempting to grant RBAC permissions not currently held", "secrets", "get"}},
-	{"binding of more rights than one's own", func(s *callers) caller { return s.roleMaker }, "POST", bindings, asJSON, `{"metadata":{"name":"more"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"role-maker","namespace":"default"}]}`, 403, []string{"attempting to grant RBAC permissions not currently held"}},
+// unauthorizedRequests are requests of callers who are not who they say or may not do this.
+var unauthorizedRequests = []badRequest{
+	{"no credential", func(s *apiClients) apiClient { return s.nobody }, "GET", pods, nil, "", 403, []string{`"system:anonymous" cannot list resource "pods"`, `namespace "default"`}},
+	{"no credential, metrics", func(s *apiClients) apiClient { return s.nobody }, "GET", "/metrics", nil, "", 403, []string{"system:anonymous", `"/metrics"`}},
+	{"forged token", func(s *apiClients) apiClient { return s.forged }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
+	{"unsigned token", func(s *apiClients) apiClient { return s.unsigned }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
+	{"token for another audience", func(s *apiClients) apiClient { return s.otherAudience }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
+	{"garbage token", func(s *apiClients) apiClient { c := s.nobody; c.token = "Bearer x.y.z"; return c }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
+	{"bad credential, health", func(s *apiClients) apiClient { c := s.nobody; c.token = "Bearer x"; return c }, "GET", "/livez", nil, "", 401, []string{"Unauthorized"}},
+	{"expired certificate", func(s *apiClients) apiClient { return s.expired }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
+	{"certificate of another authority", func(s *apiClients) apiClient { return s.foreign }, "GET", pods, nil, "", 401, []string{"Unauthorized"}},
+	{"wrong role writes", func(s *apiClients) apiClient { return s.viewer }, "POST", pods, asJSON, "{}", 403, []string{`"system:serviceaccount:default:viewer" cannot create resource "pods"`, `namespace "default"`}},
+	{"wrong role reads a secret", func(s *apiClients) apiClient { return s.viewer }, "GET", "/api/v1/namespaces/default/secrets/mine", nil, "", 403, []string{`secrets "mine" is forbidden`, `cannot get resource "secrets"`}},
+	{"wrong role in another namespace", func(s *apiClients) apiClient { return s.viewer }, "GET", "/api/v1/namespaces/kube-system/pods", nil, "", 403, []string{`namespace "kube-system"`}},
+	{"impersonation", func(s *apiClients) apiClient { return s.viewer }, "GET", pods, map[string]string{"Impersonate-User": "root"}, "", 403, []string{`"system:serviceaccount:default:viewer" cannot impersonate`}},
+	{"node writes another node", func(s *apiClients) apiClient { return s.node }, "PATCH", "/api/v1/nodes/n2/status", contentTypeHeader("application/merge-patch+json"), `{"status":{"capacity":{"cpu":"99"}}}`, 403, []string{`node "n1"`, `"n2"`}},
+	{"node reads a foreign secret", func(s *apiClients) apiClient { return s.node }, "GET", "/api/v1/namespaces/default/secrets/foreign", nil, "", 403, []string{`secrets "foreign" is forbidden`, "no relationship found between node 'n1' and this object"}},
+	{"node lists secrets", func(s *apiClients) apiClient { return s.node }, "GET", "/api/v1/namespaces/default/secrets", nil, "", 403, []string{`"system:node:n1"`}},
+	{"node deletes a foreign pod", func(s *apiClients) apiClient { return s.node }, "DELETE", pods + "/on-n2", nil, "", 403, []string{`pods "on-n2" is forbidden`, `node "n1"`}},
+	{"node untaints itself", func(s *apiClients) apiClient { return s.node }, "PATCH", "/api/v1/nodes/n1", contentTypeHeader("application/merge-patch+json"), `{"spec":{"taints":[]}}`, 403, []string{`node "n1" is not allowed to modify taints`}},
+	{"role of more rights than one's own", func(s *apiClients) apiClient { return s.roleMaker }, "POST", roles, asJSON, `{"metadata":{"name":"more"},"rules":[{"apiGroups":[""],"resources":["secrets"],"verbs":["get"]}]}`, 403, []string{"attempting to grant RBAC permissions not currently held", "secrets", "get"}},
+	{"binding of more rights than one's own", func(s *apiClients) apiClient { return s.roleMaker }, "POST", bindings, asJSON, `{"metadata":{"name":"more"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"},"subjects":[{"kind":"ServiceAccount","name":"role-maker","namespace":"default"}]}`, 403, []string{"attempting to grant RBAC permissions not currently held"}},
 }
 
-// wrongQueries are paths and parameters that mean nothing.
-var wrongQueries = []bad{
+// invalidQueries are paths and parameters that mean nothing.
+var invalidQueries = []badRequest{
 	{"watch from nowhere", nil, "GET", pods + "?watch=1&resourceVersion=abc", nil, "", 400, []string{`"abc"`, "resourceVersion"}},
 	{"watch from the future", nil, "GET", pods + "?resourceVersion=999999999999", nil, "", 504, []string{"Too large resource version: 999999999999"}},
 	{"watch for no time", nil, "GET", pods + "?watch=1&timeoutSeconds=soon", nil, "", 400, []string{`"soon"`}},
@@ -86,21 +86,21 @@ var wrongQueries = []bad{
 	{"answer of a kind that nobody makes", nil, "GET", pods, map[string]string{"Accept": "application/x-berth"}, "", 406, []string{"application/json", "application/vnd.kubernetes.protobuf"}},
 }
 
-// wrongBodies are objects and patches that cannot be read or must not be stored.
-var wrongBodies = []bad{
+// invalidBodies are objects and patches that cannot be read or must not be stored.
+var invalidBodies = []badRequest{
 	{"3 MiB", nil, "POST", configMaps, asJSON, `{"metadata":{"name":"big"},"data":{"a":"` + strings.Repeat("x", 3<<20) + `"}}`, 413, []string{"limit is 3145728"}},
 	{"garbage JSON", nil, "POST", configMaps, asJSON, "\x00\xff{{{", 400, []string{"invalid character"}},
-	{"garbage YAML", nil, "POST", configMaps, sends("application/yaml"), "a: [\x01", 400, []string{"yaml"}},
-	{"garbage protobuf", nil, "POST", configMaps, sends("application/vnd.kubernetes.protobuf"), "k8s\x00\xff\xff\xff\xff", 400, nil},
-	{"protobuf without its mark", nil, "POST", configMaps, sends("application/vnd.kubernetes.protobuf"), "nonsense", 400, []string{"protobuf"}},
-	{"garbage JSON patch", nil, "PATCH", there, sends("application/json-patch+json"), "{]", 400, nil},
-	{"garbage merge patch", nil, "PATCH", there, sends("application/merge-patch+json"), "{]", 400, nil},
-	{"garbage strategic patch", nil, "PATCH", there, sends("application/strategic-merge-patch+json"), "{]", 400, nil},
-	{"garbage apply patch", nil, "PATCH", there + "?fieldManager=me", sends("application/apply-patch+yaml"), "a: [", 400, []string{"yaml"}},
-	{"JSON patch of what is not there", nil, "PATCH", there, sends("application/json-patch+json"), `[{"op":"replace","path":"/data/b/c","value":"d"}]`, 422, []string{"due to an error in our request"}},
-	{"JSON patch whose test fails", nil, "PATCH", there, sends("application/json-patch+json"), `[{"op":"test","path":"/data/a","value":"z"}]`, 422, []string{"due to an error in our request"}},
-	{"apply without a manager", nil, "PATCH", there, sends("application/apply-patch+yaml"), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"}}`, 422, []string{"fieldManager", "Required value"}},
-	{"wrong content type", nil, "POST", configMaps, sends("text/plain"), "{}", 415, []string{"accepted media types include: application/json"}},
+	{"garbage YAML", nil, "POST", configMaps, contentTypeHeader("application/yaml"), "a: [\x01", 400, []string{"yaml"}},
+	{"garbage protobuf", nil, "POST", configMaps, contentTypeHeader("application/vnd.kubernetes.protobuf"), "k8s\x00\xff\xff\xff\xff", 400, nil},
+	{"protobuf without its mark", nil, "POST", configMaps, contentTypeHeader("application/vnd.kubernetes.protobuf"), "nonsense", 400, []string{"protobuf"}},
+	{"garbage JSON patch", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), "{]", 400, nil},
+	{"garbage merge patch", nil, "PATCH", there, contentTypeHeader("application/merge-patch+json"), "{]", 400, nil},
+	{"garbage strategic patch", nil, "PATCH", there, contentTypeHeader("application/strategic-merge-patch+json"), "{]", 400, nil},
+	{"garbage apply patch", nil, "PATCH", there + "?fieldManager=me", contentTypeHeader("application/apply-patch+yaml"), "a: [", 400, []string{"yaml"}},
+	{"JSON patch of what is not there", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), `[{"op":"replace","path":"/data/b/c","value":"d"}]`, 422, []string{"due to an error in our request"}},
+	{"JSON patch whose test fails", nil, "PATCH", there, contentTypeHeader("application/json-patch+json"), `[{"op":"test","path":"/data/a","value":"z"}]`, 422, []string{"due to an error in our request"}},
+	{"apply without a manager", nil, "PATCH", there, contentTypeHeader("application/apply-patch+yaml"), `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"}}`, 422, []string{"fieldManager", "Required value"}},
+	{"wrong content type", nil, "POST", configMaps, contentTypeHeader("text/plain"), "{}", 415, []string{"accepted media types include: application/json"}},
 	{"wrong patch type", nil, "PATCH", there, asJSON, "{}", 415, []string{"Unsupported Media Type"}},
 	{"deep nesting", nil, "POST", configMaps, asJSON, `{"data":` + strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000) + "}", 400, []string{"depth"}},
 	{"duplicate field, strict", nil, "POST", configMaps + "?fieldValidation=Strict", asJSON, `{"metadata":{"name":"x","name":"y"}}`, 400, []string{`duplicate field "metadata.name"`}},
@@ -119,17 +119,17 @@ var wrongBodies = []bad{
 	{"pod that wants less than nothing", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","resources":{"requests":{"cpu":"-1"}}}]}}`, 422, []string{"spec.containers[0].resources.requests[cpu]", `"-1"`, "greater than or equal to 0"}},
 	{"pod with a port of letters", nil, "POST", pods, asJSON, `{"metadata":{"name":"x"},"spec":{"containers":[{"name":"c","image":"x","ports":[{"containerPort":"http"}]}]}}`, 400, []string{"containerPort"}},
 	{"bound twice", nil, "POST", pods + "/on-n1/binding", asJSON, `{"metadata":{"name":"on-n1"},"target":{"kind":"Node","name":"n2"}}`, 409, []string{"on-n1", `already assigned to node "n1"`}},
-	{"moved by update", nil, "PATCH", pods + "/on-n1", sends("application/merge-patch+json"), `{"spec":{"nodeName":"n2"}}`, 422, []string{"spec: Forbidden: pod updates may not change fields other than"}},
+	{"moved by update", nil, "PATCH", pods + "/on-n1", contentTypeHeader("application/merge-patch+json"), `{"spec":{"nodeName":"n2"}}`, 422, []string{"spec: Forbidden: pod updates may not change fields other than"}},
 }
 
 // TestBadRequests: each of these, which conformance/api does not have, is refused with the right code and a message that names
 // what is wrong, and the server goes on.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.server()
-	s := newCallers(t, c)
-	for _, b := range slices.Concat(whoMayNot, wrongQueries, wrongBodies) {
+	s := newAPIClients(t, c)
+	for _, b := range slices.Concat(unauthorizedRequests, invalidQueries, invalidBodies) {
 		t.Run(b.name, func(t *testing.T) {
 			as := s.admin
 			if b.as != nil {
@@ -147,7 +147,7 @@ func TestBadRequests(t *testing.T) {
 					t.Errorf("the message does not say %q: %s", w, shortened(got.message))
 				}
 			}
-			alive(t, s.nobody)
+			checkAlive(t, s.nobody)
 		})
 	}
 	// What was refused has changed nothing.
@@ -155,7 +155,7 @@ func TestBadRequests(t *testing.T) {
 	if err != nil || !strings.Contains(got.message, `"data":{"a":"b"}`) {
 		t.Errorf("the config map is now: %v, %s", err, got.message)
 	}
-	if list := c.must("get", "configmaps", "-o", "name"); strings.Contains(list, "configmap/x") || strings.Contains(list, "configmap/big") {
+	if list := c.mustKubectl("get", "configmaps", "-o", "name"); strings.Contains(list, "configmap/x") || strings.Contains(list, "configmap/big") {
 		t.Errorf("something refused was stored: %s", list)
 	}
 }

@@ -11,23 +11,23 @@ import (
 // nothing more when it goes on. Nothing starts beside a kube-controller-manager.
 func TestTwoControllers(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.server()
 	credential := c.credential("controller", "--for", "controller")
 	controller := func(loops ...string) *process {
 		return h.start(append([]string{"controller", "--kubeconfig", credential, "--leader-elect-lease-duration", leaseDuration.String(),
 			"--leader-elect-renew-deadline", renewDeadline.String(), "--leader-elect-retry-period", retryPeriod.String()}, loops...)...)
 	}
-	besideAManager(t, c, credential)
+	checkRefusesBesideKCM(t, c, credential)
 
 	first := controller()
-	first.says("controllers at")
+	first.waitForOutput("controllers at")
 	second := controller("serviceaccount", "namespace")
-	second.says("waiting for the Lease kube-system/berth-controller, which ")
+	second.waitForOutput("waiting for the Lease kube-system/berth-controller, which ")
 	if err := first.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if out := second.says("controllers at"); !strings.Contains(out, ": serviceaccount, namespace; Ctrl-C stops") {
+	if out := second.waitForOutput("controllers at"); !strings.Contains(out, ": serviceaccount, namespace; Ctrl-C stops") {
 		t.Errorf("it runs others than those named: %s", out)
 	}
 	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
@@ -36,35 +36,35 @@ func TestTwoControllers(t *testing.T) {
 	if code := first.wait(); code != 1 || !strings.Contains(first.out.String(), "the Lease was lost") {
 		t.Errorf("the first ended with code %d: %s", code, first.out.String())
 	}
-	c.must("create", "namespace", "team")
-	c.must("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=60s")
+	c.mustKubectl("create", "namespace", "team")
+	c.mustKubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=60s")
 
 	if code := second.stop(); code != 0 {
 		t.Errorf("an orderly stop ended with code %d", code)
 	}
 	third := controller() // what stopped in order gave its Lease back
-	third.says("controllers at")
-	c.must("apply", "-f", h.write("manager.yaml", managerLease(time.Now().Add(time.Minute))))
+	third.waitForOutput("controllers at")
+	c.mustKubectl("apply", "-f", h.write("manager.yaml", kcmLease(time.Now().Add(time.Minute))))
 	if code := third.wait(); code != 2 || !strings.Contains(third.out.String(), "--controllers=*,-") {
 		t.Errorf("a kube-controller-manager came, and it ended with code %d: %s", code, third.out.String())
 	}
 }
 
-// managerLease is a Lease as kube-controller-manager renewed it at a time.
-func managerLease(at time.Time) string {
+// kcmLease is a Lease as kube-controller-manager renewed it at a time.
+func kcmLease(at time.Time) string {
 	return "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: kube-controller-manager, namespace: kube-system}\n" +
 		"spec: {holderIdentity: kcm_1, leaseDurationSeconds: 15, renewTime: \"" + at.UTC().Format("2006-01-02T15:04:05.000000Z") + "\"}\n"
 }
 
-// besideAManager holds berth controller to start no loop whose twin may run.
-func besideAManager(t *testing.T, c *cluster, credential string) {
+// checkRefusesBesideKCM holds berth controller to start no loop whose twin may run.
+func checkRefusesBesideKCM(t *testing.T, c *cluster, credential string) {
 	t.Helper()
-	c.must("apply", "-f", c.write("lease.yaml", managerLease(time.Now().Add(time.Hour)))) // a clock that is ahead
-	r := c.home.run("controller", "taints", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
+	c.mustKubectl("apply", "-f", c.write("lease.yaml", kcmLease(time.Now().Add(time.Hour)))) // a clock that is ahead
+	r := c.testHome.run("controller", "taints", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
 	for _, words := range []string{"berth: loop taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
 		if r.code != 2 || !strings.Contains(r.stderr, words) {
 			t.Errorf("beside a live Lease: want code 2 and %q: %s", words, r)
 		}
 	}
-	c.must("delete", "lease", "-n", "kube-system", "kube-controller-manager")
+	c.mustKubectl("delete", "lease", "-n", "kube-system", "kube-controller-manager")
 }

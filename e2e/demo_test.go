@@ -12,35 +12,35 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/agent/runtime/embedded"
-	"github.com/berthproject/berth/agent/virtual"
+	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// all is what a demo says last.
-const all = "5 of 5 acts showed what they say."
+// demoSuccess is what a demo says last.
+const demoSuccess = "5 of 5 acts showed what they say."
 
 // TestDemo plays all acts on real nodes, with nothing installed.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	if err := errors.Join(embedded.Missing(), virtual.Missing()); err != nil {
-		testkit.Skip(t, "real nodes", err.Error())
+	if err := errors.Join(embedded.CheckRequirements(), virtualnode.CheckRequirements()); err != nil {
+		testkit.SkipOrFail(t, "real nodes", err.Error())
 	}
-	h := newHome(t)
+	h := newTestHome(t)
 	t.Cleanup(func() { sweep(t, h.path("state/berth/demo/nodes")) })
 	r := h.run("demo")
-	if r.code != 0 || !strings.Contains(r.stdout, "Three nodes of parts of this machine") || !strings.Contains(r.stdout, all) {
+	if r.code != 0 || !strings.Contains(r.stdout, "Three nodes of parts of this machine") || !strings.Contains(r.stdout, demoSuccess) {
 		t.Errorf("as root: %s", r)
 	}
-	nothingOfDemo(t, h)
+	checkDemoCleanup(t, h)
 }
 
-// TestDemoOfAnOrdinaryUser plays them on simulated nodes, and says why.
-func TestDemoOfAnOrdinaryUser(t *testing.T) {
+// TestDemoUnprivileged plays them on simulated nodes, and says why.
+func TestDemoUnprivileged(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	cmd := h.command("demo")
 	if os.Geteuid() == 0 {
-		h = ofNobody(t)
+		h = publicHome(t)
 		binary := h.path("berth")
 		if out, err := exec.Command("cp", cmd.Path, binary).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -50,16 +50,16 @@ func TestDemoOfAnOrdinaryUser(t *testing.T) {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}
 	out, err := cmd.CombinedOutput()
-	for _, words := range []string{"Three simulated nodes", "not root", all} {
+	for _, words := range []string{"Three simulated nodes", "not root", demoSuccess} {
 		if err != nil || !strings.Contains(string(out), words) {
 			t.Errorf("want %q in it: %v: %s", words, err, out)
 		}
 	}
-	nothingOfDemo(t, h)
+	checkDemoCleanup(t, h)
 }
 
-// ofNobody is a home that everybody may use.
-func ofNobody(t *testing.T) home {
+// publicHome is a home that everybody may use.
+func publicHome(t *testing.T) testHome {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "berth-nobody-")
 	if err != nil {
@@ -69,21 +69,21 @@ func ofNobody(t *testing.T) home {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	return home{t, dir}
+	return testHome{t, dir}
 }
 
 // TestDemoStopped: Ctrl-C in the middle of an act leaves a cluster as it was, and so does the end of the terminal,
 // which the kernel and the shell tell of.
 func TestDemoStopped(t *testing.T) {
 	t.Parallel()
-	c := newHome(t).up("--nodes", "1")
+	c := newTestHome(t).up("--nodes", "1")
 	ways := [][]syscall.Signal{{syscall.SIGINT}}
 	if !signal.Ignored(syscall.SIGHUP) { // as it is under nohup, which is heeded
 		ways = append(ways, []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP})
 	}
 	for _, how := range ways {
 		d := c.start("demo", "--simulated", "--kubeconfig", c.kubeconfig, "--acts", "memory")
-		d.says("Now leaky")
+		d.waitForOutput("Now leaky")
 		for _, s := range how {
 			_ = d.cmd.Process.Signal(s)
 			time.Sleep(50 * time.Millisecond) // two that come at once are one
@@ -91,15 +91,15 @@ func TestDemoStopped(t *testing.T) {
 		if code := d.wait(); code != 1 {
 			t.Errorf("%v: it ended with %d: %s", how, code, d.out.String())
 		}
-		if left := c.must("get", "namespaces,nodes,priorityclasses,leases", "-A"); strings.Contains(left, "demo") {
+		if left := c.mustKubectl("get", "namespaces,nodes,priorityclasses,leases", "-A"); strings.Contains(left, "demo") {
 			t.Errorf("%v: left: %s", how, left)
 		}
-		nothingOfDemo(t, c.home)
+		checkDemoCleanup(t, c.testHome)
 	}
 }
 
-// nothingOfDemo checks that a demo has left nothing but, if it failed, its log.
-func nothingOfDemo(t *testing.T, h home) {
+// checkDemoCleanup checks that a demo has left nothing but, if it failed, its log.
+func checkDemoCleanup(t *testing.T, h testHome) {
 	t.Helper()
 	left, _ := filepath.Glob(h.path("state/berth/demo/*"))
 	for _, file := range left {
@@ -107,5 +107,5 @@ func nothingOfDemo(t *testing.T, h home) {
 			t.Errorf("left: %s", file)
 		}
 	}
-	noneLeft(t, h.path("state/berth/demo/nodes"))
+	checkNoLeftovers(t, h.path("state/berth/demo/nodes"))
 }

@@ -24,16 +24,16 @@ profiles:
     balance: {enabled: [RemoveDuplicates]}
 `
 
-// crowd has pods made while only n1 takes any.
-func (c *cluster) crowd(create func()) {
+// createOnFirstNode has pods made while only n1 takes any.
+func (c *cluster) createOnFirstNode(create func()) {
 	c.t.Helper()
-	c.must("cordon", "n2", "n3")
+	c.mustKubectl("cordon", "n2", "n3")
 	create()
-	c.must("uncordon", "n2", "n3")
+	c.mustKubectl("uncordon", "n2", "n3")
 }
 
-// where is how many pods of an app each node has, as "n1:2 n2:1", and their uids.
-func (c *cluster) where(app string) (on string, uids []string) {
+// podsPerNode is how many pods of an app each node has, as "n1:2 n2:1", and their uids.
+func (c *cluster) podsPerNode(app string) (on string, uids []string) {
 	c.t.Helper()
 	var list corev1.PodList
 	c.json(&list, "get", "pods", "-l", "app="+app)
@@ -46,12 +46,12 @@ func (c *cluster) where(app string) (on string, uids []string) {
 	return fmt.Sprintf("n1:%d n2:%d n3:%d of %d", counts["n1"], counts["n2"], counts["n3"], len(uids)), uids
 }
 
-// comeTo waits until an app's pods are where they are to be, and gives their uids.
-func (c *cluster) comeTo(app, want string) (uids []string) {
+// waitPodsPerNode waits until an app's pods are where they are to be, and gives their uids.
+func (c *cluster) waitPodsPerNode(app, want string) (uids []string) {
 	c.t.Helper()
 	eventually(c.t, happenWithin, func() error {
 		var on string
-		if on, uids = c.where(app); on != want {
+		if on, uids = c.podsPerNode(app); on != want {
 			return fmt.Errorf("pods of %s are on %s, want %s", app, on, want)
 		}
 		return nil
@@ -59,18 +59,18 @@ func (c *cluster) comeTo(app, want string) (uids []string) {
 	return uids
 }
 
-// TestDeschedulerOfUp: berth up --descheduler-policy moves pods, and when they are well spread it moves none.
+// TestUpDescheduler: berth up --descheduler-policy moves pods, and when they are well spread it moves none.
 // No other descheduler begins beside it.
-func TestDeschedulerOfUp(t *testing.T) {
+func TestUpDescheduler(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up("--nodes", "3", "--descheduler-policy", h.write("policy.yaml", duplicatesPolicy), "--descheduler-interval", "500ms")
-	c.crowd(func() {
-		c.must("create", "deployment", "web", "--image=pause", "--replicas=4")
-		c.comeTo("web", "n1:4 n2:0 n3:0 of 4")
+	c.createOnFirstNode(func() {
+		c.mustKubectl("create", "deployment", "web", "--image=pause", "--replicas=4")
+		c.waitPodsPerNode("web", "n1:4 n2:0 n3:0 of 4")
 	})
 	eventually(t, happenWithin, func() error {
-		on, _ := c.where("web")
+		on, _ := c.podsPerNode("web")
 		if on != "n1:2 n2:1 n3:1 of 4" && on != "n1:1 n2:2 n3:1 of 4" && on != "n1:1 n2:1 n3:2 of 4" {
 			return fmt.Errorf("they are on %s", on)
 		}
@@ -83,7 +83,7 @@ func TestDeschedulerOfUp(t *testing.T) {
 		}
 		return strings.Count(string(text), "Descheduler: a round")
 	}
-	_, before := c.where("web")
+	_, before := c.podsPerNode("web")
 	from := rounds()
 	eventually(t, happenWithin, func() error {
 		if n := rounds(); n < from+3 {
@@ -91,13 +91,13 @@ func TestDeschedulerOfUp(t *testing.T) {
 		}
 		return nil
 	})
-	if on, after := c.where("web"); !slices.Equal(before, after) {
+	if on, after := c.podsPerNode("web"); !slices.Equal(before, after) {
 		t.Errorf("it moved pods after they were spread; now %s", on)
 	}
 	if r := h.run("descheduler", "--kubeconfig", c.kubeconfig); r.code != 2 || !strings.Contains(r.stderr, "Lease kube-system/descheduler, held by berth-up") {
 		t.Errorf("beside another descheduler: %s", r)
 	}
-	if out := c.must("get", "events"); !strings.Contains(out, "Descheduled") || !strings.Contains(out, "RemoveDuplicates: 4 copies of ReplicaSet default/web-") {
+	if out := c.mustKubectl("get", "events"); !strings.Contains(out, "Descheduled") || !strings.Contains(out, "RemoveDuplicates: 4 copies of ReplicaSet default/web-") {
 		t.Errorf("events: %s", out)
 	}
 }
@@ -106,12 +106,12 @@ func TestDeschedulerOfUp(t *testing.T) {
 // nothing; a run that is killed in the middle leaves a Hold that the next one ends; and it spreads the pods.
 func TestDeschedulerCommand(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up("--nodes", "3")
-	c.must("apply", "-f", "../deploy/descheduler.yaml")
-	c.must("apply", "-f", "../deploy/descheduler-cronjob.yaml", "--dry-run=server")
-	c.must("create", "-f", "../deploy/descheduler-job.yaml", "--dry-run=server")
-	token := strings.TrimSpace(c.must("create", "token", "-n", "kube-system", "berth-descheduler"))
+	c.mustKubectl("apply", "-f", "../deploy/descheduler.yaml")
+	c.mustKubectl("apply", "-f", "../deploy/descheduler-cronjob.yaml", "--dry-run=server")
+	c.mustKubectl("create", "-f", "../deploy/descheduler-job.yaml", "--dry-run=server")
+	token := strings.TrimSpace(c.mustKubectl("create", "token", "-n", "kube-system", "berth-descheduler"))
 	config, err := os.ReadFile(c.kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -120,16 +120,16 @@ func TestDeschedulerCommand(t *testing.T) {
 	policy := c.write("policy.yaml", duplicatesPolicy)
 	args := []string{"descheduler", "--kubeconfig", kubeconfig, "--policy-config-file", policy}
 
-	deployed := c.write("deployed.yaml", c.must("get", "configmap", "-n", "kube-system", "berth-descheduler", "-o", `jsonpath={.data.policy\.yaml}`))
+	deployed := c.write("deployed.yaml", c.mustKubectl("get", "configmap", "-n", "kube-system", "berth-descheduler", "-o", `jsonpath={.data.policy\.yaml}`))
 	if r := h.run("descheduler", "--kubeconfig", kubeconfig, "--policy-config-file", deployed, "--dry-run"); r.code != 0 || !strings.Contains(r.stdout, "0 pods to move") {
 		t.Errorf("the policy of deploy/descheduler.yaml: %s", r)
 	}
 
-	c.crowd(func() {
-		c.must("apply", "-f", c.write("db.yaml", stickySet))
-		c.comeTo("db", "n1:2 n2:0 n3:0 of 2")
+	c.createOnFirstNode(func() {
+		c.mustKubectl("apply", "-f", c.write("db.yaml", stickySet))
+		c.waitPodsPerNode("db", "n1:2 n2:0 n3:0 of 2")
 	})
-	_, before := c.where("db")
+	_, before := c.podsPerNode("db")
 	dry := h.run(append(slices.Clone(args), "--dry-run", "-o", "json")...)
 	var report struct {
 		Places struct{ Held bool }
@@ -139,28 +139,28 @@ func TestDeschedulerCommand(t *testing.T) {
 		report.Moves[0].From != "n1" || report.Moves[0].Strategy != "RemoveDuplicates" {
 		t.Fatalf("a dry run: %v, %s", err, dry)
 	}
-	if on, after := c.where("db"); !slices.Equal(before, after) {
+	if on, after := c.podsPerNode("db"); !slices.Equal(before, after) {
 		t.Fatalf("a dry run moved pods: %s", on)
 	}
 	to := report.Moves[0].To
 
 	run := h.start(args...)
-	run.says("is evicted from n1")
+	run.waitForOutput("is evicted from n1")
 	run.kill()
 	if n := len(c.holds()); n != 1 {
 		t.Fatalf("%d holds after a kill in the middle, want the one of the move", n)
 	}
 	// Its Lease says that it would have ended, so that the next run waits for that to run out, however late it begins.
-	if holder := c.must("get", "lease", "-n", "kube-system", "descheduler", "-o", "jsonpath={.spec.holderIdentity}"); !strings.HasPrefix(holder, "once_") {
+	if holder := c.mustKubectl("get", "lease", "-n", "kube-system", "descheduler", "-o", "jsonpath={.spec.holderIdentity}"); !strings.HasPrefix(holder, "once_") {
 		t.Errorf("the Lease of a run that was killed is held by %q", holder)
 	}
 	pod := strings.TrimPrefix(report.Moves[0].Pod, "default/")
-	c.must("patch", "pod", pod, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
-	c.must("wait", "--for=condition=Ready", "pod", "-l", "app=db", "--timeout=60s")
+	c.mustKubectl("patch", "pod", pod, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "app=db", "--timeout=60s")
 	if r := h.run(args...); r.code != 0 || len(c.holds()) != 0 {
 		t.Errorf("the next run left %d holds: %s", len(c.holds()), r)
 	}
-	if got := c.must("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}"); got != to {
+	if got := c.mustKubectl("get", "pod", pod, "-o", "jsonpath={.spec.nodeName}"); got != to {
 		t.Errorf("%s came to %q, planned was %s", pod, got, to)
 	}
 }

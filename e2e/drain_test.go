@@ -19,8 +19,8 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// shielded is an application of ten pods and what a budget over it keeps: computed here by hand.
-type shielded struct {
+// protectedApp is an application of ten pods and what a budget over it keeps: computed here by hand.
+type protectedApp struct {
 	name   string
 	spec   policyv1.PodDisruptionBudgetSpec
 	apps   []string // that the budget covers
@@ -28,15 +28,15 @@ type shielded struct {
 	frozen bool // it never lets a pod go
 }
 
-// shields are 20 budgets of all forms over 20 applications; the last covers two.
-func shields() (out []shielded) {
+// protectedApps are 20 budgets of all forms over 20 applications; the last covers two.
+func protectedApps() (out []protectedApp) {
 	forms := []struct {
 		min, max string
 		keeps    int
 	}{{"", "1", 9}, {"", "20%", 8}, {"8", "", 8}, {"85%", "", 9}, {"", "15%", 8}}
 	for i := range 20 {
 		f := forms[i%len(forms)]
-		s := shielded{name: fmt.Sprintf("app-%02d", i), keeps: f.keeps}
+		s := protectedApp{name: fmt.Sprintf("app-%02d", i), keeps: f.keeps}
 		s.apps = []string{s.name}
 		switch i {
 		case 18:
@@ -58,7 +58,7 @@ func shields() (out []shielded) {
 	return out
 }
 
-func makeShielded(t *testing.T, client kubernetes.Interface, all []shielded) {
+func createProtectedApps(t *testing.T, client kubernetes.Interface, all []protectedApp) {
 	t.Helper()
 	for _, s := range all {
 		ten, labels := int32(10), map[string]string{"app": s.name}
@@ -73,9 +73,9 @@ func makeShielded(t *testing.T, client kubernetes.Interface, all []shielded) {
 	}
 }
 
-// recounter watches pods as they are written, one change after the other, and counts all budgets after each.
-type recounter struct {
-	all []shielded
+// budgetRecounter watches pods as they are written, one change after the other, and counts all budgets after each.
+type budgetRecounter struct {
+	all []protectedApp
 
 	mu         sync.Mutex
 	pods       map[string]*corev1.Pod // that are there, by name
@@ -85,7 +85,7 @@ type recounter struct {
 	ended      error
 }
 
-func (r *recounter) healthy(s *shielded) (n int) {
+func (r *budgetRecounter) healthy(s *protectedApp) (n int) {
 	for _, p := range r.pods {
 		if p.DeletionTimestamp == nil && slices.Contains(s.apps, p.Labels["app"]) && readyPod(p) {
 			n++
@@ -101,7 +101,7 @@ func readyPod(p *corev1.Pod) bool {
 }
 
 // watch begins with all pods healthy.
-func (r *recounter) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
+func (r *budgetRecounter) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *recounter) watch(ctx context.Context, t *testing.T, client kubernetes.I
 	}()
 }
 
-func (r *recounter) see(p *corev1.Pod, gone bool) {
+func (r *budgetRecounter) see(p *corev1.Pod, gone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pods[p.Name] = p; gone {
@@ -151,12 +151,12 @@ func (r *recounter) see(p *corev1.Pod, gone bool) {
 // moment is a budget overdrawn; all go that may, and of the others it is said why not.
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	c := newHome(t).up("--nodes", "10")
+	c := newTestHome(t).up("--nodes", "10")
 	client := c.client()
-	all := shields()
-	makeShielded(t, client, all)
-	eventually(t, 2*happenWithin, func() error { return c.settled(all) })
-	r := &recounter{all: all}
+	all := protectedApps()
+	createProtectedApps(t, client, all)
+	eventually(t, 2*happenWithin, func() error { return c.checkSettled(all) })
+	r := &budgetRecounter{all: all}
 	r.watch(t.Context(), t, client)
 
 	nodes := []string{"n1", "n2", "n3"}
@@ -188,12 +188,12 @@ func TestDrain(t *testing.T) {
 	if frozen == 0 {
 		t.Error("no pod was on the nodes that may never go: nothing was tested")
 	}
-	eventually(t, happenWithin, func() error { return c.settled(all) })
+	eventually(t, happenWithin, func() error { return c.checkSettled(all) })
 	r.check(t, client)
 }
 
-// settled says whether all pods are there and ready, and the budgets have counted them.
-func (c *cluster) settled(all []shielded) error {
+// checkSettled says whether all pods are there and ready, and the budgets have counted them.
+func (c *cluster) checkSettled(all []protectedApp) error {
 	ready := map[string]int{}
 	for _, p := range c.pods() {
 		if p.DeletionTimestamp == nil && readyPod(&p) {
@@ -203,7 +203,7 @@ func (c *cluster) settled(all []shielded) error {
 	var list policyv1.PodDisruptionBudgetList
 	c.json(&list, "get", "pdb")
 	for _, b := range list.Items {
-		i := slices.IndexFunc(all, func(s shielded) bool { return s.name == b.Name })
+		i := slices.IndexFunc(all, func(s protectedApp) bool { return s.name == b.Name })
 		want := 10 * len(all[i].apps)
 		have := 0
 		for _, app := range all[i].apps {
@@ -217,7 +217,7 @@ func (c *cluster) settled(all []shielded) error {
 }
 
 // check compares what was seen with the records.
-func (r *recounter) check(t *testing.T, client kubernetes.Interface) {
+func (r *budgetRecounter) check(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {

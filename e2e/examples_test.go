@@ -13,16 +13,16 @@ import (
 // scaled, rolled back, survive a drain, and go.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up("--nodes", "3")
 	for _, name := range []string{"web", "store", "job", "daemon"} {
-		c.must("apply", "-f", "../examples/"+name+".yaml")
+		c.mustKubectl("apply", "-f", "../examples/"+name+".yaml")
 	}
 	step := func(name string, f func(t *testing.T, c *cluster)) bool {
 		return t.Run(name, func(t *testing.T) { f(t, c) })
 	}
-	_ = step("they roll out", rollsOut) && step("they are scaled", isScaled) && step("they are rolled back", rollsBack) &&
-		step("they survive a drain", survivesDrain) && step("they go", goesWithItsOwner)
+	_ = step("they roll out", testRollout) && step("they are scaled", testScale) && step("they are rolled back", testRollback) &&
+		step("they survive a drain", testDrainExamples) && step("they go", testCascade)
 }
 
 // workloads are the examples' that roll out, with the container of each.
@@ -30,10 +30,10 @@ var workloads = []struct{ name, container, app string }{
 	{"deployment/web", "server", "web"}, {"statefulset/store", "member", "store"}, {"daemonset/watcher", "watcher", "watcher"},
 }
 
-func (c *cluster) rolledOut(names ...string) {
+func (c *cluster) waitForRollout(names ...string) {
 	c.t.Helper()
 	for _, n := range names {
-		c.must("rollout", "status", n, "--timeout=120s")
+		c.mustKubectl("rollout", "status", n, "--timeout=120s")
 	}
 }
 
@@ -63,94 +63,94 @@ func (c *cluster) images(app, image string, want int) {
 	})
 }
 
-func rollsOut(t *testing.T, c *cluster) {
+func testRollout(t *testing.T, c *cluster) {
 	for _, w := range workloads {
-		c.rolledOut(w.name)
+		c.waitForRollout(w.name)
 	}
 	c.images("web", "web:1", 4)
 	c.images("store", "store:1", 3)
 	c.images("watcher", "watcher:1", 3)
-	if claims := c.must("get", "pvc", "-o", "name"); strings.Count(claims, "data-store-") != 3 {
+	if claims := c.mustKubectl("get", "pvc", "-o", "name"); strings.Count(claims, "data-store-") != 3 {
 		t.Errorf("claims: %s", claims)
 	}
-	c.must("wait", "--for=condition=Complete", "job/batch", "--timeout=120s")
-	if got := c.must("get", "job", "batch", "-o", "jsonpath={.status.succeeded} {.status.completedIndexes}"); got != "6 0-5" {
+	c.mustKubectl("wait", "--for=condition=Complete", "job/batch", "--timeout=120s")
+	if got := c.mustKubectl("get", "job", "batch", "-o", "jsonpath={.status.succeeded} {.status.completedIndexes}"); got != "6 0-5" {
 		t.Errorf("the job: %s", got)
 	}
 	eventually(t, happenWithin, func() error {
-		if ready := strings.Count(c.must("get", "endpointslices", "-l", "kubernetes.io/service-name=web", "-o", "jsonpath={.items[*].endpoints[*].conditions.ready}"), "true"); ready != 4 {
+		if ready := strings.Count(c.mustKubectl("get", "endpointslices", "-l", "kubernetes.io/service-name=web", "-o", "jsonpath={.items[*].endpoints[*].conditions.ready}"), "true"); ready != 4 {
 			return fmt.Errorf("%d ready endpoints of web, want 4", ready)
 		}
 		return nil
 	})
 }
 
-func isScaled(t *testing.T, c *cluster) {
-	c.must("scale", "deployment/web", "--replicas=6")
-	c.must("scale", "statefulset/store", "--replicas=2")
+func testScale(t *testing.T, c *cluster) {
+	c.mustKubectl("scale", "deployment/web", "--replicas=6")
+	c.mustKubectl("scale", "statefulset/store", "--replicas=2")
 	c.images("web", "web:1", 6)
 	c.images("store", "store:1", 2)
-	c.must("wait", "--for=delete", "pvc/data-store-2", "--timeout=60s")
-	c.must("scale", "statefulset/store", "--replicas=3")
-	c.rolledOut("deployment/web", "statefulset/store")
+	c.mustKubectl("wait", "--for=delete", "pvc/data-store-2", "--timeout=60s")
+	c.mustKubectl("scale", "statefulset/store", "--replicas=3")
+	c.waitForRollout("deployment/web", "statefulset/store")
 	c.images("store", "store:1", 3)
 }
 
-func rollsBack(t *testing.T, c *cluster) {
+func testRollback(t *testing.T, c *cluster) {
 	counts := map[string]int{"web": 6, "store": 3, "watcher": 3}
 	for _, w := range workloads {
-		c.must("set", "image", w.name, w.container+"="+w.app+":2")
+		c.mustKubectl("set", "image", w.name, w.container+"="+w.app+":2")
 	}
 	for _, w := range workloads {
-		c.rolledOut(w.name)
+		c.waitForRollout(w.name)
 		c.images(w.app, w.app+":2", counts[w.app])
 	}
-	if history := c.must("rollout", "history", "deployment/web"); !strings.Contains(history, "\n1 ") || !strings.Contains(history, "\n2 ") {
+	if history := c.mustKubectl("rollout", "history", "deployment/web"); !strings.Contains(history, "\n1 ") || !strings.Contains(history, "\n2 ") {
 		t.Errorf("the history of web: %s", history)
 	}
 	// One that cannot be placed stops the rollout, and none of those that serve is missing.
-	c.must("set", "resources", "deployment/web", "--requests=cpu=100")
+	c.mustKubectl("set", "resources", "deployment/web", "--requests=cpu=100")
 	if r := c.kubectl("rollout", "status", "deployment/web", "--timeout=3s"); r.code == 0 {
 		t.Errorf("a rollout that cannot succeed has: %s", r)
 	}
-	if ready := c.must("get", "deployment", "web", "-o", "jsonpath={.status.availableReplicas}"); ready != "6" {
+	if ready := c.mustKubectl("get", "deployment", "web", "-o", "jsonpath={.status.availableReplicas}"); ready != "6" {
 		t.Errorf("while a rollout is stuck %s pods are available, want 6", ready)
 	}
-	c.must("rollout", "undo", "deployment/web", "--to-revision=1")
-	c.must("rollout", "undo", "statefulset/store")
-	c.must("rollout", "undo", "daemonset/watcher")
+	c.mustKubectl("rollout", "undo", "deployment/web", "--to-revision=1")
+	c.mustKubectl("rollout", "undo", "statefulset/store")
+	c.mustKubectl("rollout", "undo", "daemonset/watcher")
 	for _, w := range workloads {
-		c.rolledOut(w.name)
+		c.waitForRollout(w.name)
 		c.images(w.app, w.app+":1", counts[w.app])
 	}
 }
 
-func survivesDrain(t *testing.T, c *cluster) {
-	c.must("drain", "n2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s")
+func testDrainExamples(t *testing.T, c *cluster) {
+	c.mustKubectl("drain", "n2", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s")
 	c.images("web", "web:1", 6)
 	for _, p := range c.pods() {
 		if app := p.Labels["app"]; p.Spec.NodeName == "n2" && p.DeletionTimestamp == nil && app != "watcher" && app != "batch" {
 			t.Errorf("%s is on the drained node", p.Name)
 		}
 	}
-	c.must("uncordon", "n2")
-	c.rolledOut("statefulset/store")
+	c.mustKubectl("uncordon", "n2")
+	c.waitForRollout("statefulset/store")
 	c.images("store", "store:1", 3)
 	c.images("watcher", "watcher:1", 3)
-	nodesHold(t, c.pods(), c.nodes())
+	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
-func goesWithItsOwner(t *testing.T, c *cluster) {
+func testCascade(t *testing.T, c *cluster) {
 	for _, name := range []string{"web", "store", "job", "daemon"} {
-		c.must("delete", "-f", "../examples/"+name+".yaml", "--timeout=60s")
+		c.mustKubectl("delete", "-f", "../examples/"+name+".yaml", "--timeout=60s")
 	}
 	eventually(t, happenWithin, func() error {
-		if left := c.must("get", "pods,replicasets,controllerrevisions,endpointslices", "-o", "name"); strings.TrimSpace(strings.ReplaceAll(left, "endpointslice.discovery.k8s.io/kubernetes", "")) != "" {
+		if left := c.mustKubectl("get", "pods,replicasets,controllerrevisions,endpointslices", "-o", "name"); strings.TrimSpace(strings.ReplaceAll(left, "endpointslice.discovery.k8s.io/kubernetes", "")) != "" {
 			return fmt.Errorf("left: %s", left)
 		}
 		return nil
 	})
-	if claims := c.must("get", "pvc", "-o", "name"); strings.Count(claims, "data-store-") != 3 {
+	if claims := c.mustKubectl("get", "pvc", "-o", "name"); strings.Count(claims, "data-store-") != 3 {
 		t.Errorf("claims are kept when their StatefulSet goes, but there are: %s", claims)
 	}
 }

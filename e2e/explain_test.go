@@ -10,18 +10,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestExplainHelps: what explain suggests for a waiting pod, done, places it.
-func TestExplainHelps(t *testing.T) {
+// TestExplainSuggestions: what explain suggests for a waiting pod, done, places it.
+func TestExplainSuggestions(t *testing.T) {
 	t.Parallel()
-	c := newHome(t).up("--nodes", "3")
-	c.must("run", "picky", "--image", "app:1", "--overrides", `{"spec":{"nodeSelector":{"disk":"ssd"}}}`)
+	c := newTestHome(t).up("--nodes", "3")
+	c.mustKubectl("run", "picky", "--image", "app:1", "--overrides", `{"spec":{"nodeSelector":{"disk":"ssd"}}}`)
 	eventually(t, happenWithin, func() error {
-		if r := c.home.run("queue", "--kubeconfig", c.kubeconfig); !strings.Contains(r.stdout, "unschedulable") {
+		if r := c.testHome.run("queue", "--kubeconfig", c.kubeconfig); !strings.Contains(r.stdout, "unschedulable") {
 			return fmt.Errorf("the queue is %s", r)
 		}
 		return nil
 	})
-	has(t, c.home.run("queue", "--kubeconfig", c.kubeconfig).stdout, "1 waiting: 1 unschedulable", "default/picky", "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector")
+	has(t, c.testHome.run("queue", "--kubeconfig", c.kubeconfig).stdout, "1 waiting: 1 unschedulable", "default/picky", "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector")
 	text := c.explain("picky")
 	has(t, text, "NodeAffinity rejects 3 nodes", "a node's labels change (NodeAffinity)", "add label disk=ssd to ", "drop disk=ssd from the pod's nodeSelector")
 	has(t, c.explain("picky", "--nodes"), "NodeAffinity rejects 3 nodes")
@@ -38,14 +38,14 @@ func TestExplainHelps(t *testing.T) {
 		t.Fatalf("the first remedy is %+v", change)
 	}
 	node := func(more ...string) string {
-		r := c.home.run(append([]string{"explain", "node", change.Node, "--kubeconfig", c.kubeconfig}, more...)...)
+		r := c.testHome.run(append([]string{"explain", "node", change.Node, "--kubeconfig", c.kubeconfig}, more...)...)
 		if r.code != 0 {
 			t.Fatalf("berth explain node: %s", r)
 		}
 		return r.stdout
 	}
 	has(t, node(), "node "+change.Node, "RESOURCE", "cpu", "it would take none of 1 waiting pods", "default/picky: NodeAffinity")
-	c.must("label", "node", change.Node, change.Key+"="+change.Value)
+	c.mustKubectl("label", "node", change.Node, change.Key+"="+change.Value)
 	eventually(t, happenWithin, func() error {
 		var p corev1.Pod
 		if c.json(&p, "get", "pod", "picky"); p.Spec.NodeName != change.Node {
@@ -54,16 +54,16 @@ func TestExplainHelps(t *testing.T) {
 		return nil
 	})
 	has(t, node("-o", "json"), `"pod": "default/picky"`, `"allocatable"`)
-	has(t, c.home.run("queue", "--kubeconfig", c.kubeconfig).stdout, "0 waiting")
-	if r := c.home.run("explain", "node", "nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "node nobody: not found among 3 nodes") {
+	has(t, c.testHome.run("queue", "--kubeconfig", c.kubeconfig).stdout, "0 waiting")
+	if r := c.testHome.run("explain", "node", "nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "node nobody: not found among 3 nodes") {
 		t.Errorf("explain of a node that is not there: %s", r)
 	}
 }
 
-// TestTheSchedulerTellsItsQueue asks a scheduler for its pools, by a token that may.
-func TestTheSchedulerTellsItsQueue(t *testing.T) {
+// TestSchedulerQueueEndpoint asks a scheduler for its pools, by a token that may.
+func TestSchedulerQueueEndpoint(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.server("--disable-admission-plugins", "ServiceAccount")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -72,11 +72,11 @@ func TestTheSchedulerTellsItsQueue(t *testing.T) {
 	address := l.Addr().String()
 	_ = l.Close()
 	h.start("scheduler", "--kubeconfig", c.credential("scheduler", "--for", "scheduler"), "--leader-elect=false", "--metrics-bind-address", address)
-	c.must("run", "lone", "--image", "app:1")
-	c.must("create", "serviceaccount", "reader")
-	c.must("create", "clusterrole", "queue-reader", "--verb=get", "--non-resource-url=/debug/queue")
-	c.must("create", "clusterrolebinding", "queue-reader", "--clusterrole=queue-reader", "--serviceaccount=default:reader")
-	token := h.write("token", c.must("create", "token", "reader"))
+	c.mustKubectl("run", "lone", "--image", "app:1")
+	c.mustKubectl("create", "serviceaccount", "reader")
+	c.mustKubectl("create", "clusterrole", "queue-reader", "--verb=get", "--non-resource-url=/debug/queue")
+	c.mustKubectl("create", "clusterrolebinding", "queue-reader", "--clusterrole=queue-reader", "--serviceaccount=default:reader")
+	token := h.write("token", c.mustKubectl("create", "token", "reader"))
 	queue := func(more ...string) result {
 		return h.run(append([]string{"queue", "--scheduler", "https://" + address, "--insecure-skip-tls-verify"}, more...)...)
 	}

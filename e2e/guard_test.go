@@ -11,14 +11,14 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestGuardIsDeployed applies deploy/guard.yaml, reads the thresholds in it as the guard
+// TestGuardDeployment applies deploy/guard.yaml, reads the thresholds in it as the guard
 // does, and starts a guard where there is no kubelet.
-func TestGuardIsDeployed(t *testing.T) {
+func TestGuardDeployment(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up("--nodes", "1")
-	c.must("apply", "-f", "../deploy/guard.yaml")
-	c.must("rollout", "status", "daemonset/berth-guard", "-n", "kube-system", "--timeout=60s")
+	c.mustKubectl("apply", "-f", "../deploy/guard.yaml")
+	c.mustKubectl("rollout", "status", "daemonset/berth-guard", "-n", "kube-system", "--timeout=60s")
 	var settings corev1.ConfigMap
 	c.json(&settings, "get", "configmap", "berth-guard", "-n", "kube-system")
 	file := h.write("kubelet.yaml", settings.Data["kubelet.yaml"])
@@ -31,7 +31,7 @@ func TestGuardIsDeployed(t *testing.T) {
 	}
 
 	if os.Geteuid() != 0 {
-		testkit.Skip(t, "root", "a guard kills processes of pods")
+		testkit.SkipOrFail(t, "root", "a guard kills processes of pods")
 	}
 	args := []string{"agent", "--guard", "--kubeconfig", c.kubeconfig, "--node-name", "n1", "--config", file}
 	if r := h.run(args...); r.code != 2 || !strings.Contains(r.stderr, "--kubelet-eviction-off") {

@@ -37,18 +37,18 @@ func pace(d time.Duration) time.Duration {
 	return d
 }
 
-// home is a place for the files of one test, and what its processes see as home.
-type home struct {
+// testHome is a place for the files of one test, and what its processes see as home.
+type testHome struct {
 	t   testing.TB
 	dir string
 }
 
-func newHome(t testing.TB) home { return home{t, t.TempDir()} }
+func newTestHome(t testing.TB) testHome { return testHome{t, t.TempDir()} }
 
-func (h home) path(name string) string { return filepath.Join(h.dir, name) }
+func (h testHome) path(name string) string { return filepath.Join(h.dir, name) }
 
 // write makes a file and returns its path.
-func (h home) write(name, content string) string {
+func (h testHome) write(name, content string) string {
 	h.t.Helper()
 	if err := os.WriteFile(h.path(name), []byte(content), 0o600); err != nil {
 		h.t.Fatal(err)
@@ -57,7 +57,7 @@ func (h home) write(name, content string) string {
 }
 
 // command is berth with arguments, in an environment of its own.
-func (h home) command(args ...string) *exec.Cmd {
+func (h testHome) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(testkit.Binary(h.t), args...)
 	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_STATE_HOME="+h.path("state"), "TMPDIR="+h.dir, "KUBECONFIG=", "NO_COLOR=1")
 	if os.Getenv("BERTH_SOAK") == "" { // where nothing is measured, memory saves a fifth of the processors' time
@@ -78,13 +78,13 @@ func (r result) String() string {
 }
 
 // run runs berth to its end.
-func (h home) run(args ...string) result {
+func (h testHome) run(args ...string) result {
 	h.t.Helper()
 	return h.runWith(nil, args...)
 }
 
 // runWith is run with more environment variables.
-func (h home) runWith(env []string, args ...string) result {
+func (h testHome) runWith(env []string, args ...string) result {
 	h.t.Helper()
 	cmd := h.command(args...)
 	cmd.Env = append(cmd.Env, env...)
@@ -125,13 +125,13 @@ func (w *transcript) String() string {
 }
 
 // start starts a berth that is killed at the end of the test.
-func (h home) start(args ...string) *process {
+func (h testHome) start(args ...string) *process {
 	h.t.Helper()
 	return h.startIn(nil, args...)
 }
 
 // startIn is start by way of another command, which becomes berth.
-func (h home) startIn(by []string, args ...string) *process {
+func (h testHome) startIn(by []string, args ...string) *process {
 	h.t.Helper()
 	p := &process{t: h.t, cmd: h.command(args...), exited: make(chan struct{})}
 	if len(by) > 0 {
@@ -159,8 +159,8 @@ func (h home) startIn(by []string, args ...string) *process {
 	return p
 }
 
-// says waits until the process has written words.
-func (p *process) says(words string) string {
+// waitForOutput waits until the process has written words.
+func (p *process) waitForOutput(words string) string {
 	p.t.Helper()
 	eventually(p.t, startWithin, func() error {
 		select {
@@ -222,37 +222,37 @@ func eventually(t testing.TB, within time.Duration, f func() error) {
 
 // cluster is a server that can be reached by a kubeconfig.
 type cluster struct {
-	home
+	testHome
 	proc       *process
 	kubeconfig string
 }
 
 // up starts `berth up` with its data in the home; the port is free.
-func (h home) up(args ...string) *cluster {
+func (h testHome) up(args ...string) *cluster {
 	h.t.Helper()
 	args = append([]string{"up", "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"}, args...)
 	c := &cluster{h, h.start(args...), h.path("data/kubeconfig")}
-	c.proc.says("Berth is up")
+	c.proc.waitForOutput("Berth is up")
 	return c
 }
 
 // server starts `berth server` likewise.
-func (h home) server(args ...string) *cluster {
+func (h testHome) server(args ...string) *cluster {
 	h.t.Helper()
 	args = append([]string{"server", "--data-dir", h.path("data"), "--listen", "127.0.0.1:0"}, args...)
 	c := &cluster{h, h.start(args...), h.path("data/kubeconfig")}
-	c.proc.says("API server ready")
+	c.proc.waitForOutput("API server ready")
 	return c
 }
 
 // kubectl runs the embedded kubectl as the admin.
 func (c *cluster) kubectl(args ...string) result {
 	c.t.Helper()
-	return c.home.run(append([]string{"kubectl", "--kubeconfig", c.kubeconfig}, args...)...)
+	return c.testHome.run(append([]string{"kubectl", "--kubeconfig", c.kubeconfig}, args...)...)
 }
 
-// must is kubectl that must succeed; it returns what that wrote.
-func (c *cluster) must(args ...string) string {
+// mustKubectl is kubectl that must succeed; it returns what that wrote.
+func (c *cluster) mustKubectl(args ...string) string {
 	c.t.Helper()
 	r := c.kubectl(args...)
 	if r.code != 0 {
@@ -264,7 +264,7 @@ func (c *cluster) must(args ...string) string {
 // json is must with -o json, read into v.
 func (c *cluster) json(v any, args ...string) {
 	c.t.Helper()
-	out := c.must(append(args, "-o", "json")...)
+	out := c.mustKubectl(append(args, "-o", "json")...)
 	if err := json.Unmarshal([]byte(out), v); err != nil {
 		c.t.Fatalf("kubectl %s -o json: %v: %s", strings.Join(args, " "), err, out)
 	}
@@ -293,17 +293,17 @@ func (c *cluster) client() kubernetes.Interface {
 // credential writes a kubeconfig made by `berth credentials` and returns its path.
 func (c *cluster) credential(name string, args ...string) string {
 	c.t.Helper()
-	r := c.home.run(append([]string{"credentials", "--data-dir", c.path("data")}, args...)...)
+	r := c.testHome.run(append([]string{"credentials", "--data-dir", c.path("data")}, args...)...)
 	if r.code != 0 {
 		c.t.Fatalf("berth credentials %s: %s", strings.Join(args, " "), r)
 	}
 	return c.write(name+".kubeconfig", r.stdout)
 }
 
-// registered waits until nodes are there. Of several at once kubectl gives up when the first one is and others are not.
-func (c *cluster) registered(nodes ...string) {
+// waitForNodes waits until nodes are there. Of several at once kubectl gives up when the first one is and others are not.
+func (c *cluster) waitForNodes(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.must("wait", "--for=create", "node/"+name, "--timeout=60s")
+		c.mustKubectl("wait", "--for=create", "node/"+name, "--timeout=60s")
 	}
 }

@@ -15,8 +15,8 @@ import (
 // owner makes an owner that no loop makes pods for, and returns its uid: pods of an owner
 // that is not there are garbage.
 func owner(c *cluster, name string) string {
-	c.must("create", "configmap", name)
-	return c.must("get", "configmap", name, "-o", "jsonpath={.metadata.uid}")
+	c.mustKubectl("create", "configmap", name)
+	return c.mustKubectl("get", "configmap", name, "-o", "jsonpath={.metadata.uid}")
 }
 
 // ownedPod is a pod of an owner.
@@ -47,12 +47,12 @@ spec:
 ---`, name, t, owner, uid, node, until, more)
 }
 
-// TestHoldsAreHonoured: a hold keeps an owner's pods off a node until it is deleted or
+// TestHolds: a hold keeps an owner's pods off a node until it is deleted or
 // ends, or keeps room for the first of them.
-func TestHoldsAreHonoured(t *testing.T) {
+func TestHolds(t *testing.T) {
 	t.Parallel()
-	c := newHome(t).up("--nodes", "1")
-	node := strings.TrimSpace(c.must("get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
+	c := newTestHome(t).up("--nodes", "1")
+	node := strings.TrimSpace(c.mustKubectl("get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))
 	far := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	bound := func(name string) {
 		t.Helper()
@@ -79,28 +79,28 @@ func TestHoldsAreHonoured(t *testing.T) {
 	}
 	web, db, job, big, other := owner(c, "web"), owner(c, "db"), owner(c, "job"), owner(c, "big"), owner(c, "other")
 	name, avoid := hold(model.Avoid, "web", web, node, far, "")
-	c.must("apply", "-f", c.write("avoid.yaml", avoid))
-	has(t, c.must("get", "holds"), "Avoid", node, "web", "Pressure")
+	c.mustKubectl("apply", "-f", c.write("avoid.yaml", avoid))
+	has(t, c.mustKubectl("get", "holds"), "Avoid", node, "web", "Pressure")
 	time.Sleep(time.Second) // the scheduler's watch is its own
-	c.must("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", web, "100m")+ownedPod("db-1", "db", db, "100m")))
+	c.mustKubectl("apply", "-f", c.write("pods.yaml", ownedPod("web-1", "web", web, "100m")+ownedPod("db-1", "db", db, "100m")))
 	bound("db-1")
 	waits("web-1", "node(s) were held off after pods of the same owner had to leave")
 	has(t, c.explain("default/web-1"), "HoldAvoid rejects 1 node", "had to leave for Pressure", "end the hold avoid-")
-	c.must("delete", "hold", name)
+	c.mustKubectl("delete", "hold", name)
 	bound("web-1")
 
 	_, soon := hold(model.Avoid, "job", job, node, time.Now().Add(4*time.Second).UTC().Format(time.RFC3339), "")
-	c.must("apply", "-f", c.write("soon.yaml", soon))
+	c.mustKubectl("apply", "-f", c.write("soon.yaml", soon))
 	time.Sleep(time.Second)
-	c.must("apply", "-f", c.write("job.yaml", ownedPod("job-1", "job", job, "100m")))
+	c.mustKubectl("apply", "-f", c.write("job.yaml", ownedPod("job-1", "job", job, "100m")))
 	bound("job-1") // by time alone
 
 	_, reserve := hold(model.Reserve, "big", big, node, far, "\n  victim: {uid: gone, requests: {cpu: \"7\"}}")
-	c.must("apply", "-f", c.write("reserve.yaml", reserve))
+	c.mustKubectl("apply", "-f", c.write("reserve.yaml", reserve))
 	time.Sleep(time.Second)
-	c.must("apply", "-f", c.write("stranger.yaml", ownedPod("stranger", "other", other, "2")))
+	c.mustKubectl("apply", "-f", c.write("stranger.yaml", ownedPod("stranger", "other", other, "2")))
 	waits("stranger", "Insufficient cpu")
-	c.must("apply", "-f", c.write("big.yaml", ownedPod("big-1", "big", big, "7")))
+	c.mustKubectl("apply", "-f", c.write("big.yaml", ownedPod("big-1", "big", big, "7")))
 	bound("big-1")
 	if r := c.kubectl("apply", "-f", c.write("bad.yaml", strings.Replace(soon, "Avoid", "Shun", 1))); r.code == 0 || !strings.Contains(r.stderr, `spec.type: Unsupported value: "Shun"`) {
 		t.Errorf("a hold of an unknown type: %s", r)

@@ -20,7 +20,7 @@ func TestSoakIdleCost(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") == "" {
 		t.Skip("for make soak: it takes minutes, and a machine that does little else")
 	}
-	k := newMachine(t).toKill(t, false)
+	k := newNodeMachine(t).newKillTest(t, false)
 	for i := range pods {
 		k.makePod(t, fmt.Sprint("idle", i), func(s *corev1.PodSpec, c *corev1.Container) {
 			s.RestartPolicy, c.Command = corev1.RestartPolicyAlways, []string{"/bin/sleep", "3600"}
@@ -47,7 +47,7 @@ func TestSoakIdleCost(t *testing.T) {
 	if share > 2 || own+file > 60<<20 {
 		t.Errorf("an agent with %d idle pods takes %.2f %% of a core and %d MiB, more than 2 %% and 60 MiB", pods, share, (own+file)>>20)
 	}
-	k.empty(t)
+	k.deletePods(t)
 }
 
 // cpuTime is the processor time that a process has used.

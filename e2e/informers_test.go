@@ -22,7 +22,7 @@ import (
 // follow, typed over protobuf and metadata-only.
 func TestInformersSync(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up("--nodes", "1")
 	config := c.config()
 	config.ContentType = runtime.ContentTypeProtobuf

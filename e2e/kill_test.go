@@ -47,11 +47,11 @@ func TestKill(t *testing.T) {
 }
 
 func killRound(t *testing.T, after int) {
-	h := newHome(t)
+	h := newTestHome(t)
 	address := testkit.FreeAddress(t)
 	args := []string{"--listen", address, "--nodes", fmt.Sprint(killNodes), "--node-cpu", fmt.Sprint(arriving / killNodes / 10), "--node-memory", "64Gi"}
 	c := h.up(args...)
-	l := &ledger{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}, running: map[types.UID]bool{}}
+	l := &acknowledgedPods{acknowledged: map[string]types.UID{}, bound: map[types.UID]string{}, running: map[types.UID]bool{}}
 	ctx := t.Context()
 	// One watcher at a time: two may lag differently, which would look like a change.
 	first, ended := context.WithCancel(ctx)
@@ -70,7 +70,7 @@ func killRound(t *testing.T, after int) {
 	restarted := time.Now()
 	c = h.up(args...)
 	ready := time.Since(restarted)
-	l.nothingLost(t, c.protobuf())
+	l.checkNothingLost(t, c.protobuf())
 	l.watch(ctx, t, c.protobuf())
 	arrivals.Go(func() { l.arrive(ctx, c.protobuf(), arriving, nil) })
 	arrivals.Wait()
@@ -82,8 +82,8 @@ func killRound(t *testing.T, after int) {
 		}
 		return nil
 	})
-	l.nothingLost(t, c.protobuf())
-	nodesHold(t, c.pods(), c.nodes())
+	l.checkNothingLost(t, c.protobuf())
+	checkNodeCapacity(t, c.pods(), c.nodes())
 	t.Logf("killed with %d pods acknowledged, %d seen bound; ready again after %.1f s; all %d bound and running after %.1f s",
 		acknowledged, boundBefore, ready.Seconds(), arriving, time.Since(restarted).Seconds())
 	fmt.Printf("soak: killed with %d pods acknowledged, %d seen bound; all %d bound, each once, and running\n", acknowledged, boundBefore, arriving)
@@ -101,8 +101,8 @@ func (c *cluster) protobuf() kubernetes.Interface {
 	return client
 }
 
-// ledger is what a cluster has said: which pods it took, and where it bound them.
-type ledger struct {
+// acknowledgedPods is what a cluster has said: which pods it took, and where it bound them.
+type acknowledgedPods struct {
 	mu           sync.Mutex
 	acknowledged map[string]types.UID
 	bound        map[types.UID]string
@@ -110,7 +110,7 @@ type ledger struct {
 	twice        []string
 }
 
-func (l *ledger) counts() (acknowledged, bound int) {
+func (l *acknowledgedPods) counts() (acknowledged, bound int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.acknowledged), len(l.bound)
@@ -118,7 +118,7 @@ func (l *ledger) counts() (acknowledged, bound int) {
 
 // arrive creates all pods that are not yet acknowledged. When so many are, it
 // closes enough, if there is one, and goes on until the server is gone.
-func (l *ledger) arrive(ctx context.Context, client kubernetes.Interface, want int, enough chan struct{}) {
+func (l *acknowledgedPods) arrive(ctx context.Context, client kubernetes.Interface, want int, enough chan struct{}) {
 	work := make(chan string, arriving)
 	for i := range arriving {
 		work <- fmt.Sprintf("pod-%04d", i)
@@ -146,7 +146,7 @@ func (l *ledger) arrive(ctx context.Context, client kubernetes.Interface, want i
 
 // create makes one pod; false: the server is gone. A pod that was there already
 // was made by a request whose answer the kill cut off.
-func (l *ledger) create(ctx context.Context, client kubernetes.Interface, name string) bool {
+func (l *acknowledgedPods) create(ctx context.Context, client kubernetes.Interface, name string) bool {
 	l.mu.Lock()
 	_, done := l.acknowledged[name]
 	l.mu.Unlock()
@@ -154,7 +154,7 @@ func (l *ledger) create(ctx context.Context, client kubernetes.Interface, name s
 		return true
 	}
 	for {
-		p, err := client.CoreV1().Pods("default").Create(ctx, arrival(name), metav1.CreateOptions{})
+		p, err := client.CoreV1().Pods("default").Create(ctx, newArrivingPod(name), metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			p, err = client.CoreV1().Pods("default").Get(ctx, name, metav1.GetOptions{})
 		}
@@ -170,7 +170,7 @@ func (l *ledger) create(ctx context.Context, client kubernetes.Interface, name s
 	}
 }
 
-func arrival(name string) *corev1.Pod {
+func newArrivingPod(name string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
 		Name: "main", Image: "main:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("100Mi"),
@@ -179,7 +179,7 @@ func arrival(name string) *corev1.Pod {
 }
 
 // watch notes bindings, and any that changes.
-func (l *ledger) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
+func (l *acknowledgedPods) watch(ctx context.Context, t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	factory := informers.NewSharedInformerFactory(client, 0)
 	informer := factory.Core().V1().Pods().Informer()
@@ -207,9 +207,9 @@ func (l *ledger) watch(ctx context.Context, t *testing.T, client kubernetes.Inte
 	factory.Start(ctx.Done())
 }
 
-// nothingLost compares the server's pods with what it acknowledged and what was
+// checkNothingLost compares the server's pods with what it acknowledged and what was
 // seen bound.
-func (l *ledger) nothingLost(t *testing.T, client kubernetes.Interface) {
+func (l *acknowledgedPods) checkNothingLost(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	list, err := client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
 	if err != nil {

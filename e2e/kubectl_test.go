@@ -13,16 +13,16 @@ import (
 // TestKubectl runs what people type.
 func TestKubectl(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up("--nodes", "2")
-	c.must("run", "web", "--image", "web:1", "-l", "app=web", "--port", "80")
-	c.must("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	c.mustKubectl("run", "web", "--image", "web:1", "-l", "app=web", "--port", "80")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
 	for name, test := range map[string]func(*testing.T, *cluster){
 		"get": kubectlGet, "describe": kubectlDescribe, "apply": kubectlApply, "server-side apply": kubectlServerSide, "diff": kubectlDiff,
 		"patch": kubectlPatch, "label and annotate": kubectlLabel, "taint and cordon": kubectlTaint, "scale": kubectlScale, "rollout": kubectlRollout, "cascade": kubectlCascade,
-		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "top": kubectlTop, "what is not there": kubectlMissing, "delete": kubectlDelete,
+		"explain and discovery": kubectlExplain, "auth": kubectlAuth, "top": kubectlTop, "what is not there": kubectlUnsupported, "delete": kubectlDelete,
 	} {
-		t.Run(name, func(t *testing.T) { test(t, &cluster{home{t, c.dir}, c.proc, c.kubeconfig}) })
+		t.Run(name, func(t *testing.T) { test(t, &cluster{testHome{t, c.dir}, c.proc, c.kubeconfig}) })
 	}
 }
 
@@ -46,34 +46,34 @@ func columns(t *testing.T, table, want string) {
 }
 
 func kubectlGet(t *testing.T, c *cluster) {
-	columns(t, c.must("get", "pods"), "NAME READY STATUS RESTARTS AGE")
-	columns(t, c.must("get", "pods", "-A", "-o", "wide"), "NAMESPACE NAME READY STATUS RESTARTS AGE IP NODE NOMINATED NODE READINESS GATES")
-	columns(t, c.must("get", "nodes"), "NAME STATUS ROLES AGE VERSION")
-	columns(t, c.must("get", "nodes", "-o", "wide"), "NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME")
-	columns(t, c.must("get", "svc"), "NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE")
-	columns(t, c.must("get", "events"), "LAST SEEN TYPE REASON OBJECT MESSAGE")
-	columns(t, c.must("get", "ns"), "NAME STATUS AGE")
-	columns(t, c.must("get", "leases", "-n", "kube-node-lease"), "NAME HOLDER AGE")
-	has(t, c.must("get", "pod", "web", "-o", "yaml"), "kind: Pod", "nodeName: n", "phase: Running")
-	has(t, c.must("get", "pod", "web", "-o", "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}"), "True")
-	has(t, c.must("get", "pods", "-l", "app=web", "-o", "name"), "pod/web")
-	has(t, c.must("get", "pods", "--field-selector", "status.phase=Running", "-o", "custom-columns=N:.metadata.name"), "web")
+	columns(t, c.mustKubectl("get", "pods"), "NAME READY STATUS RESTARTS AGE")
+	columns(t, c.mustKubectl("get", "pods", "-A", "-o", "wide"), "NAMESPACE NAME READY STATUS RESTARTS AGE IP NODE NOMINATED NODE READINESS GATES")
+	columns(t, c.mustKubectl("get", "nodes"), "NAME STATUS ROLES AGE VERSION")
+	columns(t, c.mustKubectl("get", "nodes", "-o", "wide"), "NAME STATUS ROLES AGE VERSION INTERNAL-IP EXTERNAL-IP OS-IMAGE KERNEL-VERSION CONTAINER-RUNTIME")
+	columns(t, c.mustKubectl("get", "svc"), "NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE")
+	columns(t, c.mustKubectl("get", "events"), "LAST SEEN TYPE REASON OBJECT MESSAGE")
+	columns(t, c.mustKubectl("get", "ns"), "NAME STATUS AGE")
+	columns(t, c.mustKubectl("get", "leases", "-n", "kube-node-lease"), "NAME HOLDER AGE")
+	has(t, c.mustKubectl("get", "pod", "web", "-o", "yaml"), "kind: Pod", "nodeName: n", "phase: Running")
+	has(t, c.mustKubectl("get", "pod", "web", "-o", "jsonpath={.status.conditions[?(@.type==\"Ready\")].status}"), "True")
+	has(t, c.mustKubectl("get", "pods", "-l", "app=web", "-o", "name"), "pod/web")
+	has(t, c.mustKubectl("get", "pods", "--field-selector", "status.phase=Running", "-o", "custom-columns=N:.metadata.name"), "web")
 	if r := c.kubectl("get", "pods", "-l", "app=none"); r.code != 0 || !strings.Contains(r.stderr, "No resources found") {
 		t.Errorf("get of nothing: %s", r)
 	}
 	// Every kind that can be listed can be shown.
-	all := strings.Fields(c.must("api-resources", "--verbs=list", "-o", "name"))
+	all := strings.Fields(c.mustKubectl("api-resources", "--verbs=list", "-o", "name"))
 	if len(all) < 35 {
 		t.Errorf("only %d kinds can be listed: %v", len(all), all)
 	}
-	has(t, c.must("get", strings.Join(all, ","), "-A"), "pod/web", "node/n1", "clusterrole.rbac.authorization.k8s.io/cluster-admin", "service/kubernetes", "priorityclass.scheduling.k8s.io/system-node-critical")
+	has(t, c.mustKubectl("get", strings.Join(all, ","), "-A"), "pod/web", "node/n1", "clusterrole.rbac.authorization.k8s.io/cluster-admin", "service/kubernetes", "priorityclass.scheduling.k8s.io/system-node-critical")
 }
 
 func kubectlDescribe(t *testing.T, c *cluster) {
-	has(t, c.must("describe", "pod", "web"), "Name:             web", "Node:             n", "Status:           Running", "Image:          web:1", "QoS Class:", "default-scheduler  Successfully assigned default/web to n")
-	has(t, c.must("describe", "nodes"), "Allocatable:", "Conditions:", "kubelet is posting ready status", "Non-terminated Pods:", "Allocated resources:", "HolderIdentity:  n1")
-	has(t, c.must("describe", "ns", "default"), "Status:       Active")
-	has(t, c.must("describe", "clusterrole", "view"), "PolicyRule:", "get list watch")
+	has(t, c.mustKubectl("describe", "pod", "web"), "Name:             web", "Node:             n", "Status:           Running", "Image:          web:1", "QoS Class:", "default-scheduler  Successfully assigned default/web to n")
+	has(t, c.mustKubectl("describe", "nodes"), "Allocatable:", "Conditions:", "kubelet is posting ready status", "Non-terminated Pods:", "Allocated resources:", "HolderIdentity:  n1")
+	has(t, c.mustKubectl("describe", "ns", "default"), "Status:       Active")
+	has(t, c.mustKubectl("describe", "clusterrole", "view"), "PolicyRule:", "get list watch")
 }
 
 func deployment(name string, replicas int, image string) string {
@@ -88,10 +88,10 @@ func kubectlApply(t *testing.T, c *cluster) {
 	if r.stderr != "" {
 		t.Errorf("apply of a deployment warns: %s", r.stderr)
 	}
-	has(t, c.must("apply", "-f", file), "unchanged")
+	has(t, c.mustKubectl("apply", "-f", file), "unchanged")
 	c.write("apply.yaml", deployment("site", 2, "site:2"))
-	has(t, c.must("apply", "-f", file, "--dry-run=server"), "configured (server dry run)")
-	has(t, c.must("apply", "-f", file), "configured")
+	has(t, c.mustKubectl("apply", "-f", file, "--dry-run=server"), "configured (server dry run)")
+	has(t, c.mustKubectl("apply", "-f", file), "configured")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "site")
 	if *d.Spec.Replicas != 2 || d.Spec.Template.Spec.Containers[0].Image != "site:2" || d.Generation != 2 {
@@ -100,22 +100,22 @@ func kubectlApply(t *testing.T, c *cluster) {
 	if r := c.kubectl("apply", "-f", c.write("bad.yaml", strings.Replace(deployment("site", 2, "site:2"), "replicas", "replica", 1))); r.code != 1 || !strings.Contains(r.stderr, `unknown field "spec.replica"`) {
 		t.Errorf("apply of an unknown field: %s", r)
 	}
-	has(t, c.must("replace", "-f", c.write("replace.yaml", deployment("site", 4, "site:2"))), "replaced")
-	has(t, c.must("delete", "-f", file), "deleted")
+	has(t, c.mustKubectl("replace", "-f", c.write("replace.yaml", deployment("site", 4, "site:2"))), "replaced")
+	has(t, c.mustKubectl("delete", "-f", file), "deleted")
 }
 
 func kubectlServerSide(t *testing.T, c *cluster) {
 	file := c.write("ssa.yaml", deployment("shared", 1, "a:1"))
-	has(t, c.must("apply", "--server-side", "--field-manager=one", "-f", file), "serverside-applied")
+	has(t, c.mustKubectl("apply", "--server-side", "--field-manager=one", "-f", file), "serverside-applied")
 	other := c.write("other.yaml", deployment("shared", 5, "a:1"))
 	r := c.kubectl("apply", "--server-side", "--field-manager=two", "-f", other)
 	if r.code != 1 {
 		t.Errorf("a conflict is not refused: %s", r)
 	}
 	has(t, r.stderr, `conflict with "one"`, ".spec.replicas", "--force-conflicts")
-	has(t, c.must("apply", "--server-side", "--field-manager=two", "--force-conflicts", "-f", other), "serverside-applied")
-	has(t, c.must("get", "deployment", "shared", "--show-managed-fields", "-o", "yaml"), "manager: two", "operation: Apply")
-	c.must("delete", "deployment", "shared")
+	has(t, c.mustKubectl("apply", "--server-side", "--field-manager=two", "--force-conflicts", "-f", other), "serverside-applied")
+	has(t, c.mustKubectl("get", "deployment", "shared", "--show-managed-fields", "-o", "yaml"), "manager: two", "operation: Apply")
+	c.mustKubectl("delete", "deployment", "shared")
 }
 
 func kubectlDiff(t *testing.T, c *cluster) {
@@ -125,10 +125,10 @@ func kubectlDiff(t *testing.T, c *cluster) {
 		t.Fatal(err)
 	}
 	diff := func(file string) result {
-		return c.home.runWith([]string{"KUBECTL_EXTERNAL_DIFF=" + program}, "kubectl", "--kubeconfig", c.kubeconfig, "diff", "-f", file)
+		return c.testHome.runWith([]string{"KUBECTL_EXTERNAL_DIFF=" + program}, "kubectl", "--kubeconfig", c.kubeconfig, "diff", "-f", file)
 	}
 	file := c.write("diff.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: differs}\ndata: {a: old}\n")
-	c.must("apply", "-f", file)
+	c.mustKubectl("apply", "-f", file)
 	if r := diff(file); r.code != 0 || r.stdout != "" {
 		t.Errorf("diff of what is the same: %s", r)
 	}
@@ -141,12 +141,12 @@ func kubectlDiff(t *testing.T, c *cluster) {
 }
 
 func kubectlPatch(t *testing.T, c *cluster) {
-	c.must("run", "patched", "--image", "x:1")
+	c.mustKubectl("run", "patched", "--image", "x:1")
 	for kind, patch := range map[string]string{
 		"json": `[{"op":"add","path":"/metadata/labels/json","value":"1"}]`, "merge": `{"metadata":{"labels":{"merge":"1"}}}`,
 		"strategic": `{"spec":{"containers":[{"name":"patched","image":"x:2"}]}}`,
 	} {
-		has(t, c.must("patch", "pod", "patched", "--type="+kind, "-p", patch), "pod/patched patched")
+		has(t, c.mustKubectl("patch", "pod", "patched", "--type="+kind, "-p", patch), "pod/patched patched")
 	}
 	var p corev1.Pod
 	c.json(&p, "get", "pod", "patched")
@@ -156,34 +156,34 @@ func kubectlPatch(t *testing.T, c *cluster) {
 	if r := c.kubectl("patch", "node", "n1", "--subresource=status", "--type=merge", "-p", `{"status":{"capacity":{"example.com/boat":"3"}}}`); r.code != 0 {
 		t.Error(r)
 	}
-	has(t, c.must("get", "node", "n1", "-o", "jsonpath={.status.capacity}"), `"example.com/boat":"3"`)
+	has(t, c.mustKubectl("get", "node", "n1", "-o", "jsonpath={.status.capacity}"), `"example.com/boat":"3"`)
 }
 
 func kubectlLabel(t *testing.T, c *cluster) {
-	has(t, c.must("label", "node", "n1", "disk=ssd"), "labeled")
+	has(t, c.mustKubectl("label", "node", "n1", "disk=ssd"), "labeled")
 	if r := c.kubectl("label", "node", "n1", "disk=hdd"); r.code != 1 || !strings.Contains(r.stderr, "--overwrite is false") {
 		t.Errorf("label again: %s", r)
 	}
-	c.must("label", "node", "n1", "disk=hdd", "--overwrite")
-	has(t, c.must("get", "nodes", "-L", "disk"), "DISK", "hdd")
-	c.must("label", "node", "n1", "disk-")
-	has(t, c.must("annotate", "node", "n1", "note=seen"), "annotated")
+	c.mustKubectl("label", "node", "n1", "disk=hdd", "--overwrite")
+	has(t, c.mustKubectl("get", "nodes", "-L", "disk"), "DISK", "hdd")
+	c.mustKubectl("label", "node", "n1", "disk-")
+	has(t, c.mustKubectl("annotate", "node", "n1", "note=seen"), "annotated")
 }
 
 func kubectlTaint(t *testing.T, c *cluster) {
-	has(t, c.must("taint", "nodes", "--all", "closed=yes:NoSchedule"), "node/n1 tainted", "node/n2 tainted")
-	c.must("run", "shut-out", "--image", "x:1")
-	c.must("wait", "--for=condition=PodScheduled=false", "pod/shut-out", "--timeout=60s")
-	has(t, c.must("get", "pod", "shut-out", "-o", "jsonpath={.status.conditions}"), "0/2 nodes are available: 2 node(s) had untolerated taint(s)")
-	has(t, c.must("get", "events", "--field-selector", "reason=FailedScheduling"), "pod/shut-out", "0/2 nodes are available")
-	c.must("cordon", "n2")
-	has(t, c.must("get", "nodes"), "Ready,SchedulingDisabled")
-	c.must("taint", "nodes", "--all", "closed-")
-	c.must("wait", "--for=condition=Ready", "pod/shut-out", "--timeout=60s")
-	has(t, c.must("get", "pod", "shut-out", "-o", "wide"), "n1")
-	has(t, c.must("uncordon", "n2"), "uncordoned")
+	has(t, c.mustKubectl("taint", "nodes", "--all", "closed=yes:NoSchedule"), "node/n1 tainted", "node/n2 tainted")
+	c.mustKubectl("run", "shut-out", "--image", "x:1")
+	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/shut-out", "--timeout=60s")
+	has(t, c.mustKubectl("get", "pod", "shut-out", "-o", "jsonpath={.status.conditions}"), "0/2 nodes are available: 2 node(s) had untolerated taint(s)")
+	has(t, c.mustKubectl("get", "events", "--field-selector", "reason=FailedScheduling"), "pod/shut-out", "0/2 nodes are available")
+	c.mustKubectl("cordon", "n2")
+	has(t, c.mustKubectl("get", "nodes"), "Ready,SchedulingDisabled")
+	c.mustKubectl("taint", "nodes", "--all", "closed-")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/shut-out", "--timeout=60s")
+	has(t, c.mustKubectl("get", "pod", "shut-out", "-o", "wide"), "n1")
+	has(t, c.mustKubectl("uncordon", "n2"), "uncordoned")
 	eventually(t, happenWithin, func() error {
-		if taints := c.must("get", "node", "n2", "-o", "jsonpath={.spec.taints}"); taints != "" {
+		if taints := c.mustKubectl("get", "node", "n2", "-o", "jsonpath={.spec.taints}"); taints != "" {
 			return fmt.Errorf("n2 still has %s", taints)
 		}
 		return nil
@@ -191,52 +191,52 @@ func kubectlTaint(t *testing.T, c *cluster) {
 }
 
 func kubectlScale(t *testing.T, c *cluster) {
-	c.must("create", "deployment", "scaled", "--image", "x:1")
-	has(t, c.must("scale", "deployment", "scaled", "--replicas=3"), "scaled")
-	has(t, c.must("get", "deployment", "scaled", "-o", "jsonpath={.spec.replicas}"), "3")
+	c.mustKubectl("create", "deployment", "scaled", "--image", "x:1")
+	has(t, c.mustKubectl("scale", "deployment", "scaled", "--replicas=3"), "scaled")
+	has(t, c.mustKubectl("get", "deployment", "scaled", "-o", "jsonpath={.spec.replicas}"), "3")
 	if r := c.kubectl("scale", "deployment", "scaled", "--current-replicas=7", "--replicas=1"); r.code != 1 || !strings.Contains(r.stderr, "3") {
 		t.Errorf("scale with a wrong precondition: %s", r)
 	}
-	c.must("wait", "--for=jsonpath={.spec.replicas}=3", "deployment/scaled", "--timeout=10s")
-	c.must("rollout", "status", "deployment/scaled", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.spec.replicas}=3", "deployment/scaled", "--timeout=10s")
+	c.mustKubectl("rollout", "status", "deployment/scaled", "--timeout=60s")
 	if r := c.kubectl("wait", "--for=condition=ReplicaFailure", "deployment/scaled", "--timeout=0"); r.code != 1 {
 		t.Errorf("wait for what is not: %s", r)
 	}
 }
 
 func kubectlExplain(t *testing.T, c *cluster) {
-	has(t, c.must("explain", "pod.spec.topologySpreadConstraints.maxSkew"), "KIND:       Pod", "FIELD: maxSkew <integer>", "unevenly")
-	has(t, c.must("explain", "deployments", "--recursive"), "GROUP:      apps", "progressDeadlineSeconds")
-	has(t, c.must("version"), "Client Version: v1.37", "Server Version: v1.37")
-	has(t, c.must("version", "-o", "json"), `"minor": "37"`, `"kustomizeVersion": "v5.`)
-	if r := c.home.run("kubectl", "version", "--client"); r.code != 0 || !strings.Contains(r.stdout, "Client Version: v1.37") {
+	has(t, c.mustKubectl("explain", "pod.spec.topologySpreadConstraints.maxSkew"), "KIND:       Pod", "FIELD: maxSkew <integer>", "unevenly")
+	has(t, c.mustKubectl("explain", "deployments", "--recursive"), "GROUP:      apps", "progressDeadlineSeconds")
+	has(t, c.mustKubectl("version"), "Client Version: v1.37", "Server Version: v1.37")
+	has(t, c.mustKubectl("version", "-o", "json"), `"minor": "37"`, `"kustomizeVersion": "v5.`)
+	if r := c.testHome.run("kubectl", "version", "--client"); r.code != 0 || !strings.Contains(r.stdout, "Client Version: v1.37") {
 		t.Errorf("version without a cluster: %s", r)
 	}
-	has(t, c.must("api-versions"), "apps/v1", "v1", "rbac.authorization.k8s.io/v1")
-	has(t, c.must("cluster-info"), "is running at", "https://127.0.0.1")
-	has(t, c.must("get", "--raw", "/openapi/v2"), `"swagger":"2.0"`)
-	has(t, c.must("get", "--raw", "/readyz?verbose"), "readyz check passed")
+	has(t, c.mustKubectl("api-versions"), "apps/v1", "v1", "rbac.authorization.k8s.io/v1")
+	has(t, c.mustKubectl("cluster-info"), "is running at", "https://127.0.0.1")
+	has(t, c.mustKubectl("get", "--raw", "/openapi/v2"), `"swagger":"2.0"`)
+	has(t, c.mustKubectl("get", "--raw", "/readyz?verbose"), "readyz check passed")
 }
 
 func kubectlAuth(t *testing.T, c *cluster) {
-	has(t, c.must("auth", "can-i", "create", "pods"), "yes")
+	has(t, c.mustKubectl("auth", "can-i", "create", "pods"), "yes")
 	if r := c.kubectl("auth", "can-i", "create", "pods", "--as", "someone"); r.code != 1 || !strings.HasPrefix(r.stdout, "no") {
 		t.Errorf("auth can-i of someone: %s", r)
 	}
-	c.must("create", "rolebinding", "someone", "--clusterrole=edit", "--user=someone")
+	c.mustKubectl("create", "rolebinding", "someone", "--clusterrole=edit", "--user=someone")
 	eventually(t, happenWithin, func() error {
 		if r := c.kubectl("auth", "can-i", "create", "pods", "--as", "someone"); r.code != 0 {
 			return fmt.Errorf("after the binding: %s", r)
 		}
 		return nil
 	})
-	has(t, c.must("auth", "can-i", "--list", "--as", "someone"), "pods", "[create")
-	has(t, c.must("auth", "whoami"), "kubernetes-admin", "system:masters")
-	token := strings.TrimSpace(c.must("create", "token", "default"))
+	has(t, c.mustKubectl("auth", "can-i", "--list", "--as", "someone"), "pods", "[create")
+	has(t, c.mustKubectl("auth", "whoami"), "kubernetes-admin", "system:masters")
+	token := strings.TrimSpace(c.mustKubectl("create", "token", "default"))
 	if strings.Count(token, ".") != 2 {
 		t.Errorf("no token: %s", token)
 	}
-	r := c.home.run("kubectl", "--kubeconfig", c.write("token.kubeconfig", strings.NewReplacer("https://127.0.0.1:1", c.config().Host, "token: t", "token: "+token,
+	r := c.testHome.run("kubectl", "--kubeconfig", c.write("token.kubeconfig", strings.NewReplacer("https://127.0.0.1:1", c.config().Host, "token: t", "token: "+token,
 		"{server:", "{insecure-skip-tls-verify: true, server:").Replace(fakeKubeconfig)), "auth", "whoami")
 	if r.code != 0 {
 		t.Error(r)
@@ -246,25 +246,25 @@ func kubectlAuth(t *testing.T, c *cluster) {
 
 // kubectlTop: simulated pods use what they are scripted to, and the CPU that they request.
 func kubectlTop(t *testing.T, c *cluster) {
-	c.must("run", "greedy", "--image", "x:1", "--overrides", `{"metadata":{"annotations":{"sim.berth.dev/usage":"memory=64Mi"}},
+	c.mustKubectl("run", "greedy", "--image", "x:1", "--overrides", `{"metadata":{"annotations":{"sim.berth.dev/usage":"memory=64Mi"}},
 		"spec":{"containers":[{"name":"greedy","image":"x:1","resources":{"requests":{"cpu":"250m"}}}]}}`)
-	c.must("wait", "--for=condition=Ready", "pod/greedy", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/greedy", "--timeout=60s")
 	eventually(t, happenWithin, func() error {
 		if r := c.kubectl("top", "pod", "greedy", "--containers", "--no-headers"); strings.Join(strings.Fields(r.stdout), " ") != "greedy greedy 250m 64Mi" {
 			return fmt.Errorf("top of a pod: %s", r)
 		}
 		return nil
 	})
-	has(t, c.must("top", "nodes"), "MEMORY(bytes)", "n1", "n2")
-	has(t, c.must("get", "pods.metrics.k8s.io", "greedy"), "WINDOW", "250m")
+	has(t, c.mustKubectl("top", "nodes"), "MEMORY(bytes)", "n1", "n2")
+	has(t, c.mustKubectl("get", "pods.metrics.k8s.io", "greedy"), "WINDOW", "250m")
 	if r := c.kubectl("logs", "greedy"); r.code != 1 || !strings.Contains(r.stderr, `pod "greedy" is simulated by node`) {
 		t.Errorf("logs of a simulated pod: %s", r)
 	}
-	c.must("delete", "pod", "greedy")
+	c.mustKubectl("delete", "pod", "greedy")
 }
 
-// kubectlMissing: what Berth does not serve fails at once and says so.
-func kubectlMissing(t *testing.T, c *cluster) {
+// kubectlUnsupported: what Berth does not serve fails at once and says so.
+func kubectlUnsupported(t *testing.T, c *cluster) {
 	for _, args := range [][]string{{"logs", "web"}, {"exec", "web", "--", "ls"}, {"get", "ships"}, {"get", "pod", "ghost"}, {"frob"}} {
 		r := c.kubectl(args...)
 		if r.code != 1 || r.stdout != "" || !strings.HasPrefix(strings.ToLower(r.stderr), "error") {
@@ -275,13 +275,13 @@ func kubectlMissing(t *testing.T, c *cluster) {
 
 func kubectlDelete(t *testing.T, c *cluster) {
 	for i := range 3 {
-		c.must("run", fmt.Sprintf("gone-%d", i), "--image", "x:1", "-l", "go=away")
+		c.mustKubectl("run", fmt.Sprintf("gone-%d", i), "--image", "x:1", "-l", "go=away")
 	}
-	has(t, c.must("delete", "pods", "-l", "go=away", "--timeout=60s"), `"gone-2" deleted`)
-	if left := c.must("get", "pods", "-l", "go=away", "-o", "name"); left != "" {
+	has(t, c.mustKubectl("delete", "pods", "-l", "go=away", "--timeout=60s"), `"gone-2" deleted`)
+	if left := c.mustKubectl("get", "pods", "-l", "go=away", "-o", "name"); left != "" {
 		t.Errorf("left: %s", left)
 	}
-	has(t, c.must("delete", "pod", "gone-0", "--ignore-not-found"), "")
-	c.must("run", "forced", "--image", "x:1")
-	has(t, c.must("delete", "pod", "forced", "--force", "--grace-period=0"), "force deleted")
+	has(t, c.mustKubectl("delete", "pod", "gone-0", "--ignore-not-found"), "")
+	c.mustKubectl("run", "forced", "--image", "x:1")
+	has(t, c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0"), "force deleted")
 }

@@ -23,27 +23,27 @@ const (
 // lease has run out.
 func TestTwoSchedulers(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.server()
-	parts(c)
+	startComponents(c)
 	credential := c.credential("scheduler", "--for", "scheduler")
 	scheduler := func() *process {
 		return h.start("scheduler", "--kubeconfig", credential, "--leader-elect-lease-duration", leaseDuration.String(),
 			"--leader-elect-renew-deadline", renewDeadline.String(), "--leader-elect-retry-period", retryPeriod.String())
 	}
 	first := scheduler()
-	first.says("me=true")
+	first.waitForOutput("me=true")
 	second := scheduler()
-	second.says("me=false")
+	second.waitForOutput("me=false")
 	c.wave("before")
 	leader := c.lease()
 
 	first.kill()
 	killed := time.Now()
 	for i := range 10 { // they wait for the new leader
-		c.must("run", fmt.Sprintf("during-%d", i), "--image", "x:1")
+		c.mustKubectl("run", fmt.Sprintf("during-%d", i), "--image", "x:1")
 	}
-	second.says("me=true")
+	second.waitForOutput("me=true")
 	next := c.lease()
 	took := next.Spec.AcquireTime.Sub(killed) // and not until we come to look
 	if *next.Spec.HolderIdentity == *leader.Spec.HolderIdentity {
@@ -61,37 +61,37 @@ func TestTwoSchedulers(t *testing.T) {
 	t.Logf("took over %.1f s after the kill; the lease lasts %s, tries come every %s", took.Seconds(), leaseDuration, retryPeriod)
 	c.wave("after")
 	eventually(t, happenWithin, func() error { return c.placed(30) })
-	oneLeaderAtATime(t, c, next)
+	checkSingleLeader(t, c, next)
 	if code := second.stop(); code != 0 {
 		t.Errorf("an orderly stop ended with code %d", code)
 	}
 	third := scheduler() // what stopped in order gave its lease back
-	third.says("me=true")
+	third.waitForOutput("me=true")
 }
 
-// parts starts controllers and the agents of four nodes beside a server.
-func parts(c *cluster) {
+// startComponents starts controllers and the agents of four nodes beside a server.
+func startComponents(c *cluster) {
 	controllers := c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller"))
-	controllers.says("controllers at")
+	controllers.waitForOutput("controllers at")
 	agent := c.start("agent", "--simulated", "--kubeconfig", c.credential("n1", "--node", "n1"), "--node-name", "n1", "--node-cpu", "16")
-	agent.says("agent of 1")
+	agent.waitForOutput("agent of 1")
 	file := ""
 	for _, name := range []string{"n2", "n3", "n4"} {
 		file += "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + "}\nstatus: {capacity: {cpu: 4, memory: 8Gi}}\n"
 	}
 	agents := c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file))
-	agents.says("agent of 3")
-	c.registered("n1", "n2", "n3", "n4")
-	c.must("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
+	agents.waitForOutput("agent of 3")
+	c.waitForNodes("n1", "n2", "n3", "n4")
+	c.mustKubectl("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
 }
 
 // wave makes ten pods and waits until they run.
 func (c *cluster) wave(name string) {
 	c.t.Helper()
 	for i := range 10 {
-		c.must("run", fmt.Sprintf("%s-%d", name, i), "--image", "x:1", "-l", "wave="+name)
+		c.mustKubectl("run", fmt.Sprintf("%s-%d", name, i), "--image", "x:1", "-l", "wave="+name)
 	}
-	c.must("wait", "--for=condition=Ready", "pod", "-l", "wave="+name, "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "-l", "wave="+name, "--timeout=60s")
 }
 
 func (c *cluster) placed(want int) error {
@@ -115,9 +115,9 @@ func (c *cluster) lease() *coordinationv1.Lease {
 	return &lease
 }
 
-// oneLeaderAtATime checks by the events who placed which pod: each once, and the
+// checkSingleLeader checks by the events who placed which pod: each once, and the
 // second leader none before it held the lease.
-func oneLeaderAtATime(t *testing.T, c *cluster, second *coordinationv1.Lease) {
+func checkSingleLeader(t *testing.T, c *cluster, second *coordinationv1.Lease) {
 	t.Helper()
 	eventually(t, happenWithin, func() error {
 		var list eventsv1.EventList

@@ -17,16 +17,16 @@ import (
 	"github.com/berthproject/berth/agent/image/oci"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/agent/runtime/embedded"
-	"github.com/berthproject/berth/agent/virtual"
+	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/internal/testkit"
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// machine is a cluster of real nodes that are parts of this machine. The agent of each, and its container
+// nodeMachine is a cluster of real nodes that are parts of this machine. The agent of each, and its container
 // runtime, are processes of their own, which can be killed.
-type machine struct {
+type nodeMachine struct {
 	*cluster
-	place    *virtual.Place
+	place    *virtualnode.Pool
 	registry *oci.Registry
 	image    string       // of the workload program and a shell
 	made     atomic.Int32 // nodes
@@ -37,60 +37,60 @@ type realNode struct {
 	*cluster
 	name      string
 	client    kubernetes.Interface
-	node      *virtual.Node
-	daemon    *containerd.Process // nil: pods run in the agent's own runtime
+	node      *virtualnode.Node
+	daemon    *containerd.Daemon // nil: pods run in the agent's own runtime
 	socket    string
 	image     string
 	agent     *process
 	agentArgs []string // more flags for it
 }
 
-func newMachine(t *testing.T) *machine {
+func newNodeMachine(t *testing.T) *nodeMachine {
 	t.Helper()
-	h := newHome(t)
-	m := &machine{registry: container.Registry(t)}
+	h := newTestHome(t)
+	m := &nodeMachine{registry: container.Registry(t)}
 	var err error
 	if m.image, err = m.registry.Add("workload", "1", container.Image(t)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { sweep(t, h.path("virtual")) })
-	if m.place, err = virtual.At(h.path("virtual")); err != nil {
+	if m.place, err = virtualnode.NewPool(h.path("virtual")); err != nil {
 		t.Fatal(err)
 	}
 	m.cluster = h.up("--nodes", "0")
 	return m
 }
 
-// lacking skips the test where the machine lacks what real nodes are made of.
-func lacking(t *testing.T, embeds bool) {
+// skipIfMissing skips the test where the machine lacks what real nodes are made of.
+func skipIfMissing(t *testing.T, embeds bool) {
 	t.Helper()
-	if err := virtual.Missing(); err != nil {
-		testkit.Skip(t, "virtual nodes", err.Error())
+	if err := virtualnode.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "virtual nodes", err.Error())
 	}
 	if embeds {
-		if err := embedded.Missing(); err != nil {
-			testkit.Skip(t, "embedded runtime", err.Error())
+		if err := embedded.CheckRequirements(); err != nil {
+			testkit.SkipOrFail(t, "embedded runtime", err.Error())
 		}
-	} else if err := containerd.Missing(true); err != nil {
-		testkit.Skip(t, "containerd", err.Error())
+	} else if err := containerd.CheckRequirements(true); err != nil {
+		testkit.SkipOrFail(t, "containerd", err.Error())
 	}
 }
 
 // add makes a node, until the test ends; imagefs is where its images are, on its own disk when empty.
 // The agent is to be started, by startAgent.
-func (m *machine) add(t *testing.T, embeds bool, o virtual.Options, imagefs string) *realNode {
+func (m *nodeMachine) add(t *testing.T, embeds bool, o virtualnode.Options, imagefs string) *realNode {
 	t.Helper()
 	o.Index = int(m.made.Add(1))
-	n := &realNode{cluster: &cluster{home{t, m.dir}, m.proc, m.kubeconfig}, name: o.Name, image: m.image}
+	n := &realNode{cluster: &cluster{testHome{t, m.dir}, m.proc, m.kubeconfig}, name: o.Name, image: m.image}
 	n.client = n.cluster.client()
 	var err error
-	if n.node, err = m.place.Make(t.Context(), o); err != nil {
+	if n.node, err = m.place.Create(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	if embeds {
 		t.Cleanup(func() { n.wipe(t) })
 		if imagefs != "" {
-			container.Bind(t, imagefs, filepath.Join(n.node.Disk, "agent", "images"))
+			container.BindMount(t, imagefs, filepath.Join(n.node.Disk, "agent", "images"))
 		}
 	} else {
 		if imagefs == "" {
@@ -125,7 +125,7 @@ func (n *realNode) startAgent(t *testing.T) {
 		args = append(args, "--runtime", "embedded", "--pod-cidr", n.node.Subnet)
 	}
 	n.agent = n.start(append(args, n.agentArgs...)...)
-	n.agent.says("agent of node " + n.name)
+	n.agent.waitForOutput("agent of node " + n.name)
 }
 
 // makePod makes a pod on the node, whatever a scheduler thinks. change may be nil.
@@ -153,8 +153,8 @@ func (n *realNode) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// until waits until a pod is in the phase, for the reason.
-func (n *realNode) until(t *testing.T, name string, phase corev1.PodPhase, reason string) *corev1.Pod {
+// waitForPhase waits until a pod is in the phase, for the reason.
+func (n *realNode) waitForPhase(t *testing.T, name string, phase corev1.PodPhase, reason string) *corev1.Pod {
 	t.Helper()
 	var p *corev1.Pod
 	eventually(t, happenWithin, func() (err error) {
@@ -169,8 +169,8 @@ func (n *realNode) until(t *testing.T, name string, phase corev1.PodPhase, reaso
 	return p
 }
 
-// condition waits until a condition of the node is as wanted.
-func (n *realNode) condition(t *testing.T, of corev1.NodeConditionType, want corev1.ConditionStatus) {
+// waitForCondition waits until a condition of the node is as wanted.
+func (n *realNode) waitForCondition(t *testing.T, of corev1.NodeConditionType, want corev1.ConditionStatus) {
 	t.Helper()
 	eventually(t, happenWithin, func() error {
 		node, err := n.client.CoreV1().Nodes().Get(t.Context(), n.name, metav1.GetOptions{})
@@ -186,19 +186,19 @@ func (n *realNode) condition(t *testing.T, of corev1.NodeConditionType, want cor
 	})
 }
 
-// empty deletes all pods and waits until nothing of any is left on the node.
-func (n *realNode) empty(t *testing.T) {
+// deletePods deletes all pods and waits until nothing of any is left on the node.
+func (n *realNode) deletePods(t *testing.T) {
 	t.Helper()
 	if err := n.client.CoreV1().Pods(n.name).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, 2*happenWithin, func() error { return n.left(t.Context()) })
+	eventually(t, 2*happenWithin, func() error { return n.leftovers(t.Context()) })
 }
 
 // usage reads what is used of the node's memory.
 func (n *realNode) usage(t *testing.T) (read func() (int64, error), capacity int64) {
 	t.Helper()
-	host, err := cgroup.Find()
+	host, err := cgroup.Detect()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ nodes: {leaseRenewalSeconds: 1}
 nodeLifecycle: {gracePeriodSeconds: 12, startupGraceSeconds: 12, monitorPeriodSeconds: 1, evictionRate: 1}
 `
 
-// bearing is a pod on a node that bears the loss of it for so long; negative: for ever.
-func bearing(name, node string, seconds int) string {
+// tolerantPod is a pod on a node that bears the loss of it for so long; negative: for ever.
+func tolerantPod(name, node string, seconds int) string {
 	short := ""
 	if seconds >= 0 {
 		short = fmt.Sprintf(", tolerationSeconds: %d", seconds)
@@ -45,21 +45,21 @@ spec:
 `, name, node, short)
 }
 
-// TestNodesAreLost stops agents with SIGSTOP, in real time: their nodes become unknown and are
+// TestNodeLoss stops agents with SIGSTOP, in real time: their nodes become unknown and are
 // tainted, pods go when their tolerations say so, and nobody when all nodes are lost.
-func TestNodesAreLost(t *testing.T) {
+func TestNodeLoss(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	config := h.write("loss.yaml", lossConfig)
 	c := h.up("--nodes", "0", "--config", config)
 	agents := map[string]*process{}
 	for _, name := range []string{"a1", "a2", "a3"} {
 		agents[name] = h.start("agent", "--simulated", "--kubeconfig", c.credential(name, "--node", name), "--config", config)
 	}
-	c.registered("a1", "a2", "a3")
-	c.must("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
-	c.must("apply", "-f", h.write("pods.yaml", bearing("leaves", "a1", 0)+bearing("soon", "a1", 5)+bearing("later", "a1", 3000)+bearing("never", "a1", -1)+bearing("elsewhere", "a2", 0)))
-	c.must("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	c.waitForNodes("a1", "a2", "a3")
+	c.mustKubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
+	c.mustKubectl("apply", "-f", h.write("pods.yaml", tolerantPod("leaves", "a1", 0)+tolerantPod("soon", "a1", 5)+tolerantPod("later", "a1", 3000)+tolerantPod("never", "a1", -1)+tolerantPod("elsewhere", "a2", 0)))
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
 	stop := func(names ...string) {
 		for _, name := range names {
 			if err := agents[name].cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -75,31 +75,31 @@ func TestNodesAreLost(t *testing.T) {
 		}
 	}
 	stop("a1")
-	c.nodeIs("a1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
-	c.lostInTime(t, config)
-	c.leaving("leaves", "soon")
+	c.waitForNode("a1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
+	c.checkLossTiming(t, config)
+	c.waitForTaintEvictions("leaves", "soon")
 	c.ready(map[string]bool{"later": false, "never": false, "elsewhere": true})
-	c.must("taint", "node", "a1", "node.kubernetes.io/out-of-service=nodeshutdown:NoSchedule")
-	c.must("wait", "--for=delete", "pod/leaves", "pod/soon", "--timeout=90s")
-	c.must("taint", "node", "a1", "node.kubernetes.io/out-of-service-")
+	c.mustKubectl("taint", "node", "a1", "node.kubernetes.io/out-of-service=nodeshutdown:NoSchedule")
+	c.mustKubectl("wait", "--for=delete", "pod/leaves", "pod/soon", "--timeout=90s")
+	c.mustKubectl("taint", "node", "a1", "node.kubernetes.io/out-of-service-")
 
 	wake("a1")
-	c.nodeIs("a1", corev1.ConditionTrue)
+	c.waitForNode("a1", corev1.ConditionTrue)
 	c.ready(map[string]bool{"later": true, "never": true, "elsewhere": true})
 	stop("a1", "a2", "a3")
 	for _, name := range []string{"a1", "a2", "a3"} {
-		c.nodeIs(name, corev1.ConditionUnknown, "unreachable:NoSchedule")
+		c.waitForNode(name, corev1.ConditionUnknown, "unreachable:NoSchedule")
 	}
 	c.ready(map[string]bool{"later": false, "never": false, "elsewhere": false})
 	wake("a1", "a2", "a3")
 	for _, name := range []string{"a1", "a2", "a3"} {
-		c.nodeIs(name, corev1.ConditionTrue)
+		c.waitForNode(name, corev1.ConditionTrue)
 	}
 	c.ready(map[string]bool{"later": true, "never": true, "elsewhere": true})
 }
 
-// nodeIs waits until a node's Ready condition and taints are so.
-func (c *cluster) nodeIs(name string, ready corev1.ConditionStatus, taints ...string) {
+// waitForNode waits until a node's Ready condition and taints are so.
+func (c *cluster) waitForNode(name string, ready corev1.ConditionStatus, taints ...string) {
 	c.t.Helper()
 	client := c.client()
 	eventually(c.t, happenWithin, func() error {
@@ -128,8 +128,8 @@ func readyOf(n *corev1.Node) *corev1.NodeCondition {
 	return nil
 }
 
-// lostInTime: a1 was given up no sooner than its grace after its last renewal, and `berth zones` tells of it.
-func (c *cluster) lostInTime(t *testing.T, config string) {
+// checkLossTiming: a1 was given up no sooner than its grace after its last renewal, and `berth zones` tells of it.
+func (c *cluster) checkLossTiming(t *testing.T, config string) {
 	t.Helper()
 	lease, err := c.client().CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(t.Context(), "a1", metav1.GetOptions{})
 	if err != nil {
@@ -142,15 +142,15 @@ func (c *cluster) lostInTime(t *testing.T, config string) {
 		t.Errorf("given up %s after its last renewal, before %s were over", silent, lossGrace)
 	}
 	t.Logf("given up %.1f s after its last renewal; the grace is %s", silent.Seconds(), lossGrace)
-	r := c.home.run("zones", "--kubeconfig", c.kubeconfig, "--config", config, "-o", "json")
+	r := c.testHome.run("zones", "--kubeconfig", c.kubeconfig, "--config", config, "-o", "json")
 	var zones explain.Zones
-	if err := json.Unmarshal([]byte(r.stdout), &zones); err != nil || len(zones.Zones) != 1 || len(zones.Zones[0].Lost) != 1 || zones.Zones[0].Lost[0].Tainted.IsZero() || zones.Zones[0].Lost[0].Name != "a1" {
+	if err := json.Unmarshal([]byte(r.stdout), &zones); err != nil || len(zones.Zones) != 1 || len(zones.Zones[0].UnreadyNodes) != 1 || zones.Zones[0].UnreadyNodes[0].Tainted.IsZero() || zones.Zones[0].UnreadyNodes[0].Name != "a1" {
 		t.Errorf("berth zones: %v, %s", err, r)
 	}
 }
 
-// leaving waits until pods are being deleted because of a taint, and checks that no others are.
-func (c *cluster) leaving(names ...string) {
+// waitForTaintEvictions waits until pods are being deleted because of a taint, and checks that no others are.
+func (c *cluster) waitForTaintEvictions(names ...string) {
 	c.t.Helper()
 	client := c.client()
 	eventually(c.t, happenWithin, func() error {

@@ -38,7 +38,7 @@ func openb(t *testing.T, file string) string {
 	t.Helper()
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
-		testkit.Skip(t, "the OpenB data set", "BERTH_OPENB names no directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
+		testkit.SkipOrFail(t, "the OpenB data set", "BERTH_OPENB names no directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
 	}
 	return filepath.Join(dir, file)
 }
@@ -49,7 +49,7 @@ func openb(t *testing.T, file string) string {
 // room later than the summary says.
 func TestOpenB(t *testing.T) {
 	nodesFile, podsFile := openb(t, "openb_node_list_all_node.csv"), openb(t, "openb_pod_list_default.csv")
-	h := newHome(t)
+	h := newTestHome(t)
 	started := time.Now()
 	c := h.up("--openb-nodes", nodesFile, "--ephemeral")
 	ready := time.Since(started)
@@ -66,13 +66,13 @@ func TestOpenB(t *testing.T) {
 	if len(nodes) != 1523 || len(pods) != 8152 || s.Total != 8152 || s.Unexplained != 0 {
 		t.Fatalf("%d nodes, %d pods; the summary counts %d, %d of them unexplained", len(nodes), len(pods), s.Total, s.Unexplained)
 	}
-	accounts := nodesHold(t, pods, nodes)
-	t.Run("the summary is true", func(t *testing.T) { summaryHolds(t, s, pods, accounts) })
+	accounts := checkNodeCapacity(t, pods, nodes)
+	t.Run("the summary is true", func(t *testing.T) { checkSummary(t, s, pods, accounts) })
 	t.Run("each pending pod waits for a true reason", func(t *testing.T) {
 		judged := map[string]bool{}
 		for i := range pods {
 			if p := &pods[i]; p.Spec.NodeName == "" && !t.Failed() {
-				reasonHolds(t, p, accounts, judged)
+				checkReason(t, p, accounts, judged)
 			}
 		}
 	})
@@ -100,11 +100,11 @@ func (c *cluster) allRun(want int) {
 	})
 }
 
-// TestLoadForPeople: lists in the format of OpenB, the progress to a person told
+// TestLoadTextOutput: lists in the format of OpenB, the progress to a person told
 // in text.
-func TestLoadForPeople(t *testing.T) {
+func TestLoadTextOutput(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	nodes := h.write("nodes.csv", "sn,cpu_milli,memory_mib,gpu,model\nplain,4000,8192,0,\nfast,8000,16384,2,T4\n")
 	pods := h.write("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos\na,1000,1024,0,0,,LS\nb,1000,1024,1,500,T4|P100,BE\nc,1000,1024,3,1000,T4,LS\nd,1000,1024,1,1000,V100,LS\n")
 	c := h.up("--openb-nodes", nodes)
@@ -114,18 +114,18 @@ func TestLoadForPeople(t *testing.T) {
 	}
 	has(t, r.stdout, "4 pods of "+pods, "assumed:", "devices are whole", "2 placed, 2 pending", "1  0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) didn't match Pod's node affinity/selector.",
 		"1  0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector.", "RESOURCE", "nvidia.com/gpu  1", "50%")
-	has(t, c.must("get", "pod", "b", "-o", "wide"), "fast")
+	has(t, c.mustKubectl("get", "pod", "b", "-o", "wide"), "fast")
 	has(t, c.explain("default/d"), "fits 0 of 2 nodes", "NodeAffinity rejects 2 nodes")
 }
 
-// summaryHolds compares a summary with a recount.
-func summaryHolds(t *testing.T, s summary, pods []corev1.Pod, accounts map[string]*account) {
+// checkSummary compares a summary with a recount.
+func checkSummary(t *testing.T, s summary, pods []corev1.Pod, accounts map[string]*nodeAccount) {
 	placed, messages := 0, map[string]int{}
 	for i := range pods {
 		if pods[i].Spec.NodeName != "" {
 			placed++
 		} else {
-			messages[waitsFor(&pods[i])]++
+			messages[unschedulableReason(&pods[i])]++
 		}
 	}
 	if s.Placed != placed || s.Pending != len(pods)-placed {
@@ -167,8 +167,8 @@ func summaryHolds(t *testing.T, s summary, pods []corev1.Pod, accounts map[strin
 	}
 }
 
-// waitsFor is why a pod is not scheduled, as its condition says.
-func waitsFor(p *corev1.Pod) string {
+// unschedulableReason is why a pod is not scheduled, as its condition says.
+func unschedulableReason(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
 			return c.Message
@@ -179,13 +179,13 @@ func waitsFor(p *corev1.Pod) string {
 
 var available = regexp.MustCompile(`^0/(\d+) nodes are available: (.*?)\.( |$)`)
 
-// reasonHolds checks that no node has room for a pod, and that as many nodes as
+// checkReason checks that no node has room for a pod, and that as many nodes as
 // its message says lack what it says. Nodes only fill up here, so they may be
 // more by now; what an affinity refuses it always refused. judged are the pairs
 // of demand and message that were already found true.
-func reasonHolds(t *testing.T, p *corev1.Pod, accounts map[string]*account, judged map[string]bool) {
+func checkReason(t *testing.T, p *corev1.Pod, accounts map[string]*nodeAccount, judged map[string]bool) {
 	t.Helper()
-	message, want := waitsFor(p), demand(t, p)
+	message, want := unschedulableReason(p), demand(t, p)
 	key := fmt.Sprint(p.Spec.Affinity, p.Spec.Containers[0].Resources.Requests, message)
 	if judged[key] {
 		return
@@ -198,7 +198,7 @@ func reasonHolds(t *testing.T, p *corev1.Pod, accounts map[string]*account, judg
 			truth[affinity]++
 			continue
 		}
-		lacks := a.lacks(want)
+		lacks := a.insufficient(want)
 		if len(lacks) == 0 {
 			t.Errorf("pod %s waits, but node %s has room for it: %q", p.Name, name, message)
 			return

@@ -15,15 +15,15 @@ import (
 // Retry-After, and health and the administrator are still served.
 func TestOverload(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.server("--max-requests-inflight", "1", "--max-mutating-requests-inflight", "2")
-	s := newCallers(t, c)
+	s := newAPIClients(t, c)
 	t.Run("writes", func(t *testing.T) {
 		free := s.holdWrites(t, 2)
 		defer free()
-		eventually(t, happenWithin, func() error { return s.refusedForNow(t, http.MethodPost, roles) })
-		alive(t, s.nobody)
-		c.must("create", "configmap", "by-admin")
+		eventually(t, happenWithin, func() error { return s.checkTooManyRequests(t, http.MethodPost, roles) })
+		checkAlive(t, s.nobody)
+		c.mustKubectl("create", "configmap", "by-admin")
 		got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, "")
 		if err != nil || got.code != http.StatusOK {
 			t.Errorf("a read while all places for writes are taken: %v, %+v", err, got)
@@ -43,8 +43,8 @@ func TestOverload(t *testing.T) {
 		defer stop()
 		refusals := 0
 		eventually(t, happenWithin, func() error {
-			alive(t, s.nobody)
-			err := s.refusedForNow(t, http.MethodGet, "/openapi/v2")
+			checkAlive(t, s.nobody)
+			err := s.checkTooManyRequests(t, http.MethodGet, "/openapi/v2")
 			if err == nil {
 				refusals++
 			}
@@ -57,7 +57,7 @@ func TestOverload(t *testing.T) {
 	eventually(t, happenWithin, func() error { // and afterwards all is as before
 		got, err := s.viewer.call(t.Context(), http.MethodGet, pods, nil, "")
 		if err == nil && got.code != http.StatusOK {
-			err = otherwise{got}
+			err = unexpectedResponse{got}
 		}
 		return err
 	})
@@ -66,22 +66,22 @@ func TestOverload(t *testing.T) {
 	}
 }
 
-// otherwise is an answer that was not expected.
-type otherwise struct{ answer }
+// unexpectedResponse is an answer that was not expected.
+type unexpectedResponse struct{ apiResponse }
 
-func (o otherwise) Error() string {
+func (o unexpectedResponse) Error() string {
 	return "answered " + http.StatusText(o.code) + ": " + shortened(o.message)
 }
 
-// refusedForNow is nil when a request was answered 429 with a time to come back.
-func (s *callers) refusedForNow(t *testing.T, method, path string) error {
+// checkTooManyRequests is nil when a request was answered 429 with a time to come back.
+func (s *apiClients) checkTooManyRequests(t *testing.T, method, path string) error {
 	t.Helper()
 	got, err := s.roleMaker.call(t.Context(), method, path, asJSON, "{}")
 	if err != nil {
 		return err
 	}
 	if got.code != http.StatusTooManyRequests {
-		return otherwise{got}
+		return unexpectedResponse{got}
 	}
 	if got.header.Get("Retry-After") == "" {
 		t.Error("429 without Retry-After")
@@ -90,7 +90,7 @@ func (s *callers) refusedForNow(t *testing.T, method, path string) error {
 }
 
 // holdWrites takes places by requests whose bodies do not end until free is called.
-func (s *callers) holdWrites(t *testing.T, places int) (free func()) {
+func (s *apiClients) holdWrites(t *testing.T, places int) (free func()) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	var held sync.WaitGroup

@@ -123,7 +123,7 @@ func makeClass(t *testing.T, client kubernetes.Interface) {
 // itself, past the pods that a budget protects.
 func TestPreemption(t *testing.T) {
 	t.Parallel()
-	c := newHome(t).up("--nodes", "2", "--node-cpu", "2")
+	c := newTestHome(t).up("--nodes", "2", "--node-cpu", "2")
 	client := c.client()
 	makeClass(t, client)
 	seen := watchVictims(t.Context(), t, client)
@@ -139,10 +139,10 @@ func TestPreemption(t *testing.T) {
 		}
 		makePod(t, client, sized(fmt.Sprintf("low-%d", i), "900m", "", map[string]string{"app": app}))
 	}
-	c.must("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
 
 	makePod(t, client, sized("high", "1", "high", nil))
-	c.must("wait", "--for=condition=Ready", "pod/high", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/high", "--timeout=60s")
 	var high corev1.Pod
 	c.json(&high, "get", "pod", "high")
 	seen.mu.Lock()
@@ -158,5 +158,5 @@ func TestPreemption(t *testing.T) {
 	if n := seen.each(t, client); n != 1 {
 		t.Errorf("%d pods were displaced for one", n)
 	}
-	nodesHold(t, c.pods(), c.nodes())
+	checkNodeCapacity(t, c.pods(), c.nodes())
 }

@@ -16,7 +16,7 @@ import (
 // evictions are the displacements that berth evictions shows.
 func (c *cluster) evictions(args ...string) []*journal.Displacement {
 	c.t.Helper()
-	r := c.home.run(append([]string{"evictions", "--kubeconfig", c.kubeconfig, "-o", "json"}, args...)...)
+	r := c.testHome.run(append([]string{"evictions", "--kubeconfig", c.kubeconfig, "-o", "json"}, args...)...)
 	var out struct{ Displacements []*journal.Displacement }
 	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.code != 0 {
 		c.t.Fatalf("berth evictions: %v: %s", err, r)
@@ -28,39 +28,39 @@ func (c *cluster) evictions(args ...string) []*journal.Displacement {
 // is there after a kill and, by the journal, after the events have gone.
 func TestRecords(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	args := []string{"--nodes", "3", "--listen", testkit.FreeAddress(t)}
 	c := h.up(args...)
-	c.must("apply", "-f", "../examples/web.yaml")
-	c.rolledOut("deployment/web")
+	c.mustKubectl("apply", "-f", "../examples/web.yaml")
+	c.waitForRollout("deployment/web")
 	var before corev1.PodList
 	c.json(&before, "get", "pods", "-l", "app=web")
 	victim := before.Items[0]
-	c.must("drain", victim.Spec.NodeName, "--timeout=60s", "--ignore-daemonsets")
+	c.mustKubectl("drain", victim.Spec.NodeName, "--timeout=60s", "--ignore-daemonsets")
 	var nodes corev1.NodeList
 	c.json(&nodes, "get", "nodes")
 	other := nodes.Items[0].Name
 	if other == victim.Spec.NodeName {
 		other = nodes.Items[1].Name
 	}
-	c.must("taint", "node", other, "broken=yes:NoExecute")
-	c.must("apply", "-f", c.write("fat.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: fat}\nspec:\n  nodeSelector: {no: such}\n  containers: [{name: c, image: \"app:1\"}]\n"))
-	c.must("patch", "pod", "fat", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed","reason":"Evicted","message":"The node was low on resource: memory."}}`)
+	c.mustKubectl("taint", "node", other, "broken=yes:NoExecute")
+	c.mustKubectl("apply", "-f", c.write("fat.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: fat}\nspec:\n  nodeSelector: {no: such}\n  containers: [{name: c, image: \"app:1\"}]\n"))
+	c.mustKubectl("patch", "pod", "fat", "--subresource=status", "--type=merge", "-p", `{"status":{"phase":"Failed","reason":"Evicted","message":"The node was low on resource: memory."}}`)
 	c.proc.kill()
 	c = h.up(args...)
 	c.recordsComplete(t, before.Items, victim.Spec.NodeName, other)
-	if held := c.must("get", "holds", "-A", "-o", "jsonpath={.items[*].spec.node}"); strings.Contains(held, victim.Spec.NodeName) {
+	if held := c.mustKubectl("get", "holds", "-A", "-o", "jsonpath={.items[*].spec.node}"); strings.Contains(held, victim.Spec.NodeName) {
 		t.Errorf("a node that was drained is avoided: %s", held)
 	}
-	c.must("taint", "node", other, "broken-")
+	c.mustKubectl("taint", "node", other, "broken-")
 	eventually(t, happenWithin, func() error {
-		if held := c.must("get", "holds", "-A", "-o", "name"); held != "" {
+		if held := c.mustKubectl("get", "holds", "-A", "-o", "name"); held != "" {
 			return fmt.Errorf("holds without a cause: %s", held)
 		}
 		return nil
 	})
 
-	c.must("delete", "events", "--all")
+	c.mustKubectl("delete", "events", "--all")
 	if of := c.evictions("--owner", "deployment/web", "--since", "1h"); len(of) == 0 {
 		t.Error("the journal does not tell what the events did")
 	}
@@ -96,7 +96,7 @@ func (c *cluster) recordsComplete(t *testing.T, pods []corev1.Pod, drained, tain
 			if d == nil || d.Gone == nil || d.Replacement == nil || d.Replacement.Ready == nil {
 				return fmt.Errorf("pod %s of node %s: %+v", p.Name, p.Spec.NodeName, d)
 			}
-			if cause := map[string]string{drained: "API", tainted: "Taint"}[p.Spec.NodeName]; d.Cause != cause || d.Afterwards || d.Node != p.Spec.NodeName {
+			if cause := map[string]string{drained: "API", tainted: "Taint"}[p.Spec.NodeName]; d.Cause != cause || d.Reconstructed || d.Node != p.Spec.NodeName {
 				return fmt.Errorf("pod %s of node %s: %+v, want the cause %s", p.Name, p.Spec.NodeName, d, cause)
 			}
 		}

@@ -97,15 +97,15 @@ func occupies(p *corev1.Pod) bool {
 	return p.Spec.NodeName != "" && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
 }
 
-// account is one node of a recount.
-type account struct {
+// nodeAccount is one node of a recount.
+type nodeAccount struct {
 	node       *corev1.Node
 	have, used amounts
 }
 
-// lacks is the first resource that a node has too little of for a demand, in the
+// insufficient is the first resource that a node has too little of for a demand, in the
 // order cpu, memory, then the others; "" when it fits.
-func (a *account) lacks(d amounts) []string {
+func (a *nodeAccount) insufficient(d amounts) []string {
 	var out []string
 	for name, want := range d {
 		if want.Sign() == 0 {
@@ -119,12 +119,12 @@ func (a *account) lacks(d amounts) []string {
 }
 
 // recount sums what the pods on each node ask for.
-func recount(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*account {
+func recount(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*nodeAccount {
 	t.Helper()
-	accounts := map[string]*account{}
+	accounts := map[string]*nodeAccount{}
 	for i := range nodes {
 		n := &nodes[i]
-		accounts[n.Name] = &account{n, amountsOf(t, n.Status.Allocatable), amounts{}}
+		accounts[n.Name] = &nodeAccount{n, amountsOf(t, n.Status.Allocatable), amounts{}}
 	}
 	for i := range pods {
 		p := &pods[i]
@@ -143,8 +143,8 @@ func recount(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*a
 	return accounts
 }
 
-// nodesHold checks that no node is over its capacity in anything.
-func nodesHold(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*account {
+// checkNodeCapacity checks that no node is over its capacity in anything.
+func checkNodeCapacity(t testing.TB, pods []corev1.Pod, nodes []corev1.Node) map[string]*nodeAccount {
 	t.Helper()
 	accounts := recount(t, pods, nodes)
 	for name, a := range accounts {

@@ -15,8 +15,8 @@ import (
 func TestReproducible(t *testing.T) {
 	t.Parallel()
 	testkit.Binary(t)
-	h := newHome(t)
-	dump := h.write("dump.yaml", pretended())
+	h := newTestHome(t)
+	dump := h.write("dump.yaml", syntheticDump())
 	explain := func(procs int, seed uint64, pod string, more ...string) string {
 		t.Helper()
 		config := h.write(fmt.Sprintf("seed-%d.yaml", seed), fmt.Sprintf("apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nscheduler: {seed: %d}\n", seed))
@@ -42,7 +42,7 @@ func TestReproducible(t *testing.T) {
 	var without string
 	for seed := range uint64(8) {
 		text := explain(2, seed, "team/any", "-o", "json")
-		var got explained
+		var got explainOutput
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +60,8 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// pretended is a dump of 60 nodes, 200 bound pods and some that wait.
-func pretended() string {
+// syntheticDump is a dump of 60 nodes, 200 bound pods and some that wait.
+func syntheticDump() string {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Namespace, metadata: {name: team}}\n")
 	for i := range 60 {

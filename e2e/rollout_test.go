@@ -13,30 +13,30 @@ import (
 // kubectlRollout changes a Deployment, takes the change back, and holds one up.
 func kubectlRollout(t *testing.T, c *cluster) {
 	file := c.write("rolling.yaml", deployment("rolling", 4, "r:1"))
-	c.must("apply", "-f", file)
-	has(t, c.must("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
-	c.must("set", "image", "deployment/rolling", "main=r:2")
-	c.must("annotate", "deployment/rolling", "kubernetes.io/change-cause=the second")
-	has(t, c.must("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
-	has(t, c.must("rollout", "history", "deployment/rolling"), "REVISION", "1", "2")
-	has(t, c.must("rollout", "history", "deployment/rolling", "--revision=1"), "r:1", "pod-template-hash=")
-	has(t, c.must("rollout", "undo", "deployment/rolling"), "rolled back")
-	c.must("rollout", "status", "deployment/rolling", "--timeout=60s")
+	c.mustKubectl("apply", "-f", file)
+	has(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
+	c.mustKubectl("set", "image", "deployment/rolling", "main=r:2")
+	c.mustKubectl("annotate", "deployment/rolling", "kubernetes.io/change-cause=the second")
+	has(t, c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s"), "successfully rolled out")
+	has(t, c.mustKubectl("rollout", "history", "deployment/rolling"), "REVISION", "1", "2")
+	has(t, c.mustKubectl("rollout", "history", "deployment/rolling", "--revision=1"), "r:1", "pod-template-hash=")
+	has(t, c.mustKubectl("rollout", "undo", "deployment/rolling"), "rolled back")
+	c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s")
 	var d appsv1.Deployment
 	c.json(&d, "get", "deployment", "rolling")
 	if image := d.Spec.Template.Spec.Containers[0].Image; image != "r:1" || d.Status.ReadyReplicas != 4 || d.Annotations["deployment.kubernetes.io/revision"] != "3" {
 		t.Errorf("after the undo: image %s, annotations %v, status %+v", image, d.Annotations, d.Status)
 	}
-	c.must("rollout", "pause", "deployment/rolling")
-	c.must("set", "image", "deployment/rolling", "main=r:3")
+	c.mustKubectl("rollout", "pause", "deployment/rolling")
+	c.mustKubectl("set", "image", "deployment/rolling", "main=r:3")
 	if r := c.kubectl("rollout", "undo", "deployment/rolling"); r.code != 1 || !strings.Contains(r.stderr, "paused") {
 		t.Errorf("undo while paused: %s", r)
 	}
-	c.must("wait", "--for=condition=Progressing=Unknown", "deployment/rolling", "--timeout=60s")
-	c.must("rollout", "resume", "deployment/rolling")
-	c.must("rollout", "restart", "deployment/rolling")
-	c.must("rollout", "status", "deployment/rolling", "--timeout=60s")
-	has(t, c.must("describe", "deployment", "rolling"), "4 desired | 4 updated | 4 total | 4 available", "NewReplicaSetAvailable", "ScalingReplicaSet", "Scaled up replica set rolling-")
+	c.mustKubectl("wait", "--for=condition=Progressing=Unknown", "deployment/rolling", "--timeout=60s")
+	c.mustKubectl("rollout", "resume", "deployment/rolling")
+	c.mustKubectl("rollout", "restart", "deployment/rolling")
+	c.mustKubectl("rollout", "status", "deployment/rolling", "--timeout=60s")
+	has(t, c.mustKubectl("describe", "deployment", "rolling"), "4 desired | 4 updated | 4 total | 4 available", "NewReplicaSetAvailable", "ScalingReplicaSet", "Scaled up replica set rolling-")
 	var pods corev1.PodList
 	eventually(t, happenWithin, func() error {
 		c.json(&pods, "get", "pods", "-l", "app=rolling")
@@ -50,7 +50,7 @@ func kubectlRollout(t *testing.T, c *cluster) {
 			t.Errorf("pod %s has image %s", p.Name, p.Spec.Containers[0].Image)
 		}
 	}
-	c.must("delete", "deployment", "rolling")
+	c.mustKubectl("delete", "deployment", "rolling")
 }
 
 // kubectlCascade deletes Deployments in the three ways.
@@ -58,19 +58,19 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	file := c.write("casc.yaml", deployment("casc", 2, "r:1"))
 	made := func() {
 		t.Helper()
-		c.must("apply", "-f", file)
-		c.must("rollout", "status", "deployment/casc", "--timeout=60s")
+		c.mustKubectl("apply", "-f", file)
+		c.mustKubectl("rollout", "status", "deployment/casc", "--timeout=60s")
 	}
 	left := func() string {
-		return strings.TrimSpace(c.must("get", "deployments,replicasets,pods", "-l", "app=casc", "-o", "name"))
+		return strings.TrimSpace(c.mustKubectl("get", "deployments,replicasets,pods", "-l", "app=casc", "-o", "name"))
 	}
 	made()
-	c.must("delete", "deployment", "casc", "--cascade=foreground", "--timeout=60s")
+	c.mustKubectl("delete", "deployment", "casc", "--cascade=foreground", "--timeout=60s")
 	if l := left(); l != "" {
 		t.Errorf("when it is gone in the foreground there is left: %s", l)
 	}
 	made()
-	c.must("delete", "deployment", "casc", "--cascade=orphan", "--timeout=60s")
+	c.mustKubectl("delete", "deployment", "casc", "--cascade=orphan", "--timeout=60s")
 	var sets appsv1.ReplicaSetList
 	c.json(&sets, "get", "replicasets", "-l", "app=casc")
 	if len(sets.Items) != 1 || len(sets.Items[0].OwnerReferences) != 0 || strings.Count(left(), "pod/") != 2 {
@@ -83,7 +83,7 @@ func kubectlCascade(t *testing.T, c *cluster) {
 	if len(sets.Items) != 1 || !metav1.IsControlledBy(&sets.Items[0], &d) {
 		t.Errorf("it did not take them back: %+v", sets.Items)
 	}
-	c.must("delete", "deployment", "casc")
+	c.mustKubectl("delete", "deployment", "casc")
 	eventually(t, happenWithin, func() error {
 		if l := left(); l != "" {
 			return fmt.Errorf("there is left: %s", l)

@@ -23,21 +23,21 @@ func TestPreemptionStormKill(t *testing.T) {
 		t.Parallel()
 	}
 	pods := 2 * nodes
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.server()
-	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).says("controllers at")
+	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("controllers at")
 	var file strings.Builder
 	for i := range nodes {
 		fmt.Fprintf(&file, "---\napiVersion: v1\nkind: Node\nmetadata: {name: n%03d}\nstatus: {capacity: {cpu: 2, memory: 8Gi}}\n", i)
 	}
 	c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file.String())).
-		says(fmt.Sprintf("agent of %d", nodes))
+		waitForOutput(fmt.Sprintf("agent of %d", nodes))
 	client := c.protobuf()
 	makeClass(t, client)
 	credential := c.credential("scheduler", "--for", "scheduler")
 	scheduler := func() *process {
 		p := h.start("scheduler", "--kubeconfig", credential, "--leader-elect=false")
-		p.says("the cluster is known")
+		p.waitForOutput("the cluster is known")
 		return p
 	}
 	first := scheduler()
@@ -70,7 +70,7 @@ func TestPreemptionStormKill(t *testing.T) {
 	if n != pods {
 		t.Errorf("%d pods were displaced for %d", n, pods)
 	}
-	nodesHold(t, c.pods(), c.nodes())
+	checkNodeCapacity(t, c.pods(), c.nodes())
 	fmt.Printf("soak: %d pods preempt on %d full nodes; killed with %d victims marked, %d gone; %d victims, each one event and one condition; %.1f s\n",
 		pods, nodes, chosen, gone, n, took.Seconds())
 }

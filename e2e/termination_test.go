@@ -40,7 +40,7 @@ func (c *cluster) endpoint(pod string) (conditions string) {
 	return "none"
 }
 
-func (c *cluster) becomes(pod, want string) {
+func (c *cluster) waitForEndpoint(pod, want string) {
 	c.t.Helper()
 	eventually(c.t, happenWithin, func() error {
 		if got := c.endpoint(pod); got != want {
@@ -54,28 +54,28 @@ func (c *cluster) becomes(pod, want string) {
 // before its hook has, and one on a node that is cut off waits for the node.
 func TestTermination(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up("--nodes", "1")
 	credential := c.credential("far", "--node", "far")
 	agent := func() *process { return h.start("agent", "--simulated", "--kubeconfig", credential) }
 	far := agent()
-	c.must("wait", "--for=create", "node/far", "--timeout=60s")
-	c.must("apply", "-f", h.write("web.yaml", webService+slow("polite", "n1", 2, 3, 30)+slow("deaf", "n1", 0, 6000, 3)+slow("forced", "n1", 0, 6000, 600)+slow("away", "far", 0, 0, 1)))
-	c.must("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	c.mustKubectl("wait", "--for=create", "node/far", "--timeout=60s")
+	c.mustKubectl("apply", "-f", h.write("web.yaml", webService+slow("polite", "n1", 2, 3, 30)+slow("deaf", "n1", 0, 6000, 3)+slow("forced", "n1", 0, 6000, 600)+slow("away", "far", 0, 0, 1)))
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
 	serving := "ready=true serving=true terminating=false"
 	for _, pod := range []string{"polite", "deaf", "forced", "away"} {
-		c.becomes(pod, serving)
+		c.waitForEndpoint(pod, serving)
 	}
-	t.Run("a hook and a program that need 5 s get them", func(t *testing.T) { c.endsNotBefore(t, "polite", 5*time.Second) })
-	t.Run("a program that does not stop is killed", func(t *testing.T) { c.endsNotBefore(t, "deaf", 3*time.Second) })
+	t.Run("a hook and a program that need 5 s get them", func(t *testing.T) { c.checkTermination(t, "polite", 5*time.Second) })
+	t.Run("a program that does not stop is killed", func(t *testing.T) { c.checkTermination(t, "deaf", 3*time.Second) })
 	t.Run("force asks nobody", func(t *testing.T) {
-		c.must("delete", "pod", "forced", "--force", "--grace-period=0", "--timeout=60s")
-		c.becomes("forced", "none")
+		c.mustKubectl("delete", "pod", "forced", "--force", "--grace-period=0", "--timeout=60s")
+		c.waitForEndpoint("forced", "none")
 	})
 	t.Run("a node that is cut off", func(t *testing.T) {
 		far.kill()
-		c.must("delete", "pod", "away", "--wait=false")
-		c.becomes("away", "ready=false serving=true terminating=true")
+		c.mustKubectl("delete", "pod", "away", "--wait=false")
+		c.waitForEndpoint("away", "ready=false serving=true terminating=true")
 		time.Sleep(3 * time.Second) // its grace and more
 		var away corev1.Pod
 		c.json(&away, "get", "pod", "away")
@@ -83,16 +83,16 @@ func TestTermination(t *testing.T) {
 			t.Errorf("nobody knows whether it runs, and it is %s, deleted at %v", away.Status.Phase, away.DeletionTimestamp)
 		}
 		agent()
-		c.must("wait", "--for=delete", "pod/away", "--timeout=60s")
-		c.becomes("away", "none")
+		c.mustKubectl("wait", "--for=delete", "pod/away", "--timeout=60s")
+		c.waitForEndpoint("away", "none")
 	})
 }
 
-// endsNotBefore deletes a pod, which is an endpoint that terminates while it ends, and then none.
-func (c *cluster) endsNotBefore(t *testing.T, pod string, least time.Duration) {
+// checkTermination deletes a pod, which is an endpoint that terminates while it ends, and then none.
+func (c *cluster) checkTermination(t *testing.T, pod string, least time.Duration) {
 	started := time.Now()
-	c.must("delete", "pod", pod, "--wait=false")
-	c.becomes(pod, "ready=false serving=true terminating=true")
+	c.mustKubectl("delete", "pod", pod, "--wait=false")
+	c.waitForEndpoint(pod, "ready=false serving=true terminating=true")
 	var legacy corev1.Endpoints
 	c.json(&legacy, "get", "endpoints", "web")
 	for _, s := range legacy.Subsets {
@@ -102,9 +102,9 @@ func (c *cluster) endsNotBefore(t *testing.T, pod string, least time.Duration) {
 			}
 		}
 	}
-	c.must("wait", "--for=delete", "pod/"+pod, "--timeout=60s")
+	c.mustKubectl("wait", "--for=delete", "pod/"+pod, "--timeout=60s")
 	if took := time.Since(started); took < least {
 		t.Errorf("it was gone after %v, its hook and its program take %v", took, least)
 	}
-	c.becomes(pod, "none")
+	c.waitForEndpoint(pod, "none")
 }

@@ -14,15 +14,15 @@ import (
 // examplePods is how many pods examples/pods.yaml makes.
 const examplePods = 30
 
-// TestFirstLight is the tour of the README.
-func TestFirstLight(t *testing.T) {
+// TestQuickStart is the tour of the README.
+func TestQuickStart(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up()
 	t.Run("thirty pods run on three nodes", func(t *testing.T) {
-		c.must("apply", "-f", "../examples/pods.yaml")
+		c.mustKubectl("apply", "-f", "../examples/pods.yaml")
 		c.running(examplePods)
-		table := c.must("get", "pods", "-o", "wide")
+		table := c.mustKubectl("get", "pods", "-o", "wide")
 		lines := strings.Split(strings.TrimSpace(table), "\n")
 		if len(lines) != examplePods+1 || !strings.HasPrefix(lines[0], "NAME") || !strings.Contains(lines[0], "NODE") {
 			t.Fatalf("get pods -o wide: %s", table)
@@ -38,11 +38,11 @@ func TestFirstLight(t *testing.T) {
 		if perNode["n1"] == 0 || perNode["n2"] == 0 || perNode["n3"] == 0 || len(perNode) != 3 {
 			t.Errorf("pods per node: %v, want all of n1, n2, n3", perNode)
 		}
-		nodesHold(t, c.pods(), c.nodes())
+		checkNodeCapacity(t, c.pods(), c.nodes())
 	})
-	t.Run("explain says why", func(t *testing.T) { explains(t, c) })
+	t.Run("explain says why", func(t *testing.T) { checkExplain(t, c) })
 	t.Run("it says what happened", func(t *testing.T) {
-		events := c.must("get", "events", "--field-selector", "reason=Scheduled")
+		events := c.mustKubectl("get", "events", "--field-selector", "reason=Scheduled")
 		if n := strings.Count(events, "Successfully assigned default/"); n != examplePods {
 			t.Errorf("%d Scheduled events, want %d: %s", n, examplePods, events)
 		}
@@ -51,13 +51,13 @@ func TestFirstLight(t *testing.T) {
 	if code := c.proc.stop(); code != 0 {
 		t.Fatalf("Ctrl-C ended it with code %d, want 0: %s", code, c.proc.out.String())
 	}
-	t.Run("goes on after an orderly stop", func(t *testing.T) { goesOn(t, h.up(), before, "after-stop") })
+	t.Run("goes on after an orderly stop", func(t *testing.T) { checkResumes(t, h.up(), before, "after-stop") })
 }
 
-// explains holds both outputs of explain to what the cluster shows.
-func explains(t *testing.T, c *cluster) {
-	c.must("run", "huge", "--image", "huge:1", "--overrides", `{"spec":{"containers":[{"name":"huge","image":"huge:1","resources":{"requests":{"cpu":"9"}}}]}}`)
-	defer c.must("delete", "pod", "huge")
+// checkExplain holds both outputs of explain to what the cluster shows.
+func checkExplain(t *testing.T, c *cluster) {
+	c.mustKubectl("run", "huge", "--image", "huge:1", "--overrides", `{"spec":{"containers":[{"name":"huge","image":"huge:1","resources":{"requests":{"cpu":"9"}}}]}}`)
+	defer c.mustKubectl("delete", "pod", "huge")
 	text := c.explain("default/huge")
 	for _, words := range []string{"pod default/huge", "fits 0 of 3 nodes", "NodeResourcesFit rejects 3 nodes", "requests 9", "has 8 in all"} {
 		if !strings.Contains(text, words) {
@@ -69,7 +69,7 @@ func explains(t *testing.T, c *cluster) {
 	if text := c.explain("web-1"); !strings.Contains(text, "bound to "+pod.Spec.NodeName) || !strings.Contains(text, "(here)") {
 		t.Errorf("explain pod web-1 does not say that it is bound to %s: %s", pod.Spec.NodeName, text)
 	}
-	var got explained
+	var got explainOutput
 	if err := json.Unmarshal([]byte(c.explain("default/web-1", "-o", "json")), &got); err != nil {
 		t.Fatal(err)
 	}
@@ -91,14 +91,14 @@ func explains(t *testing.T, c *cluster) {
 			t.Errorf("node %s: total %d, but its scores sum to %d", n.Name, *n.Total, total)
 		}
 	}
-	if r := c.home.run("explain", "pod", "nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "pod default/nobody: not found") {
+	if r := c.testHome.run("explain", "pod", "nobody", "--kubeconfig", c.kubeconfig); r.code != 1 || !strings.Contains(r.stderr, "pod default/nobody: not found") {
 		t.Errorf("explain of a pod that is not there: %s", r)
 	}
 }
 
-// explained is the schema of explain -o json: that of conformance/scheduling
+// explainOutput is the schema of explain -o json: that of conformance/scheduling
 // with fields besides.
-type explained struct {
+type explainOutput struct {
 	Pod, Node, Profile, Outcome, Choice string
 	Top                                 []string
 	Nodes                               []struct {
@@ -113,15 +113,15 @@ type explained struct {
 
 func (c *cluster) explain(args ...string) string {
 	c.t.Helper()
-	r := c.home.run(append([]string{"explain", "pod", "--kubeconfig", c.kubeconfig}, args...)...)
+	r := c.testHome.run(append([]string{"explain", "pod", "--kubeconfig", c.kubeconfig}, args...)...)
 	if r.code != 0 {
 		c.t.Fatalf("berth explain pod %s: %s", strings.Join(args, " "), r)
 	}
 	return r.stdout
 }
 
-// goesOn checks that a cluster still has its pods where they were, and places more.
-func goesOn(t *testing.T, c *cluster, before []corev1.Pod, name string) {
+// checkResumes checks that a cluster still has its pods where they were, and places more.
+func checkResumes(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 	t.Helper()
 	now := map[string]corev1.Pod{}
 	for _, p := range c.pods() {
@@ -133,21 +133,21 @@ func goesOn(t *testing.T, c *cluster, before []corev1.Pod, name string) {
 			t.Errorf("pod %s was %s on %s since %v, now it is %s on %q since %v", p.Name, p.UID, p.Spec.NodeName, p.Status.StartTime, q.UID, q.Spec.NodeName, q.Status.StartTime)
 		}
 	}
-	c.must("run", name, "--image", "more:1")
+	c.mustKubectl("run", name, "--image", "more:1")
 	c.running(len(before) + 1)
-	nodesHold(t, c.pods(), c.nodes())
+	checkNodeCapacity(t, c.pods(), c.nodes())
 }
 
-func TestGoesOnAfterKill(t *testing.T) {
+func TestResumeAfterKill(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up("--nodes", "4", "--node-cpu", "3500m", "--node-memory", "4Gi")
-	c.must("apply", "-f", "../examples/pods.yaml")
+	c.mustKubectl("apply", "-f", "../examples/pods.yaml")
 	c.running(examplePods)
 	before := c.pods()
 	c.proc.kill()
 	c = h.up("--nodes", "4", "--node-cpu", "3500m", "--node-memory", "4Gi")
-	goesOn(t, c, before, "after-kill")
+	checkResumes(t, c, before, "after-kill")
 	var node corev1.Node
 	c.json(&node, "get", "node", "n4")
 	if cpu, mem := node.Status.Allocatable.Cpu().String(), node.Status.Allocatable.Memory().String(); cpu != "3500m" || mem != "4Gi" {
@@ -155,15 +155,15 @@ func TestGoesOnAfterKill(t *testing.T) {
 	}
 }
 
-func TestEphemeralLeavesNothing(t *testing.T) {
+func TestEphemeralCleanup(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up("--ephemeral", "--nodes", "1", "--seed", "7")
 	out := c.proc.out.String()
 	if !strings.Contains(out, "nothing is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
 		t.Errorf("it does not say what is kept, its seed and its kubeconfig: %s", out)
 	}
-	c.must("run", "one", "--image", "one:1")
+	c.mustKubectl("run", "one", "--image", "one:1")
 	c.running(1)
 	if code := c.proc.stop(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
@@ -177,7 +177,7 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	}
 	// The default cluster is found without --kubeconfig.
 	d := &cluster{h, h.start("up", "--listen", "127.0.0.1:0", "--nodes", "1"), h.path("state/berth/kubeconfig")}
-	d.proc.says("Berth is up")
+	d.proc.waitForOutput("Berth is up")
 	if r := h.run("kubectl", "get", "nodes"); r.code != 0 || !strings.Contains(r.stdout, "n1") {
 		t.Errorf("kubectl without --kubeconfig: %s", r)
 	}

@@ -34,7 +34,7 @@ spec:
 ---`, claim, class, pod, claim)
 }
 
-const byHand = `
+const manualStorage = `
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
 metadata: {name: hand}
@@ -60,7 +60,7 @@ spec:
 // apply makes objects of a manifest.
 func (c *cluster) apply(manifests ...string) {
 	c.t.Helper()
-	c.must("apply", "-f", c.write("manifest.yaml", strings.Join(manifests, "\n")))
+	c.mustKubectl("apply", "-f", c.write("manifest.yaml", strings.Join(manifests, "\n")))
 }
 
 // runs waits until a pod runs, and returns it.
@@ -77,12 +77,12 @@ func (c *cluster) runs(name string) (pod corev1.Pod) {
 	return pod
 }
 
-// TestAClaimGetsADirectory is the life of a claim of the default class.
-func TestAClaimGetsADirectory(t *testing.T) {
+// TestDynamicProvisioning is the life of a claim of the default class.
+func TestDynamicProvisioning(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up()
-	if classes := c.must("get", "sc"); !strings.Contains(classes, "berth-local (default)") || !strings.Contains(classes, "WaitForFirstConsumer") {
+	if classes := c.mustKubectl("get", "sc"); !strings.Contains(classes, "berth-local (default)") || !strings.Contains(classes, "WaitForFirstConsumer") {
 		t.Errorf("get sc: %s", classes)
 	}
 	c.apply(claimAndPod("data", "", "web"))
@@ -102,7 +102,7 @@ func TestAClaimGetsADirectory(t *testing.T) {
 		t.Errorf("the claim's node is %s, the pod's %s", node, pod.Spec.NodeName)
 	}
 	eventually(t, happenWithin, func() error {
-		text := c.must("describe", "pvc", "data")
+		text := c.mustKubectl("describe", "pvc", "data")
 		for _, reason := range []string{"WaitForFirstConsumer", "ExternalProvisioning", "ProvisioningSucceeded"} {
 			if !strings.Contains(text, reason) {
 				return fmt.Errorf("describe pvc does not tell %s: %s", reason, text)
@@ -110,32 +110,32 @@ func TestAClaimGetsADirectory(t *testing.T) {
 		}
 		return nil
 	})
-	if row := strings.Fields(c.must("get", "pv", "--no-headers")); !slices.Equal(row[:7], []string{claim.Spec.VolumeName, "1Gi", "RWO", "Delete", "Bound", "default/data", "berth-local"}) {
+	if row := strings.Fields(c.mustKubectl("get", "pv", "--no-headers")); !slices.Equal(row[:7], []string{claim.Spec.VolumeName, "1Gi", "RWO", "Delete", "Bound", "default/data", "berth-local"}) {
 		t.Errorf("get pv: %q", row)
 	}
-	if row := strings.Fields(c.must("get", "pvc", "--no-headers")); !slices.Equal(row[:6], []string{"data", "Bound", claim.Spec.VolumeName, "1Gi", "RWO", "berth-local"}) {
+	if row := strings.Fields(c.mustKubectl("get", "pvc", "--no-headers")); !slices.Equal(row[:6], []string{"data", "Bound", claim.Spec.VolumeName, "1Gi", "RWO", "berth-local"}) {
 		t.Errorf("get pvc: %q", row)
 	}
 	if code := c.proc.stop(); code != 0 {
 		t.Fatalf("Ctrl-C ended it with code %d, want 0", code)
 	}
 	c = h.up()
-	c.must("delete", "pvc", "data", "--wait=false")
+	c.mustKubectl("delete", "pvc", "data", "--wait=false")
 	if _, err := os.Stat(dir); err != nil {
 		t.Errorf("the directory of a claim in use: %v", err)
 	}
-	c.must("delete", "pod", "web")
-	c.must("wait", "pv", claim.Spec.VolumeName, "--for=delete", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "web")
+	c.mustKubectl("wait", "pv", claim.Spec.VolumeName, "--for=delete", "--timeout=60s")
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory of a claim that is gone: %v", err)
 	}
 }
 
-// TestTwoPodsOneVolume has two pods want the only volume there is.
-func TestTwoPodsOneVolume(t *testing.T) {
+// TestPodsCompeteForVolume has two pods want the only volume there is.
+func TestPodsCompeteForVolume(t *testing.T) {
 	t.Parallel()
-	c := newHome(t).up()
-	c.apply(byHand, disk("disk1", "n2"), claimAndPod("c1", "hand", "p1"), claimAndPod("c2", "hand", "p2"))
+	c := newTestHome(t).up()
+	c.apply(manualStorage, disk("disk1", "n2"), claimAndPod("c1", "hand", "p1"), claimAndPod("c2", "hand", "p2"))
 	var loser, winner string
 	eventually(t, happenWithin, func() error {
 		loser, winner = "", ""
@@ -159,10 +159,10 @@ func TestTwoPodsOneVolume(t *testing.T) {
 	}
 }
 
-// TestAClaimThatNobodyServes fails the attempt after the time that the scheduler is given.
-func TestAClaimThatNobodyServes(t *testing.T) {
+// TestUnservedClaimTimesOut fails the attempt after the time that the scheduler is given.
+func TestUnservedClaimTimesOut(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newTestHome(t)
 	config := h.write("scheduler.yaml", `
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -172,25 +172,25 @@ profiles:
     args: {bindTimeoutSeconds: 2}
 `)
 	c := h.up("--config", config)
-	nobodys := strings.NewReplacer("hand", "nobodys", "kubernetes.io/no-provisioner", "nobody.example.com/disk").Replace(byHand)
+	nobodys := strings.NewReplacer("hand", "nobodys", "kubernetes.io/no-provisioner", "nobody.example.com/disk").Replace(manualStorage)
 	c.apply(nobodys, claimAndPod("c", "nobodys", "p"))
 	eventually(t, happenWithin, func() error {
-		events := c.must("get", "events", "--field-selector", "involvedObject.name=p,reason=FailedScheduling")
+		events := c.mustKubectl("get", "events", "--field-selector", "involvedObject.name=p,reason=FailedScheduling")
 		if !strings.Contains(events, "not bound within 2s") {
 			return fmt.Errorf("events of the pod: %s", events)
 		}
 		return nil
 	})
-	if text := c.must("describe", "pvc", "c"); !strings.Contains(text, "nobody.example.com/disk") || !strings.Contains(text, "selected-node") {
+	if text := c.mustKubectl("describe", "pvc", "c"); !strings.Contains(text, "nobody.example.com/disk") || !strings.Contains(text, "selected-node") {
 		t.Errorf("describe pvc: %s", text)
 	}
 }
 
-// TestClaimsOutliveAKill kills the whole cluster while claims are served, and starts it again.
-func TestClaimsOutliveAKill(t *testing.T) {
+// TestClaimsSurviveKill kills the whole cluster while claims are served, and starts it again.
+func TestClaimsSurviveKill(t *testing.T) {
 	t.Parallel()
 	const n = 40
-	h := newHome(t)
+	h := newTestHome(t)
 	c := h.up()
 	var manifests []string
 	for i := range n {
@@ -213,10 +213,10 @@ func TestClaimsOutliveAKill(t *testing.T) {
 	if len(volumes.Items) != n || len(claims) != n || len(directories) != n {
 		t.Errorf("%d volumes of %d claims, %d directories, want %d each", len(volumes.Items), len(claims), len(directories), n)
 	}
-	c.must("delete", "pods,pvc", "--all", "--wait=false")
+	c.mustKubectl("delete", "pods,pvc", "--all", "--wait=false")
 	eventually(t, happenWithin, func() error {
 		left, _ := filepath.Glob(h.path("data/volumes/*/*"))
-		if text := c.must("get", "pv", "-o", "name"); len(left) > 0 || text != "" {
+		if text := c.mustKubectl("get", "pv", "-o", "name"); len(left) > 0 || text != "" {
 			return fmt.Errorf("left: %d directories, volumes %s", len(left), text)
 		}
 		return nil

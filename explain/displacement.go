@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -24,7 +24,7 @@ func EvictionsText(w io.Writer, list []*journal.Displacement, now time.Time, mos
 				fmt.Fprintf(t, "and %d more (--all shows them)\n", len(list)-i)
 				break
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", ageOf(now, d.Time), line(d.Pod.Key()), dash(line(d.Node)), line(d.Cause), dash(askedBy(d)), budgetsOf(d), cameTo(d), readyAfter(d))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", ageOf(now, d.Time), oneLine(d.Pod.Key()), orDash(oneLine(d.Node)), oneLine(d.Cause), orDash(requestedBy(d)), budgetsOf(d), replacementOf(d), readyAfter(d))
 		}
 		_ = t.Flush()
 	}
@@ -46,7 +46,7 @@ func byCause(list []*journal.Displacement) string {
 		counts[d.Cause]++
 	}
 	var parts []string
-	for _, c := range displace.Causes() {
+	for _, c := range displacement.Causes() {
 		if n := counts[c.String()]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d by %s", n, c))
 		}
@@ -57,21 +57,21 @@ func byCause(list []*journal.Displacement) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-func dash(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
 
-func askedBy(d *journal.Displacement) string {
+func requestedBy(d *journal.Displacement) string {
 	switch {
 	case d.For != nil:
-		return line("pod " + d.For.Key())
+		return oneLine("pod " + d.For.Key())
 	case d.By != "":
-		return line(d.By)
-	case !d.Afterwards:
-		return line(d.Writer)
+		return oneLine(d.By)
+	case !d.Reconstructed:
+		return oneLine(d.Writer)
 	}
 	return ""
 }
@@ -85,17 +85,17 @@ func budgetsOf(d *journal.Displacement) string {
 			parts = append(parts, fmt.Sprintf("%s %d to %d", b.Name, b.Before, b.After))
 		}
 	}
-	return dash(line(strings.Join(parts, ", ")))
+	return orDash(oneLine(strings.Join(parts, ", ")))
 }
 
-func cameTo(d *journal.Displacement) string {
+func replacementOf(d *journal.Displacement) string {
 	switch r := d.Replacement; {
 	case r == nil:
 		return "-"
 	case r.Node == "":
-		return line(r.Name) + ", waiting"
+		return oneLine(r.Name) + ", waiting"
 	default:
-		return line(r.Name + " on " + r.Node)
+		return oneLine(r.Name + " on " + r.Node)
 	}
 }
 
@@ -103,11 +103,11 @@ func readyAfter(d *journal.Displacement) string {
 	if d.Replacement == nil || d.Replacement.Ready == nil {
 		return "-"
 	}
-	return took(d.Time, *d.Replacement.Ready)
+	return formatElapsed(d.Time, *d.Replacement.Ready)
 }
 
-// took is how long something took, in seconds: the API tells most times no finer.
-func took(from, to time.Time) string {
+// formatElapsed is how long something took, in seconds: the API tells most times no finer.
+func formatElapsed(from, to time.Time) string {
 	return max(0, to.Truncate(time.Second).Sub(from.Truncate(time.Second))).String()
 }
 
@@ -115,14 +115,14 @@ func took(from, to time.Time) string {
 // pods of the same name.
 func DisplacementText(w io.Writer, d *journal.Displacement, earlier int, now time.Time) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s was displaced", line(d.Pod.Key()))
+	fmt.Fprintf(&b, "%s was displaced", oneLine(d.Pod.Key()))
 	if d.Node != "" {
-		fmt.Fprintf(&b, " from node %s", line(d.Node))
+		fmt.Fprintf(&b, " from node %s", oneLine(d.Node))
 	}
 	fmt.Fprintf(&b, " at %s, %s ago\n", d.Time.UTC().Format(time.DateTime+" MST"), ageOf(now, d.Time))
 	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	for _, said := range displacementLines(d) {
-		fmt.Fprintf(t, "  %s\t%s\n", said[0], line(said[1]))
+		fmt.Fprintf(t, "  %s\t%s\n", said[0], oneLine(said[1]))
 	}
 	_ = t.Flush()
 	if earlier > 0 {
@@ -138,50 +138,50 @@ func displacementLines(d *journal.Displacement) (lines [][2]string) {
 			lines = append(lines, [2]string{what, text})
 		}
 	}
-	cause, _ := displace.CauseOf(d.Cause)
-	add("cause", d.Cause+causeWords[cause])
+	cause, _ := displacement.ParseCause(d.Cause)
+	add("cause", d.Cause+causeDescriptions[cause])
 	add("asked by", d.By)
 	if f := d.For; f != nil {
 		add("for", fmt.Sprintf("pod %s (priority %d over %d)", f.Key(), f.Priority, d.Pod.Priority))
 	}
 	add("rule", d.Rule)
 	add("in words", d.Message)
-	add("budgets", budgetWords(d, cause))
+	add("budgets", budgetText(d, cause))
 	switch {
 	case d.GraceSeconds != nil:
 		add("grace", fmt.Sprintf("%d s", *d.GraceSeconds))
-	case !d.Afterwards:
+	case !d.Reconstructed:
 		add("grace", "the pod's own")
 	}
 	if o := d.Owner; o != nil {
 		add("owner", o.Kind+"/"+o.Name)
 	}
 	if d.Gone != nil {
-		add("gone", "after "+took(d.Time, *d.Gone))
+		add("gone", "after "+formatElapsed(d.Time, *d.Gone))
 	} else {
 		add("gone", "not seen yet")
 	}
-	add("replacement", replacementWords(d))
-	if d.Afterwards {
+	add("replacement", replacementText(d))
+	if d.Reconstructed {
 		add("known from", "its condition and events, afterwards: who displaced it wrote no record")
 	} else {
-		add("known from", "the record that "+dash(d.Writer)+" wrote")
+		add("known from", "the record that "+orDash(d.Writer)+" wrote")
 	}
 	return lines
 }
 
-// causeWords say what a cause means.
-var causeWords = map[displace.Cause]string{
-	displace.Preemption: ": a pod of higher priority needed the room",
-	displace.API:        ": its eviction was asked of the API",
-	displace.Taint:      ": it does not tolerate a NoExecute taint of the node, or not any longer",
-	displace.PodGC:      ": its node is gone or out of service",
-	displace.Pressure:   ": its node ran short of memory, disk or pids",
-	displace.Admission:  ": its node did not take it",
-	displace.Shutdown:   ": its node went down",
+// causeDescriptions say what a cause means.
+var causeDescriptions = map[displacement.Cause]string{
+	displacement.Preemption: ": a pod of higher priority needed the room",
+	displacement.API:        ": its eviction was asked of the API",
+	displacement.Taint:      ": it does not tolerate a NoExecute taint of the node, or not any longer",
+	displacement.PodGC:      ": its node is gone or out of service",
+	displacement.Pressure:   ": its node ran short of memory, disk or pids",
+	displacement.Admission:  ": its node did not take it",
+	displacement.Shutdown:   ": its node went down",
 }
 
-func budgetWords(d *journal.Displacement, c displace.Cause) string {
+func budgetText(d *journal.Displacement, c displacement.Cause) string {
 	var parts []string
 	for _, b := range d.Budgets {
 		if b.Overruled {
@@ -193,15 +193,15 @@ func budgetWords(d *journal.Displacement, c displace.Cause) string {
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, "; ")
-	case c.Policy().Obeying == 0:
+	case c.Policy().ObeyingTries == 0:
 		return "not asked: this cause never asks them"
-	case d.Afterwards:
+	case d.Reconstructed:
 		return ""
 	}
 	return "none was debited"
 }
 
-func replacementWords(d *journal.Displacement) string {
+func replacementText(d *journal.Displacement) string {
 	r := d.Replacement
 	switch {
 	case d.Owner == nil && r == nil:
@@ -211,17 +211,17 @@ func replacementWords(d *journal.Displacement) string {
 	}
 	text := r.Name
 	if r.Created != nil {
-		text += ", made after " + took(d.Time, *r.Created)
+		text += ", made after " + formatElapsed(d.Time, *r.Created)
 	}
 	if r.Node == "" {
 		return text + ", has no node yet"
 	}
 	text += ", on node " + r.Node
 	if r.Scheduled != nil {
-		text += " after " + took(d.Time, *r.Scheduled)
+		text += " after " + formatElapsed(d.Time, *r.Scheduled)
 	}
 	if r.Ready == nil {
 		return text + ", not ready yet"
 	}
-	return text + ", ready after " + took(d.Time, *r.Ready)
+	return text + ", ready after " + formatElapsed(d.Time, *r.Ready)
 }

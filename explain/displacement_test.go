@@ -22,7 +22,7 @@ func displacedBy() []*journal.Displacement {
 			For: &journal.Pod{Namespace: "ns", Name: "high", Priority: 1000}, Owner: &journal.Owner{Kind: "ReplicaSet", Name: "web"},
 			Budgets: []journal.Budget{{Name: "a", Before: 2, After: 1}, {Name: "b", Overruled: true}}, Gone: after(2 * time.Second),
 			Replacement: &journal.Replacement{Name: "low-2", Node: "n3", Created: after(0), Scheduled: after(time.Second), Ready: after(90 * time.Second)}},
-		{Time: displacedAt.Add(-time.Hour), Cause: "Pressure", Pod: journal.Pod{Namespace: "ns", Name: "fat"}, Node: "n2", Afterwards: true,
+		{Time: displacedAt.Add(-time.Hour), Cause: "Pressure", Pod: journal.Pod{Namespace: "ns", Name: "fat"}, Node: "n2", Reconstructed: true,
 			Message: "The node was low on resource: memory."},
 	}
 }
@@ -83,7 +83,7 @@ func TestForgedRecords(t *testing.T) {
 	var b strings.Builder
 	err := EvictionsText(&b, forged, displacedAt, 2)
 	for _, d := range forged {
-		err = errors.Join(err, DisplacementText(&b, d, 0, displacedAt), Gone{Pod: "ns/p", Displaced: []*journal.Displacement{d}}.Text(&b))
+		err = errors.Join(err, DisplacementText(&b, d, 0, displacedAt), DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{d}}.Text(&b))
 	}
 	if err != nil || strings.Contains(b.String(), "\x1b") || strings.Contains(b.String(), "\nall is well") {
 		t.Errorf("%v: %q", err, b.String())

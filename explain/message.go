@@ -13,7 +13,7 @@ import (
 //
 //	0/4 nodes are available: 1 Too many pods, 3 Insufficient cpu. preemption: 0/4 nodes are available: ...
 func Message(s *decision.Summary) string {
-	text := refusal(s)
+	text := fitErrorText(s)
 	if s.Outcome == decision.Infeasible && s.Preemption != nil {
 		if more := Preemption(s.Preemption); more != "" {
 			return text + " " + more
@@ -25,37 +25,37 @@ func Message(s *decision.Summary) string {
 // Preemption is the part of the text that says why no room can be made; empty
 // when it can, or when nobody tried.
 func Preemption(p *decision.Preemption) string {
-	switch p.Tried {
-	case decision.NeverMay:
+	switch p.Outcome {
+	case decision.PreemptionPolicyNever:
 		return "preemption: not eligible due to preemptionPolicy=Never."
-	case decision.WaitsFor:
+	case decision.PreemptionVictimsTerminating:
 		return "preemption: not eligible due to a terminating pod on the nominated node."
-	case decision.NoneHelps:
-		return "preemption: " + histogram(p.Nodes, p.Counts)
-	case decision.TriedError:
+	case decision.PreemptionNoCandidates:
+		return "preemption: " + histogram(p.Nodes, p.ReasonCounts)
+	case decision.PreemptionFailed:
 		return "preemption: " + p.Error
 	}
 	return ""
 }
 
-func refusal(s *decision.Summary) string {
+func fitErrorText(s *decision.Summary) string {
 	switch {
 	case s.Outcome == decision.Errored:
 		return s.Error
 	case s.Nodes == 0:
 		return "no nodes available to schedule pods"
 	case s.Verdict != nil:
-		return fmt.Sprintf("0/%d nodes are available: %s.", s.Nodes, decision.Texts(s.Verdict.Reasons))
+		return fmt.Sprintf("0/%d nodes are available: %s.", s.Nodes, decision.JoinReasons(s.Verdict.Reasons))
 	}
-	return histogram(s.Nodes, s.Counts)
+	return histogram(s.Nodes, s.ReasonCounts)
 }
 
 // histogram says how many nodes were refused for what. The parts are sorted as
 // strings, as upstream ("10 ..." before "2 ...").
-func histogram(nodes int, rows []decision.Count) string {
+func histogram(nodes int, rows []decision.ReasonCount) string {
 	counts := map[string]int{}
 	for i := range rows {
-		counts[countText(&rows[i])] += rows[i].Nodes
+		counts[reasonCountText(&rows[i])] += rows[i].Nodes
 	}
 	parts := make([]string, 0, len(counts))
 	for text, n := range counts {
@@ -65,24 +65,24 @@ func histogram(nodes int, rows []decision.Count) string {
 	return fmt.Sprintf("0/%d nodes are available: %s.", nodes, strings.Join(parts, ", "))
 }
 
-// countText words one row. Nodes outside of the names that a rule narrowed the
+// reasonCountText words one row. Nodes outside of the names that a rule narrowed the
 // search to have no reason of their own; the row's subject names the rules that
 // did, and node affinity is the usual one.
-func countText(c *decision.Count) string {
-	if c.Rule != decision.PreFilterResult {
+func reasonCountText(c *decision.ReasonCount) string {
+	if c.Plugin != decision.PreFilterResult {
 		return c.Reason.String()
 	}
-	rules := c.Reason.Subject
-	if rules == "" {
-		rules = decision.NodeAffinity.String()
+	plugins := c.Reason.Subject
+	if plugins == "" {
+		plugins = decision.NodeAffinity.String()
 	}
-	return "node(s) didn't satisfy plugin(s) [" + rules + "]"
+	return "node(s) didn't satisfy plugin(s) [" + plugins + "]"
 }
 
-// Held is the text for a pod that is held back before the queue.
-func Held(v *decision.Verdict) string {
-	if v.Rule == decision.SchedulingGates {
+// GatedMessage is the text for a pod that is held back before the queue.
+func GatedMessage(v *decision.Verdict) string {
+	if v.Plugin == decision.SchedulingGates {
 		return "Scheduling is blocked due to non-empty scheduling gates"
 	}
-	return v.Rule.String() + ": " + decision.Texts(v.Reasons)
+	return v.Plugin.String() + ": " + decision.JoinReasons(v.Reasons)
 }

@@ -7,30 +7,30 @@ import (
 )
 
 func TestMessage(t *testing.T) {
-	count := func(n int, rule decision.Rule, why decision.Why, subject string) decision.Count {
-		return decision.Count{Rule: rule, Code: decision.Unschedulable, Reason: decision.Reason{Why: why, Subject: subject}, Nodes: n}
+	count := func(n int, plugin decision.Plugin, why decision.ReasonKind, subject string) decision.ReasonCount {
+		return decision.ReasonCount{Plugin: plugin, Code: decision.Unschedulable, Reason: decision.Reason{Kind: why, Subject: subject}, Nodes: n}
 	}
 	for name, tc := range map[string]struct {
 		s    decision.Summary
 		want string
 	}{
 		"parts are sorted as strings": {
-			decision.Summary{Outcome: decision.Infeasible, Nodes: 13, Counts: []decision.Count{
-				count(3, decision.NodeResourcesFit, decision.WhyInsufficient, "cpu"),
-				count(10, decision.NodeResourcesFit, decision.WhyTooManyPods, "")}},
+			decision.Summary{Outcome: decision.Infeasible, Nodes: 13, ReasonCounts: []decision.ReasonCount{
+				count(3, decision.NodeResourcesFit, decision.ReasonInsufficient, "cpu"),
+				count(10, decision.NodeResourcesFit, decision.ReasonTooManyPods, "")}},
 			"0/13 nodes are available: 10 Too many pods, 3 Insufficient cpu."},
 		"one reason of two rows is one part": {
-			decision.Summary{Outcome: decision.Infeasible, Nodes: 3, Counts: []decision.Count{
-				count(1, decision.NodeResourcesFit, decision.WhyInsufficient, "cpu"),
-				{Rule: decision.NodeResourcesFit, Code: decision.Unresolvable, Reason: decision.Reason{Why: decision.WhyInsufficient, Subject: "cpu"}, Nodes: 2}}},
+			decision.Summary{Outcome: decision.Infeasible, Nodes: 3, ReasonCounts: []decision.ReasonCount{
+				count(1, decision.NodeResourcesFit, decision.ReasonInsufficient, "cpu"),
+				{Plugin: decision.NodeResourcesFit, Code: decision.UnschedulableAndUnresolvable, Reason: decision.Reason{Kind: decision.ReasonInsufficient, Subject: "cpu"}, Nodes: 2}}},
 			"0/3 nodes are available: 3 Insufficient cpu."},
 		"nodes outside the names of the pre-filter": {
-			decision.Summary{Outcome: decision.Infeasible, Nodes: 5, Counts: []decision.Count{
-				count(1, decision.NodeAffinity, decision.WhyNodeAffinity, ""), count(4, decision.PreFilterResult, decision.NoReason, "")}},
+			decision.Summary{Outcome: decision.Infeasible, Nodes: 5, ReasonCounts: []decision.ReasonCount{
+				count(1, decision.NodeAffinity, decision.ReasonNodeAffinity, ""), count(4, decision.PreFilterResult, decision.NoReason, "")}},
 			"0/5 nodes are available: 1 node(s) didn't match Pod's node affinity/selector, 4 node(s) didn't satisfy plugin(s) [NodeAffinity]."},
 		"refused for all nodes at once": {
-			decision.Summary{Outcome: decision.Infeasible, Nodes: 4, Verdict: &decision.Verdict{Rule: decision.VolumeRestrictions,
-				Code: decision.Unresolvable, Reasons: []decision.Reason{{Why: decision.WhyText, Subject: `persistentvolumeclaim "nope" not found`}}}},
+			decision.Summary{Outcome: decision.Infeasible, Nodes: 4, Verdict: &decision.Verdict{Plugin: decision.VolumeRestrictions,
+				Code: decision.UnschedulableAndUnresolvable, Reasons: []decision.Reason{{Kind: decision.ReasonText, Subject: `persistentvolumeclaim "nope" not found`}}}},
 			`0/4 nodes are available: persistentvolumeclaim "nope" not found.`},
 		"no nodes": {decision.Summary{Outcome: decision.Infeasible}, "no nodes available to schedule pods"},
 		"an error": {decision.Summary{Outcome: decision.Errored, Error: "boom", Nodes: 1}, "boom"},

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-type nodeAnswerView struct {
+type nodeExplanationView struct {
 	Node       string           `json:"node"`
 	Ready      bool             `json:"ready"`
 	Cordoned   bool             `json:"cordoned"`
@@ -58,16 +58,16 @@ type refusedPodView struct {
 }
 
 // JSON is the answer as JSON. The names of fields are stable.
-func (a *NodeAnswer) JSON() ([]byte, error) {
-	v := nodeAnswerView{Node: a.Node.Name, Ready: a.Node.Ready, Cordoned: a.Node.Unschedulable, Pods: []placedView{},
-		Nominated: keys(a.Nominated), Takes: a.Takes, Unasked: a.Unasked}
+func (a *NodeExplanation) JSON() ([]byte, error) {
+	v := nodeExplanationView{Node: a.Node.Name, Ready: a.Node.Ready, Cordoned: a.Node.Unschedulable, Pods: []placedView{},
+		Nominated: keys(a.Nominated), Takes: a.Fits, Unasked: a.NotEvaluated}
 	for i := range a.Node.Taints {
-		v.Taints = append(v.Taints, taintWords(&a.Node.Taints[i]))
+		v.Taints = append(v.Taints, taintText(&a.Node.Taints[i]))
 	}
 	for _, c := range a.Conditions {
 		v.Conditions = append(v.Conditions, conditionView(c))
 	}
-	for _, r := range a.rows() {
+	for _, r := range a.resourceRows() {
 		v.Resources = append(v.Resources, resourceView{r.name, r.used, r.have})
 	}
 	for _, p := range a.Pods {
@@ -76,8 +76,8 @@ func (a *NodeAnswer) JSON() ([]byte, error) {
 	for _, h := range a.Holds {
 		v.Holds = append(v.Holds, holdView{h.Key(), h.Type.String(), h.Owner.Kind + "/" + h.Owner.Name, h.Cause, h.Count, h.Until})
 	}
-	for i := range a.Refused {
-		v.Refused = append(v.Refused, refusedPodView{a.Refused[i].Pod, verdictOf(&a.Refused[i].Verdict)})
+	for i := range a.Rejected {
+		v.Refused = append(v.Refused, refusedPodView{a.Rejected[i].Pod, newVerdictView(&a.Rejected[i].Verdict)})
 	}
 	return json.MarshalIndent(v, "", "  ")
 }

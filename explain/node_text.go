@@ -15,7 +15,7 @@ import (
 const maxPods = 15
 
 // Text writes the answer for a person; with all, every pod. now is for ages.
-func (a *NodeAnswer) Text(w io.Writer, now time.Time, all bool) error {
+func (a *NodeExplanation) Text(w io.Writer, now time.Time, all bool) error {
 	var b strings.Builder
 	b.WriteString("node " + a.Node.Name)
 	if a.Node.Unschedulable {
@@ -25,24 +25,24 @@ func (a *NodeAnswer) Text(w io.Writer, now time.Time, all bool) error {
 		b.WriteString(", not ready")
 	}
 	b.WriteString("\n")
-	a.state(&b, now)
-	a.room(&b)
-	a.pods(&b, all)
-	a.kept(&b, now)
-	a.waiting(&b, all)
+	a.writeState(&b, now)
+	a.writeResources(&b)
+	a.writePods(&b, all)
+	a.writeReservations(&b, now)
+	a.writePending(&b, all)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (a *NodeAnswer) state(b *strings.Builder, now time.Time) {
+func (a *NodeExplanation) writeState(b *strings.Builder, now time.Time) {
 	for _, t := range a.Node.Taints {
-		fmt.Fprintf(b, "taint %s\n", taintWords(&t))
+		fmt.Fprintf(b, "taint %s\n", taintText(&t))
 	}
 	for _, c := range a.Conditions {
 		if (c.Type == "Ready") == (c.Status == "True") {
 			continue // as it should be
 		}
-		fmt.Fprintf(b, "condition %s=%s for %s: %s %s\n", c.Type, c.Status, ageOf(now, c.Since), line(c.Reason), line(c.Message))
+		fmt.Fprintf(b, "condition %s=%s for %s: %s %s\n", c.Type, c.Status, ageOf(now, c.Since), oneLine(c.Reason), oneLine(c.Message))
 	}
 }
 
@@ -52,7 +52,7 @@ type resourceRow struct {
 	used, have int64
 }
 
-func (a *NodeAnswer) rows() []resourceRow {
+func (a *NodeExplanation) resourceRows() []resourceRow {
 	have := &a.Node.Allocatable
 	rows := []resourceRow{{"cpu", a.Used.MilliCPU, have.MilliCPU}, {"memory", a.Used.Memory, have.Memory}}
 	if have.Ephemeral > 0 || a.Used.Ephemeral > 0 {
@@ -61,24 +61,24 @@ func (a *NodeAnswer) rows() []resourceRow {
 	for _, sc := range have.Scalars {
 		rows = append(rows, resourceRow{sc.Name, a.Used.Scalar(sc.Name), sc.Amount})
 	}
-	return append(rows, resourceRow{"pods", int64(len(a.Pods)), a.Node.Pods})
+	return append(rows, resourceRow{"pods", int64(len(a.Pods)), a.Node.AllocatablePods})
 }
 
-func (a *NodeAnswer) room(b *strings.Builder) {
+func (a *NodeExplanation) writeResources(b *strings.Builder) {
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "RESOURCE\tREQUESTED\tALLOCATABLE\tFREE\tUSED")
-	for _, r := range a.rows() {
+	for _, r := range a.resourceRows() {
 		share := "-"
 		if r.have > 0 {
 			share = fmt.Sprintf("%d%%", 100*r.used/r.have)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.name, Amount(r.name, r.used), Amount(r.name, r.have), Amount(r.name, r.have-r.used), share)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.name, FormatQuantity(r.name, r.used), FormatQuantity(r.name, r.have), FormatQuantity(r.name, r.have-r.used), share)
 	}
 	_ = t.Flush()
 }
 
-func (a *NodeAnswer) pods(b *strings.Builder, all bool) {
+func (a *NodeExplanation) writePods(b *strings.Builder, all bool) {
 	if len(a.Pods) == 0 {
 		b.WriteString("\nno pods\n")
 		return
@@ -92,7 +92,7 @@ func (a *NodeAnswer) pods(b *strings.Builder, all bool) {
 			break
 		}
 		r := &p.Spec.Requests
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", p.Key(), p.Spec.Priority, Amount("cpu", r.MilliCPU), Amount("memory", r.Memory), podState(p))
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", p.Key(), p.Spec.Priority, FormatQuantity("cpu", r.MilliCPU), FormatQuantity("memory", r.Memory), podState(p))
 	}
 	_ = t.Flush()
 }
@@ -109,8 +109,8 @@ func podState(p *model.Pod) string {
 	return "starting"
 }
 
-// kept says for whom room is kept, and who is kept off.
-func (a *NodeAnswer) kept(b *strings.Builder, now time.Time) {
+// writeReservations says for whom room is kept, and who is kept off.
+func (a *NodeExplanation) writeReservations(b *strings.Builder, now time.Time) {
 	if len(a.Nominated)+len(a.Holds) > 0 {
 		b.WriteString("\n")
 	}
@@ -127,9 +127,9 @@ func (a *NodeAnswer) kept(b *strings.Builder, now time.Time) {
 	}
 }
 
-// waiting says which waiting pods it would take, and why not the others.
-func (a *NodeAnswer) waiting(b *strings.Builder, all bool) {
-	if len(a.Takes) == 0 && len(a.Refused) == 0 {
+// writePending says which waiting pods it would take, and why not the others.
+func (a *NodeExplanation) writePending(b *strings.Builder, all bool) {
+	if len(a.Fits) == 0 && len(a.Rejected) == 0 {
 		b.WriteString("\nno pod waits\n")
 		return
 	}
@@ -137,28 +137,28 @@ func (a *NodeAnswer) waiting(b *strings.Builder, all bool) {
 	if all {
 		most = 1 << 30
 	}
-	if len(a.Takes) > 0 {
-		fmt.Fprintf(b, "\nof the waiting pods it would take %d: %s\n", len(a.Takes), few(a.Takes, most))
+	if len(a.Fits) > 0 {
+		fmt.Fprintf(b, "\nof the waiting pods it would take %d: %s\n", len(a.Fits), abbreviate(a.Fits, most))
 	} else {
-		fmt.Fprintf(b, "\nit would take none of %d waiting pods\n", len(a.Refused))
+		fmt.Fprintf(b, "\nit would take none of %d waiting pods\n", len(a.Rejected))
 	}
-	if len(a.Refused) > 0 {
+	if len(a.Rejected) > 0 {
 		b.WriteString("it refuses\n")
 	}
 	// The groups are those of nodes, with the pods in the nodes' places.
-	records := make([]decision.NodeRecord, len(a.Refused))
-	for i, r := range a.Refused {
+	records := make([]decision.NodeRecord, len(a.Rejected))
+	for i, r := range a.Rejected {
 		records[i] = decision.NodeRecord{Name: r.Pod, Verdict: r.Verdict}
 	}
-	for _, g := range groups(records) {
+	for _, g := range groupNodes(records) {
 		names := make([]string, len(g.records))
 		for i, n := range g.records {
 			names[i] = n.Name
 		}
-		fmt.Fprintf(b, "  %s: %s: %s\n", few(names, most), ruleWord(g.rule), g.words())
+		fmt.Fprintf(b, "  %s: %s: %s\n", abbreviate(names, most), pluginText(g.plugin), g.text())
 	}
-	if a.Unasked > 0 {
-		fmt.Fprintf(b, "  %d more pods of other kinds were not asked about\n", a.Unasked)
+	if a.NotEvaluated > 0 {
+		fmt.Fprintf(b, "  %d more pods of other kinds were not asked about\n", a.NotEvaluated)
 	}
 }
 

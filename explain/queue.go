@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Waiter is a pod without a node, as the API shows it. Who knows the scheduler itself
+// PendingPod is a pod without a node, as the API shows it. Who knows the scheduler itself
 // can ask that (berth queue --scheduler): attempts and back-off are not in the API.
-type Waiter struct {
+type PendingPod struct {
 	Pod       string    `json:"pod"` // namespace/name
 	Scheduler string    `json:"scheduler"`
 	Priority  int32     `json:"priority"`
@@ -28,33 +28,33 @@ type Waiter struct {
 // The states of a Waiter, in the order in which pods are tried: who has room made for
 // it and who was not tried yet before those that wait for a change.
 const (
-	WaiterNominated     = "nominated"
-	WaiterNew           = "new"
-	WaiterUnschedulable = "unschedulable"
-	WaiterError         = "error"
-	WaiterGated         = "gated"
+	PendingNominated     = "nominated"
+	PendingNew           = "new"
+	PendingUnschedulable = "unschedulable"
+	PendingError         = "error"
+	PendingGated         = "gated"
 )
 
-var waiterOrder = []string{WaiterNominated, WaiterNew, WaiterError, WaiterUnschedulable, WaiterGated}
+var pendingOrder = []string{PendingNominated, PendingNew, PendingError, PendingUnschedulable, PendingGated}
 
-// SortWaiters brings pods into the order in which they are tried: by state, then the most
+// SortPendingPods brings pods into the order in which they are tried: by state, then the most
 // important first, then the oldest.
-func SortWaiters(list []Waiter) {
-	slices.SortStableFunc(list, func(a, b Waiter) int {
-		return cmp.Or(cmp.Compare(slices.Index(waiterOrder, a.State), slices.Index(waiterOrder, b.State)),
+func SortPendingPods(list []PendingPod) {
+	slices.SortStableFunc(list, func(a, b PendingPod) int {
+		return cmp.Or(cmp.Compare(slices.Index(pendingOrder, a.State), slices.Index(pendingOrder, b.State)),
 			cmp.Compare(b.Priority, a.Priority), a.Created.Compare(b.Created), cmp.Compare(a.Pod, b.Pod))
 	})
 }
 
 // QueueText writes the waiting pods for a person; with most above 0, that many at most.
-func QueueText(w io.Writer, list []Waiter, now time.Time, most int) error {
+func QueueText(w io.Writer, list []PendingPod, now time.Time, most int) error {
 	var b strings.Builder
 	counts := map[string]int{}
 	for _, p := range list {
 		counts[p.State]++
 	}
 	var parts []string
-	for _, state := range waiterOrder {
+	for _, state := range pendingOrder {
 		if counts[state] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
 		}
@@ -81,13 +81,13 @@ func QueueText(w io.Writer, list []Waiter, now time.Time, most int) error {
 }
 
 // waitsFor is what a pod waits for, in a few words.
-func waitsFor(p *Waiter) string {
+func waitsFor(p *PendingPod) string {
 	switch p.State {
-	case WaiterGated:
+	case PendingGated:
 		return "gates " + strings.Join(p.Gates, ", ")
-	case WaiterNominated:
+	case PendingNominated:
 		return "room on " + p.Nominated
-	case WaiterNew:
+	case PendingNew:
 		return "its turn with " + p.Scheduler
 	}
 	text, _, _ := strings.Cut(p.Message, " preemption: ")
@@ -95,9 +95,9 @@ func waitsFor(p *Waiter) string {
 }
 
 // QueueJSON is the list as JSON. The names of fields are stable.
-func QueueJSON(list []Waiter) ([]byte, error) {
+func QueueJSON(list []PendingPod) ([]byte, error) {
 	if list == nil {
-		list = []Waiter{}
+		list = []PendingPod{}
 	}
 	return json.MarshalIndent(map[string]any{"pods": list}, "", "  ")
 }

@@ -14,16 +14,16 @@ const (
 	maxNearest = 3 // nodes of a group with numbers of their own
 )
 
-// rejections writes per rule which nodes it refuses, grouped, the nearest misses
+// writeRejections writes per rule which nodes it refuses, grouped, the nearest misses
 // first; with all, every node.
-func rejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) {
-	gs := groups(nodes)
+func writeRejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) {
+	gs := groupNodes(nodes)
 	for i := 0; i < len(gs); {
 		end, count := i, 0
-		for ; end < len(gs) && gs[end].rule == gs[i].rule; end++ {
+		for ; end < len(gs) && gs[end].plugin == gs[i].plugin; end++ {
 			count += len(gs[end].records)
 		}
-		fmt.Fprintf(b, "\n%s rejects %s\n", ruleWord(gs[i].rule), nodesWord(count))
+		fmt.Fprintf(b, "\n%s rejects %s\n", pluginText(gs[i].plugin), nodeCountText(count))
 		shown := end
 		if !all && end-i > maxGroups {
 			shown = i + maxGroups
@@ -34,7 +34,7 @@ func rejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) {
 			gs[k].write(b, all)
 		}
 		if rest > 0 {
-			fmt.Fprintf(b, "  and %s for %d more reasons (--nodes shows all)\n", nodesWord(rest), end-shown)
+			fmt.Fprintf(b, "  and %s for %d more reasons (--nodes shows all)\n", nodeCountText(rest), end-shown)
 		}
 		i = end
 	}
@@ -42,44 +42,44 @@ func rejections(b *strings.Builder, nodes []decision.NodeRecord, all bool) {
 
 // write writes a group: one line if all nodes are told the same, else a sum and the
 // nearest nodes.
-func (g *group) write(b *strings.Builder, all bool) {
+func (g *nodeGroup) write(b *strings.Builder, all bool) {
 	names := make([]string, len(g.records))
 	for i, n := range g.records {
 		names[i] = n.Name
 	}
-	if len(names) == 1 || g.alike() && !all {
-		fmt.Fprintf(b, "  %s: %s\n", few(names, maxNames), g.words())
+	if len(names) == 1 || g.sameText() && !all {
+		fmt.Fprintf(b, "  %s: %s\n", abbreviate(names, maxNames), g.text())
 		return
 	}
-	fmt.Fprintf(b, "  %s: %s\n", nodesWord(len(names)), g.words())
+	fmt.Fprintf(b, "  %s: %s\n", nodeCountText(len(names)), g.text())
 	for i, n := range g.records {
 		if !all && i == maxNearest && len(names) > maxNearest+1 {
 			fmt.Fprintf(b, "    and %d more, further from it (--nodes shows all)\n", len(names)-maxNearest)
 			break
 		}
-		fmt.Fprintf(b, "    %s: %s\n", n.Name, verdictWords(&n.Verdict))
+		fmt.Fprintf(b, "    %s: %s\n", n.Name, verdictText(&n.Verdict))
 	}
 }
 
-func ruleWord(r decision.Rule) string {
+func pluginText(r decision.Plugin) string {
 	if r == decision.PreFilterResult {
 		return "The pod's own choice of nodes"
 	}
 	return r.String()
 }
 
-func verdictWords(v *decision.Verdict) string {
-	if v.Rule == decision.PreFilterResult {
+func verdictText(v *decision.Verdict) string {
+	if v.Plugin == decision.PreFilterResult {
 		return "not among the nodes that it names"
 	}
 	words := make([]string, len(v.Reasons))
 	for i := range v.Reasons {
-		words[i] = Why(&v.Reasons[i])
+		words[i] = ReasonText(&v.Reasons[i])
 	}
 	return strings.Join(words, "; ")
 }
 
-func nodesWord(n int) string {
+func nodeCountText(n int) string {
 	if n == 1 {
 		return "1 node"
 	}

@@ -14,33 +14,33 @@ import (
 // maxRows is how many nodes of the score table a text shows.
 const maxRows = 10
 
-// scores is the table of the best nodes, and of the one that the pod is on.
-func scores(b *strings.Builder, rec *decision.Record, node string) {
+// writeScores is the table of the best nodes, and of the one that the pod is on.
+func writeScores(b *strings.Builder, rec *decision.Record, node string) {
 	var rows []*decision.NodeRecord
-	var rules []decision.Rule
+	var plugins []decision.Plugin
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
-		if !n.Verdict.Fits() {
+		if !n.Verdict.IsSuccess() {
 			continue
 		}
 		rows = append(rows, n)
 		for _, s := range n.Scores {
-			if !slices.Contains(rules, s.Rule) {
-				rules = append(rules, s.Rule)
+			if !slices.Contains(plugins, s.Plugin) {
+				plugins = append(plugins, s.Plugin)
 			}
 		}
 	}
-	if len(rows) == 0 || len(rules) == 0 {
+	if len(rows) == 0 || len(plugins) == 0 {
 		return
 	}
-	slices.Sort(rules)
+	slices.Sort(plugins)
 	slices.SortStableFunc(rows, func(x, y *decision.NodeRecord) int {
-		return cmp.Or(cmp.Compare(y.Total, x.Total), first(y.Name == rec.Choice, x.Name == rec.Choice), cmp.Compare(x.Name, y.Name))
+		return cmp.Or(cmp.Compare(y.Total, x.Total), compareBool(y.Name == rec.Choice, x.Name == rec.Choice), cmp.Compare(x.Name, y.Name))
 	})
 	b.WriteString("\n")
 	t := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	fmt.Fprint(t, "NODE\tTOTAL")
-	for _, r := range rules {
+	for _, r := range plugins {
 		fmt.Fprint(t, "\t"+r.String())
 	}
 	fmt.Fprintln(t)
@@ -50,11 +50,11 @@ func scores(b *strings.Builder, rec *decision.Record, node string) {
 			left++
 			continue
 		}
-		row(t, n, rules, rec.Choice, node)
+		writeScoreRow(t, n, plugins, rec.Choice, node)
 	}
 	_ = t.Flush()
 	if left > 0 {
-		fmt.Fprintf(b, "and %s with less\n", nodesWord(left))
+		fmt.Fprintf(b, "and %s with less\n", nodeCountText(left))
 	}
 	b.WriteString("* best")
 	if len(rec.Top) > 1 {
@@ -63,7 +63,7 @@ func scores(b *strings.Builder, rec *decision.Record, node string) {
 	b.WriteString("\n")
 }
 
-func first(a, b bool) int {
+func compareBool(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -73,7 +73,7 @@ func first(a, b bool) int {
 	return 1
 }
 
-func row(w io.Writer, n *decision.NodeRecord, rules []decision.Rule, choice, node string) {
+func writeScoreRow(w io.Writer, n *decision.NodeRecord, plugins []decision.Plugin, choice, node string) {
 	mark := ""
 	if n.Name == choice {
 		mark = " *"
@@ -82,10 +82,10 @@ func row(w io.Writer, n *decision.NodeRecord, rules []decision.Rule, choice, nod
 		mark += " (here)"
 	}
 	fmt.Fprintf(w, "%s%s\t%d", n.Name, mark, n.Total)
-	for _, r := range rules {
+	for _, r := range plugins {
 		points := int64(0)
 		for _, s := range n.Scores {
-			if s.Rule == r {
+			if s.Plugin == r {
 				points = s.Points
 			}
 		}

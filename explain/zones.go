@@ -8,14 +8,14 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/berthproject/berth/engine/nodehealth"
+	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
 // Zones are the failure domains of a cluster, and which of their nodes are lost.
 type Zones struct {
-	// AllLost: no zone has a ready node, so no pod is driven out of any node.
-	AllLost bool   `json:"allLost"`
-	Zones   []Zone `json:"zones"`
+	// AllUnready: no zone has a ready node, so no pod is driven out of any node.
+	AllUnready bool   `json:"allLost"`
+	Zones      []Zone `json:"zones"`
 }
 
 // Zone is a failure domain.
@@ -25,64 +25,64 @@ type Zone struct {
 	Nodes int    `json:"nodes"` // that count for its state
 	Ready int    `json:"ready"`
 	// EverySeconds is how often a lost node gets its NoExecute taint; 0: never, because of Why.
-	EverySeconds float64    `json:"everySeconds"`
-	Why          string     `json:"why,omitempty"`
-	Last         time.Time  `json:"lastTaint,omitzero"`
-	Lost         []LostNode `json:"lost,omitempty"`
+	EverySeconds float64       `json:"everySeconds"`
+	Reason       string        `json:"why,omitempty"`
+	LastTaint    time.Time     `json:"lastTaint,omitzero"`
+	UnreadyNodes []UnreadyNode `json:"lost,omitempty"`
 }
 
-// LostNode is a node that is not ready: it has its taint, or a place in the line for it.
-type LostNode struct {
-	Name    string    `json:"name"`
-	Ready   string    `json:"ready"` // status of its condition
-	Since   time.Time `json:"since,omitzero"`
-	Tainted time.Time `json:"tainted,omitzero"`
-	Place   int       `json:"place,omitempty"` // 1: the next one
-	Turn    time.Time `json:"turn,omitzero"`   // when it comes if nothing changes; none: never
+// UnreadyNode is a node that is not ready: it has its taint, or a place in the line for it.
+type UnreadyNode struct {
+	Name          string    `json:"name"`
+	Ready         string    `json:"ready"` // status of its condition
+	Since         time.Time `json:"since,omitzero"`
+	Tainted       time.Time `json:"tainted,omitzero"`
+	QueuePosition int       `json:"place,omitempty"` // 1: the next one
+	TaintAt       time.Time `json:"turn,omitzero"`   // when it comes if nothing changes; none: never
 }
 
 // ZonesOf says how zones fare as their nodes tell.
-func ZonesOf(nodes []nodehealth.Node, o nodehealth.Options, now time.Time) *Zones {
-	byName := map[string]*nodehealth.Node{}
+func ZonesOf(nodes []nodelifecycle.Node, o nodelifecycle.Options, now time.Time) *Zones {
+	byName := map[string]*nodelifecycle.Node{}
 	for i := range nodes {
 		byName[nodes[i].Name] = &nodes[i]
 	}
-	zones, all := nodehealth.Survey(nodes, o, now)
-	out := &Zones{AllLost: all, Zones: []Zone{}}
+	zones, all := nodelifecycle.ComputeZones(nodes, o, now)
+	out := &Zones{AllUnready: all, Zones: []Zone{}}
 	for i := range zones {
 		z := &zones[i]
-		to := Zone{Name: z.Name, State: z.State.String(), Nodes: z.Nodes, Ready: z.Ready, EverySeconds: z.Every.Seconds(), Last: z.Last}
-		if z.Every == 0 {
-			to.Why = noRate(z, o, all)
+		to := Zone{Name: z.Name, State: z.State.String(), Nodes: z.Nodes, Ready: z.Ready, EverySeconds: z.TaintInterval.Seconds(), LastTaint: z.LastTainted}
+		if z.TaintInterval == 0 {
+			to.Reason = noRateReason(z, o, all)
 		}
 		for _, name := range z.Tainted {
-			to.Lost = append(to.Lost, lostNode(byName[name]))
+			to.UnreadyNodes = append(to.UnreadyNodes, newUnreadyNode(byName[name]))
 		}
-		for p, place := range z.Line {
-			n := lostNode(byName[place.Node])
-			n.Place, n.Turn = p+1, place.At
-			to.Lost = append(to.Lost, n)
+		for p, place := range z.Queue {
+			n := newUnreadyNode(byName[place.Node])
+			n.QueuePosition, n.TaintAt = p+1, place.TaintAt
+			to.UnreadyNodes = append(to.UnreadyNodes, n)
 		}
 		out.Zones = append(out.Zones, to)
 	}
 	return out
 }
 
-func lostNode(n *nodehealth.Node) LostNode {
-	c := n.Condition(nodehealth.Ready)
-	out := LostNode{Name: n.Name, Ready: c.Status.String(), Since: c.Transition}
-	if t := n.Expelling(); t != nil {
+func newUnreadyNode(n *nodelifecycle.Node) UnreadyNode {
+	c := n.Condition(nodelifecycle.Ready)
+	out := UnreadyNode{Name: n.Name, Ready: c.Status.String(), Since: c.Transition}
+	if t := n.NoExecuteTaint(); t != nil {
 		out.Tainted = t.Added
 	}
 	return out
 }
 
-// noRate is why no node of a zone is tainted.
-func noRate(z *nodehealth.Zone, o nodehealth.Options, all bool) string {
+// noRateReason is why no node of a zone is tainted.
+func noRateReason(z *nodelifecycle.Zone, o nodelifecycle.Options, all bool) string {
 	switch {
 	case all:
 		return "all zones are lost"
-	case z.State == nodehealth.Partial && z.Nodes <= o.LargeZone:
+	case z.State == nodelifecycle.PartialDisruption && z.Nodes <= o.LargeZone:
 		return fmt.Sprintf("%d nodes or fewer, and %.0f %% or more are lost", o.LargeZone, 100*o.UnhealthyFactor)
 	}
 	return "the rate is 0"
@@ -91,7 +91,7 @@ func noRate(z *nodehealth.Zone, o nodehealth.Options, all bool) string {
 // ZonesText writes zones for a person.
 func ZonesText(w io.Writer, zones *Zones, now time.Time) error {
 	var b strings.Builder
-	if zones.AllLost {
+	if zones.AllUnready {
 		b.WriteString("No zone has a ready node: no pod is driven out of any node.\n")
 	}
 	t := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
@@ -100,13 +100,13 @@ func ZonesText(w io.Writer, zones *Zones, now time.Time) error {
 	for i := range zones.Zones {
 		z := &zones.Zones[i]
 		tainted := 0
-		for _, n := range z.Lost {
-			if n.Place == 0 {
+		for _, n := range z.UnreadyNodes {
+			if n.QueuePosition == 0 {
 				tainted++
 			}
 		}
-		lost += len(z.Lost)
-		fmt.Fprintf(t, "%s\t%s\t%d of %d\t%d\t%d\t%s\n", nameOf(z), z.State, z.Ready, z.Nodes, tainted, len(z.Lost)-tainted, rateOf(z))
+		lost += len(z.UnreadyNodes)
+		fmt.Fprintf(t, "%s\t%s\t%d of %d\t%d\t%d\t%s\n", zoneName(z), z.State, z.Ready, z.Nodes, tainted, len(z.UnreadyNodes)-tainted, rateText(z))
 	}
 	_ = t.Flush()
 	if lost > 0 {
@@ -114,8 +114,8 @@ func ZonesText(w io.Writer, zones *Zones, now time.Time) error {
 		fmt.Fprintln(t, "LOST NODE\tZONE\tREADY\tFOR\tNOEXECUTE TAINT")
 		for i := range zones.Zones {
 			z := &zones.Zones[i]
-			for _, n := range z.Lost {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", n.Name, nameOf(z), n.Ready, ageOf(now, n.Since), turnOf(&n, now))
+			for _, n := range z.UnreadyNodes {
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", n.Name, zoneName(z), n.Ready, ageOf(now, n.Since), taintTimeText(&n, now))
 			}
 		}
 		_ = t.Flush()
@@ -124,32 +124,32 @@ func ZonesText(w io.Writer, zones *Zones, now time.Time) error {
 	return err
 }
 
-func nameOf(z *Zone) string {
+func zoneName(z *Zone) string {
 	if z.Name == "" {
 		return "(no zone)"
 	}
 	return z.Name
 }
 
-func rateOf(z *Zone) string {
+func rateText(z *Zone) string {
 	if z.EverySeconds == 0 {
-		return "none: " + z.Why
+		return "none: " + z.Reason
 	}
 	return fmt.Sprintf("a node in %v", time.Duration(z.EverySeconds*float64(time.Second)))
 }
 
-func turnOf(n *LostNode, now time.Time) string {
+func taintTimeText(n *UnreadyNode, now time.Time) string {
 	switch {
-	case n.Place == 0 && n.Tainted.IsZero():
+	case n.QueuePosition == 0 && n.Tainted.IsZero():
 		return "it has it"
-	case n.Place == 0:
+	case n.QueuePosition == 0:
 		return "for " + ageOf(now, n.Tainted)
-	case n.Turn.IsZero():
-		return fmt.Sprintf("place %d, not before the rate changes", n.Place)
-	case !n.Turn.After(now):
-		return fmt.Sprintf("place %d, now", n.Place)
+	case n.TaintAt.IsZero():
+		return fmt.Sprintf("place %d, not before the rate changes", n.QueuePosition)
+	case !n.TaintAt.After(now):
+		return fmt.Sprintf("place %d, now", n.QueuePosition)
 	}
-	return fmt.Sprintf("place %d, in %s", n.Place, ageOf(n.Turn, now))
+	return fmt.Sprintf("place %d, in %s", n.QueuePosition, ageOf(n.TaintAt, now))
 }
 
 // ZonesJSON is zones as JSON.

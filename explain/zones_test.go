@@ -6,25 +6,25 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/nodehealth"
+	"github.com/berthproject/berth/engine/nodelifecycle"
 )
 
 func TestZonesText(t *testing.T) {
 	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
 	ago := func(s int) time.Time { return now.Add(-time.Duration(s) * time.Second) }
-	node := func(name, zone string, ready nodehealth.Status, since int, tainted int) nodehealth.Node {
-		n := nodehealth.Node{Name: name, Zone: zone, Conditions: []nodehealth.Condition{{Type: nodehealth.Ready, Status: ready, Transition: ago(since)}}}
+	node := func(name, zone string, ready nodelifecycle.Status, since int, tainted int) nodelifecycle.Node {
+		n := nodelifecycle.Node{Name: name, Zone: zone, Conditions: []nodelifecycle.Condition{{Type: nodelifecycle.Ready, Status: ready, Transition: ago(since)}}}
 		if tainted > 0 {
-			n.Taints = []model.TimedTaint{{Taint: model.Taint{Key: nodehealth.KeyUnreachable, Effect: model.NoExecute}, Added: ago(tainted)}}
+			n.Taints = []model.TimedTaint{{Taint: model.Taint{Key: nodelifecycle.TaintUnreachable, Effect: model.NoExecute}, Added: ago(tainted)}}
 		}
 		return n
 	}
-	nodes := []nodehealth.Node{
-		node("a1", "r/a", nodehealth.True, 100, 0), node("a2", "r/a", nodehealth.Unknown, 30, 4), node("a3", "r/a", nodehealth.Unknown, 20, 0), node("a4", "r/a", nodehealth.False, 25, 0),
-		node("b1", "r/b", nodehealth.Unknown, 50, 0), node("b2", "r/b", nodehealth.Unknown, 40, 0), node("c1", "", nodehealth.True, 40, 0),
+	nodes := []nodelifecycle.Node{
+		node("a1", "r/a", nodelifecycle.True, 100, 0), node("a2", "r/a", nodelifecycle.Unknown, 30, 4), node("a3", "r/a", nodelifecycle.Unknown, 20, 0), node("a4", "r/a", nodelifecycle.False, 25, 0),
+		node("b1", "r/b", nodelifecycle.Unknown, 50, 0), node("b2", "r/b", nodelifecycle.Unknown, 40, 0), node("c1", "", nodelifecycle.True, 40, 0),
 	}
 	for name, tc := range map[string]struct {
-		nodes []nodehealth.Node
+		nodes []nodelifecycle.Node
 		want  string
 	}{
 		"some are lost": {nodes, `
@@ -53,7 +53,7 @@ b2         r/b   Unknown  40s  place 2, not before the rate changes
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			if err := ZonesText(&b, ZonesOf(tc.nodes, nodehealth.Defaults(), now), now); err != nil {
+			if err := ZonesText(&b, ZonesOf(tc.nodes, nodelifecycle.Defaults(), now), now); err != nil {
 				t.Fatal(err)
 			}
 			if got := "\n" + b.String(); got != tc.want {
@@ -64,7 +64,7 @@ b2         r/b   Unknown  40s  place 2, not before the rate changes
 }
 
 func TestZonesJSON(t *testing.T) {
-	js, err := ZonesJSON(ZonesOf(nil, nodehealth.Defaults(), time.Time{}))
+	js, err := ZonesJSON(ZonesOf(nil, nodelifecycle.Defaults(), time.Time{}))
 	if err != nil || !strings.Contains(string(js), `"zones": []`) {
 		t.Errorf("%s, %v", js, err)
 	}

@@ -30,8 +30,8 @@ const (
 	podHead  = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n"
 )
 
-func TestNodesAreConverted(t *testing.T) {
-	nodes, err := Nodes(csvFile(t, nodeHead+"n-1,96000,393216,8,G2\nn-2,32000,262144,0,\n"))
+func TestReadNodes(t *testing.T) {
+	nodes, err := ReadNodes(csvFile(t, nodeHead+"n-1,96000,393216,8,G2\nn-2,32000,262144,0,\n"))
 	if err != nil || len(nodes) != 2 {
 		t.Fatal(nodes, err)
 	}
@@ -44,9 +44,9 @@ func TestNodesAreConverted(t *testing.T) {
 	}
 }
 
-func TestPodsAreConverted(t *testing.T) {
+func TestReadPods(t *testing.T) {
 	file := csvFile(t, podHead+"p-1,6000,1024,1,460,V100M16|G2|G2,LS,Running,0,9,0\np-2,1000,0,0,0,,BE,Pending,1,2,\n")
-	pods, err := Pods(file, 0)
+	pods, err := ReadPods(file, 0)
 	if err != nil || len(pods) != 2 {
 		t.Fatal(pods, err)
 	}
@@ -58,12 +58,12 @@ func TestPodsAreConverted(t *testing.T) {
 	if fmt.Sprint(values) != "[G2 V100M16]" {
 		t.Errorf("models %v", values)
 	}
-	if pods, _ := Pods(file, 1); len(pods) != 1 {
+	if pods, _ := ReadPods(file, 1); len(pods) != 1 {
 		t.Errorf("limit 1 gave %d pods", len(pods))
 	}
 }
 
-func TestBadListsAreRefused(t *testing.T) {
+func TestInvalidLists(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":          {"", "empty"},
 		"missing column": {"sn,cpu\n", `no column "cpu_milli"`},
@@ -73,7 +73,7 @@ func TestBadListsAreRefused(t *testing.T) {
 		"short line":     {nodeHead + "n,1\n", "wrong number of fields"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Nodes(csvFile(t, tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if _, err := ReadNodes(csvFile(t, tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
@@ -81,9 +81,9 @@ func TestBadListsAreRefused(t *testing.T) {
 }
 
 // The API's side: odd pods are bound at creation, even ones explained.
-func TestARunSumsUp(t *testing.T) {
+func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pods, err := Pods(csvFile(t, podHead+"p-1,1000,1,0,0,,,,,,\np-2,1000,1,0,0,,,,,,\np-3,1000,1,0,0,,,,,,\n"), 0)
+		pods, err := ReadPods(csvFile(t, podHead+"p-1,1000,1,0,0,,,,,,\np-2,1000,1,0,0,,,,,,\np-3,1000,1,0,0,,,,,,\n"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

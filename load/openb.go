@@ -32,9 +32,9 @@ var Assumptions = []string{
 	"pods run until they are deleted; creation and deletion times are not replayed",
 }
 
-// table reads a CSV file with a header line and calls row for each line; the
+// readCSV reads a CSV file with a header line and calls row for each line; the
 // columns must all be there. Errors name file and line.
-func table(file string, columns []string, row func(field func(column string) string) error) error {
+func readCSV(file string, columns []string, row func(field func(column string) string) error) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func table(file string, columns []string, row func(field func(column string) str
 	}
 }
 
-// number reads a count from a field.
-func number(field func(string) string, column string) (int64, error) {
+// parseCount reads a count from a field.
+func parseCount(field func(string) string, column string) (int64, error) {
 	n, err := strconv.ParseInt(field(column), 10, 64)
 	if err != nil || n < 0 || n > 1<<40 {
 		return 0, fmt.Errorf("%s: %q: must be a whole number that is not negative", column, field(column))
@@ -80,23 +80,23 @@ func number(field func(string) string, column string) (int64, error) {
 	return n, nil
 }
 
-// amounts reads the columns of one line that are counts.
-func amounts(field func(string) string, columns ...string) ([]int64, error) {
+// parseCounts reads the columns of one line that are counts.
+func parseCounts(field func(string) string, columns ...string) ([]int64, error) {
 	out := make([]int64, len(columns))
 	for i, c := range columns {
 		var err error
-		if out[i], err = number(field, c); err != nil {
+		if out[i], err = parseCount(field, c); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// Nodes reads an OpenB node list.
-func Nodes(file string) ([]*corev1.Node, error) {
+// ReadNodes reads an OpenB node list.
+func ReadNodes(file string) ([]*corev1.Node, error) {
 	var out []*corev1.Node
-	err := table(file, []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}, func(field func(string) string) error {
-		n, err := amounts(field, "cpu_milli", "memory_mib", "gpu")
+	err := readCSV(file, []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}, func(field func(string) string) error {
+		n, err := parseCounts(field, "cpu_milli", "memory_mib", "gpu")
 		if err != nil {
 			return err
 		}
@@ -119,16 +119,16 @@ func Nodes(file string) ([]*corev1.Node, error) {
 	return out, err
 }
 
-// Pods reads an OpenB pod list, at most limit pods when that is positive. The
+// ReadPods reads an OpenB pod list, at most limit pods when that is positive. The
 // pods are in the order of the file and have no namespace yet.
-func Pods(file string, limit int) ([]*corev1.Pod, error) {
+func ReadPods(file string, limit int) ([]*corev1.Pod, error) {
 	var out []*corev1.Pod
 	enough := errors.New("enough")
-	err := table(file, []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos"}, func(field func(string) string) error {
+	err := readCSV(file, []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos"}, func(field func(string) string) error {
 		if limit > 0 && len(out) == limit {
 			return enough
 		}
-		n, err := amounts(field, "cpu_milli", "memory_mib", "num_gpu")
+		n, err := parseCounts(field, "cpu_milli", "memory_mib", "num_gpu")
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func Pods(file string, limit int) ([]*corev1.Pod, error) {
 		if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
 			return fmt.Errorf("name: %q: %s", name, bad[0])
 		}
-		out = append(out, pod(name, field("qos"), models(field("gpu_spec")), n[0], n[1], n[2]))
+		out = append(out, newPod(name, field("qos"), parseGPUModels(field("gpu_spec")), n[0], n[1], n[2]))
 		return nil
 	})
 	if errors.Is(err, enough) {
@@ -145,8 +145,8 @@ func Pods(file string, limit int) ([]*corev1.Pod, error) {
 	return out, err
 }
 
-// models are the allowed GPU models, each once; none: any.
-func models(spec string) []string {
+// parseGPUModels are the allowed GPU models, each once; none: any.
+func parseGPUModels(spec string) []string {
 	if spec == "" {
 		return nil
 	}
@@ -155,7 +155,7 @@ func models(spec string) []string {
 	return slices.Compact(all)
 }
 
-func pod(name, qos string, models []string, cpuMilli, memMiB, gpus int64) *corev1.Pod {
+func newPod(name, qos string, models []string, cpuMilli, memMiB, gpus int64) *corev1.Pod {
 	requests := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(cpuMilli, resource.DecimalSI),
 		corev1.ResourceMemory: *resource.NewQuantity(memMiB<<20, resource.BinarySI),

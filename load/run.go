@@ -30,7 +30,7 @@ type Options struct {
 
 // Progress of a run.
 type Progress struct {
-	Made, Placed, Refused, Total int
+	Created, Placed, Unschedulable, Total int
 }
 
 // Run makes the pods and waits until each is placed or has a reason why not.
@@ -38,14 +38,14 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	if o.Workers == 0 {
 		o.Workers = 32
 	}
-	watch, err := follow(ctx, o)
+	watch, err := watchPods(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	started := time.Now()
 	var made atomic.Int64
 	errs := make(chan error, 1)
-	go func() { errs <- create(ctx, o, &made) }()
+	go func() { errs <- createPods(ctx, o, &made) }()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	creating := true
@@ -61,9 +61,9 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 			creating, created = false, time.Since(started)
 		case <-tick.C:
 		}
-		placed, refused, quiet := watch.counts()
+		placed, refused, quiet := watch.progress()
 		if o.Progress != nil {
-			o.Progress(Progress{Made: int(made.Load()), Placed: placed, Refused: refused, Total: len(o.Pods)})
+			o.Progress(Progress{Created: int(made.Load()), Placed: placed, Unschedulable: refused, Total: len(o.Pods)})
 		}
 		if !creating && (placed+refused == len(o.Pods) || quiet > o.Settle) {
 			s, err := watch.summary(ctx, o)
@@ -75,8 +75,8 @@ func Run(ctx context.Context, o Options) (*Summary, error) {
 	}
 }
 
-// create makes the pods in their order, several requests at once.
-func create(ctx context.Context, o Options, made *atomic.Int64) error {
+// createPods makes the pods in their order, several requests at once.
+func createPods(ctx context.Context, o Options, made *atomic.Int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	work := make(chan *corev1.Pod)
@@ -84,7 +84,7 @@ func create(ctx context.Context, o Options, made *atomic.Int64) error {
 	for range o.Workers {
 		wg.Go(func() {
 			for p := range work {
-				if err := createOne(ctx, o, p); err != nil {
+				if err := createPod(ctx, o, p); err != nil {
 					cancel(err)
 					return
 				}
@@ -117,8 +117,8 @@ feed:
 	return ctx.Err()
 }
 
-// createOne makes one pod. A server that is too busy says when to come back.
-func createOne(ctx context.Context, o Options, p *corev1.Pod) error {
+// createPod makes one pod. A server that is too busy says when to come back.
+func createPod(ctx context.Context, o Options, p *corev1.Pod) error {
 	p = p.DeepCopy()
 	p.Namespace = o.Namespace
 	p.Labels[RunLabel] = o.Name

@@ -42,13 +42,13 @@ type Utilisation struct {
 	Percent     int64  `json:"percent"`
 }
 
-func (f *follower) summary(ctx context.Context, o Options) (*Summary, error) {
+func (f *podWatcher) summary(ctx context.Context, o Options) (*Summary, error) {
 	f.mu.Lock()
 	s := &Summary{Run: o.Name, Total: len(o.Pods), Placed: len(f.placed), Assumptions: Assumptions}
 	s.Pending = s.Total - s.Placed
-	s.Unexplained = s.Pending - len(f.refused)
+	s.Unexplained = s.Pending - len(f.unschedulable)
 	count := map[string]int{}
-	for _, message := range f.refused {
+	for _, message := range f.unschedulable {
 		count[message]++
 	}
 	f.mu.Unlock()
@@ -72,7 +72,7 @@ func utilisation(ctx context.Context, o Options) ([]Utilisation, error) {
 	}
 	have, used := corev1.ResourceList{}, corev1.ResourceList{}
 	for i := range nodes.Items {
-		sum(have, nodes.Items[i].Status.Allocatable)
+		addResources(have, nodes.Items[i].Status.Allocatable)
 	}
 	placed := int64(0)
 	for i := range pods.Items {
@@ -80,7 +80,7 @@ func utilisation(ctx context.Context, o Options) ([]Utilisation, error) {
 		if p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			continue
 		}
-		sum(used, resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
+		addResources(used, resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
 		placed++
 	}
 	used[corev1.ResourcePods] = *resource.NewQuantity(placed, resource.DecimalSI)
@@ -96,7 +96,7 @@ func utilisation(ctx context.Context, o Options) ([]Utilisation, error) {
 	return out, nil
 }
 
-func sum(into, add corev1.ResourceList) {
+func addResources(into, add corev1.ResourceList) {
 	for name, q := range add {
 		total := into[name]
 		total.Add(q)

@@ -8,19 +8,19 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Traced is a pod of an OpenB list with its time, since the trace's start.
-type Traced struct {
+// TracePod is a pod of an OpenB list with its time, since the trace's start.
+type TracePod struct {
 	Pod              *corev1.Pod
 	Created, Deleted time.Duration
 }
 
-// Trace reads an OpenB pod list with the times of creation and deletion, in the
+// ReadTrace reads an OpenB pod list with the times of creation and deletion, in the
 // order of the file.
-func Trace(file string) ([]Traced, error) {
-	var out []Traced
+func ReadTrace(file string) ([]TracePod, error) {
+	var out []TracePod
 	columns := []string{"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_spec", "qos", "creation_time", "deletion_time"}
-	err := table(file, columns, func(field func(column string) string) error {
-		n, err := amounts(field, "cpu_milli", "memory_mib", "num_gpu", "creation_time", "deletion_time")
+	err := readCSV(file, columns, func(field func(column string) string) error {
+		n, err := parseCounts(field, "cpu_milli", "memory_mib", "num_gpu", "creation_time", "deletion_time")
 		if err != nil {
 			return err
 		}
@@ -32,8 +32,8 @@ func Trace(file string) ([]Traced, error) {
 		if n[3] > n[4] || n[4] >= most {
 			return fmt.Errorf("creation_time %d, deletion_time %d: must be seconds, the second not before the first and below %d", n[3], n[4], most)
 		}
-		out = append(out, Traced{
-			Pod:     pod(name, field("qos"), models(field("gpu_spec")), n[0], n[1], n[2]),
+		out = append(out, TracePod{
+			Pod:     newPod(name, field("qos"), parseGPUModels(field("gpu_spec")), n[0], n[1], n[2]),
 			Created: time.Duration(n[3]) * time.Second, Deleted: time.Duration(n[4]) * time.Second,
 		})
 		return nil

@@ -9,67 +9,67 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/podlife"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/engine/podlifecycle"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // agents are the actors on the nodes: each runs the lives of its node's pods.
 // Their containers live apart (processes), and go on when an agent is killed.
 type agents struct {
-	w         *World
-	r         *reader
-	down      map[string]bool // nodes whose agent is dead
-	cut       map[string]bool // nodes that are cut off from the API
-	pods      map[types.UID]*agentPod
-	processes processes
-	strains   strains
-	places    places
+	w             *World
+	reflector     *reflector
+	stopped       map[string]bool // nodes whose agent is dead
+	partitioned   map[string]bool // nodes that are cut off from the API
+	pods          map[types.UID]*agentPod
+	containers    containers
+	nodePressures nodePressures
+	admission     nodeAdmission
 	heartbeats
 }
 
 type agentPod struct {
 	object  *corev1.Pod // as seen last
-	life    *podlife.Life
-	alarm   int // only the latest wake counts
+	life    *podlifecycle.Machine
+	wakeSeq int // only the latest wake counts
 	gone    bool
 	writing bool
 	dirty   bool
-	strained
+	podUsage
 }
 
 // retryDelay is how long a failed write waits.
 const retryDelay = 500 * time.Millisecond
 
 func newAgents(w *World) *agents {
-	a := &agents{w: w, down: map[string]bool{}, cut: map[string]bool{}, pods: map[types.UID]*agentPod{}, processes: processes{w: w, running: map[process]int{}, ended: map[process]int32{}, known: map[types.UID]bool{}, began: map[process]time.Time{}}, strains: strains{w: w, nodes: map[string]*strain{}, reported: map[string][model.NumPressures]bool{}}, places: places{w: w, state: cluster.New()}}
-	a.processes.report = func(uid types.UID, e podlife.Event) {
+	a := &agents{w: w, stopped: map[string]bool{}, partitioned: map[string]bool{}, pods: map[types.UID]*agentPod{}, containers: containers{w: w, running: map[containerID]int{}, exitCodes: map[containerID]int32{}, startedPods: map[types.UID]bool{}, startedAt: map[containerID]time.Time{}}, nodePressures: nodePressures{w: w, nodes: map[string]*nodePressure{}, reported: map[string][model.NumPressures]bool{}}, admission: nodeAdmission{w: w, state: cluster.New()}}
+	a.containers.report = func(uid types.UID, e podlifecycle.Event) {
 		if p := a.pods[uid]; p != nil {
 			a.step(p, e)
 		}
 	}
-	a.heartbeats = heartbeats{w: w, died: map[string]time.Time{}, reports: map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}, posting: map[string]bool{}}
-	a.r = w.newReader("agents", store.Nodes, store.Pods)
-	a.r.wants = func(c store.Change) bool {
+	a.heartbeats = heartbeats{w: w, silentSince: map[string]time.Time{}, reports: map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}, posting: map[string]bool{}}
+	a.reflector = w.newReflector("agents", store.Nodes, store.Pods)
+	a.reflector.filter = func(c store.Change) bool {
 		p, isPod := c.Object().(*corev1.Pod)
 		return !isPod || p.Spec.NodeName != ""
 	}
-	a.r.see = func(c store.Change) {
+	a.reflector.onChange = func(c store.Change) {
 		switch o := c.Object().(type) {
 		case *corev1.Pod:
-			a.changed(o, c.New == nil)
+			a.observePod(o, c.New == nil)
 		case *corev1.Node:
 			if c.New != nil {
-				a.seen(o)
-				a.strains.begin(o.Name)
+				a.observeNode(o)
+				a.nodePressures.startNode(o.Name)
 			}
 		}
 	}
-	a.r.replace = func(k store.Kind, list []store.Object) {
+	a.reflector.onReplace = func(k store.Kind, list []store.Object) {
 		if k == store.Nodes {
 			for _, o := range list {
 				if n, ok := o.(*corev1.Node); ok {
-					a.seen(n)
+					a.observeNode(n)
 				}
 			}
 			return
@@ -82,29 +82,29 @@ func newAgents(w *World) *agents {
 				pods = append(pods, p)
 			}
 		}
-		slices.SortStableFunc(pods, takenFirst)
+		slices.SortStableFunc(pods, compareAdmitted)
 		for _, p := range pods {
-			a.changed(p, false)
+			a.observePod(p, false)
 		}
 		for _, uid := range sortedKeys(a.pods) {
 			if p := a.pods[uid]; !there[uid] {
-				a.changed(p.object, true)
+				a.observePod(p.object, true)
 			}
 		}
 	}
-	a.r.begin()
+	a.reflector.start()
 	return a
 }
 
 // KillAgent ends the agent of a node: its pods run on, and nobody ends them.
 func (w *World) KillAgent(node string) {
 	a := w.agents
-	a.down[node] = true
-	a.strains.drop(node)
-	if _, dead := a.died[node]; !dead {
-		a.died[node] = w.now
+	a.stopped[node] = true
+	a.nodePressures.removeNode(node)
+	if _, dead := a.silentSince[node]; !dead {
+		a.silentSince[node] = w.now
 	}
-	w.nodelife.steps.poke(0)
+	w.nodeLifecycle.steps.schedule(0)
 	for _, uid := range sortedKeys(a.pods) {
 		if a.pods[uid].object.Spec.NodeName == node {
 			delete(a.pods, uid)
@@ -115,120 +115,120 @@ func (w *World) KillAgent(node string) {
 // StartAgent begins anew from a list.
 func (w *World) StartAgent(node string) {
 	a := w.agents
-	if !a.down[node] {
+	if !a.stopped[node] {
 		return
 	}
-	delete(a.down, node)
-	if a.cut[node] {
+	delete(a.stopped, node)
+	if a.partitioned[node] {
 		return // it has its list when it can ask for it
 	}
-	delete(a.died, node)
-	a.post(node, w.o.Latency)
+	delete(a.silentSince, node)
+	a.postStatus(node, w.o.Latency)
 	w.after(w.o.Latency, func() { a.relist(node) })
 }
 
-// changed takes in a pod of a node.
-func (a *agents) changed(object *corev1.Pod, gone bool) {
-	if a.cut[object.Spec.NodeName] {
+// observePod takes in a pod of a node.
+func (a *agents) observePod(object *corev1.Pod, gone bool) {
+	if a.partitioned[object.Spec.NodeName] {
 		return
 	}
-	if a.down[object.Spec.NodeName] {
+	if a.stopped[object.Spec.NodeName] {
 		if gone {
-			a.processes.forget(object)
+			a.containers.forget(object)
 		}
 		return
 	}
 	p := a.pods[object.UID]
 	if gone {
-		a.processes.forget(object)
+		a.containers.forget(object)
 		delete(a.pods, object.UID)
 		return
 	}
 	if p == nil {
-		if by := a.rejected(object); by != nil {
-			a.reject(object, by)
+		if by := a.rejectionOf(object); by != nil {
+			a.rejectPod(object, by)
 			return
 		}
-		p = a.admit(object)
+		p = a.newPod(object)
 		a.pods[object.UID] = p
-		a.places.take(p)
+		a.admission.addPod(p)
 	}
-	if !older(object, p.object) {
+	if !isOlder(object, p.object) {
 		p.object = object
 	}
-	var events []podlife.Event
+	var events []podlifecycle.Event
 	if object.DeletionTimestamp != nil {
 		grace := max(object.DeletionTimestamp.Sub(a.w.now), 0)
-		events = append(events, podlife.Delete{Grace: grace})
+		events = append(events, podlifecycle.Delete{Grace: grace})
 	}
 	a.step(p, events...)
-	a.strains.take(p)
+	a.nodePressures.addPod(p)
 }
 
-// older says that a was written before b.
-func older(a, b *corev1.Pod) bool {
+// isOlder says that a was written before b.
+func isOlder(a, b *corev1.Pod) bool {
 	return len(a.ResourceVersion) < len(b.ResourceVersion) || len(a.ResourceVersion) == len(b.ResourceVersion) && a.ResourceVersion < b.ResourceVersion
 }
 
-// admit takes up a pod: a new life, or the one that its status tells of.
-func (a *agents) admit(object *corev1.Pod) *agentPod {
-	spec := intake.LifeSpec(&object.Spec).Unprobed() // what runs here is well
-	was := intake.LifeStatuses(&object.Status)
+// newPod takes up a pod: a new life, or the one that its status tells of.
+func (a *agents) newPod(object *corev1.Pod) *agentPod {
+	spec := conversion.PodLifecycleSpec(&object.Spec).WithoutProbes() // what runs here is well
+	was := conversion.PodLifecycleStatuses(&object.Status)
 	if len(was) == 0 && object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed {
-		return &agentPod{object: object, life: podlife.New(spec)}
+		return &agentPod{object: object, life: podlifecycle.New(spec)}
 	}
-	p := &agentPod{object: object, life: podlife.Resume(spec, intake.LifePhase(object.Status.Phase), was)}
+	p := &agentPod{object: object, life: podlifecycle.Resume(spec, conversion.PodLifecyclePhase(object.Status.Phase), was)}
 	for _, s := range was {
-		if s.State == podlife.Up {
-			a.processes.resume(object, s.Name)
+		if s.State == podlifecycle.ContainerRunning {
+			a.containers.resume(object, s.Name)
 		}
 	}
 	return p
 }
 
 // step asks the pod's life what to do and does it.
-func (a *agents) step(p *agentPod, events ...podlife.Event) {
+func (a *agents) step(p *agentPod, events ...podlifecycle.Event) {
 	if p.gone {
 		return
 	}
 	effects, wake := p.life.Step(a.w.now, events...)
-	for started := a.carryOut(p, effects); len(started) > 0; started = a.carryOut(p, effects) {
+	for started := a.applyEffects(p, effects); len(started) > 0; started = a.applyEffects(p, effects) {
 		effects, wake = p.life.Step(a.w.now, started...)
 	}
-	p.alarm++
-	if alarm := p.alarm; !wake.IsZero() {
+	p.wakeSeq++
+	if alarm := p.wakeSeq; !wake.IsZero() {
 		a.w.at(wake, func() {
-			if p.alarm == alarm && a.pods[p.object.UID] == p {
+			if p.wakeSeq == alarm && a.pods[p.object.UID] == p {
 				a.step(p)
 			}
 		})
 	}
-	a.write(p)
+	a.writeStatus(p)
 }
 
-// carryOut does what a pod's life asks for, and returns which containers run at once.
-func (a *agents) carryOut(p *agentPod, effects []podlife.Effect) (started []podlife.Event) {
+// applyEffects does what a pod's life asks for, and returns which containers run at once.
+func (a *agents) applyEffects(p *agentPod, effects []podlifecycle.Effect) (started []podlifecycle.Event) {
 	for _, e := range effects {
 		switch e := e.(type) {
-		case podlife.Start:
-			if a.processes.start(p.object, e.Container) {
-				started = append(started, podlife.Started{Container: e.Container})
+		case podlifecycle.Start:
+			if a.containers.start(p.object, e.Container) {
+				started = append(started, podlifecycle.Started{Container: e.Container})
 			}
-		case podlife.PreStop:
-			a.processes.preStop(p.object, e.Container)
-		case podlife.Stop:
-			a.processes.stop(p.object, e.Container)
-		case podlife.Kill:
-			a.processes.end(p.object, e.Container, codeKill)
-		case podlife.Gone:
+		case podlifecycle.RunPreStop:
+			a.containers.preStop(p.object, e.Container)
+		case podlifecycle.Stop:
+			a.containers.stop(p.object, e.Container)
+		case podlifecycle.Kill:
+			a.containers.end(p.object, e.Container, codeKill)
+		case podlifecycle.PodRemoved:
 			p.gone = true
 		}
 	}
 	return started
 }
 
-// write reports the pod's status, and then its end, a latency later.
-func (a *agents) write(p *agentPod) {
+// writeStatus reports the pod's status, and then its end, a latency later.
+func (a *agents) writeStatus(p *agentPod) {
 	p.dirty = true
 	if p.writing {
 		return
@@ -239,39 +239,39 @@ func (a *agents) write(p *agentPod) {
 		return
 	}
 	p.writing, p.dirty = true, false
-	a.w.after(a.w.o.Latency, func() { a.written(p, status, news) })
+	a.w.after(a.w.o.Latency, func() { a.commitStatus(p, status, news) })
 }
 
-// written does the write, unless its agent was killed meanwhile.
-func (a *agents) written(p *agentPod, status corev1.PodStatus, news bool) {
+// commitStatus does the write, unless its agent was killed meanwhile.
+func (a *agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
 	p.writing = false
 	if a.pods[p.object.UID] != p {
 		return
 	}
-	if a.cut[p.object.Spec.NodeName] {
+	if a.partitioned[p.object.Spec.NodeName] {
 		p.dirty = true
 		return
 	}
 	key, pre := keyOf(p.object), store.Precondition{UID: string(p.object.UID)}
-	if a.w.faults.happens(a.w.o.Faults.Writes, "write/"+key) {
+	if a.w.faults.occurs(a.w.o.Faults.Writes, "write/"+key) {
 		a.w.after(retryDelay, func() {
 			if a.pods[p.object.UID] == p {
-				a.write(p)
+				a.writeStatus(p)
 			}
 		})
 		return
 	}
 	if news {
-		err := a.w.api.ChangePod(key, pre, func(o *corev1.Pod) error {
+		err := a.w.api.UpdatePod(key, pre, func(o *corev1.Pod) error {
 			keep := o.Status
 			o.Status = status
 			o.Status.NominatedNodeName = keep.NominatedNodeName
-			o.Status.Conditions = merge(keep.Conditions, status.Conditions)
+			o.Status.Conditions = mergeConditions(keep.Conditions, status.Conditions)
 			return nil
 		})
 		if err == nil {
-			a.told(p.object, &status)
-			a.displaced(p, &status)
+			a.logPhase(p.object, &status)
+			a.countEviction(p, &status)
 			if o := a.w.api.Pod(key); o != nil && o.UID == p.object.UID {
 				p.object = o
 			}
@@ -279,22 +279,22 @@ func (a *agents) written(p *agentPod, status corev1.PodStatus, news bool) {
 	}
 	if p.gone {
 		if a.w.api.DeletePod(key, pre, new(int64)) == nil {
-			a.w.tell("agent", "gone", key, key+" is gone from "+p.object.Spec.NodeName)
+			a.w.log("agent", "gone", key, key+" is gone from "+p.object.Spec.NodeName)
 		}
 		return
 	}
 	if p.dirty {
-		a.write(p)
+		a.writeStatus(p)
 	}
 }
 
-// told puts a pod's new phase into the timeline.
-func (a *agents) told(old *corev1.Pod, status *corev1.PodStatus) {
+// logPhase puts a pod's new phase into the timeline.
+func (a *agents) logPhase(old *corev1.Pod, status *corev1.PodStatus) {
 	if old.Status.Phase == status.Phase {
 		return
 	}
 	words := map[corev1.PodPhase]string{corev1.PodRunning: "runs", corev1.PodSucceeded: "has succeeded", corev1.PodFailed: "has failed"}
 	if w := words[status.Phase]; w != "" {
-		a.w.tell("agent", string(status.Phase), keyOf(old), keyOf(old)+" "+w+" on "+old.Spec.NodeName)
+		a.w.log("agent", string(status.Phase), keyOf(old), keyOf(old)+" "+w+" on "+old.Spec.NodeName)
 	}
 }

@@ -44,99 +44,99 @@ var Invariants = map[string]string{
 
 // audit looks after them.
 type audit struct {
-	w      *World
-	broken *Violation
+	w         *World
+	violation *Violation
 
-	made       map[types.UID]time.Time
-	labelled   map[types.UID]time.Time // when its labels last changed
-	preemptors map[string]bool
-	binder     *request // whose Bind is being done
+	created       map[types.UID]time.Time
+	labelsChanged map[types.UID]time.Time // when its labels last changed
+	preemptors    map[string]bool
+	activeBind    *request // whose Bind is being done
 
-	open    map[string]map[*request]string // binds that may still be granted: pod uid to node
-	rooms   map[string]*room               // by node
-	ledgers map[string]*ledger             // by budget
-	granted int                            // displacements that budgets paid for
-	records records
+	openBinds map[string]map[*request]string // binds that may still be granted: pod uid to node
+	nodes     map[string]*nodeUsage          // by node
+	budgets   map[string]*budgetHistory      // by budget
+	granted   int                            // displacements that budgets paid for
+	records   recordAudit
 
 	compared time.Time // when the view was last compared with the store
 	revision uint64    // of the store then
 	compiled map[types.UID]*model.Pod
 }
 
-// comparing is how long to leave between two comparisons of view and store.
-const comparing = 5 * time.Second
+// compareInterval is how long to leave between two comparisons of view and store.
+const compareInterval = 5 * time.Second
 
 func newAudit(w *World) *audit {
-	return &audit{w: w, made: map[types.UID]time.Time{}, labelled: map[types.UID]time.Time{}, preemptors: map[string]bool{}, open: map[string]map[*request]string{},
-		compiled: map[types.UID]*model.Pod{}, rooms: map[string]*room{}, ledgers: map[string]*ledger{},
-		records: records{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
+	return &audit{w: w, created: map[types.UID]time.Time{}, labelsChanged: map[types.UID]time.Time{}, preemptors: map[string]bool{}, openBinds: map[string]map[*request]string{},
+		compiled: map[types.UID]*model.Pod{}, nodes: map[string]*nodeUsage{}, budgets: map[string]*budgetHistory{},
+		records: recordAudit{map[types.UID]int{}, map[types.UID]bool{}, map[types.UID]string{}}}
 }
 
 // fail ends the run with the first violation.
 func (a *audit) fail(invariant, detail string) {
-	if a.broken == nil {
-		a.broken = &Violation{Invariant: invariant, At: a.w.Elapsed(), Detail: detail}
-		a.w.tell("audit", "violation", "", a.broken.Error())
+	if a.violation == nil {
+		a.violation = &Violation{Invariant: invariant, At: a.w.Elapsed(), Detail: detail}
+		a.w.log("audit", "violation", "", a.violation.Error())
 	}
 }
 
-// committed looks at a commit.
-func (a *audit) committed(c store.Change) {
+// checkCommit looks at a commit.
+func (a *audit) checkCommit(c store.Change) {
 	switch {
 	case c.Kind == store.Pods && c.Old == nil:
-		a.made[c.New.GetUID()], a.labelled[c.New.GetUID()] = a.w.now, a.w.now
+		a.created[c.New.GetUID()], a.labelsChanged[c.New.GetUID()] = a.w.now, a.w.now
 	case c.Kind == store.Pods && c.New == nil:
-		delete(a.open, string(c.Old.GetUID())) // what is gone gets nowhere
-		a.gone(c.Old.GetUID())
+		delete(a.openBinds, string(c.Old.GetUID())) // what is gone gets nowhere
+		a.forgiveIfNotObserved(c.Old.GetUID())
 	case c.Kind == store.Pods:
 		old, _ := c.Old.(*corev1.Pod)
 		if p, ok := c.New.(*corev1.Pod); ok && old.Spec.NodeName != "" && p.Spec.NodeName != old.Spec.NodeName {
 			a.fail("NeverMoves", fmt.Sprintf("pod %s was on %s and is on %q", keyOf(p), old.Spec.NodeName, p.Spec.NodeName))
 		} else if ok && !maps.Equal(old.Labels, p.Labels) {
-			a.labelled[p.UID] = a.w.now
+			a.labelsChanged[p.UID] = a.w.now
 		}
 	}
 	if !a.w.o.Audit {
 		return
 	}
-	a.settleRooms(c)
-	a.settleLedgers(c)
-	a.eventMade(c)
+	a.checkNodeCapacity(c)
+	a.updateBudgetHistory(c)
+	a.countRecord(c)
 }
 
-// stepped looks at the machine after a step.
-func (a *audit) stepped(effects []scheduling.Effect) {
+// checkStep looks at the machine after a step.
+func (a *audit) checkStep(effects []scheduling.Effect) {
 	if !a.w.o.Audit {
 		return
 	}
-	a.nomineesRoom(effects)
-	a.nothingLost()
-	if len(effects) == 0 && a.w.now.Sub(a.compared) > comparing && a.w.api.Revision() != a.revision && a.w.scheduler.quiet() {
+	a.checkNominatedPods(effects)
+	a.checkPendingPods()
+	if len(effects) == 0 && a.w.now.Sub(a.compared) > compareInterval && a.w.api.Revision() != a.revision && a.w.scheduler.isIdle() {
 		a.compared, a.revision = a.w.now, a.w.api.Revision()
-		a.viewEqualsStore(false)
+		a.compareWithStore(false)
 	}
 }
 
-// asks takes note of a Bind that is sent.
-func (a *audit) asks(r *request, node string) {
+// bindSent takes note of a Bind that is sent.
+func (a *audit) bindSent(r *request, node string) {
 	uid := r.pod.UID
 	p := a.w.api.Pod(r.pod.Key())
 	gone := p == nil || string(p.UID) != uid // nothing can be granted to it any more
-	for _, other := range a.open[uid] {
+	for _, other := range a.openBinds[uid] {
 		if _, there := a.w.api.Get(store.Nodes, other); other != node && there && !gone {
 			a.fail("AskedOnce", fmt.Sprintf("pod %s is to go to %s while it may still get to %s", r.pod.Key(), node, other))
 		}
 	}
-	if a.open[uid] == nil {
-		a.open[uid] = map[*request]string{}
+	if a.openBinds[uid] == nil {
+		a.openBinds[uid] = map[*request]string{}
 	}
-	a.open[uid][r] = node
+	a.openBinds[uid][r] = node
 }
 
-// settled takes note that a Bind was done, or never will be.
-func (a *audit) settled(r *request) {
-	delete(a.open[r.pod.UID], r)
-	if len(a.open[r.pod.UID]) == 0 {
-		delete(a.open, r.pod.UID)
+// bindSettled takes note that a Bind was done, or never will be.
+func (a *audit) bindSettled(r *request) {
+	delete(a.openBinds[r.pod.UID], r)
+	if len(a.openBinds[r.pod.UID]) == 0 {
+		delete(a.openBinds, r.pod.UID)
 	}
 }

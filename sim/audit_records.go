@@ -12,20 +12,20 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// records are what is known of displacements and of their records.
-type records struct {
+// recordAudit are what is known of displacements and of their records.
+type recordAudit struct {
 	events    map[types.UID]int // that carry a record, by pod
 	displaced map[types.UID]bool
 	missing   map[types.UID]string // displaced pods without an event, by what they are called
 }
 
-// recordWithin is how long a record may be missing: who displaced the pod was killed before
+// recordTimeout is how long a record may be missing: who displaced the pod was killed before
 // it wrote it, or could not, and another completes it.
-const recordWithin = 5 * time.Minute
+const recordTimeout = 5 * time.Minute
 
-// recorded holds DisplacedOnce against a displacement that is about to be done: its pod says so.
-func (a *audit) recorded(p *corev1.Pod) {
-	if disrupted(p) == nil {
+// checkDisplacedOnce holds DisplacedOnce against a displacement that is about to be done: its pod says so.
+func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
+	if disruptionTarget(p) == nil {
 		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced, and has no condition that says so", keyOf(p)))
 	}
 	r := &a.records
@@ -38,56 +38,56 @@ func (a *audit) recorded(p *corev1.Pod) {
 	r.displaced[p.UID] = true
 	if r.events[p.UID] == 0 {
 		r.missing[p.UID] = keyOf(p)
-		a.w.after(recordWithin, func() {
+		a.w.after(recordTimeout, func() {
 			if key := r.missing[p.UID]; key != "" {
-				a.fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, and no event has its record", key, recordWithin))
+				a.fail("DisplacedOnce", fmt.Sprintf("pod %s was displaced %v ago, and no event has its record", key, recordTimeout))
 			}
 		})
 	}
 }
 
-// gone forgives that a pod has no record of which nobody can know any more: it went while
+// forgiveIfNotObserved forgives that a pod has no record of which nobody can know any more: it went while
 // the one who completes records was down, or had lost its watch.
-func (a *audit) gone(uid types.UID) {
-	if r := a.w.recorder; r != nil && (!r.listed() || !r.r.streams[store.Pods].open) && a.records.missing[uid] != "" {
-		a.forgive(uid)
+func (a *audit) forgiveIfNotObserved(uid types.UID) {
+	if r := a.w.recorder; r != nil && (!r.synced() || !r.reflector.streams[store.Pods].open) && a.records.missing[uid] != "" {
+		a.forgiveMissingRecord(uid)
 	}
 }
 
-// lost forgives the same where the last that was told of a pod was still on its way when the watch broke.
-func (a *audit) lost(by *reader, k store.Kind) {
+// forgiveAfterLostWatch forgives the same where the last that was told of a pod was still on its way when the watch broke.
+func (a *audit) forgiveAfterLostWatch(by *reflector, k store.Kind) {
 	r := a.w.recorder
-	if r == nil || by != r.r || k != store.Pods {
+	if r == nil || by != r.reflector || k != store.Pods {
 		return
 	}
 	for _, uid := range sortedKeys(a.records.missing) {
 		key := a.records.missing[uid]
-		if p := a.w.api.Pod(key); p != nil && p.UID == uid || r.owed[string(uid)] != nil {
+		if p := a.w.api.Pod(key); p != nil && p.UID == uid || r.pendingRecords[string(uid)] != nil {
 			continue
 		}
-		if p, ok := r.known[k][key].(*corev1.Pod); !ok || p.UID != uid || disrupted(p) == nil {
-			a.forgive(uid)
+		if p, ok := r.cache[k][key].(*corev1.Pod); !ok || p.UID != uid || disruptionTarget(p) == nil {
+			a.forgiveMissingRecord(uid)
 		}
 	}
 }
 
-func (a *audit) forgive(uid types.UID) {
+func (a *audit) forgiveMissingRecord(uid types.UID) {
 	delete(a.records.missing, uid)
 	a.w.counts.Unrecorded++
 }
 
-// forgotten forgives the records of pods that are gone, when the one who would complete
+// forgiveDeletedPods forgives the records of pods that are gone, when the one who would complete
 // them ends before it has.
-func (a *audit) forgotten() {
+func (a *audit) forgiveDeletedPods() {
 	for _, uid := range sortedKeys(a.records.missing) {
 		if p := a.w.api.Pod(a.records.missing[uid]); p == nil || p.UID != uid {
-			a.forgive(uid)
+			a.forgiveMissingRecord(uid)
 		}
 	}
 }
 
-// eventMade counts the records of a pod.
-func (a *audit) eventMade(c store.Change) {
+// countRecord counts the records of a pod.
+func (a *audit) countRecord(c store.Change) {
 	e, ok := c.New.(*eventsv1.Event)
 	if !ok || c.Old != nil || e.Annotations[journal.Annotation] == "" {
 		return

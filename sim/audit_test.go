@@ -24,31 +24,31 @@ var faulty = map[string]func(t *testing.T, w *World){
 		change(t, w, "default/web", func(p *corev1.Pod) { p.Spec.NodeName = "elsewhere" })
 	},
 	"AskedOnce": func(_ *testing.T, w *World) {
-		w.scheduler.carry(scheduling.Bind{ID: 1000, Pod: w.known("default/waits"), Node: "n1"})
-		w.scheduler.carry(scheduling.Bind{ID: 1001, Pod: w.known("default/waits"), Node: "n2"})
+		w.scheduler.send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
+		w.scheduler.send(scheduling.Bind{ID: 1001, Pod: w.knownToScheduler("default/waits"), Node: "n2"})
 	},
 	"NodeCapacity": func(_ *testing.T, w *World) {
-		w.scheduler.carry(scheduling.Bind{ID: 1000, Pod: w.known("default/waits"), Node: "n1"})
+		w.scheduler.send(scheduling.Bind{ID: 1000, Pod: w.knownToScheduler("default/waits"), Node: "n1"})
 	},
 	"BudgetObeyed": func(t *testing.T, w *World) {
 		guarded(t, w)
-		w.preemptBy("default/waits", "default/web", true)
+		w.preemptFor("default/waits", "default/web", true)
 	},
 	"Booked": func(t *testing.T, w *World) {
 		guarded(t, w)
-		w.preemptBy("default/waits", "default/web", false)
+		w.preemptFor("default/waits", "default/web", false)
 	},
 	"DisplacedOnce": func(_ *testing.T, w *World) {
 		d := &displacement{pod: w.api.Pod("default/web")}
-		_ = w.driveOut(d, "somebody") // who has not said so
+		_ = w.deleteDisplaced(d, "somebody") // who has not said so
 	},
-	"LowerVictims": func(_ *testing.T, w *World) { w.preemptBy("default/web", "default/db", false) },
+	"LowerVictims": func(_ *testing.T, w *World) { w.preemptFor("default/web", "default/db", false) },
 	"NomineesRoom": func(_ *testing.T, w *World) {
-		nominee := *w.known("default/waits")
-		nominee.Nominated = "n2"
+		nominee := *w.knownToScheduler("default/waits")
+		nominee.NominatedNodeName = "n2"
 		w.Machine().State().UpsertPod(&nominee)
-		low := *w.known("default/low")
-		w.audit.nomineesRoom([]scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}})
+		low := *w.knownToScheduler("default/low")
+		w.audit.checkNominatedPods([]scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}})
 	},
 	"NothingLost": func(_ *testing.T, w *World) {
 		c := placement.DefaultConfig()
@@ -61,37 +61,37 @@ var faulty = map[string]func(t *testing.T, w *World){
 	},
 	"NoSpin": func(_ *testing.T, w *World) {
 		for range maxSpins + 2 {
-			w.scheduler.sleep(w.now)
+			w.scheduler.scheduleWake(w.now)
 		}
 	},
 	"ViewEqualsStore": func(t *testing.T, w *World) {
-		w.unseen(func() {
+		w.hideFromScheduler(func() {
 			change(t, w, "default/web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "other"} })
 		})
 	},
 	"NobodyWaitsInVain": func(_ *testing.T, w *World) {
-		w.unseen(func() {
+		w.hideFromScheduler(func() {
 			n := testNode("n9", "64")
 			_ = w.api.Create(n)
-			m, _ := w.scheduler.view.Compile(n).(*model.Node)
+			m, _ := w.scheduler.converter.Compile(n).(*model.Node)
 			w.Machine().State().UpsertNode(m)
 		})
-		w.audit.nobodyWaits()
+		w.audit.checkNoPodWouldFit()
 	},
 	"NobodyCouldPreempt": func(_ *testing.T, w *World) {
-		w.unseen(func() {
+		w.hideFromScheduler(func() {
 			n, p := testNode("n9", "64"), testPod("filler", "64", -1, func(p *corev1.Pod) { p.Spec.NodeName = "n9" })
 			_, _ = w.api.Create(n), w.api.Create(p)
-			m, _ := w.scheduler.view.Compile(n).(*model.Node)
+			m, _ := w.scheduler.converter.Compile(n).(*model.Node)
 			w.Machine().State().UpsertNode(m)
-			w.Machine().State().UpsertPod(w.scheduler.view.Pod(p))
+			w.Machine().State().UpsertPod(w.scheduler.converter.Pod(p))
 		})
-		w.audit.nobodyWaits()
+		w.audit.checkNoPodWouldFit()
 	},
 }
 
-// TestEachInvariantCanFail sees each of them fail once.
-func TestEachInvariantCanFail(t *testing.T) {
+// TestEveryInvariantCanFail sees each of them fail once.
+func TestEveryInvariantCanFail(t *testing.T) {
 	for name := range Invariants {
 		breaks, ok := faulty[name]
 		if !ok {
@@ -101,10 +101,10 @@ func TestEachInvariantCanFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := testWorld(t)
 			breaks(t, w)
-			w.scheduler.poke()
+			w.scheduler.scheduleStep()
 			err := w.Run(10 * time.Minute)
 			if err == nil {
-				err = w.Rest()
+				err = w.CheckSettled()
 			}
 			var v *Violation
 			if !errors.As(err, &v) || v.Invariant != name {
@@ -113,7 +113,7 @@ func TestEachInvariantCanFail(t *testing.T) {
 		})
 	}
 	w := testWorld(t)
-	if err := errors.Join(w.Run(10*time.Minute), w.Rest()); err != nil {
+	if err := errors.Join(w.Run(10*time.Minute), w.CheckSettled()); err != nil {
 		t.Errorf("without a faulty actor: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func testWorld(t *testing.T) *World {
 func testNode(name, cpu string) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("110")}
-	Complete(n)
+	ApplyDefaults(n)
 	return n
 }
 
@@ -153,7 +153,7 @@ func testPod(name, cpu string, priority int32, f func(*corev1.Pod)) *corev1.Pod 
 	if f != nil {
 		f(p)
 	}
-	Complete(p)
+	ApplyDefaults(p)
 	return p
 }
 
@@ -169,8 +169,8 @@ func guarded(t *testing.T, w *World) {
 	if err := w.Run(7 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	w.disruption.r.end() // nobody corrects it
-	err := w.api.Change(store.Budgets, "default/web", store.Precondition{}, func(o store.Object) error {
+	w.disruption.reflector.stop() // nobody corrects it
+	err := w.api.Update(store.PodDisruptionBudgets, "default/web", store.Precondition{}, func(o store.Object) error {
 		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 			b.Status.DisruptionsAllowed = 1
 		}
@@ -181,30 +181,32 @@ func guarded(t *testing.T, w *World) {
 	}
 }
 
-func (w *World) preemptBy(pod, victim string, debit bool) {
-	v := w.known(victim)
-	plan := &decision.Preemption{Tried: decision.Nominated, Node: v.NodeName, Victims: []*model.Pod{v}}
-	for _, o := range w.api.List(store.Budgets) {
-		if b, ok := w.scheduler.view.Compile(o).(*model.Budget); ok && debit {
-			plan.Debits = []decision.Debit{{Budget: b, Paid: []string{v.Name}}}
+func (w *World) preemptFor(pod, victim string, debit bool) {
+	v := w.knownToScheduler(victim)
+	plan := &decision.Preemption{Outcome: decision.PreemptionNominated, Node: v.NodeName, Victims: []*model.Pod{v}}
+	for _, o := range w.api.List(store.PodDisruptionBudgets) {
+		if b, ok := w.scheduler.converter.Compile(o).(*model.Budget); ok && debit {
+			plan.Debits = []decision.Debit{{Budget: b, Granted: []string{v.Name}}}
 		}
 	}
-	w.scheduler.carry(scheduling.Preempt{ID: 1000, Pod: w.known(pod), Plan: plan, Number: 1})
+	w.scheduler.send(scheduling.Preempt{ID: 1000, Pod: w.knownToScheduler(pod), Plan: plan, Choice: 1})
 }
 
-func (w *World) known(key string) *model.Pod { return w.scheduler.view.Pod(w.api.Pod(key)) }
+func (w *World) knownToScheduler(key string) *model.Pod {
+	return w.scheduler.converter.Pod(w.api.Pod(key))
+}
 
-// unseen does something that no watch is told of.
-func (w *World) unseen(f func()) {
-	hook := w.api.Hook
-	w.api.Hook = func(store.Change) {}
+// hideFromScheduler does something that no watch is told of.
+func (w *World) hideFromScheduler(f func()) {
+	hook := w.api.OnCommit
+	w.api.OnCommit = func(store.Change) {}
 	f()
-	w.api.Hook = hook
+	w.api.OnCommit = hook
 }
 
 func change(t *testing.T, w *World, key string, f func(*corev1.Pod)) {
 	t.Helper()
-	if err := w.api.ChangePod(key, store.Precondition{}, func(p *corev1.Pod) error { f(p); return nil }); err != nil {
+	if err := w.api.UpdatePod(key, store.Precondition{}, func(p *corev1.Pod) error { f(p); return nil }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -12,58 +12,58 @@ import (
 // client is an actor's side of the API: what its watches have told it, and requests that
 // take their time and may go wrong. One that is killed forgets everything.
 type client struct {
-	w       *World
-	name    string
-	r       *reader
-	known   map[store.Kind]map[string]store.Object // by key
-	missing map[store.Kind]bool                    // not listed yet
-	life    int                                    // what an earlier one began is void
-	down    bool
+	w          *World
+	name       string
+	reflector  *reflector
+	cache      map[store.Kind]map[string]store.Object // by key
+	unsynced   map[store.Kind]bool                    // not listed yet
+	generation int                                    // what an earlier one began is void
+	stopped    bool
 
-	// begin is called when everything was listed; see, from then on, for what is known
+	// onSynced is called when everything was listed; see, from then on, for what is known
 	// otherwise than before: old is nil for what is new, now for what is gone.
-	begin func()
-	see   func(k store.Kind, old, now store.Object)
-	// end is called when the actor is killed; may be nil.
-	end func()
+	onSynced func()
+	onChange func(k store.Kind, old, now store.Object)
+	// onStop is called when the actor is killed; may be nil.
+	onStop func()
 }
 
 // newClient adds an actor that watches kinds; start begins its life.
 func (w *World) newClient(name string, kinds ...store.Kind) *client {
-	c := &client{w: w, name: name, begin: func() {}, see: func(store.Kind, store.Object, store.Object) {}}
-	c.r = w.newReader(name, kinds...)
-	c.r.see = func(ch store.Change) {
+	c := &client{w: w, name: name, onSynced: func() {}, onChange: func(store.Kind, store.Object, store.Object) {}}
+	c.reflector = w.newReflector(name, kinds...)
+	c.reflector.onChange = func(ch store.Change) {
 		key := keyOf(ch.Object())
 		if ch.New == nil {
-			c.learn(ch.Kind, key, nil)
+			c.update(ch.Kind, key, nil)
 		} else {
-			c.learn(ch.Kind, key, ch.New)
+			c.update(ch.Kind, key, ch.New)
 		}
 	}
-	c.r.replace = c.replace
+	c.reflector.onReplace = c.replace
 	w.clients = append(w.clients, c)
 	return c
 }
 
 // start begins from lists.
 func (c *client) start() {
-	c.down = false
-	c.known, c.missing = map[store.Kind]map[string]store.Object{}, map[store.Kind]bool{}
-	for _, k := range c.r.kinds {
-		c.known[k], c.missing[k] = map[string]store.Object{}, true
+	c.stopped = false
+	c.cache, c.unsynced = map[store.Kind]map[string]store.Object{}, map[store.Kind]bool{}
+	for _, k := range c.reflector.kinds {
+		c.cache[k], c.unsynced[k] = map[string]store.Object{}, true
 	}
-	c.r.begin()
+	c.reflector.start()
 }
 
 // kill ends the actor; it begins anew after d.
 func (c *client) kill(d time.Duration) {
-	c.life++
-	c.down = true
-	c.r.end()
-	if c.end != nil {
-		c.end()
+	c.generation++
+	c.stopped = true
+	c.reflector.stop()
+	if c.onStop != nil {
+		c.onStop()
 	}
-	c.known = map[store.Kind]map[string]store.Object{}
+	c.cache = map[store.Kind]map[string]store.Object{}
 	c.after(d, c.start)
 }
 
@@ -71,58 +71,58 @@ func (c *client) replace(k store.Kind, list []store.Object) {
 	there := make(map[string]bool, len(list))
 	for _, o := range list {
 		there[keyOf(o)] = true
-		c.learn(k, keyOf(o), o)
+		c.update(k, keyOf(o), o)
 	}
-	for _, key := range sortedKeys(c.known[k]) {
+	for _, key := range sortedKeys(c.cache[k]) {
 		if !there[key] {
-			c.learn(k, key, nil)
+			c.update(k, key, nil)
 		}
 	}
-	if c.missing[k] {
-		delete(c.missing, k)
-		if len(c.missing) == 0 {
-			c.begin()
+	if c.unsynced[k] {
+		delete(c.unsynced, k)
+		if len(c.unsynced) == 0 {
+			c.onSynced()
 		}
 	}
 }
 
-// learn takes in what an object is now; nil: it is gone.
-func (c *client) learn(k store.Kind, key string, now store.Object) {
-	old := c.known[k][key]
+// update takes in what an object is now; nil: it is gone.
+func (c *client) update(k store.Kind, key string, now store.Object) {
+	old := c.cache[k][key]
 	switch {
 	case now == nil:
-		delete(c.known[k], key)
+		delete(c.cache[k], key)
 	default:
-		c.known[k][key] = now
+		c.cache[k][key] = now
 	}
-	if len(c.missing) > 0 || old == nil && now == nil {
+	if len(c.unsynced) > 0 || old == nil && now == nil {
 		return
 	}
 	if old != nil && now != nil && old.GetUID() != now.GetUID() {
-		c.see(k, old, nil)
+		c.onChange(k, old, nil)
 		old = nil
 	}
-	c.see(k, old, now)
+	c.onChange(k, old, now)
 }
 
-// listed says that the actor knows of everything.
-func (c *client) listed() bool { return !c.down && len(c.missing) == 0 }
+// synced says that the actor knows of everything.
+func (c *client) synced() bool { return !c.stopped && len(c.unsynced) == 0 }
 
 func (c *client) pod(key string) *corev1.Pod {
-	p, _ := c.known[store.Pods][key].(*corev1.Pod)
+	p, _ := c.cache[store.Pods][key].(*corev1.Pod)
 	return p
 }
 
 func (c *client) node(name string) *corev1.Node {
-	n, _ := c.known[store.Nodes][name].(*corev1.Node)
+	n, _ := c.cache[store.Nodes][name].(*corev1.Node)
 	return n
 }
 
 // after does something later, if the actor lives on until then.
 func (c *client) after(d time.Duration, f func()) {
-	life := c.life
+	life := c.generation
 	c.w.after(d, func() {
-		if c.life == life {
+		if c.generation == life {
 			f()
 		}
 	})
@@ -131,44 +131,44 @@ func (c *client) after(d time.Duration, f func()) {
 // at is after for a time.
 func (c *client) at(t time.Time, f func()) { c.after(max(t.Sub(c.w.now), 0), f) }
 
-// send makes a request; then is told what came of it. What is under way when its sender
+// request makes a request; then is told what came of it. What is under way when its sender
 // is killed is done or not, as the seed has it.
-func (c *client) send(effect, key string, do func() error, then func(error)) {
-	life := c.life
-	ending := c.w.faults.request(effect, key)
-	if ending != Fine {
-		c.w.tell("fault", ending.String(), key, "the request of "+c.name+" to "+effect+" "+faultWords[ending])
+func (c *client) request(effect, key string, do func() error, then func(error)) {
+	life := c.generation
+	ending := c.w.faults.faultOf(effect, key)
+	if ending != NoFault {
+		c.w.log("fault", ending.String(), key, "the request of "+c.name+" to "+effect+" "+faultText[ending])
 	}
 	c.w.after(c.w.o.Latency, func() {
-		if c.life != life && c.w.faults.roll("cut/"+c.name+"/"+key)%2 == 0 {
+		if c.generation != life && c.w.faults.hash("cut/"+c.name+"/"+key)%2 == 0 {
 			return
 		}
-		err := c.done(ending, key, do)
+		err := c.perform(ending, key, do)
 		c.w.after(c.w.o.Latency, func() {
-			if c.life == life && then != nil {
+			if c.generation == life && then != nil {
 				then(err)
 			}
 		})
 	})
 }
 
-// done does a request as its ending has it, and is what its sender hears.
-func (c *client) done(ending Ending, key string, do func() error) error {
+// perform does a request as its ending has it, and is what its sender hears.
+func (c *client) perform(ending Fault, key string, do func() error) error {
 	switch ending {
-	case Fine:
+	case NoFault:
 		return do()
 	case Refuse:
 		return apierrors.NewServiceUnavailable("refused by the scenario")
-	case Clash:
+	case Conflict:
 		return apierrors.NewConflict(corev1.Resource("objects"), key, errScenario)
-	case Late:
-		c.w.after(c.w.faults.late(c.name+"/"+key, latest), func() { _ = do() })
-	case Unheard, Silent, Partly:
+	case Delayed:
+		c.w.after(c.w.faults.requestDelay(c.name+"/"+key, maxRequestDelay), func() { _ = do() })
+	case ResponseLost, NeverAnswered, Partial:
 		_ = do()
-	case Lost:
+	case RequestLost:
 	}
 	return errNoAnswer
 }
 
-// latest is how long after it was sent a late request of a client is done.
-const latest = 20 * time.Second
+// maxRequestDelay is how long after it was sent a late request of a client is done.
+const maxRequestDelay = 20 * time.Second

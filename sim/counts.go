@@ -5,29 +5,29 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/engine/displace"
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/sim/store"
 )
 
 // Counts are what came of a run.
 type Counts struct {
-	Created, Bound     int
-	Succeeded, Failed  int
-	Deleted            int // pods that are gone
-	Rejections         int // attempts that found no node
-	Victims            int // pods preempted
-	Preemptors         int // pods that preempted somebody
-	Cascades           int // pods preempted by one that replaces a victim
-	Depth              int // the longest chain of victims
-	LastBound, LastOut time.Duration
-	Displaced          [displace.Shutdown + 1]int // by cause
-	Paid               int                        // by budgets
-	Refused            int                        // evictions that a budget did not allow
-	Unrecorded         int                        // displacements whose record was lost while nobody looked
-	Rejected           int                        // pods that their node did not take
-	Descheduled        int                        // pods that the descheduler evicted
-	Returned           int                        // those of them that were replaced on the node they had left
+	Created, Bound            int
+	Succeeded, Failed         int
+	Deleted                   int // pods that are gone
+	Rejections                int // attempts that found no node
+	Victims                   int // pods preempted
+	Preemptors                int // pods that preempted somebody
+	Cascades                  int // pods preempted by one that replaces a victim
+	CascadeDepth              int // the longest chain of victims
+	LastBound, LastPreemption time.Duration
+	Displaced                 [enginedisplacement.Shutdown + 1]int // by cause
+	BudgetDebits              int                                  // by budgets
+	Refused                   int                                  // evictions that a budget did not allow
+	Unrecorded                int                                  // displacements whose record was lost while nobody looked
+	Rejected                  int                                  // pods that their node did not take
+	Descheduled               int                                  // pods that the descheduler evicted
+	Returned                  int                                  // those of them that were replaced on the node they had left
 	// Latencies are from creation to binding, in the order of binding.
 	Latencies []time.Duration
 }
@@ -47,8 +47,8 @@ func (w *World) Counts() Counts {
 	return c
 }
 
-// count takes note of what became of a pod.
-func (w *World) count(c store.Change) {
+// countChange takes note of what became of a pod.
+func (w *World) countChange(c store.Change) {
 	if c.Kind != store.Pods {
 		return
 	}
@@ -65,8 +65,8 @@ func (w *World) count(c store.Change) {
 	if old.Spec.NodeName == "" && p.Spec.NodeName != "" {
 		w.counts.Bound++
 		w.counts.LastBound = w.Elapsed()
-		made, ok := w.audit.made[p.UID]
-		if w.returns.bound(p, made); ok {
+		made, ok := w.audit.created[p.UID]
+		if w.returns.recordBinding(p, made); ok {
 			w.counts.Latencies = append(w.counts.Latencies, w.now.Sub(made))
 		}
 	}
@@ -80,20 +80,20 @@ func (w *World) count(c store.Change) {
 	}
 }
 
-// preempted takes note of a victim and of the chain that it is the end of.
-func (w *World) preempted(by *model.Pod, victim *corev1.Pod) {
+// countPreemption takes note of a victim and of the chain that it is the end of.
+func (w *World) countPreemption(by *model.Pod, victim *corev1.Pod) {
 	w.counts.Victims++
-	w.counts.Displaced[displace.Preemption]++
-	w.counts.LastOut = w.Elapsed()
+	w.counts.Displaced[enginedisplacement.Preemption]++
+	w.counts.LastPreemption = w.Elapsed()
 	depth := 1
 	if p := w.api.Pod(by.Key()); p != nil {
-		if before, ok := w.owners.depth[p.Name]; ok {
+		if before, ok := w.replacer.replacementDepth[p.Name]; ok {
 			depth = before + 1
 			w.counts.Cascades++
 		}
 	}
-	w.counts.Depth = max(w.counts.Depth, depth)
-	w.owners.victim(victim, depth)
+	w.counts.CascadeDepth = max(w.counts.CascadeDepth, depth)
+	w.replacer.recordVictim(victim, depth)
 	if !w.audit.preemptors[by.UID] {
 		w.audit.preemptors[by.UID] = true
 		w.counts.Preemptors++

@@ -4,14 +4,14 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/engine/displace"
-	"github.com/berthproject/berth/engine/nodehealth"
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/nodelifecycle"
+	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/preemption"
-	"github.com/berthproject/berth/engine/pressure"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/engine/taints"
+	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/config"
 )
 
@@ -26,11 +26,11 @@ func Defaults() (Options, error) {
 	kubelet.Pressure.Options = own.Pressure.Options()
 	return Options{
 		Pressure: kubelet.Pressure,
-		Reserve:  pressure.ReserveConfig{Bytes: [pressure.NumFilesystems]int64{pressure.DefaultReserve, pressure.DefaultReserve}, Transition: pressure.DefaultReserveTransition},
-		Machine:  scheduling.DefaultConfig(), Profiles: []*placement.Profile{profile}, Ties: 1, Preemption: preemption.Defaults(),
-		Taints: taints.Options{StartupGrace: time.Minute}, NodeHealth: nodehealth.Defaults(), GC: podgc.Options{Threshold: 12_500, Quarantine: podgc.Quarantine},
-		Holds:     displace.Backoff{First: 10 * time.Second, Most: 10 * time.Minute},
-		Evictions: budget.Evictions{Recount: true},
-		Latency:   time.Millisecond, Lag: 2 * time.Millisecond, Decisions: 64, Audit: true,
+		Reserve:  nodepressure.DiskReserveConfig{Bytes: [nodepressure.NumFilesystems]int64{nodepressure.DefaultDiskReserve, nodepressure.DefaultDiskReserve}, TransitionPeriod: nodepressure.DefaultDiskReserveTransition},
+		Machine:  scheduling.DefaultConfig(), Profiles: []*placement.Profile{profile}, TieBreakSeed: 1, Preemption: preemption.Defaults(),
+		Taints: tainteviction.Options{StartupGrace: time.Minute}, NodeHealth: nodelifecycle.Defaults(), GC: podgc.Options{Threshold: 12_500, Quarantine: podgc.Quarantine},
+		AvoidHolds: enginedisplacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute},
+		Evictions:  budget.Evictions{Recount: true},
+		Latency:    time.Millisecond, Lag: 2 * time.Millisecond, DecisionsPerStep: 64, Audit: true,
 	}, nil
 }

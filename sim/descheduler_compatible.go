@@ -5,24 +5,24 @@ import (
 	"iter"
 	"net/http"
 
-	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
-// asked is a candidate whose eviction is asked for.
-type asked struct {
-	candidate *rebalance.Candidate
+// proposal is a candidate whose eviction is asked for.
+type proposal struct {
+	candidate *descheduling.Candidate
 	strategy  string
 }
 
-// compatible evicts what the strategies propose, each asked for when the one before was answered. The round is a
+// runCompatible evicts what the strategies propose, each asked for when the one before was answered. The round is a
 // coroutine, which waits while the API answers and the rest of the world goes on; what it sees is the
 // cluster of its beginning, without the pods that it evicted.
-func (d *descheduler) compatible() {
+func (d *descheduler) runCompatible() {
 	m := &evictingMover{}
-	snapshot := d.look().snapshot
-	next, stop := iter.Pull(func(yield func(asked) bool) {
+	snapshot := d.clusterView().snapshot
+	next, stop := iter.Pull(func(yield func(proposal) bool) {
 		m.yield = yield
-		rebalance.RunPolicy(snapshot, &d.o.Policy, m)
+		descheduling.RunPolicy(snapshot, &d.o.Policy, m)
 	})
 	d.stop = stop
 	evicted, refused := 0, 0
@@ -31,13 +31,13 @@ func (d *descheduler) compatible() {
 		a, ok := next()
 		if !ok {
 			d.stop = nil
-			d.steps.poke(0)
+			d.steps.schedule(0)
 			if evicted+refused > 0 {
-				d.w.tell(d.name, "round", "", fmt.Sprintf("%d pods are evicted, %d were refused", evicted, refused))
+				d.w.log(d.name, "round", "", fmt.Sprintf("%d pods are evicted, %d were refused", evicted, refused))
 			}
 			return
 		}
-		d.evict(a.candidate.Pod.Pod, a.strategy, func(got Answer) {
+		d.evict(a.candidate.Pod.Pod, a.strategy, func(got EvictionResponse) {
 			if m.granted = got.Code == http.StatusCreated; m.granted {
 				evicted++
 			} else {
@@ -51,22 +51,22 @@ func (d *descheduler) compatible() {
 
 // evictingMover has candidates evicted by who pulls them out of yield.
 type evictingMover struct {
-	yield   func(asked) bool
-	over    bool
+	yield   func(proposal) bool
+	stopped bool
 	granted bool // the last one was
 }
 
-// Places is rebalance.Mover's: it is the scheduler that finds places.
-func (*evictingMover) Places() bool { return false }
+// ChoosesNodes is rebalance.Mover's: it is the scheduler that finds places.
+func (*evictingMover) ChoosesNodes() bool { return false }
 
 // Move is rebalance.Mover's.
-func (m *evictingMover) Move(strategy, _ string, c *rebalance.Candidate) (*rebalance.Node, bool) {
-	if m.over || !m.yield(asked{c, strategy}) {
-		m.over = true
+func (m *evictingMover) Move(strategy, _ string, c *descheduling.Candidate) (*descheduling.Node, bool) {
+	if m.stopped || !m.yield(proposal{c, strategy}) {
+		m.stopped = true
 		return nil, false
 	}
 	return nil, m.granted
 }
 
-// Save is rebalance.Mover's: what is evicted is.
-func (*evictingMover) Save() (func(), bool) { return nil, false }
+// Checkpoint is rebalance.Mover's: what is evicted is.
+func (*evictingMover) Checkpoint() (func(), bool) { return nil, false }

@@ -9,42 +9,44 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// returns counts what the descheduler evicted, and whose replacement came back to the node that it had left.
-type returns struct {
+// returnCounter counts what the descheduler evicted, and whose replacement came back to the node that it had left.
+type returnCounter struct {
 	evicted, returned int
-	open              map[string][]departure // by the owner's uid, in the order in which they left
-	taken             map[string]bool        // uids of replacements
+	awaiting          map[string][]evictedPod // by the owner's uid, in the order in which they left
+	replacements      map[string]bool         // uids of replacements
 }
 
-// departure is a pod that was evicted and not replaced yet.
-type departure struct {
+// evictedPod is a pod that was evicted and not replaced yet.
+type evictedPod struct {
 	node string
 	at   time.Time
 }
 
-func newReturns() *returns { return &returns{open: map[string][]departure{}, taken: map[string]bool{}} }
+func newReturnCounter() *returnCounter {
+	return &returnCounter{awaiting: map[string][]evictedPod{}, replacements: map[string]bool{}}
+}
 
-// left takes note of an eviction that was granted.
-func (r *returns) left(p *model.Pod, now time.Time) {
+// recordEviction takes note of an eviction that was granted.
+func (r *returnCounter) recordEviction(p *model.Pod, now time.Time) {
 	r.evicted++
 	if p.Owner.UID != "" && !p.Finished() {
-		r.open[p.Owner.UID] = append(r.open[p.Owner.UID], departure{p.NodeName, now})
+		r.awaiting[p.Owner.UID] = append(r.awaiting[p.Owner.UID], evictedPod{p.NodeName, now})
 	}
 }
 
-// bound takes note of a pod that has got a node: it stands for the pod of its owner that left first.
-func (r *returns) bound(p *corev1.Pod, made time.Time) {
+// recordBinding takes note of a pod that has got a node: it stands for the pod of its owner that left first.
+func (r *returnCounter) recordBinding(p *corev1.Pod, made time.Time) {
 	c := metav1.GetControllerOfNoCopy(p)
-	if c == nil || r.taken[string(p.UID)] {
+	if c == nil || r.replacements[string(p.UID)] {
 		return
 	}
-	list := r.open[string(c.UID)]
+	list := r.awaiting[string(c.UID)]
 	if len(list) == 0 || made.Before(list[0].at.Add(-time.Second)) {
 		return
 	}
-	r.taken[string(p.UID)] = true
+	r.replacements[string(p.UID)] = true
 	if list[0].node == p.Spec.NodeName {
 		r.returned++
 	}
-	r.open[string(c.UID)] = list[1:]
+	r.awaiting[string(c.UID)] = list[1:]
 }

@@ -18,109 +18,109 @@ import (
 // takes back conditions of pods that were to be displaced and were not.
 type disruption struct {
 	*client
-	cover *coverage
-	loop  *loop // by budget
-	stale *loop // by pod
+	budgetIndex *budgetIndex
+	queue       *workQueue // by budget
+	staleQueue  *workQueue // by pod
 }
 
-// recount is how close together changes are counted once.
-const recount = 100 * time.Millisecond
+// recountDelay is how close together changes are counted once.
+const recountDelay = 100 * time.Millisecond
 
 func newDisruption(w *World) *disruption {
-	d := &disruption{client: w.newClient("disruption", store.Controllers, store.Deployments, store.ReplicaSets, store.StatefulSets, store.Budgets, store.Pods)}
-	d.loop, d.stale = newLoop(d.client, d.sync), newLoop(d.client, d.reset)
-	d.end = func() { d.loop.forget(); d.stale.forget() }
-	d.begin = d.first
-	d.see = func(k store.Kind, old, now store.Object) {
+	d := &disruption{client: w.newClient("disruption", store.ReplicationControllers, store.Deployments, store.ReplicaSets, store.StatefulSets, store.PodDisruptionBudgets, store.Pods)}
+	d.queue, d.staleQueue = newWorkQueue(d.client, d.reconcile), newWorkQueue(d.client, d.clearDisruptionTarget)
+	d.onStop = func() { d.queue.reset(); d.staleQueue.reset() }
+	d.onSynced = d.enqueueAll
+	d.onChange = func(k store.Kind, old, now store.Object) {
 		about := now
 		if now == nil {
 			about = old
 		}
-		touched := d.cover.take(k, keyOf(about), now)
-		if k != store.Pods && k != store.Budgets {
-			touched = d.cover.names // what their owners want may have changed
+		affected := d.budgetIndex.update(k, keyOf(about), now)
+		if k != store.Pods && k != store.PodDisruptionBudgets {
+			affected = d.budgetIndex.names // what their owners want may have changed
 		}
-		for _, key := range touched {
-			d.loop.add(key, recount)
+		for _, key := range affected {
+			d.queue.add(key, recountDelay)
 		}
 		if p, ok := now.(*corev1.Pod); ok {
-			d.target(p)
+			d.enqueueStale(p)
 		}
 	}
 	d.start()
 	return d
 }
 
-// first looks at everything.
-func (d *disruption) first() {
-	d.cover = newCoverage()
-	for _, k := range []store.Kind{store.Budgets, store.Pods} {
-		for _, key := range sortedKeys(d.known[k]) {
-			d.cover.take(k, key, d.known[k][key])
+// enqueueAll looks at everything.
+func (d *disruption) enqueueAll() {
+	d.budgetIndex = newBudgetIndex()
+	for _, k := range []store.Kind{store.PodDisruptionBudgets, store.Pods} {
+		for _, key := range sortedKeys(d.cache[k]) {
+			d.budgetIndex.update(k, key, d.cache[k][key])
 		}
 	}
-	for _, key := range d.cover.names {
-		d.loop.add(key, 0)
+	for _, key := range d.budgetIndex.names {
+		d.queue.add(key, 0)
 	}
-	for _, key := range sortedKeys(d.known[store.Pods]) {
-		d.target(d.pod(key))
+	for _, key := range sortedKeys(d.cache[store.Pods]) {
+		d.enqueueStale(d.pod(key))
 	}
 }
 
-// sync writes a budget's status, if it is to change, and tells what is to be told.
-func (d *disruption) sync(key string, done func(time.Duration, error)) {
-	b, ok := d.known[store.Budgets][key].(*policyv1.PodDisruptionBudget)
+// reconcile writes a budget's status, if it is to change, and tells what is to be told.
+func (d *disruption) reconcile(key string, done func(time.Duration, error)) {
+	b, ok := d.cache[store.PodDisruptionBudgets][key].(*policyv1.PodDisruptionBudget)
 	if !ok {
 		done(0, nil)
 		return
 	}
-	count := d.w.facts(b, d.cover.members(key), d.lookup).Count()
+	count := d.w.budgetFacts(b, d.budgetIndex.members(key), d.lookup).ComputeStatus()
 	for _, e := range count.Events {
 		var about store.Object = b
 		if e.Pod != nil {
 			about = d.pod(e.Pod.Key())
 		}
 		if about != nil {
-			_ = d.w.once(about, "controllermanager", e.Reason, "", e.Note, e.Note)
+			_ = d.w.createEventOnce(about, "controllermanager", e.Reason, "", e.Note, e.Note)
 		}
 	}
-	next := d.w.status(b, &count)
+	next := d.w.budgetStatus(b, &count)
 	if sameStatus(&b.Status, &next) {
-		done(count.Again, nil)
+		done(count.RequeueAfter, nil)
 		return
 	}
-	d.send("status", key, func() error {
-		return d.w.api.Change(store.Budgets, key, store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
+	d.request("status", key, func() error {
+		return d.w.api.Update(store.PodDisruptionBudgets, key, store.Precondition{UID: string(b.UID), ResourceVersion: b.ResourceVersion}, func(o store.Object) error {
 			if pdb, ok := o.(*policyv1.PodDisruptionBudget); ok {
 				pdb.Status = next
 			}
 			return nil
 		})
-	}, func(err error) { done(count.Again, err) })
+	}, func(err error) { done(count.RequeueAfter, err) })
 }
 
 func (d *disruption) lookup(k store.Kind, key string) (store.Object, bool) {
-	o, ok := d.known[k][key]
+	o, ok := d.cache[k][key]
 	return o, ok
 }
 
 // lookup finds a workload.
 type lookup func(store.Kind, string) (store.Object, bool)
 
-// facts are what a budget's status is made from: the pods that it covers, and the
+// budgetFacts are what a budget's status is made from: the pods that it covers, and the
 // workloads above them.
-func (w *World) facts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find lookup) budget.Facts {
-	f := budget.Facts{Budget: w.intake.Budget(b), Now: w.now}
+func (w *World) budgetFacts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find lookup) budget.StatusInputs {
+	f := budget.StatusInputs{Budget: w.intake.Budget(b), Now: w.now}
 	for _, p := range pods {
-		f.Pods = append(f.Pods, w.standing(p))
+		f.Pods = append(f.Pods, w.budgetPod(p))
 	}
 	f.Scale = func(o model.Owner) budget.Scale {
-		if strings.HasPrefix(o.UID, StandIn) {
+		if strings.HasPrefix(o.UID, FakeOwnerPrefix) {
 			selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 			if err != nil {
 				return budget.Scale{Fault: err.Error()}
 			}
-			return budget.Scale{UID: o.UID, Replicas: w.owners.wanted(o.UID, selector)}
+			return budget.Scale{UID: o.UID, Replicas: w.replacer.desiredCount(o.UID, selector)}
 		}
 		return scaleOf(b.Namespace, o, find)
 	}
@@ -129,7 +129,7 @@ func (w *World) facts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find 
 
 // scaleOf is what a pod's controller wants, or the one above it.
 func scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
-	kind, scales := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.Controllers,
+	kind, scales := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.ReplicationControllers,
 		"Deployment": store.Deployments}[o.Kind]
 	if !scales {
 		return budget.Scale{Fault: o.Kind + " has no scale"}
@@ -159,8 +159,8 @@ func scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
 	return budget.Scale{UID: o.UID, Replicas: replicas}
 }
 
-// status is a count as the API has it.
-func (w *World) status(b *policyv1.PodDisruptionBudget, c *budget.Count) policyv1.PodDisruptionBudgetStatus {
+// budgetStatus is a count as the API has it.
+func (w *World) budgetStatus(b *policyv1.PodDisruptionBudget, c *budget.StatusResult) policyv1.PodDisruptionBudgetStatus {
 	s := policyv1.PodDisruptionBudgetStatus{ObservedGeneration: c.ObservedGeneration, DisruptionsAllowed: c.DisruptionsAllowed,
 		CurrentHealthy: c.CurrentHealthy, DesiredHealthy: c.DesiredHealthy, ExpectedPods: c.ExpectedPods}
 	for i, name := range c.Disrupted {
@@ -194,38 +194,38 @@ func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
 	return same && len(a.Conditions) == 1 && a.Conditions[0].Reason == b.Conditions[0].Reason && a.Conditions[0].Message == b.Conditions[0].Message
 }
 
-// target has a pod looked at again when its condition is too old.
-func (d *disruption) target(p *corev1.Pod) {
-	if left, ends := d.ends(p); ends {
-		d.stale.add(keyOf(p), left)
+// enqueueStale has a pod looked at again when its condition is too old.
+func (d *disruption) enqueueStale(p *corev1.Pod) {
+	if left, ends := d.staleAfter(p); ends {
+		d.staleQueue.add(keyOf(p), left)
 	}
 }
 
-// ends says for how long yet a pod may say that it is to be displaced.
-func (d *disruption) ends(p *corev1.Pod) (time.Duration, bool) {
-	c := disrupted(p)
+// staleAfter says for how long yet a pod may say that it is to be displaced.
+func (d *disruption) staleAfter(p *corev1.Pod) (time.Duration, bool) {
+	c := disruptionTarget(p)
 	if c == nil {
 		return 0, false
 	}
-	return budget.MarkEnds(d.w.standing(p), c.LastTransitionTime.Time, d.w.now)
+	return budget.StaleConditionAfter(d.w.budgetPod(p), c.LastTransitionTime.Time, d.w.now)
 }
 
-// reset takes back what was said of a pod that was not displaced after all.
-func (d *disruption) reset(key string, done func(time.Duration, error)) {
+// clearDisruptionTarget takes back what was said of a pod that was not displaced after all.
+func (d *disruption) clearDisruptionTarget(key string, done func(time.Duration, error)) {
 	p := d.pod(key)
 	if p == nil {
 		done(0, nil)
 		return
 	}
-	if left, ends := d.ends(p); !ends || left > 0 {
+	if left, ends := d.staleAfter(p); !ends || left > 0 {
 		done(left, nil)
 		return
 	}
-	d.send("reset", key, func() error {
-		return d.w.api.ChangePod(key, store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, func(o *corev1.Pod) error {
+	d.request("reset", key, func() error {
+		return d.w.api.UpdatePod(key, store.Precondition{UID: string(p.UID), ResourceVersion: p.ResourceVersion}, func(o *corev1.Pod) error {
 			o.Status.Conditions = store.WithCondition(o.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget,
 				Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(d.w.now)})
-			d.w.tell("disruption", "reset", key, key+" is not displaced after all")
+			d.w.log("disruption", "reset", key, key+" is not displaced after all")
 			return nil
 		})
 	}, func(err error) { done(0, err) })

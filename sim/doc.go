@@ -6,15 +6,15 @@
 //	World: one clock, one heap of (time, sequence) -> what happens then
 //	  store        objects, revisions, conflicts          sim/store
 //	  scheduler    engine/scheduling; effects become requests with latency and faults
-//	  agents       engine/podlife, one life a pod; containers run as annotations say
+//	  agents       engine/podlifecycle, one life a pod; containers run as annotations say
 //	  disruption   the status of budgets                  engine/budget
 //	  evictions    requests to evict, and drains           engine/budget
-//	  taints       NoExecute taints drive pods out         engine/taints
-//	  nodelife     lost nodes, taints of conditions        engine/nodehealth
+//	  taints       NoExecute taints drive pods out         engine/tainteviction
+//	  nodelife     lost nodes, taints of conditions        engine/nodelifecycle
 //	  podgc        pods that nobody else deletes          engine/podgc
 //	  workloads    Deployments to DaemonSets               engine/workload
-//	  records      missing records, Holds of type Avoid    engine/displace
-//	  descheduler  moves pods, planned or not              engine/rebalance
+//	  records      missing records, Holds of type Avoid    engine/displacement
+//	  descheduler  moves pods, planned or not              engine/descheduling
 //	  owners       pods in place of those that leave, of owners that are only named
 //	  volumes      claims whose volume was chosen get bound
 //	  audit        what must always hold
@@ -30,6 +30,6 @@
 // seed and names, so that a run with one event less goes otherwise only where that
 // event mattered.
 //
-// sim/strife lets all who displace do so at once, sim/pingpong plays what moves pods in vain. Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
+// sim/chaos lets all who displace do so at once, sim/thrashing plays what moves pods in vain. Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
 // sim/replay records the scheduler's inputs and runs them again.
 package sim

@@ -23,31 +23,31 @@ import (
 )
 
 // endpoints is the actor that says in EndpointSlices where a Service's pods are, by the
-// reconciler that control/endpoints uses.
+// reconciler that controllers/endpoints uses.
 type endpoints struct {
 	*client
-	loop       *loop
+	queue      *workQueue
 	reconciler *endpointslice.Reconciler
 	tracker    *util.EndpointSliceTracker
-	numbers    map[string]int    // of slices, by Service; not forgotten
-	told       map[string][3]int // the numbers, by Service
+	lastSuffix map[string]int    // of slices, by Service; not forgotten
+	lastCounts map[string][3]int // the numbers, by Service
 }
 
 // endpointsPerSlice is upstream's default.
 const endpointsPerSlice = 100
 
 func newEndpoints(w *World) *endpoints {
-	e := &endpoints{client: w.newClient("endpoints", store.Nodes, store.Services, store.Slices, store.Pods), numbers: map[string]int{}, told: map[string][3]int{}}
-	e.loop = newLoop(e.client, e.sync)
-	e.end = e.loop.forget
-	e.begin = func() {
+	e := &endpoints{client: w.newClient("endpoints", store.Nodes, store.Services, store.EndpointSlices, store.Pods), lastSuffix: map[string]int{}, lastCounts: map[string][3]int{}}
+	e.queue = newWorkQueue(e.client, e.reconcile)
+	e.onStop = e.queue.reset
+	e.onSynced = func() {
 		e.tracker = util.NewEndpointSliceTracker()
-		e.reconciler = endpointslice.NewReconciler(sliceClient{e: e}, nodesSeen{e: e}, endpointsPerSlice, e.tracker, nil, &record.FakeRecorder{}, "endpointslice-controller.k8s.io")
-		for _, key := range sortedKeys(e.known[store.Services]) {
-			e.loop.add(key, 0)
+		e.reconciler = endpointslice.NewReconciler(sliceClient{e: e}, nodeLister{e: e}, endpointsPerSlice, e.tracker, nil, &record.FakeRecorder{}, "endpointslice-controller.k8s.io")
+		for _, key := range sortedKeys(e.cache[store.Services]) {
+			e.queue.add(key, 0)
 		}
 	}
-	e.see = func(k store.Kind, old, now store.Object) {
+	e.onChange = func(k store.Kind, old, now store.Object) {
 		about := now
 		if now == nil {
 			about = old
@@ -55,9 +55,9 @@ func newEndpoints(w *World) *endpoints {
 				e.tracker.HandleDeletion(gone)
 			}
 		}
-		for _, key := range sortedKeys(e.known[store.Services]) {
-			if e.concerns(key, k, about) {
-				e.loop.add(key, 0)
+		for _, key := range sortedKeys(e.cache[store.Services]) {
+			if e.affects(key, k, about) {
+				e.queue.add(key, 0)
 			}
 		}
 	}
@@ -65,16 +65,16 @@ func newEndpoints(w *World) *endpoints {
 	return e
 }
 
-// concerns says whether a Service is to be looked at when an object has changed.
-func (e *endpoints) concerns(key string, k store.Kind, o store.Object) bool {
-	s, ok := e.known[store.Services][key].(*corev1.Service)
+// affects says whether a Service is to be looked at when an object has changed.
+func (e *endpoints) affects(key string, k store.Kind, o store.Object) bool {
+	s, ok := e.cache[store.Services][key].(*corev1.Service)
 	if !ok {
 		return false
 	}
 	switch k {
 	case store.Services:
 		return key == keyOf(o)
-	case store.Slices:
+	case store.EndpointSlices:
 		return key == store.Key(o.GetNamespace(), o.GetLabels()[discoveryv1.LabelServiceName])
 	case store.Pods:
 		return o.GetNamespace() == s.Namespace && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(o.GetLabels()))
@@ -82,16 +82,16 @@ func (e *endpoints) concerns(key string, k store.Kind, o store.Object) bool {
 	return true
 }
 
-// sync brings the slices of a Service up to date.
-func (e *endpoints) sync(key string, done func(time.Duration, error)) {
-	s, ok := e.known[store.Services][key].(*corev1.Service)
+// reconcile brings the slices of a Service up to date.
+func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
+	s, ok := e.cache[store.Services][key].(*corev1.Service)
 	if !ok || s.Spec.Selector == nil {
 		done(0, nil)
 		return
 	}
 	var mine []*discoveryv1.EndpointSlice
-	for _, k := range sortedKeys(e.known[store.Slices]) {
-		if o, ok := e.known[store.Slices][k].(*discoveryv1.EndpointSlice); ok && e.concerns(key, store.Slices, o) {
+	for _, k := range sortedKeys(e.cache[store.EndpointSlices]) {
+		if o, ok := e.cache[store.EndpointSlices][k].(*discoveryv1.EndpointSlice); ok && e.affects(key, store.EndpointSlices, o) {
 			mine = append(mine, o)
 		}
 	}
@@ -100,20 +100,20 @@ func (e *endpoints) sync(key string, done func(time.Duration, error)) {
 		return
 	}
 	var pods []*corev1.Pod
-	for i, k := range sortedKeys(e.known[store.Pods]) {
-		if p := e.pod(k); e.concerns(key, store.Pods, p) {
-			pods = append(pods, addressed(p, i))
+	for i, k := range sortedKeys(e.cache[store.Pods]) {
+		if p := e.pod(k); e.affects(key, store.Pods, p) {
+			pods = append(pods, withPodIP(p, i))
 		}
 	}
-	e.send("slices", key, func() error {
+	e.request("slices", key, func() error {
 		err := e.reconciler.Reconcile(klog.Logger{}, s, pods, mine, e.w.now)
-		e.tell(s)
+		e.logCounts(s)
 		return err
 	}, func(err error) { done(0, err) })
 }
 
-// addressed is a pod with an address, which simulated agents do not report.
-func addressed(p *corev1.Pod, i int) *corev1.Pod {
+// withPodIP is a pod with an address, which simulated agents do not report.
+func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
 	q := *p
 	q.Status.PodIP = fmt.Sprintf("10.0.%d.%d", i/250, 1+i%250)
 	q.Status.PodIPs = []corev1.PodIP{{IP: q.Status.PodIP}}
@@ -123,7 +123,7 @@ func addressed(p *corev1.Pod, i int) *corev1.Pod {
 // Endpoints counts what the slices of a Service say: who is ready, and who is terminating,
 // and of these who still serves.
 func (w *World) Endpoints(service string) (ready, terminating, serving int) {
-	for _, o := range w.api.List(store.Slices) {
+	for _, o := range w.api.List(store.EndpointSlices) {
 		s, ok := o.(*discoveryv1.EndpointSlice)
 		if !ok || store.Key(s.Namespace, s.Labels[discoveryv1.LabelServiceName]) != service {
 			continue
@@ -144,29 +144,29 @@ func (w *World) Endpoints(service string) (ready, terminating, serving int) {
 	return ready, terminating, serving
 }
 
-// tell tells the numbers when they are others than before.
-func (e *endpoints) tell(s *corev1.Service) {
+// logCounts tells the numbers when they are others than before.
+func (e *endpoints) logCounts(s *corev1.Service) {
 	ready, terminating, serving := e.w.Endpoints(keyOf(s))
-	if is := [3]int{ready, terminating, serving}; e.told[keyOf(s)] != is {
-		e.told[keyOf(s)] = is
-		e.w.tell("endpoints", "slices", keyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serve)", keyOf(s), ready, terminating, serving))
+	if is := [3]int{ready, terminating, serving}; e.lastCounts[keyOf(s)] != is {
+		e.lastCounts[keyOf(s)] = is
+		e.w.log("endpoints", "slices", keyOf(s), fmt.Sprintf("service %s has %d ready endpoints, %d terminating (%d still serve)", keyOf(s), ready, terminating, serving))
 	}
 }
 
-// nodesSeen are the nodes that the actor knows.
-type nodesSeen struct {
+// nodeLister are the nodes that the actor knows.
+type nodeLister struct {
 	corelisters.NodeListerExpansion
 	e *endpoints
 }
 
-func (n nodesSeen) List(labels.Selector) (out []*corev1.Node, _ error) {
-	for _, name := range sortedKeys(n.e.known[store.Nodes]) {
+func (n nodeLister) List(labels.Selector) (out []*corev1.Node, _ error) {
+	for _, name := range sortedKeys(n.e.cache[store.Nodes]) {
 		out = append(out, n.e.node(name))
 	}
 	return out, nil
 }
 
-func (n nodesSeen) Get(name string) (*corev1.Node, error) {
+func (n nodeLister) Get(name string) (*corev1.Node, error) {
 	if node := n.e.node(name); node != nil {
 		return node, nil
 	}
@@ -186,15 +186,15 @@ func (c sliceClient) DiscoveryV1() discoveryclient.DiscoveryV1Interface { return
 func (c sliceClient) EndpointSlices(string) discoveryclient.EndpointSliceInterface { return c }
 
 func (c sliceClient) Create(_ context.Context, s *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
-	c.e.numbers[s.GenerateName]++
+	c.e.lastSuffix[s.GenerateName]++
 	s = s.DeepCopy()
-	s.Name, s.Generation = fmt.Sprintf("%s%d", s.GenerateName, c.e.numbers[s.GenerateName]), 1
+	s.Name, s.Generation = fmt.Sprintf("%s%d", s.GenerateName, c.e.lastSuffix[s.GenerateName]), 1
 	err := c.e.w.api.Create(s)
 	return s, err
 }
 
 func (c sliceClient) Update(_ context.Context, s *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	err := c.e.w.api.Change(store.Slices, keyOf(s), store.Precondition{UID: string(s.UID), ResourceVersion: s.ResourceVersion}, func(o store.Object) error {
+	err := c.e.w.api.Update(store.EndpointSlices, keyOf(s), store.Precondition{UID: string(s.UID), ResourceVersion: s.ResourceVersion}, func(o store.Object) error {
 		if is, ok := o.(*discoveryv1.EndpointSlice); ok {
 			is.Labels, is.Annotations, is.Endpoints, is.Ports = s.Labels, s.Annotations, s.Endpoints, s.Ports
 			is.Generation++
@@ -204,15 +204,15 @@ func (c sliceClient) Update(_ context.Context, s *discoveryv1.EndpointSlice, _ m
 	if err != nil {
 		return nil, err
 	}
-	now, _ := c.e.w.api.Get(store.Slices, keyOf(s))
+	now, _ := c.e.w.api.Get(store.EndpointSlices, keyOf(s))
 	is, _ := now.(*discoveryv1.EndpointSlice)
 	return is, nil
 }
 
 func (c sliceClient) Delete(_ context.Context, name string, _ metav1.DeleteOptions) error {
-	for _, k := range sortedKeys(c.e.known[store.Slices]) {
+	for _, k := range sortedKeys(c.e.cache[store.EndpointSlices]) {
 		if _, last, _ := strings.Cut(k, "/"); last == name {
-			return c.e.w.api.Remove(store.Slices, k, store.Precondition{})
+			return c.e.w.api.Delete(store.EndpointSlices, k, store.Precondition{})
 		}
 	}
 	return nil

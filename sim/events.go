@@ -12,14 +12,14 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// once writes an event about an object that is there at most once, however often it is
+// createEventOnce writes an event about an object that is there at most once, however often it is
 // written and by however many actors: its name follows from the object, the reason, and
 // what else of it tells it from others.
-func (w *World) once(about store.Object, by, reason, action, note, mark string) error {
+func (w *World) createEventOnce(about store.Object, by, reason, action, note, mark string) error {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(about.GetUID()) + "\x00" + reason + "\x00" + mark))
 	err := w.api.Create(&eventsv1.Event{
-		ObjectMeta: metav1.ObjectMeta{Namespace: or(about.GetNamespace(), metav1.NamespaceDefault), Name: fmt.Sprintf("%s.%x", about.GetName(), h.Sum64())},
+		ObjectMeta: metav1.ObjectMeta{Namespace: withDefault(about.GetNamespace(), metav1.NamespaceDefault), Name: fmt.Sprintf("%s.%x", about.GetName(), h.Sum64())},
 		EventTime:  metav1.NewMicroTime(w.now), ReportingController: by, Reason: reason, Action: action, Type: corev1.EventTypeNormal, Note: note,
 		Regarding: corev1.ObjectReference{Kind: string(store.KindOf(about)), Namespace: about.GetNamespace(), Name: about.GetName(), UID: about.GetUID()},
 	})

@@ -25,46 +25,46 @@ type Faults struct {
 	MaxDelay time.Duration
 }
 
-// Ending is how a request goes wrong, or not.
-type Ending uint8
+// Fault is how a request goes wrong, or not.
+type Fault uint8
 
 // The endings. Lost is not done and not answered in time; Unheard is done and not
 // answered in time; Late is done long after the time-out; Silent is done and nobody
 // ever says anything; Partly does some of its writes and is not answered.
 const (
-	Fine Ending = iota
+	NoFault Fault = iota
 	Refuse
-	Clash
-	Lost
-	Unheard
-	Late
-	Silent
-	Partly
-	numEndings
+	Conflict
+	RequestLost
+	ResponseLost
+	Delayed
+	NeverAnswered
+	Partial
+	numFaults
 )
 
-var endingNames = [numEndings]string{"fine", "refuse", "conflict", "lost", "unheard", "late", "silent", "partly"}
+var faultNames = [numFaults]string{"fine", "refuse", "conflict", "lost", "unheard", "late", "silent", "partly"}
 
 // String is the ending's word in scenarios.
-func (e Ending) String() string { return endingNames[e] }
+func (e Fault) String() string { return faultNames[e] }
 
-// EndingNamed finds an ending by its word.
-func EndingNamed(s string) (Ending, bool) {
-	for e, name := range endingNames {
+// ParseFault finds an ending by its word.
+func ParseFault(s string) (Fault, bool) {
+	for e, name := range faultNames {
 		if name == s {
-			return Ending(e), true
+			return Fault(e), true
 		}
 	}
-	return Fine, false
+	return NoFault, false
 }
 
-// Rule makes requests go wrong on purpose.
-type Rule struct {
-	Ending Ending
-	Effect string // bind, reject, hold, look, preempt, unnominate, prepare; empty: any
-	Pod    string // namespace/name; empty: any
-	Times  int    // how many
-	After  int    // of Partly: how many writes are done; 0: about half of them, or as the seed has it
+// FaultRule makes requests go wrong on purpose.
+type FaultRule struct {
+	Fault   Fault
+	Request string // bind, reject, hold, look, preempt, unnominate, prepare; empty: any
+	Pod     string // namespace/name; empty: any
+	Times   int    // how many
+	After   int    // of Partly: how many writes are done; 0: about half of them, or as the seed has it
 }
 
 // What a request that goes wrong is answered, beside what the API says.
@@ -73,14 +73,14 @@ var (
 	errNoAnswer = errors.New("no answer in time")
 )
 
-// clashed says that a conflict is the scenario's, and not because another object has the name.
-func clashed(err error) bool {
+// isInjectedConflict says that a conflict is the scenario's, and not because another object has the name.
+func isInjectedConflict(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), errScenario.Error())
 }
 
 type faults struct {
 	w      *World
-	rules  []*Rule
+	rules  []*FaultRule
 	counts map[string]uint64 // of what was hashed, by name
 	off    bool
 	after  int // of the rule that applied last
@@ -88,29 +88,29 @@ type faults struct {
 
 func newFaults(w *World) *faults { return &faults{w: w, counts: map[string]uint64{}} }
 
-// Spoil has requests go wrong by a rule.
-func (w *World) Spoil(r Rule) { w.faults.rules = append(w.faults.rules, &r) }
+// InjectFault has requests go wrong by a rule.
+func (w *World) InjectFault(r FaultRule) { w.faults.rules = append(w.faults.rules, &r) }
 
-// Calm ends all faults, random ones and rules; agents that are dead start, those that are cut off are joined again, and nobody
+// ClearFaults ends all faults, random ones and rules; agents that are dead start, those that are cut off are joined again, and nobody
 // is replaced any more.
-func (w *World) Calm() {
+func (w *World) ClearFaults() {
 	w.faults.off, w.faults.rules = true, nil
-	w.owners.off = true
+	w.replacer.disabled = true
 	w.agents.reports = map[string]map[corev1.NodeConditionType]corev1.ConditionStatus{}
 	for _, o := range slices.Clone(w.api.List(store.Nodes)) {
-		w.agents.post(o.GetName(), w.o.Latency)
+		w.agents.postStatus(o.GetName(), w.o.Latency)
 	}
-	for _, node := range sortedKeys(w.agents.down) {
+	for _, node := range sortedKeys(w.agents.stopped) {
 		w.StartAgent(node)
 	}
-	for _, node := range sortedKeys(w.agents.cut) {
-		w.Rejoin(node)
+	for _, node := range sortedKeys(w.agents.partitioned) {
+		w.ReconnectNode(node)
 	}
 }
 
-// roll is a number below 1<<32 that depends on the seed, the name, and how often
+// hash is a number below 1<<32 that depends on the seed, the name, and how often
 // that name was asked for.
-func (f *faults) roll(name string) uint32 {
+func (f *faults) hash(name string) uint32 {
 	f.counts[name]++
 	h := fnv.New64a()
 	var b [16]byte
@@ -124,78 +124,78 @@ func (f *faults) roll(name string) uint32 {
 	return uint32(x >> 32)
 }
 
-// happens says whether something of the given share happens to the name.
-func (f *faults) happens(share float64, name string) bool {
-	return share > 0 && !f.off && float64(f.roll(name)) < share*(1<<32)
+// occurs says whether something of the given share happens to the name.
+func (f *faults) occurs(share float64, name string) bool {
+	return share > 0 && !f.off && float64(f.hash(name)) < share*(1<<32)
 }
 
-// request is how a request about a pod ends.
-func (f *faults) request(effect, pod string) Ending {
+// faultOf is how a request about a pod ends.
+func (f *faults) faultOf(effect, pod string) Fault {
 	f.after = 0
 	for _, r := range f.rules {
-		if r.Times > 0 && (r.Effect == "" || r.Effect == effect) && (r.Pod == "" || r.Pod == pod) {
+		if r.Times > 0 && (r.Request == "" || r.Request == effect) && (r.Pod == "" || r.Pod == pod) {
 			r.Times--
 			f.after = r.After
-			return r.Ending
+			return r.Fault
 		}
 	}
 	name := "request/" + effect + "/" + pod
-	if !f.happens(f.w.o.Faults.Requests, name) {
-		return Fine
+	if !f.occurs(f.w.o.Faults.Requests, name) {
+		return NoFault
 	}
-	e := Ending(1 + f.roll(name)%uint32(numEndings-1))
-	if e == Late && effect != "bind" || e == Clash && (effect == "reject" || effect == "hold") {
-		return Lost
+	e := Fault(1 + f.hash(name)%uint32(numFaults-1))
+	if e == Delayed && effect != "bind" || e == Conflict && (effect == "reject" || effect == "hold") {
+		return RequestLost
 	}
-	if e == Silent && effect != "bind" { // the shell words every other time-out
-		return Unheard
+	if e == NeverAnswered && effect != "bind" { // the shell words every other time-out
+		return ResponseLost
 	}
 	return e
 }
 
-// late is when after its sending a late request is done: before the machine
+// requestDelay is when after its sending a late request is done: before the machine
 // may give it up.
-func (f *faults) late(pod string, limit time.Duration) time.Duration {
-	return time.Duration(float64(f.roll("late/"+pod)) / (1 << 32) * float64(limit))
+func (f *faults) requestDelay(pod string, limit time.Duration) time.Duration {
+	return time.Duration(float64(f.hash("late/"+pod)) / (1 << 32) * float64(limit))
 }
 
-// delay is what a change is late for a reader, beyond its lag.
-func (f *faults) delay(reader string, c store.Change) time.Duration {
+// watchDelay is what a change is late for a reader, beyond its lag.
+func (f *faults) watchDelay(reader string, c store.Change) time.Duration {
 	if f.w.o.Faults.Delays == 0 || f.off {
 		return 0
 	}
 	name := "delay/" + reader + "/" + string(c.Kind) + "/" + c.Object().GetName()
-	if !f.happens(f.w.o.Faults.Delays, name) {
+	if !f.occurs(f.w.o.Faults.Delays, name) {
 		return 0
 	}
-	return time.Duration(float64(f.roll(name)) / (1 << 32) * float64(f.w.o.Faults.MaxDelay))
+	return time.Duration(float64(f.hash(name)) / (1 << 32) * float64(f.w.o.Faults.MaxDelay))
 }
 
-func (f *faults) repeats(reader string, c store.Change) bool {
+func (f *faults) isDuplicated(reader string, c store.Change) bool {
 	if f.w.o.Faults.Repeats == 0 || f.off {
 		return false
 	}
-	return f.happens(f.w.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())
+	return f.occurs(f.w.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())
 }
 
-// EffectName is the effect's word in scenarios and timelines.
-func EffectName(e scheduling.Effect) string {
+// RequestKind is the effect's word in scenarios and timelines.
+func RequestKind(e scheduling.Effect) string {
 	switch e.(type) {
 	case scheduling.Bind:
 		return "bind"
-	case scheduling.Reject:
+	case scheduling.ReportUnschedulable:
 		return "reject"
-	case scheduling.Hold:
+	case scheduling.ReportGated:
 		return "hold"
-	case scheduling.Look:
+	case scheduling.RefreshPod:
 		return "look"
 	case scheduling.Preempt:
 		return "preempt"
-	case scheduling.Unnominate:
+	case scheduling.ClearNomination:
 		return "unnominate"
-	case scheduling.Prepare:
+	case scheduling.BindVolumes:
 		return "prepare"
-	case scheduling.Bound:
+	case scheduling.ReportBound:
 		return "bound"
 	}
 	return "unknown"

@@ -12,42 +12,42 @@ import (
 
 // heartbeats are what the agents say of their nodes: that they live, and their conditions.
 type heartbeats struct {
-	w       *World
-	died    map[string]time.Time // when an agent was killed or cut off
-	reports map[string]map[corev1.NodeConditionType]corev1.ConditionStatus
-	posting map[string]bool
+	w           *World
+	silentSince map[string]time.Time // when an agent was killed or cut off
+	reports     map[string]map[corev1.NodeConditionType]corev1.ConditionStatus
+	posting     map[string]bool
 }
 
-// posted is how often an agent looks whether its node's status says what it should.
-const posted = 10 * time.Second
+// statusInterval is how often an agent looks whether its node's status says what it should.
+const statusInterval = 10 * time.Second
 
-// renewed is when the Lease of a node was renewed last.
-func (h *heartbeats) renewed(node string) time.Time {
+// leaseRenewed is when the Lease of a node was renewed last.
+func (h *heartbeats) leaseRenewed(node string) time.Time {
 	at := h.w.now
-	if died, dead := h.died[node]; dead {
+	if died, dead := h.silentSince[node]; dead {
 		at = died
 	}
-	return at.Truncate(lease)
+	return at.Truncate(leaseRenewInterval)
 }
 
-// silent says that the API does not hear from a node.
-func (h *heartbeats) silent(node string) bool {
-	_, silent := h.died[node]
+// isSilent says that the API does not hear from a node.
+func (h *heartbeats) isSilent(node string) bool {
+	_, silent := h.silentSince[node]
 	return silent
 }
 
-// Report has a node's agent report a condition from now on.
-func (w *World) Report(node string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
+// ReportCondition has a node's agent report a condition from now on.
+func (w *World) ReportCondition(node string, kind corev1.NodeConditionType, status corev1.ConditionStatus) {
 	h := &w.agents.heartbeats
 	if h.reports[node] == nil {
 		h.reports[node] = map[corev1.NodeConditionType]corev1.ConditionStatus{}
 	}
 	h.reports[node][kind] = status
-	h.post(node, w.o.Latency)
+	h.postStatus(node, w.o.Latency)
 }
 
-// says is what the agent of a node has to say of a condition; empty: nothing.
-func (h *heartbeats) says(node string, kind corev1.NodeConditionType) corev1.ConditionStatus {
+// reported is what the agent of a node has to say of a condition; empty: nothing.
+func (h *heartbeats) reported(node string, kind corev1.NodeConditionType) corev1.ConditionStatus {
 	switch s := h.reports[node][kind]; {
 	case s != "":
 		return s
@@ -58,20 +58,20 @@ func (h *heartbeats) says(node string, kind corev1.NodeConditionType) corev1.Con
 	}
 }
 
-// kinds are the conditions that there is something to say of.
-var kinds = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable, outOfDisk}
+// reportedConditions are the conditions that there is something to say of.
+var reportedConditions = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable, outOfDisk}
 
-// behind says whether a node's status is not what its agent says.
-func (h *heartbeats) behind(n *corev1.Node) bool {
-	for _, kind := range kinds {
-		if s := h.says(n.Name, kind); s != "" && statusOfNode(n, kind) != s {
+// isOutdated says whether a node's status is not what its agent says.
+func (h *heartbeats) isOutdated(n *corev1.Node) bool {
+	for _, kind := range reportedConditions {
+		if s := h.reported(n.Name, kind); s != "" && nodeConditionStatus(n, kind) != s {
 			return true
 		}
 	}
 	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool { return c.Status == corev1.ConditionUnknown })
 }
 
-func statusOfNode(n *corev1.Node, kind corev1.NodeConditionType) corev1.ConditionStatus {
+func nodeConditionStatus(n *corev1.Node, kind corev1.NodeConditionType) corev1.ConditionStatus {
 	for i := range n.Status.Conditions {
 		if c := &n.Status.Conditions[i]; c.Type == kind {
 			return c.Status
@@ -80,46 +80,46 @@ func statusOfNode(n *corev1.Node, kind corev1.NodeConditionType) corev1.Conditio
 	return ""
 }
 
-// seen has an agent correct its node's status where it is wrong.
-func (h *heartbeats) seen(n *corev1.Node) {
-	if h.behind(n) {
-		h.post(n.Name, posted)
+// observeNode has an agent correct its node's status where it is wrong.
+func (h *heartbeats) observeNode(n *corev1.Node) {
+	if h.isOutdated(n) {
+		h.postStatus(n.Name, statusInterval)
 	}
 }
 
-// post writes a node's status after d, unless its agent is dead or cut off then.
-func (h *heartbeats) post(node string, d time.Duration) {
+// postStatus writes a node's status after d, unless its agent is dead or cut off then.
+func (h *heartbeats) postStatus(node string, d time.Duration) {
 	if h.posting[node] && d > h.w.o.Latency {
 		return
 	}
 	h.posting[node] = true
 	h.w.after(d, func() {
 		h.posting[node] = false
-		if h.silent(node) {
+		if h.isSilent(node) {
 			return
 		}
-		_ = h.w.api.Change(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
+		_ = h.w.api.Update(store.Nodes, node, store.Precondition{}, func(o store.Object) error {
 			n, ok := o.(*corev1.Node)
-			if !ok || !h.behind(n) {
-				return store.ErrNothing
+			if !ok || !h.isOutdated(n) {
+				return store.ErrUnchanged
 			}
-			h.write(n)
+			h.setConditions(n)
 			return nil
 		})
 	})
 }
 
-func (h *heartbeats) write(n *corev1.Node) {
+func (h *heartbeats) setConditions(n *corev1.Node) {
 	conditions := slices.Clone(n.Status.Conditions)
 	now := metav1.NewTime(h.w.now)
-	for _, kind := range kinds {
-		s, is := h.says(n.Name, kind), statusOfNode(n, kind)
+	for _, kind := range reportedConditions {
+		s, is := h.reported(n.Name, kind), nodeConditionStatus(n, kind)
 		if s == "" && is == corev1.ConditionUnknown {
 			s = corev1.ConditionFalse
 		}
 		if s != "" && s != is {
 			conditions = setCondition(conditions, corev1.NodeCondition{Type: kind, Status: s, Reason: "Reported", LastHeartbeatTime: now, LastTransitionTime: now})
-			h.w.tell("agent", "condition", n.Name, "node "+n.Name+" has "+string(kind)+"="+string(s))
+			h.w.log("agent", "condition", n.Name, "node "+n.Name+" has "+string(kind)+"="+string(s))
 		}
 	}
 	n.Status.Conditions = conditions

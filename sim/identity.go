@@ -21,14 +21,14 @@ func Identity(k store.Kind, key, uid string) any {
 	case store.Namespaces:
 		return &model.Namespace{Name: name}
 	case store.Services:
-		return &model.Group{Kind: "Service", Namespace: namespace, Name: name}
-	case store.Controllers:
-		return &model.Group{Kind: "ReplicationController", Namespace: namespace, Name: name}
+		return &model.SpreadGroup{Kind: "Service", Namespace: namespace, Name: name}
+	case store.ReplicationControllers:
+		return &model.SpreadGroup{Kind: "ReplicationController", Namespace: namespace, Name: name}
 	case store.ReplicaSets:
-		return &model.Group{Kind: "ReplicaSet", Namespace: namespace, Name: name}
+		return &model.SpreadGroup{Kind: "ReplicaSet", Namespace: namespace, Name: name}
 	case store.StatefulSets:
-		return &model.Group{Kind: "StatefulSet", Namespace: namespace, Name: name}
-	case store.Budgets:
+		return &model.SpreadGroup{Kind: "StatefulSet", Namespace: namespace, Name: name}
+	case store.PodDisruptionBudgets:
 		return &model.Budget{Namespace: namespace, Name: name}
 	case store.PriorityClasses:
 		return &model.PriorityClass{Name: name}
@@ -40,9 +40,9 @@ func Identity(k store.Kind, key, uid string) any {
 
 func volumeIdentity(k store.Kind, namespace, name, uid string) any {
 	switch k {
-	case store.Volumes:
+	case store.PersistentVolumes:
 		return &model.PersistentVolume{Name: name}
-	case store.Claims:
+	case store.PersistentVolumeClaims:
 		return &model.PersistentVolumeClaim{Namespace: namespace, Name: name, UID: uid}
 	case store.StorageClasses:
 		return &model.StorageClass{Name: name}
@@ -50,11 +50,11 @@ func volumeIdentity(k store.Kind, namespace, name, uid string) any {
 		return &model.CSINode{Name: name}
 	case store.CSIDrivers:
 		return &model.CSIDriver{Name: name}
-	case store.CSICapacities:
+	case store.CSIStorageCapacities:
 		return &model.CSIStorageCapacity{Namespace: namespace, Name: name}
-	case store.Attachments:
+	case store.VolumeAttachments:
 		return &model.VolumeAttachment{Name: name}
-	case store.DeviceClaims:
+	case store.ResourceClaims:
 		return &model.ResourceClaim{Namespace: namespace, Name: name, UID: uid}
 	}
 	return nil

@@ -12,48 +12,48 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/displace"
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// preempt nominates, then debits each budget in one update, then marks all victims, and
+// preemptWrites nominates, then debits each budget in one update, then marks all victims, and
 // then deletes them. All of it may be done again.
-func preempt(e scheduling.Preempt) []write {
-	writes := []write{attempt(func(r *request) error { return r.nominate(e.Plan.Node) })}
+func preemptWrites(e scheduling.Preempt) []write {
+	writes := []write{writeStep(func(r *request) error { return r.nominate(e.Plan.Node) })}
 	for i := range e.Plan.Debits {
 		writes = append(writes, func(r *request) bool {
-			err := r.debit(&e.Plan.Debits[i], displace.Preemption.Policy().Overrules(e.Number))
+			err := r.debit(&e.Plan.Debits[i], enginedisplacement.Preemption.Policy().Overrules(e.Choice))
 			if err == nil {
 				return true
 			}
 			r.refund()
-			r.failed(err)
+			r.setError(err)
 			return false
 		})
 	}
 	for _, v := range e.Plan.Victims {
-		writes = append(writes, attempt(func(r *request) error { return r.mark(v) }))
+		writes = append(writes, writeStep(func(r *request) error { return r.setDisruptionTarget(v) }))
 	}
 	for _, v := range e.Plan.Victims {
-		writes = append(writes, attempt(func(r *request) error { return r.tell(v) }))
+		writes = append(writes, writeStep(func(r *request) error { return r.createVictimEvent(v) }))
 	}
 	for _, v := range e.Plan.Victims {
-		writes = append(writes, attempt(func(r *request) error { return r.drive(e, v) }))
+		writes = append(writes, writeStep(func(r *request) error { return r.deleteVictim(e, v) }))
 	}
 	return writes
 }
 
 // nominate writes where the pod will be; empty takes it back.
 func (r *request) nominate(node string) error {
-	return r.s.w.api.ChangePod(r.pod.Key(), r.pre(), func(p *corev1.Pod) error {
+	return r.s.w.api.UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
 		if p.Status.NominatedNodeName == node {
-			return store.ErrNothing
+			return store.ErrUnchanged
 		}
 		p.Status.NominatedNodeName = node
 		if node == "" {
-			r.s.w.tell("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is nominated no more")
+			r.s.w.log("scheduler", "unnominate", r.pod.Key(), r.pod.Key()+" is nominated no more")
 		}
 		return nil
 	})
@@ -63,14 +63,14 @@ func (r *request) nominate(node string) error {
 // refused, or booked all the same when it overrules.
 func (r *request) debit(d *decision.Debit, overrules bool) error {
 	w := r.s.w
-	return w.changeBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
+	return w.updateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
 		entries := maps.Clone(b.Status.DisruptedPods)
 		if entries == nil {
 			entries = map[string]metav1.Time{}
 		}
 		now := metav1.NewTime(w.now)
 		var due []string
-		for _, name := range d.Paid {
+		for _, name := range d.Granted {
 			if _, paid := entries[name]; !paid {
 				due = append(due, name)
 			}
@@ -83,7 +83,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 			r.budgets = append(r.budgets, b)
 			return apierrors.NewTooManyRequests(fmt.Sprintf("budget %s/%s allows %d disruptions, and %d are asked for", b.Namespace, b.Name, allowed, len(due)), 0)
 		}
-		t := taken{budget: d.Budget}
+		t := budgetDebit{budget: d.Budget}
 		for _, name := range slices.Concat(due, d.Overruled) {
 			if _, paid := entries[name]; !paid {
 				entries[name] = now
@@ -91,13 +91,13 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 			}
 		}
 		if len(entries) == len(b.Status.DisruptedPods) {
-			return store.ErrNothing
+			return store.ErrUnchanged
 		}
 		t.paid = int32(min(len(t.names), allowed)) // who overrules takes what there still is
 		r.taken = append(r.taken, t)
 		b.Status.DisruptionsAllowed -= t.paid
 		b.Status.DisruptedPods = entries
-		w.audit.debited(b, due[:min(len(due), allowed)], w.audit.unseen())
+		w.audit.checkDebit(b, due[:min(len(due), allowed)], w.audit.staleness())
 		return nil
 	})
 }
@@ -106,7 +106,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 func (r *request) refund() {
 	r.s.w.refund(r.taken)
 	for _, t := range r.taken {
-		if o, ok := r.s.w.api.Get(store.Budgets, store.Key(t.budget.Namespace, t.budget.Name)); ok {
+		if o, ok := r.s.w.api.Get(store.PodDisruptionBudgets, store.Key(t.budget.Namespace, t.budget.Name)); ok {
 			if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 				r.budgets = append(r.budgets, b)
 			}
@@ -116,9 +116,9 @@ func (r *request) refund() {
 }
 
 // refund gives back what was taken from budgets.
-func (w *World) refund(list []taken) {
+func (w *World) refund(list []budgetDebit) {
 	for _, t := range list {
-		_ = w.changeBudget(t.budget, func(b *policyv1.PodDisruptionBudget) error {
+		_ = w.updateBudget(t.budget, func(b *policyv1.PodDisruptionBudget) error {
 			entries := maps.Clone(b.Status.DisruptedPods)
 			given := int32(0)
 			for i, name := range t.names {
@@ -134,18 +134,18 @@ func (w *World) refund(list []taken) {
 	}
 }
 
-// taken is what a decision took from one budget.
-type taken struct {
+// budgetDebit is what a decision took from one budget.
+type budgetDebit struct {
 	budget *model.Budget
 	names  []string
 	paid   int32
 }
 
-func (w *World) changeBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudget) error) error {
-	err := w.api.Change(store.Budgets, store.Key(b.Namespace, b.Name), store.Precondition{UID: b.UID}, func(o store.Object) error {
+func (w *World) updateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudget) error) error {
+	err := w.api.Update(store.PodDisruptionBudgets, store.Key(b.Namespace, b.Name), store.Precondition{UID: b.UID}, func(o store.Object) error {
 		pdb, ok := o.(*policyv1.PodDisruptionBudget)
 		if !ok {
-			return store.ErrNothing
+			return store.ErrUnchanged
 		}
 		return f(pdb)
 	})
@@ -155,21 +155,21 @@ func (w *World) changeBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudg
 	return err
 }
 
-// record is the record of a victim.
-func (r *request) record(v *model.Pod) displace.Record {
-	return displace.Record{Cause: displace.Preemption, For: r.pod, Victim: v, Node: v.NodeName, Entries: r.entries[v.Name]}
+// victimRecord is the record of a victim.
+func (r *request) victimRecord(v *model.Pod) enginedisplacement.Record {
+	return enginedisplacement.Record{Cause: enginedisplacement.Preemption, Preemptor: r.pod, Victim: v, Node: v.NodeName, Entries: r.entries[v.Name]}
 }
 
-// tell writes the event of a victim.
-func (r *request) tell(v *model.Pod) error {
-	record := r.record(v)
-	return r.s.w.record(&record, r.pod.Spec.SchedulerName)
+// createVictimEvent writes the event of a victim.
+func (r *request) createVictimEvent(v *model.Pod) error {
+	record := r.victimRecord(v)
+	return r.s.w.createRecordEvent(&record, r.pod.Spec.SchedulerName)
 }
 
-// mark writes on a victim why it has to go.
-func (r *request) mark(v *model.Pod) error {
-	record := r.record(v)
-	err := r.s.w.api.ChangePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
+// setDisruptionTarget writes on a victim why it has to go.
+func (r *request) setDisruptionTarget(v *model.Pod) error {
+	record := r.victimRecord(v)
+	err := r.s.w.api.UpdatePod(v.Key(), store.Precondition{UID: v.UID}, func(p *corev1.Pod) error {
 		p.Status.Conditions = store.WithCondition(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 			Reason: record.Cause.Reason(), Message: record.Message(), LastTransitionTime: metav1.NewTime(r.s.w.now)})
 		return nil
@@ -180,24 +180,24 @@ func (r *request) mark(v *model.Pod) error {
 	return err
 }
 
-// drive deletes a victim with its grace.
-func (r *request) drive(e scheduling.Preempt, v *model.Pod) error {
+// deleteVictim deletes a victim with its grace.
+func (r *request) deleteVictim(e scheduling.Preempt, v *model.Pod) error {
 	w := r.s.w
 	old := w.api.Pod(v.Key())
 	if old == nil || string(old.UID) != v.UID || old.DeletionTimestamp != nil {
 		return nil // gone, or going, already
 	}
-	w.audit.displaced(r.pod, old, e)
+	w.audit.checkPreemption(r.pod, old, e)
 	if err := w.api.DeletePod(v.Key(), store.Precondition{UID: v.UID}, nil); err != nil {
 		return err
 	}
-	w.preempted(r.pod, old)
-	w.tell("scheduler", "preempt", v.Key(), fmt.Sprintf("%s on %s is preempted by %s", v.Key(), v.NodeName, r.pod.Key()))
+	w.countPreemption(r.pod, old)
+	w.log("scheduler", "preempt", v.Key(), fmt.Sprintf("%s on %s is preempted by %s", v.Key(), v.NodeName, r.pod.Key()))
 	return nil
 }
 
-// victims are the names of a plan's victims.
-func victims(p *decision.Preemption) string {
+// victimNames are the names of a plan's victims.
+func victimNames(p *decision.Preemption) string {
 	var names []string
 	for _, v := range p.Victims {
 		names = append(names, v.Key())

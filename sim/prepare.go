@@ -13,17 +13,17 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// selectedNode is the annotation by which a provisioner is told the node.
-const selectedNode = "volume.kubernetes.io/selected-node"
+// selectedNodeAnnotation is the annotation by which a provisioner is told the node.
+const selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 
-// prepare gives claims to their volumes, and tells the provisioner of the others.
-func prepare(e scheduling.Prepare) []write {
+// prepareWrites gives claims to their volumes, and tells the provisioner of the others.
+func prepareWrites(e scheduling.BindVolumes) []write {
 	var writes []write
 	for _, b := range e.Plan.Bind {
-		writes = append(writes, attempt(func(r *request) error { return r.claim(b) }))
+		writes = append(writes, writeStep(func(r *request) error { return r.bindClaim(b) }))
 	}
 	for _, c := range e.Plan.Provision {
-		writes = append(writes, attempt(func(r *request) error { return r.selectNode(c, e.Node) }))
+		writes = append(writes, writeStep(func(r *request) error { return r.selectNode(c, e.Node) }))
 	}
 	if len(writes) == 0 {
 		writes = append(writes, func(*request) bool { return true })
@@ -31,38 +31,38 @@ func prepare(e scheduling.Prepare) []write {
 	return writes
 }
 
-func (r *request) claim(b model.ClaimVolume) error {
+func (r *request) bindClaim(b model.ClaimVolume) error {
 	w := r.s.w
-	return w.api.Change(store.Volumes, b.Volume.Name, store.Precondition{}, func(o store.Object) error {
+	return w.api.Update(store.PersistentVolumes, b.Volume.Name, store.Precondition{}, func(o store.Object) error {
 		v, ok := o.(*corev1.PersistentVolume)
 		if !ok {
 			return errors.New("volumes hold another kind")
 		}
 		if ref := v.Spec.ClaimRef; ref != nil {
 			if string(ref.UID) == b.Claim.UID {
-				return store.ErrNothing
+				return store.ErrUnchanged
 			}
 			return apierrors.NewConflict(corev1.Resource("persistentvolumes"), v.Name, fmt.Errorf("claim %s/%s has it", ref.Namespace, ref.Name))
 		}
 		v.Spec.ClaimRef = &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: b.Claim.Namespace, Name: b.Claim.Name, UID: uid(b.Claim.UID)}
-		w.tell("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s gets volume %s", b.Claim.Namespace, b.Claim.Name, r.pod.Key(), v.Name))
+		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s gets volume %s", b.Claim.Namespace, b.Claim.Name, r.pod.Key(), v.Name))
 		return nil
 	})
 }
 
 func (r *request) selectNode(c *model.PersistentVolumeClaim, node string) error {
 	w := r.s.w
-	return w.api.Change(store.Claims, store.Key(c.Namespace, c.Name), store.Precondition{UID: c.UID}, func(o store.Object) error {
-		if o.GetAnnotations()[selectedNode] == node {
-			return store.ErrNothing
+	return w.api.Update(store.PersistentVolumeClaims, store.Key(c.Namespace, c.Name), store.Precondition{UID: c.UID}, func(o store.Object) error {
+		if o.GetAnnotations()[selectedNodeAnnotation] == node {
+			return store.ErrUnchanged
 		}
 		notes := maps.Clone(o.GetAnnotations())
 		if notes == nil {
 			notes = map[string]string{}
 		}
-		notes[selectedNode] = node
+		notes[selectedNodeAnnotation] = node
 		o.SetAnnotations(notes)
-		w.tell("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is to get a volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
+		w.log("scheduler", "prepare", r.pod.Key(), fmt.Sprintf("claim %s/%s of %s is to get a volume on %s", c.Namespace, c.Name, r.pod.Key(), node))
 		return nil
 	})
 }

@@ -9,7 +9,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/berthproject/berth/engine/displace"
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
@@ -18,62 +18,62 @@ import (
 // request is an effect under way: writes one after the other, each a latency
 // after the one before, and an answer.
 type request struct {
-	s      *scheduler
-	life   int
-	effect scheduling.Effect
-	pod    *model.Pod
-	sent   time.Time
-	writes []write
-	out    scheduling.Outcome
-	seen   *corev1.Pod // by a Look
+	s           *scheduler
+	generation  int
+	effect      scheduling.Effect
+	pod         *model.Pod
+	sent        time.Time
+	writes      []write
+	outcome     scheduling.Outcome
+	observedPod *corev1.Pod // by a Look
 	// budgets refused what was to be paid.
-	taken   []taken                     // from budgets
-	entries map[string][]displace.Entry // by victim's name
+	taken   []budgetDebit                         // from budgets
+	entries map[string][]enginedisplacement.Entry // by victim's name
 	budgets []*policyv1.PodDisruptionBudget
-	ending  Ending
-	over    bool
+	fault   Fault
+	done    bool
 }
 
 // write does one thing. False ends the request with out as it is then.
 type write func(r *request) bool
 
-// carry sends an effect.
-func (s *scheduler) carry(e scheduling.Effect) {
-	if _, ok := e.(scheduling.Bound); ok {
+// send sends an effect.
+func (s *scheduler) send(e scheduling.Effect) {
+	if _, ok := e.(scheduling.ReportBound); ok {
 		return // it only tells
 	}
-	name, pod := EffectName(e), PodOf(e)
-	r := &request{s: s, life: s.life, effect: e, pod: pod, sent: s.w.now, writes: s.writes(e), ending: s.w.faults.request(name, pod.Key()),
-		entries: map[string][]displace.Entry{}}
-	if r.ending == Clash && name == "bind" && len(s.w.audit.open[pod.UID]) > 0 {
-		r.ending = Refuse // a server says conflict only when an earlier bind cannot be granted any more
+	name, pod := RequestKind(e), PodOf(e)
+	r := &request{s: s, generation: s.generation, effect: e, pod: pod, sent: s.w.now, writes: s.requestWrites(e), fault: s.w.faults.faultOf(name, pod.Key()),
+		entries: map[string][]enginedisplacement.Entry{}}
+	if r.fault == Conflict && name == "bind" && len(s.w.audit.openBinds[pod.UID]) > 0 {
+		r.fault = Refuse // a server says conflict only when an earlier bind cannot be granted any more
 	}
 	s.requests = append(s.requests, r)
 	if b, ok := e.(scheduling.Bind); ok {
-		s.w.audit.asks(r, b.Node)
+		s.w.audit.bindSent(r, b.Node)
 	}
-	if r.ending != Fine {
-		s.w.tell("fault", r.ending.String(), pod.Key(), "the request to "+name+" "+faultWords[r.ending])
+	if r.fault != NoFault {
+		s.w.log("fault", r.fault.String(), pod.Key(), "the request to "+name+" "+faultText[r.fault])
 	}
 	at := s.w.now.Add(s.w.o.Latency)
-	if b := s.busy[pod.UID]; b.After(at) {
+	if b := s.busyUntil[pod.UID]; b.After(at) {
 		at = b // requests about one pod keep their order
 	}
-	s.busy[pod.UID] = at.Add(time.Duration(len(r.writes)-1) * s.w.o.Latency)
-	switch r.ending {
+	s.busyUntil[pod.UID] = at.Add(time.Duration(len(r.writes)-1) * s.w.o.Latency)
+	switch r.fault {
 	case Refuse:
-		s.w.at(at, func() { r.end(scheduling.Refused, "refused by the scenario") })
-	case Clash:
-		s.w.at(at, func() { r.end(scheduling.Conflict, "a conflict by the scenario") })
-	case Lost:
-		s.w.at(at, func() { r.end(scheduling.Unknown, "no answer") })
-	case Late:
-		s.w.at(at, func() { r.end(scheduling.Unknown, "no answer") })
-		s.late = append(s.late, r)
-		s.w.at(at.Add(s.w.faults.late(pod.Key(), s.w.o.Machine.BindTimeout/2)), func() {
-			if i := slices.Index(s.late, r); i >= 0 {
-				s.late = slices.Delete(s.late, i, i+1)
-				r.all()
+		s.w.at(at, func() { r.respond(scheduling.Refused, "refused by the scenario") })
+	case Conflict:
+		s.w.at(at, func() { r.respond(scheduling.Conflict, "a conflict by the scenario") })
+	case RequestLost:
+		s.w.at(at, func() { r.respond(scheduling.Unknown, "no answer") })
+	case Delayed:
+		s.w.at(at, func() { r.respond(scheduling.Unknown, "no answer") })
+		s.delayedRequests = append(s.delayedRequests, r)
+		s.w.at(at.Add(s.w.faults.requestDelay(pod.Key(), s.w.o.Machine.BindTimeout/2)), func() {
+			if i := slices.Index(s.delayedRequests, r); i >= 0 {
+				s.delayedRequests = slices.Delete(s.delayedRequests, i, i+1)
+				r.runAll()
 			}
 		})
 	default:
@@ -81,34 +81,34 @@ func (s *scheduler) carry(e scheduling.Effect) {
 	}
 }
 
-var faultWords = [numEndings]string{"is fine", "is refused", "conflicts", "is lost", "is done and not answered", "is done late and not answered",
+var faultText = [numFaults]string{"is fine", "is refused", "conflicts", "is lost", "is done and not answered", "is done late and not answered",
 	"is done and never spoken of", "is done in part and not answered"}
 
 // run does the ith write and those after it.
 func (r *request) run(i int) {
-	if r.over {
+	if r.done {
 		return
 	}
-	if i < len(r.writes) && (r.ending != Partly || i <= len(r.writes)/2) && r.writes[i](r) {
+	if i < len(r.writes) && (r.fault != Partial || i <= len(r.writes)/2) && r.writes[i](r) {
 		if i+1 < len(r.writes) {
 			r.s.w.after(r.s.w.o.Latency, func() { r.run(i + 1) })
 			return
 		}
 	}
-	r.s.w.audit.settled(r)
-	switch r.ending {
-	case Silent:
-		r.drop()
-	case Unheard, Partly:
-		r.end(scheduling.Unknown, "no answer")
+	r.s.w.audit.bindSettled(r)
+	switch r.fault {
+	case NeverAnswered:
+		r.remove()
+	case ResponseLost, Partial:
+		r.respond(scheduling.Unknown, "no answer")
 	default:
-		r.end(r.out.Result, r.out.Why)
+		r.respond(r.outcome.Result, r.outcome.Reason)
 	}
 }
 
-// all does all writes at once and says nothing.
-func (r *request) all() {
-	defer r.s.w.audit.settled(r)
+// runAll does all writes at once and says nothing.
+func (r *request) runAll() {
+	defer r.s.w.audit.bindSettled(r)
 	for _, w := range r.writes {
 		if !w(r) {
 			return
@@ -116,94 +116,94 @@ func (r *request) all() {
 	}
 }
 
-// end answers.
-func (r *request) end(result scheduling.Result, why string) {
-	if r.over {
+// respond answers.
+func (r *request) respond(result scheduling.Result, why string) {
+	if r.done {
 		return
 	}
-	r.drop()
-	if r.ending != Late {
-		r.s.w.audit.settled(r)
+	r.remove()
+	if r.fault != Delayed {
+		r.s.w.audit.bindSettled(r)
 	}
-	out := scheduling.Outcome{ID: r.effect.EffectID(), Result: result, Why: why}
+	out := scheduling.Outcome{ID: r.effect.EffectID(), Result: result, Reason: why}
 	in := Input{}
-	if result == scheduling.Done && r.seen != nil {
-		out.Seen, in.Object = r.s.view.Pod(r.seen), r.seen
+	if result == scheduling.Done && r.observedPod != nil {
+		out.Pod, in.Object = r.s.converter.Pod(r.observedPod), r.observedPod
 	}
 	if result == scheduling.Refused {
 		for _, b := range r.budgets {
-			if m, ok := r.s.view.Compile(b).(*model.Budget); ok {
+			if m, ok := r.s.converter.Compile(b).(*model.Budget); ok {
 				out.Budgets = append(out.Budgets, m)
 				in.Budgets = append(in.Budgets, b)
 			}
 		}
 	}
 	in.Event = out
-	r.s.answer(r.life, in)
+	r.s.deliver(r.generation, in)
 }
 
-func (r *request) drop() {
-	r.over = true
+func (r *request) remove() {
+	r.done = true
 	if i := slices.Index(r.s.requests, r); i >= 0 {
 		r.s.requests = slices.Delete(r.s.requests, i, i+1)
 	}
 }
 
-// cut is what becomes of a request whose sender is killed: done or not, as the
+// abort is what becomes of a request whose sender is killed: done or not, as the
 // seed has it. One of several writes stays where it is.
-func (r *request) cut() {
-	r.over = true
-	r.s.w.audit.settled(r)
-	if (r.ending == Fine || r.ending == Late) && len(r.writes) == 1 && r.s.w.faults.roll("cut/"+r.pod.Key())%2 == 0 {
-		r.all()
+func (r *request) abort() {
+	r.done = true
+	r.s.w.audit.bindSettled(r)
+	if (r.fault == NoFault || r.fault == Delayed) && len(r.writes) == 1 && r.s.w.faults.hash("cut/"+r.pod.Key())%2 == 0 {
+		r.runAll()
 	}
 }
 
-// failed words an error as actuate does.
-func (r *request) failed(err error) {
+// setError words an error as actuate does.
+func (r *request) setError(err error) {
 	var status apierrors.APIStatus
 	switch {
 	case apierrors.IsConflict(err):
-		r.out.Result = scheduling.Conflict
+		r.outcome.Result = scheduling.Conflict
 	case errors.As(err, &status):
-		r.out.Result = scheduling.Refused
+		r.outcome.Result = scheduling.Refused
 	default:
-		r.out.Result = scheduling.Unknown
+		r.outcome.Result = scheduling.Unknown
 	}
-	r.out.Why = err.Error()
+	r.outcome.Reason = err.Error()
 }
 
-// attempt makes a write of something that may fail.
-func attempt(f func(r *request) error) write {
+// writeStep makes a write of something that may fail.
+func writeStep(f func(r *request) error) write {
 	return func(r *request) bool {
 		if err := f(r); err != nil {
-			r.failed(err)
+			r.setError(err)
 			return false
 		}
 		return true
 	}
 }
 
-func (r *request) pre() store.Precondition { return store.Precondition{UID: r.pod.UID} }
+func (r *request) precondition() store.Precondition { return store.Precondition{UID: r.pod.UID} }
 
 // PodOf is the pod that an effect is about.
 func PodOf(e scheduling.Effect) *model.Pod {
 	switch e := e.(type) {
 	case scheduling.Bind:
 		return e.Pod
-	case scheduling.Reject:
+	case scheduling.ReportUnschedulable:
 		return e.Pod
-	case scheduling.Hold:
+	case scheduling.ReportGated:
 		return e.Pod
-	case scheduling.Look:
+	case scheduling.RefreshPod:
 		return e.Pod
 	case scheduling.Preempt:
 		return e.Pod
-	case scheduling.Unnominate:
+	case scheduling.ClearNomination:
 		return e.Pod
-	case scheduling.Prepare:
+	case scheduling.BindVolumes:
 		return e.Pod
-	case scheduling.Bound:
+	case scheduling.ReportBound:
 		return e.Pod
 	}
 	return &model.Pod{}

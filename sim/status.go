@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/engine/podlife"
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // statusOf is what an agent reports of a pod, and whether that is news.
@@ -32,18 +32,18 @@ func statusOf(w *World, p *agentPod) (corev1.PodStatus, bool) {
 		out.Reason, out.Message = f.Reason, f.Message
 		if p.evicted != nil && p.evicted.Condition {
 			out.Conditions = append(out.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
-				Reason: pressure.ReasonDisruption, Message: f.Message, LastTransitionTime: now})
+				Reason: nodepressure.ReasonTerminationByKubelet, Message: f.Message, LastTransitionTime: now})
 		}
 	}
 	i := slices.IndexFunc(was.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
 	news := out.Phase != was.Phase || was.StartTime == nil || i < 0 || was.Conditions[i].Status != ready.Status ||
-		!slices.EqualFunc(out.InitContainerStatuses, was.InitContainerStatuses, sameRun) ||
-		!slices.EqualFunc(out.ContainerStatuses, was.ContainerStatuses, sameRun)
+		!slices.EqualFunc(out.InitContainerStatuses, was.InitContainerStatuses, sameContainerState) ||
+		!slices.EqualFunc(out.ContainerStatuses, was.ContainerStatuses, sameContainerState)
 	return out, news
 }
 
-// merge puts an agent's conditions over those of others.
-func merge(was, ours []corev1.PodCondition) []corev1.PodCondition {
+// mergeConditions puts an agent's conditions over those of others.
+func mergeConditions(was, ours []corev1.PodCondition) []corev1.PodCondition {
 	out := slices.Clone(was)
 	for _, c := range ours {
 		i := slices.IndexFunc(out, func(o corev1.PodCondition) bool { return o.Type == c.Type })
@@ -56,14 +56,14 @@ func merge(was, ours []corev1.PodCondition) []corev1.PodCondition {
 	return out
 }
 
-func containerStatuses(runs []podlife.Status) []corev1.ContainerStatus {
+func containerStatuses(runs []podlifecycle.Status) []corev1.ContainerStatus {
 	out := make([]corev1.ContainerStatus, 0, len(runs))
 	for _, r := range runs {
-		s := corev1.ContainerStatus{Name: r.Name, RestartCount: r.Restarts, Ready: r.State == podlife.Up}
+		s := corev1.ContainerStatus{Name: r.Name, RestartCount: r.Restarts, Ready: r.State == podlifecycle.ContainerRunning}
 		switch {
-		case r.State == podlife.Up:
-			s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.Started)}
-		case r.State == podlife.Ended:
+		case r.State == podlifecycle.ContainerRunning:
+			s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.StartedAt)}
+		case r.State == podlifecycle.ContainerTerminated:
 			s.State.Terminated = terminated(&r.Exit)
 		default:
 			s.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
@@ -76,12 +76,12 @@ func containerStatuses(runs []podlife.Status) []corev1.ContainerStatus {
 	return out
 }
 
-func terminated(e *podlife.Exit) *corev1.ContainerStateTerminated {
-	return &corev1.ContainerStateTerminated{ExitCode: e.Code, StartedAt: metav1.NewTime(e.Started), FinishedAt: metav1.NewTime(e.Ended)}
+func terminated(e *podlifecycle.Exit) *corev1.ContainerStateTerminated {
+	return &corev1.ContainerStateTerminated{ExitCode: e.Code, StartedAt: metav1.NewTime(e.StartedAt), FinishedAt: metav1.NewTime(e.FinishedAt)}
 }
 
-// sameRun says that nothing worth telling changed.
-func sameRun(a, b corev1.ContainerStatus) bool {
+// sameContainerState says that nothing worth telling changed.
+func sameContainerState(a, b corev1.ContainerStatus) bool {
 	return a.Name == b.Name && a.RestartCount == b.RestartCount && a.Ready == b.Ready &&
 		(a.State.Running == nil) == (b.State.Running == nil) && (a.State.Terminated == nil) == (b.State.Terminated == nil)
 }

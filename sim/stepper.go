@@ -3,50 +3,50 @@ package sim
 import "time"
 
 // stepper feeds a machine of production with what its actor hears, and calls it when it
-// wants to be called, as control/loop does.
+// wants to be called, as controllers/workqueue does.
 type stepper[E any] struct {
 	c *client
 	// step feeds the machine, has its effects carried out, and says when to be called again;
 	// zero: when something happens.
 	step func(now time.Time, events []E) time.Time
 
-	events []E
-	poked  bool
-	alarm  int // only the latest wake counts
+	events    []E
+	scheduled bool
+	wakeSeq   int // only the latest wake counts
 }
 
-// gather is how long events are gathered before they are looked at.
-const gather = 20 * time.Millisecond
+// eventBatchWindow is how long events are gathered before they are looked at.
+const eventBatchWindow = 20 * time.Millisecond
 
-func (s *stepper[E]) put(e E) {
+func (s *stepper[E]) enqueue(e E) {
 	s.events = append(s.events, e)
-	s.poke(gather)
+	s.schedule(eventBatchWindow)
 }
 
-// forget drops what was heard, as a restart does.
-func (s *stepper[E]) forget() { s.events, s.poked = nil, false }
+// reset drops what was heard, as a restart does.
+func (s *stepper[E]) reset() { s.events, s.scheduled = nil, false }
 
-// poke has a step made after d.
-func (s *stepper[E]) poke(d time.Duration) {
-	if s.poked || !s.c.listed() {
+// schedule has a step made after d.
+func (s *stepper[E]) schedule(d time.Duration) {
+	if s.scheduled || !s.c.synced() {
 		return
 	}
-	s.poked = true
+	s.scheduled = true
 	s.c.after(d, s.run)
 }
 
 func (s *stepper[E]) run() {
 	events := s.events
-	s.events, s.poked = nil, false
+	s.events, s.scheduled = nil, false
 	wake := s.step(s.c.w.now, events)
-	s.alarm++
+	s.wakeSeq++
 	if wake.IsZero() {
 		return
 	}
-	alarm := s.alarm
+	alarm := s.wakeSeq
 	s.c.at(wake, func() {
-		if s.alarm == alarm {
-			s.poke(0)
+		if s.wakeSeq == alarm {
+			s.schedule(0)
 		}
 	})
 }

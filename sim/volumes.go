@@ -17,46 +17,46 @@ import (
 // makes a volume where a node was selected for a claim.
 type volumes struct{ *client }
 
-// provisioning is how long making a volume takes.
-const provisioning = 2 * time.Second
+// provisionDuration is how long making a volume takes.
+const provisionDuration = 2 * time.Second
 
 func newVolumes(w *World) *volumes {
-	v := &volumes{w.newClient("volumes", store.Volumes, store.Claims)}
-	v.begin = func() {
-		for _, k := range v.r.kinds {
-			for _, key := range sortedKeys(v.known[k]) {
-				v.look(v.known[k][key])
+	v := &volumes{w.newClient("volumes", store.PersistentVolumes, store.PersistentVolumeClaims)}
+	v.onSynced = func() {
+		for _, k := range v.reflector.kinds {
+			for _, key := range sortedKeys(v.cache[k]) {
+				v.observe(v.cache[k][key])
 			}
 		}
 	}
-	v.see = func(_ store.Kind, _, now store.Object) {
+	v.onChange = func(_ store.Kind, _, now store.Object) {
 		if now != nil {
-			v.look(now)
+			v.observe(now)
 		}
 	}
 	v.start()
 	return v
 }
 
-func (v *volumes) look(o store.Object) {
+func (v *volumes) observe(o store.Object) {
 	switch o := o.(type) {
 	case *corev1.PersistentVolume:
 		if ref := o.Spec.ClaimRef; ref != nil {
 			v.bind(store.Key(ref.Namespace, ref.Name), string(ref.UID), o.Name)
 		}
 	case *corev1.PersistentVolumeClaim:
-		if node := o.Annotations[selectedNode]; node != "" && o.Spec.VolumeName == "" {
-			v.after(provisioning, func() { v.provision(keyOf(o), node) })
+		if node := o.Annotations[selectedNodeAnnotation]; node != "" && o.Spec.VolumeName == "" {
+			v.after(provisionDuration, func() { v.provision(keyOf(o), node) })
 		}
 	}
 }
 
 // bind completes what a claimRef began.
 func (v *volumes) bind(claim, uid, volume string) {
-	_ = v.w.api.Change(store.Claims, claim, store.Precondition{UID: uid}, func(o store.Object) error {
+	_ = v.w.api.Update(store.PersistentVolumeClaims, claim, store.Precondition{UID: uid}, func(o store.Object) error {
 		c, ok := o.(*corev1.PersistentVolumeClaim)
 		if !ok || c.Spec.VolumeName != "" {
-			return store.ErrNothing
+			return store.ErrUnchanged
 		}
 		c.Spec.VolumeName = volume
 		c.Status.Phase = corev1.ClaimBound
@@ -65,13 +65,13 @@ func (v *volumes) bind(claim, uid, volume string) {
 			c.Annotations = map[string]string{}
 		}
 		c.Annotations["pv.kubernetes.io/bind-completed"] = "yes"
-		v.w.tell("volumes", "bound", claim, fmt.Sprintf("claim %s is bound to volume %s", claim, volume))
+		v.w.log("volumes", "bound", claim, fmt.Sprintf("claim %s is bound to volume %s", claim, volume))
 		return nil
 	})
-	_ = v.w.api.Change(store.Volumes, volume, store.Precondition{}, func(o store.Object) error {
+	_ = v.w.api.Update(store.PersistentVolumes, volume, store.Precondition{}, func(o store.Object) error {
 		pv, ok := o.(*corev1.PersistentVolume)
 		if !ok || pv.Status.Phase == corev1.VolumeBound {
-			return store.ErrNothing
+			return store.ErrUnchanged
 		}
 		pv.Status.Phase = corev1.VolumeBound
 		return nil
@@ -80,9 +80,9 @@ func (v *volumes) bind(claim, uid, volume string) {
 
 // provision makes a volume on the selected node, if the claim still waits for one.
 func (v *volumes) provision(claim, node string) {
-	o, there := v.w.api.Get(store.Claims, claim)
+	o, there := v.w.api.Get(store.PersistentVolumeClaims, claim)
 	c, ok := o.(*corev1.PersistentVolumeClaim)
-	if !there || !ok || c.Spec.VolumeName != "" || c.Annotations[selectedNode] != node || c.Spec.StorageClassName == nil {
+	if !there || !ok || c.Spec.VolumeName != "" || c.Annotations[selectedNodeAnnotation] != node || c.Spec.StorageClassName == nil {
 		return
 	}
 	sc, _ := v.w.api.Get(store.StorageClasses, *c.Spec.StorageClassName)

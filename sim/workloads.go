@@ -11,7 +11,7 @@ import (
 
 	"github.com/berthproject/berth/api/v1alpha1"
 	"github.com/berthproject/berth/engine/workload"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -19,40 +19,40 @@ import (
 // machines of production. Of their statuses only that of a Deployment's ReplicaSet is written.
 type workloads struct {
 	*client
-	loop    *loop                                // by kind and key
-	of      map[string]map[string]*corev1.Pod    // by the controller's uid, by key
-	made    map[string]map[string]bool           // pods asked for and not seen yet, by the controller's uid
-	deaths  map[string]map[string]workload.Death // of pods that were deleted since, by place, by uid
-	lifted  map[string]time.Time                 // by place: when the last Hold was deleted before its time
-	numbers map[string]int                       // of names, by the controller's uid; not forgotten
+	queue       *workQueue                                // by kind and key
+	pods        map[string]map[string]*corev1.Pod         // by the controller's uid, by key
+	expected    map[string]map[string]bool                // pods asked for and not seen yet, by the controller's uid
+	deaths      map[string]map[string]workload.PodFailure // of pods that were deleted since, by place, by uid
+	holdDeleted map[string]time.Time                      // by place: when the last Hold was deleted before its time
+	lastSuffix  map[string]int                            // of names, by the controller's uid; not forgotten
 }
 
 func newWorkloads(w *World) *workloads {
-	o := &workloads{client: w.newClient("workload", store.Nodes, store.Holds, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets, store.Pods), numbers: map[string]int{}}
-	o.loop = newLoop(o.client, o.sync)
-	o.end = o.loop.forget
-	o.begin = func() {
-		o.of, o.made = map[string]map[string]*corev1.Pod{}, map[string]map[string]bool{}
-		o.deaths, o.lifted = map[string]map[string]workload.Death{}, map[string]time.Time{}
+	o := &workloads{client: w.newClient("workload", store.Nodes, store.Holds, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets, store.Pods), lastSuffix: map[string]int{}}
+	o.queue = newWorkQueue(o.client, o.reconcile)
+	o.onStop = o.queue.reset
+	o.onSynced = func() {
+		o.pods, o.expected = map[string]map[string]*corev1.Pod{}, map[string]map[string]bool{}
+		o.deaths, o.holdDeleted = map[string]map[string]workload.PodFailure{}, map[string]time.Time{}
 		for _, k := range []store.Kind{store.Pods, store.Deployments, store.ReplicaSets, store.StatefulSets, store.DaemonSets} {
-			for _, key := range sortedKeys(o.known[k]) {
-				o.look(k, nil, o.known[k][key])
+			for _, key := range sortedKeys(o.cache[k]) {
+				o.observe(k, nil, o.cache[k][key])
 			}
 		}
 	}
-	o.see = o.look
+	o.onChange = o.observe
 	o.start()
 	return o
 }
 
-// all has the DaemonSets looked at.
-func (o *workloads) all() {
-	for _, key := range sortedKeys(o.known[store.DaemonSets]) {
-		o.loop.add("DaemonSet "+key, 0)
+// enqueueDaemonSets has the DaemonSets looked at.
+func (o *workloads) enqueueDaemonSets() {
+	for _, key := range sortedKeys(o.cache[store.DaemonSets]) {
+		o.queue.add("DaemonSet "+key, 0)
 	}
 }
 
-func (o *workloads) look(k store.Kind, old, now store.Object) {
+func (o *workloads) observe(k store.Kind, old, now store.Object) {
 	about := now
 	if now == nil {
 		about = old
@@ -60,66 +60,66 @@ func (o *workloads) look(k store.Kind, old, now store.Object) {
 	switch k {
 	case store.Pods:
 		p, _ := about.(*corev1.Pod)
-		o.ownPod(p, now == nil)
+		o.observePod(p, now == nil)
 	case store.ReplicaSets:
-		o.loop.add("ReplicaSet "+keyOf(about), 0)
+		o.queue.add("ReplicaSet "+keyOf(about), 0)
 		if c := metav1.GetControllerOfNoCopy(about); c != nil {
-			o.loop.add("Deployment "+store.Key(about.GetNamespace(), c.Name), 0)
+			o.queue.add("Deployment "+store.Key(about.GetNamespace(), c.Name), 0)
 		}
 	case store.Deployments:
-		o.loop.add("Deployment "+keyOf(about), 0)
+		o.queue.add("Deployment "+keyOf(about), 0)
 	case store.DaemonSets:
-		o.loop.add("DaemonSet "+keyOf(about), 0)
+		o.queue.add("DaemonSet "+keyOf(about), 0)
 	case store.StatefulSets:
-		o.loop.add("StatefulSet "+keyOf(about), 0)
+		o.queue.add("StatefulSet "+keyOf(about), 0)
 	case store.Nodes:
-		o.all()
+		o.enqueueDaemonSets()
 	case store.Holds:
 		if h, ok := about.(*v1alpha1.Hold); ok {
 			if now == nil && o.w.now.Before(h.Spec.Until.Time) {
-				o.lifted[spot(h.Spec.Owner.UID, h.Spec.Node)] = o.w.now
+				o.holdDeleted[ownerNodeKey(h.Spec.Owner.UID, h.Spec.Node)] = o.w.now
 			}
-			o.loop.add(h.Spec.Owner.Kind+" "+store.Key(h.Namespace, h.Spec.Owner.Name), 0)
+			o.queue.add(h.Spec.Owner.Kind+" "+store.Key(h.Namespace, h.Spec.Owner.Name), 0)
 		}
 	}
 }
 
-func (o *workloads) ownPod(p *corev1.Pod, gone bool) {
+func (o *workloads) observePod(p *corev1.Pod, gone bool) {
 	c := metav1.GetControllerOfNoCopy(p)
-	if c == nil || strings.HasPrefix(string(c.UID), StandIn) {
+	if c == nil || strings.HasPrefix(string(c.UID), FakeOwnerPrefix) {
 		return
 	}
 	id, key := string(c.UID), keyOf(p)
-	if o.of[id] == nil {
-		o.of[id] = map[string]*corev1.Pod{}
+	if o.pods[id] == nil {
+		o.pods[id] = map[string]*corev1.Pod{}
 	}
-	if o.of[id][key] = p; gone {
-		delete(o.of[id], key)
+	if o.pods[id][key] = p; gone {
+		delete(o.pods[id], key)
 	}
-	delete(o.made[id], key)
-	o.loop.add(c.Kind+" "+store.Key(p.Namespace, c.Name), 0)
+	delete(o.expected[id], key)
+	o.queue.add(c.Kind+" "+store.Key(p.Namespace, c.Name), 0)
 }
 
-func (o *workloads) sync(key string, done func(time.Duration, error)) {
+func (o *workloads) reconcile(key string, done func(time.Duration, error)) {
 	kind, name, _ := strings.Cut(key, " ")
 	switch kind {
 	case "ReplicaSet":
-		if rs, ok := o.known[store.ReplicaSets][name].(*appsv1.ReplicaSet); ok && len(o.made[string(rs.UID)]) == 0 {
+		if rs, ok := o.cache[store.ReplicaSets][name].(*appsv1.ReplicaSet); ok && len(o.expected[string(rs.UID)]) == 0 {
 			o.replicaSet(rs, done)
 			return
 		}
 	case "Deployment":
-		if d, ok := o.known[store.Deployments][name].(*appsv1.Deployment); ok {
+		if d, ok := o.cache[store.Deployments][name].(*appsv1.Deployment); ok {
 			o.deployment(d, done)
 			return
 		}
 	case "StatefulSet":
-		if set, ok := o.known[store.StatefulSets][name].(*appsv1.StatefulSet); ok && len(o.made[string(set.UID)]) == 0 {
+		if set, ok := o.cache[store.StatefulSets][name].(*appsv1.StatefulSet); ok && len(o.expected[string(set.UID)]) == 0 {
 			o.statefulSet(set, done)
 			return
 		}
 	case "DaemonSet":
-		if ds, ok := o.known[store.DaemonSets][name].(*appsv1.DaemonSet); ok && len(o.made[string(ds.UID)]) == 0 {
+		if ds, ok := o.cache[store.DaemonSets][name].(*appsv1.DaemonSet); ok && len(o.expected[string(ds.UID)]) == 0 {
 			o.daemonSet(ds, done)
 			return
 		}
@@ -129,19 +129,19 @@ func (o *workloads) sync(key string, done func(time.Duration, error)) {
 
 func (o *workloads) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, error)) {
 	var pods []workload.Pod
-	var deaths []workload.Death
-	keys := sortedKeys(o.of[string(rs.UID)])
+	var deaths []workload.PodFailure
+	keys := sortedKeys(o.pods[string(rs.UID)])
 	for _, key := range keys {
-		p := intake.WorkloadPod(o.of[string(rs.UID)][key])
+		p := conversion.WorkloadPod(o.pods[string(rs.UID)][key])
 		pods = append(pods, p)
-		if d, ok := workload.DeathOf(&p); ok {
+		if d, ok := workload.FailureOf(&p); ok {
 			deaths = append(deaths, d)
 		}
 	}
-	machine := intake.ReplicaSet(rs)
-	plan := machine.Plan(o.w.now, pods, workload.Crowd(pods), o.notBefore(rs, machine.Node, deaths))
+	machine := conversion.ReplicaSet(rs)
+	plan := machine.Plan(o.w.now, pods, workload.CountActiveByNode(pods), o.notBefore(rs, machine.Node, deaths))
 	for range plan.Create {
-		o.create(rs, "ReplicaSet", o.pod(rs, "ReplicaSet", &rs.Spec.Template))
+		o.create(rs, "ReplicaSet", o.newPod(rs, "ReplicaSet", &rs.Spec.Template))
 	}
 	for _, i := range plan.Delete {
 		o.delete(keys[i], pods[i].UID)
@@ -149,7 +149,7 @@ func (o *workloads) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, e
 	if metav1.GetControllerOfNoCopy(rs) != nil {
 		o.setStatus(rs, &plan.Status)
 	}
-	done(o.until(plan.Wake), nil)
+	done(o.requeueAfter(plan.Wake), nil)
 }
 
 // imageOf is what templates differ in.
@@ -160,44 +160,44 @@ func imageOf(s *corev1.PodSpec) string {
 	return s.Containers[0].Image
 }
 
-// until is how long it is until a time; 0 for none.
-func (o *workloads) until(t time.Time) time.Duration {
+// requeueAfter is how long it is until a time; 0 for none.
+func (o *workloads) requeueAfter(t time.Time) time.Duration {
 	if t.IsZero() {
 		return 0
 	}
 	return max(t.Sub(o.w.now), time.Millisecond)
 }
 
-func spot[T ~string](owner T, node string) string { return string(owner) + " " + node }
+func ownerNodeKey[T ~string](owner T, node string) string { return string(owner) + " " + node }
 
 // notBefore says until when an owner makes no pod; node is where its template puts it.
-func (o *workloads) notBefore(owner store.Object, node string, deaths []workload.Death) time.Time {
-	if o.w.o.NoPause {
+func (o *workloads) notBefore(owner store.Object, node string, deaths []workload.PodFailure) time.Time {
+	if o.w.o.NoReplacementDelay {
 		return time.Time{}
 	}
-	for _, key := range sortedKeys(o.known[store.Holds]) {
-		h, ok := o.known[store.Holds][key].(*v1alpha1.Hold)
+	for _, key := range sortedKeys(o.cache[store.Holds]) {
+		h, ok := o.cache[store.Holds][key].(*v1alpha1.Hold)
 		if ok && node != "" && h.Spec.Type == v1alpha1.Avoid && h.Spec.Owner.UID == owner.GetUID() && h.Spec.Node == node && h.Spec.Until.After(o.w.now) {
 			return h.Spec.Until.Time
 		}
 	}
-	var counted []workload.Death
+	var counted []workload.PodFailure
 	for _, d := range deaths {
-		if !d.Died.Before(o.lifted[spot(owner.GetUID(), d.Node)].Truncate(time.Second)) { // deaths are told in whole seconds
+		if !d.FailedAt.Before(o.holdDeleted[ownerNodeKey(owner.GetUID(), d.Node)].Truncate(time.Second)) { // deaths are told in whole seconds
 			counted = append(counted, d)
 		}
 	}
-	until, _ := workload.Pause(counted, node)
+	until, _ := workload.BackoffUntil(counted, node)
 	return until
 }
 
-// pod makes a pod of a template. Names are counted on after restarts, so that two runs
+// newPod makes a pod of a template. Names are counted on after restarts, so that two runs
 // differ only where they must.
-func (o *workloads) pod(owner store.Object, kind string, t *corev1.PodTemplateSpec) *corev1.Pod {
+func (o *workloads) newPod(owner store.Object, kind string, t *corev1.PodTemplateSpec) *corev1.Pod {
 	yes := true
-	o.numbers[string(owner.GetUID())]++
+	o.lastSuffix[string(owner.GetUID())]++
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: fmt.Sprintf("%s-%d", owner.GetName(), o.numbers[string(owner.GetUID())]),
+		ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: fmt.Sprintf("%s-%d", owner.GetName(), o.lastSuffix[string(owner.GetUID())]),
 			Labels: t.Labels, Annotations: t.Annotations,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &yes}}},
 		Spec: *t.Spec.DeepCopy(),
@@ -205,35 +205,35 @@ func (o *workloads) pod(owner store.Object, kind string, t *corev1.PodTemplateSp
 }
 
 func (o *workloads) create(owner store.Object, kind string, p *corev1.Pod) {
-	Complete(p)
-	o.w.Admit(p)
+	ApplyDefaults(p)
+	o.w.AdmitPod(p)
 	id, key := string(owner.GetUID()), keyOf(p)
-	if o.made[id] == nil {
-		o.made[id] = map[string]bool{}
+	if o.expected[id] == nil {
+		o.expected[id] = map[string]bool{}
 	}
-	o.made[id][key] = true
+	o.expected[id][key] = true
 	again := kind + " " + keyOf(owner)
-	o.send("create", key, func() error { return o.w.api.Create(p) }, func(err error) {
+	o.request("create", key, func() error { return o.w.api.Create(p) }, func(err error) {
 		if err != nil {
-			delete(o.made[id], key)
-			o.loop.add(again, time.Second)
+			delete(o.expected[id], key)
+			o.queue.add(again, time.Second)
 			return
 		}
-		o.w.tell("workload", "create", key, key+" is made for "+strings.ToLower(kind)+" "+owner.GetName())
+		o.w.log("workload", "create", key, key+" is made for "+strings.ToLower(kind)+" "+owner.GetName())
 		o.after(time.Minute, func() { // a watch that lost it does not stop the owner for ever
-			if o.made[id][key] {
-				delete(o.made[id], key)
-				o.loop.add(again, 0)
+			if o.expected[id][key] {
+				delete(o.expected[id], key)
+				o.queue.add(again, 0)
 			}
 		})
 	})
 }
 
 func (o *workloads) delete(key, uid string) {
-	o.send("delete", key, func() error {
+	o.request("delete", key, func() error {
 		err := o.w.api.DeletePod(key, store.Precondition{UID: uid}, nil)
 		if err == nil {
-			o.w.tell("workload", "delete", key, key+" is deleted by its owner")
+			o.w.log("workload", "delete", key, key+" is deleted by its owner")
 		}
 		return err
 	}, nil)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/workload"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -16,34 +16,34 @@ import (
 func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, error)) {
 	id := string(ds.UID)
 	var pods []workload.DaemonPod
-	keys := sortedKeys(o.of[id])
+	keys := sortedKeys(o.pods[id])
 	for _, key := range keys {
-		p := o.of[id][key]
-		seen := workload.DaemonPod{Pod: intake.WorkloadPod(p), Target: target(p)}
+		p := o.pods[id][key]
+		seen := workload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: targetNode(p)}
 		pods = append(pods, seen)
-		if d, ok := workload.DeathOf(&seen.Pod); ok && p.Status.Phase == corev1.PodFailed {
-			o.bury(spot(id, seen.Target), seen.UID, d)
+		if d, ok := workload.FailureOf(&seen.Pod); ok && p.Status.Phase == corev1.PodFailed {
+			o.recordDeath(ownerNodeKey(id, seen.Target), seen.UID, d)
 		}
 	}
-	trial := o.pod(ds, "DaemonSet", &ds.Spec.Template)
-	o.numbers[id]--
-	tolerateTrouble(&trial.Spec)
+	trial := o.newPod(ds, "DaemonSet", &ds.Spec.Template)
+	o.lastSuffix[id]--
+	addDaemonSetTolerations(&trial.Spec)
 	spec := o.w.intake.Pod(trial).Spec
 	var nodes []workload.DaemonNode
 	desired := 0
-	for _, name := range sortedKeys(o.known[store.Nodes]) {
+	for _, name := range sortedKeys(o.cache[store.Nodes]) {
 		n := workload.DaemonNode{Name: name}
-		if n.Run, n.Stay = placement.Belongs(spec, o.w.intake.Node(o.node(name))); n.Run {
+		if n.ShouldRun, n.ShouldContinue = placement.NodeShouldRunDaemonPod(spec, o.w.intake.Node(o.node(name))); n.ShouldRun {
 			desired++
-			n.NotBefore = o.notBefore(ds, name, o.buried(spot(id, name)))
+			n.NotBefore = o.notBefore(ds, name, o.pastDeaths(ownerNodeKey(id, name)))
 		}
 		nodes = append(nodes, n)
 	}
-	machine := intake.DaemonSet(ds, "", desired)
+	machine := conversion.DaemonSet(ds, "", desired)
 	plan := machine.Plan(o.w.now, nodes, pods)
 	for _, node := range plan.Create {
-		p := o.pod(ds, "DaemonSet", &ds.Spec.Template)
-		tolerateTrouble(&p.Spec)
+		p := o.newPod(ds, "DaemonSet", &ds.Spec.Template)
+		addDaemonSetTolerations(&p.Spec)
 		p.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{node}}}}}}}}
 		o.create(ds, "DaemonSet", p)
@@ -51,11 +51,11 @@ func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, err
 	for _, d := range plan.Delete {
 		o.delete(keys[d.Pod], pods[d.Pod].UID)
 	}
-	done(o.until(plan.Wake), nil)
+	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// target is the node that a DaemonSet's pod is for.
-func target(p *corev1.Pod) string {
+// targetNode is the node that a DaemonSet's pod is for.
+func targetNode(p *corev1.Pod) string {
 	if p.Spec.NodeName != "" {
 		return p.Spec.NodeName
 	}
@@ -69,8 +69,8 @@ func target(p *corev1.Pod) string {
 	return ""
 }
 
-// tolerateTrouble gives a DaemonSet's pod the tolerations that it has upstream.
-func tolerateTrouble(s *corev1.PodSpec) {
+// addDaemonSetTolerations gives a DaemonSet's pod the tolerations that it has upstream.
+func addDaemonSetTolerations(s *corev1.PodSpec) {
 	bear := func(effect corev1.TaintEffect, keys ...string) {
 		for _, key := range keys {
 			s.Tolerations = append(s.Tolerations, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: effect})

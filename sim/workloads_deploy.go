@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berthproject/berth/engine/workload"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -20,16 +20,16 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 	var sets []workload.Set
 	var objects []*appsv1.ReplicaSet
 	oldPods := false
-	for _, key := range sortedKeys(o.known[store.ReplicaSets]) {
-		rs, ok := o.known[store.ReplicaSets][key].(*appsv1.ReplicaSet)
+	for _, key := range sortedKeys(o.cache[store.ReplicaSets]) {
+		rs, ok := o.cache[store.ReplicaSets][key].(*appsv1.ReplicaSet)
 		if c := metav1.GetControllerOfNoCopy(rs); !ok || c == nil || c.UID != d.UID {
 			continue
 		}
 		current := imageOf(&rs.Spec.Template.Spec) == imageOf(&d.Spec.Template.Spec)
-		sets, objects = append(sets, intake.DeploymentSet(rs, current)), append(objects, rs)
-		oldPods = oldPods || !current && len(o.of[string(rs.UID)]) > 0
+		sets, objects = append(sets, conversion.DeploymentReplicaSet(rs, current)), append(objects, rs)
+		oldPods = oldPods || !current && len(o.pods[string(rs.UID)]) > 0
 	}
-	machine := intake.Deployment(d)
+	machine := conversion.Deployment(d)
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(imageOf(&d.Spec.Template.Spec)))
 	name := fmt.Sprintf("%s-%x", d.Name, h.Sum32())
@@ -37,7 +37,7 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 	again := "Deployment " + keyOf(d)
 	retry := func(err error) {
 		if err != nil {
-			o.loop.add(again, time.Second)
+			o.queue.add(again, time.Second)
 		}
 	}
 	if plan.Create {
@@ -47,33 +47,33 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 		o.changeSet(objects[s.Set], fmt.Sprintf("is to have %d pods", s.To), retry, func(rs *appsv1.ReplicaSet) {
 			rs.Spec.Replicas = &s.To
 			rs.Generation++
-			proportion(rs, &machine)
+			setScaleAnnotations(rs, &machine)
 		})
 	}
 	for _, i := range plan.Annotate {
-		o.changeSet(objects[i], "", retry, func(rs *appsv1.ReplicaSet) { proportion(rs, &machine) })
+		o.changeSet(objects[i], "", retry, func(rs *appsv1.ReplicaSet) { setScaleAnnotations(rs, &machine) })
 	}
-	if i := plan.Current; i >= 0 && objects[i].Annotations[intake.RevisionAnnotation] != strconv.FormatInt(plan.Revision, 10) {
+	if i := plan.Current; i >= 0 && objects[i].Annotations[conversion.RevisionAnnotation] != strconv.FormatInt(plan.Revision, 10) {
 		o.changeSet(objects[i], "", retry, func(rs *appsv1.ReplicaSet) {
 			rs.Annotations = maps.Clone(rs.Annotations)
-			rs.Annotations[intake.RevisionAnnotation] = strconv.FormatInt(plan.Revision, 10)
+			rs.Annotations[conversion.RevisionAnnotation] = strconv.FormatInt(plan.Revision, 10)
 		})
 	}
 	for _, i := range plan.Delete {
 		key, pre := keyOf(objects[i]), store.Precondition{UID: string(objects[i].UID)}
-		o.send("delete", key, func() error { return o.w.api.Remove(store.ReplicaSets, key, pre) }, retry)
+		o.request("delete", key, func() error { return o.w.api.Delete(store.ReplicaSets, key, pre) }, retry)
 	}
-	done(o.until(plan.Wake), nil)
+	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// proportion notes the size of the Deployment for which a ReplicaSet was scaled.
-func proportion(rs *appsv1.ReplicaSet, d *workload.Deployment) {
+// setScaleAnnotations notes the size of the Deployment for which a ReplicaSet was scaled.
+func setScaleAnnotations(rs *appsv1.ReplicaSet, d *workload.Deployment) {
 	notes := maps.Clone(rs.Annotations)
 	if notes == nil {
 		notes = map[string]string{}
 	}
-	notes[intake.DesiredReplicasAnnotation] = strconv.Itoa(int(d.Replicas))
-	notes[intake.MaxReplicasAnnotation] = strconv.Itoa(int(d.Replicas + d.Surge))
+	notes[conversion.DesiredReplicasAnnotation] = strconv.Itoa(int(d.Replicas))
+	notes[conversion.MaxReplicasAnnotation] = strconv.Itoa(int(d.Replicas + d.MaxSurge))
 	rs.Annotations = notes
 }
 
@@ -82,13 +82,13 @@ func (o *workloads) createSet(d *appsv1.Deployment, name string, machine *worklo
 	replicas := plan.CreateReplicas
 	rs := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: name, Generation: 1, Labels: d.Spec.Template.Labels,
-			Annotations:     map[string]string{intake.RevisionAnnotation: strconv.FormatInt(plan.Revision, 10)},
+			Annotations:     map[string]string{conversion.RevisionAnnotation: strconv.FormatInt(plan.Revision, 10)},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: d.Name, UID: d.UID, Controller: &yes}}},
 		Spec: appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: d.Spec.Selector, Template: *d.Spec.Template.DeepCopy()},
 	}
-	proportion(rs, machine)
-	o.send("create", keyOf(rs), func() error {
-		o.w.tell("workload", "create", keyOf(rs), fmt.Sprintf("replicaset %s is made for deployment %s with %d pods", rs.Name, d.Name, replicas))
+	setScaleAnnotations(rs, machine)
+	o.request("create", keyOf(rs), func() error {
+		o.w.log("workload", "create", keyOf(rs), fmt.Sprintf("replicaset %s is made for deployment %s with %d pods", rs.Name, d.Name, replicas))
 		return o.w.api.Create(rs)
 	}, then)
 }
@@ -96,12 +96,12 @@ func (o *workloads) createSet(d *appsv1.Deployment, name string, machine *worklo
 // changeSet changes a ReplicaSet, if it is as it is known to be.
 func (o *workloads) changeSet(rs *appsv1.ReplicaSet, what string, then func(error), f func(*appsv1.ReplicaSet)) {
 	key := keyOf(rs)
-	o.send("scale", key, func() error {
-		return o.w.api.Change(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
+	o.request("scale", key, func() error {
+		return o.w.api.Update(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
 			if set, ok := obj.(*appsv1.ReplicaSet); ok {
 				f(set)
 				if what != "" {
-					o.w.tell("workload", "scale", key, "replicaset "+set.Name+" "+what)
+					o.w.log("workload", "scale", key, "replicaset "+set.Name+" "+what)
 				}
 			}
 			return nil
@@ -119,8 +119,8 @@ func (o *workloads) setStatus(rs *appsv1.ReplicaSet, s *workload.ReplicaSetStatu
 		return
 	}
 	key := keyOf(rs)
-	o.send("setstatus", key, func() error {
-		return o.w.api.Change(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
+	o.request("setstatus", key, func() error {
+		return o.w.api.Update(store.ReplicaSets, key, store.Precondition{UID: string(rs.UID), ResourceVersion: rs.ResourceVersion}, func(obj store.Object) error {
 			if set, ok := obj.(*appsv1.ReplicaSet); ok {
 				set.Status = next
 			}
@@ -128,7 +128,7 @@ func (o *workloads) setStatus(rs *appsv1.ReplicaSet, s *workload.ReplicaSetStatu
 		})
 	}, func(err error) {
 		if err != nil {
-			o.loop.add("ReplicaSet "+key, time.Second)
+			o.queue.add("ReplicaSet "+key, time.Second)
 		}
 	})
 }

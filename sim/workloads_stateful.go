@@ -9,7 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/berthproject/berth/engine/workload"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // statefulSet brings a StatefulSet up to date. Its template does not change here, and its
@@ -17,45 +17,45 @@ import (
 func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration, error)) {
 	id := string(set.UID)
 	var pods []workload.StatefulPod
-	keys := sortedKeys(o.of[id])
+	keys := sortedKeys(o.pods[id])
 	kept := keys[:0:0]
 	for _, key := range keys {
-		p := o.of[id][key]
+		p := o.pods[id][key]
 		n, err := strconv.ParseInt(strings.TrimPrefix(p.Name, set.Name+"-"), 10, 32)
 		if err != nil {
 			continue
 		}
-		seen := workload.StatefulPod{Pod: intake.WorkloadPod(p), Ordinal: int32(n)}
-		if d, failed := workload.DeathOf(&seen.Pod); failed {
-			seen.NotBefore = o.notBefore(set, p.Spec.NodeName, append(o.buried(p.Name), d))
-			o.bury(p.Name, seen.UID, d)
+		seen := workload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: int32(n)}
+		if d, failed := workload.FailureOf(&seen.Pod); failed {
+			seen.NotBefore = o.notBefore(set, p.Spec.NodeName, append(o.pastDeaths(p.Name), d))
+			o.recordDeath(p.Name, seen.UID, d)
 		}
 		pods, kept = append(pods, seen), append(kept, key)
 	}
-	machine := intake.StatefulSet(set, "", "")
+	machine := conversion.StatefulSet(set, "", "")
 	plan := machine.Plan(o.w.now, pods)
 	for _, c := range plan.Create {
-		p := o.pod(set, "StatefulSet", &set.Spec.Template)
+		p := o.newPod(set, "StatefulSet", &set.Spec.Template)
 		p.Name = fmt.Sprintf("%s-%d", set.Name, c.Ordinal)
 		o.create(set, "StatefulSet", p)
 	}
 	for _, d := range plan.Delete {
 		o.delete(kept[d.Pod], pods[d.Pod].UID)
 	}
-	done(o.until(plan.Wake), nil)
+	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// buried are the deaths at a place, of pods that were deleted since.
-func (o *workloads) buried(at string) (out []workload.Death) {
+// pastDeaths are the deaths at a place, of pods that were deleted since.
+func (o *workloads) pastDeaths(at string) (out []workload.PodFailure) {
 	for _, uid := range sortedKeys(o.deaths[at]) {
 		out = append(out, o.deaths[at][uid])
 	}
 	return out
 }
 
-func (o *workloads) bury(at, uid string, d workload.Death) {
+func (o *workloads) recordDeath(at, uid string, d workload.PodFailure) {
 	if o.deaths[at] == nil {
-		o.deaths[at] = map[string]workload.Death{}
+		o.deaths[at] = map[string]workload.PodFailure{}
 	}
 	o.deaths[at][uid] = d
 }

@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/engine/displace"
+	enginedisplacement "github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/nodehealth"
+	"github.com/berthproject/berth/engine/nodelifecycle"
+	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/preemption"
-	"github.com/berthproject/berth/engine/pressure"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/engine/taints"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/engine/tainteviction"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
 )
 
@@ -28,32 +28,32 @@ type Options struct {
 	// Machine is the scheduler's policy; its Profiles are made of those below.
 	Machine  scheduling.Config
 	Profiles []*placement.Profile
-	// Ties is the scheduler's seed, ViewMemory what its views may take (0: the default).
-	Ties       uint64
-	ViewMemory int
-	Preemption preemption.Options
+	// TieBreakSeed is the scheduler's seed, ViewMemory what its views may take (0: the default).
+	TieBreakSeed     uint64
+	ScoreCacheMemory int
+	Preemption       preemption.Options
 	// Taints and NodeHealth are the policies of who drives pods off nodes.
-	Taints     taints.Options
-	NodeHealth nodehealth.Options
-	// Unbooked has evictions by taint booked in no budget, as upstream's are.
-	Unbooked bool
-	GC       podgc.Options
+	Taints     tainteviction.Options
+	NodeHealth nodelifecycle.Options
+	// TaintEvictionsSkipBudgets has evictions by taint booked in no budget, as upstream's are.
+	TaintEvictionsSkipBudgets bool
+	GC                        podgc.Options
 	// Pressure is what nodes go by of which something is scripted to be used, Reserve what
 	// their disks keep free.
-	Pressure pressure.Config
-	Reserve  pressure.ReserveConfig
-	// Holds is how long Avoid Holds last; First 0: there are none. NoPause has workloads replace
+	Pressure nodepressure.Config
+	Reserve  nodepressure.DiskReserveConfig
+	// AvoidHolds is how long Avoid Holds last; First 0: there are none. NoPause has workloads replace
 	// pods that die on the spot at once, as upstream's ReplicaSets do.
-	Holds   displace.Backoff
-	NoPause bool
+	AvoidHolds         enginedisplacement.Backoff
+	NoReplacementDelay bool
 	// Evictions are the rules of evictions by request. KeepFailedDebits leaves what an
 	// eviction took from budgets where it is when the pod does not go after all.
 	Evictions        budget.Evictions
 	KeepFailedDebits bool
-	// Descheduling has a descheduler; nil: there is none. KnowsNoHolds has the scheduler place pods as one that
+	// Descheduler has a descheduler; nil: there is none. KnowsNoHolds has the scheduler place pods as one that
 	// has never heard of Holds.
-	Descheduling *Descheduling
-	KnowsNoHolds bool
+	Descheduler *DeschedulerOptions
+	IgnoreHolds bool
 	// Endpoints has EndpointSlices kept, which nothing else here reads.
 	Endpoints bool
 	// Latency is what a request takes to the API server, and its answer back.
@@ -61,12 +61,12 @@ type Options struct {
 	// Lag is what a watch is behind.
 	Lag    time.Duration
 	Faults Faults
-	// Decisions is how many the scheduler makes in a step; 64 when 0.
-	Decisions int
+	// DecisionsPerStep is how many the scheduler makes in a step; 64 when 0.
+	DecisionsPerStep int
 	// Audit looks after what must always hold; without it only NeverMoves is.
 	Audit bool
-	// Tell is given the timeline; may be nil.
-	Tell func(Line)
+	// OnLine is given the timeline; may be nil.
+	OnLine func(Line)
 	// Stop is asked now and then whether to end at once; may be nil.
 	Stop func() bool
 	// Record is given what the scheduler's machine was fed and what it answered;
@@ -74,13 +74,13 @@ type Options struct {
 	Record func(*Step)
 }
 
-// Configured is the machine's policy with the profiles in it.
-func (o *Options) Configured() scheduling.Config {
+// MachineConfig is the machine's policy with the profiles in it.
+func (o *Options) MachineConfig() scheduling.Config {
 	c := o.Machine
 	c.Profiles = nil
 	for _, p := range o.Profiles {
-		by := scheduling.Placing{Seed: o.Ties, Room: o.ViewMemory / len(o.Profiles), Preemption: o.Preemption}
-		c.Profiles = append(c.Profiles, scheduling.PlacedBy(p, by))
+		by := scheduling.PlacementOptions{Seed: o.TieBreakSeed, CacheBytes: o.ScoreCacheMemory / len(o.Profiles), Preemption: o.Preemption}
+		c.Profiles = append(c.Profiles, scheduling.NewProfileWithOptions(p, by))
 	}
 	return c
 }
@@ -90,34 +90,34 @@ type World struct {
 	o     Options
 	now   time.Time
 	start time.Time
-	queue events
+	queue eventHeap
 	seq   uint64
 	steps int // things that happened
 
-	api         *store.Store
-	intake      *intake.Intake // of the actors
-	compiled    map[types.UID]*model.Pod
-	standings   map[types.UID]*model.Pod
-	cover       *coverage // as the store has it
-	touched     []string  // budgets that the last commit concerned
-	readers     []*reader
-	clients     []*client
-	faults      *faults
-	scheduler   *scheduler
-	agents      *agents
-	disruption  *disruption
-	evictor     *evictor
-	nodelife    *nodelife
-	collector   *collector
-	recorder    *recorder
-	workloads   *workloads
-	owners      *owners
-	volumes     *volumes
-	endpoints   *endpoints   // nil without
-	descheduler *descheduler // nil without
-	returns     *returns
-	audit       *audit
-	counts      Counts
+	api             *store.Store
+	intake          *conversion.Converter // of the actors
+	compiled        map[types.UID]*model.Pod
+	budgetPods      map[types.UID]*model.Pod
+	budgetIndex     *budgetIndex // as the store has it
+	affectedBudgets []string     // budgets that the last commit concerned
+	reflectors      []*reflector
+	clients         []*client
+	faults          *faults
+	scheduler       *scheduler
+	agents          *agents
+	disruption      *disruption
+	taintEviction   *taintEviction
+	nodeLifecycle   *nodeLifecycle
+	podGC           *podGC
+	recorder        *displacementRecorder
+	workloads       *workloads
+	replacer        *podReplacer
+	volumes         *volumes
+	endpoints       *endpoints   // nil without
+	descheduler     *descheduler // nil without
+	returns         *returnCounter
+	audit           *audit
+	counts          Counts
 }
 
 // New is an empty cluster with its control plane running.
@@ -125,33 +125,33 @@ func New(o Options) *World {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
-	if o.Decisions == 0 {
-		o.Decisions = 64
+	if o.DecisionsPerStep == 0 {
+		o.DecisionsPerStep = 64
 	}
-	if o.Tell == nil {
-		o.Tell = func(Line) {}
+	if o.OnLine == nil {
+		o.OnLine = func(Line) {}
 	}
-	o.Machine = o.Configured()
-	w := &World{o: o, now: o.Start, start: o.Start, intake: intake.New(), compiled: map[types.UID]*model.Pod{}, standings: map[types.UID]*model.Pod{}, cover: newCoverage()}
+	o.Machine = o.MachineConfig()
+	w := &World{o: o, now: o.Start, start: o.Start, intake: conversion.New(), compiled: map[types.UID]*model.Pod{}, budgetPods: map[types.UID]*model.Pod{}, budgetIndex: newBudgetIndex()}
 	w.api = store.New(func() time.Time { return w.now })
-	w.api.Hook = w.committed
+	w.api.OnCommit = w.onCommit
 	w.faults = newFaults(w)
 	w.audit = newAudit(w)
-	w.returns = newReturns()
+	w.returns = newReturnCounter()
 	w.scheduler = newScheduler(w)
 	w.agents = newAgents(w)
 	w.disruption = newDisruption(w)
-	w.evictor = newEvictor(w)
-	w.nodelife = newNodelife(w)
-	w.collector = newCollector(w)
-	w.recorder = newRecorder(w)
+	w.taintEviction = newTaintEviction(w)
+	w.nodeLifecycle = newNodeLifecycle(w)
+	w.podGC = newPodGC(w)
+	w.recorder = newDisplacementRecorder(w)
 	w.workloads = newWorkloads(w)
-	w.owners = newOwners(w)
+	w.replacer = newPodReplacer(w)
 	w.volumes = newVolumes(w)
 	if o.Endpoints {
 		w.endpoints = newEndpoints(w)
 	}
-	if o.Descheduling != nil {
+	if o.Descheduler != nil {
 		w.descheduler = newDescheduler(w)
 	}
 	return w
@@ -184,7 +184,7 @@ func (w *World) at(t time.Time, f func()) {
 		t = w.now
 	}
 	w.seq++
-	heap.Push(&w.queue, event{t, w.seq, f})
+	heap.Push(&w.queue, timedCall{t, w.seq, f})
 }
 
 // Run lets everything happen until the given time after the start. It ends at once
@@ -194,7 +194,7 @@ func (w *World) Run(until time.Duration) error {
 	for w.Next(end) {
 	}
 	done := len(w.queue) == 0 || w.queue[0].at.After(end)
-	if w.audit.broken == nil && done && w.now.Before(end) {
+	if w.audit.violation == nil && done && w.now.Before(end) {
 		w.now = end
 	}
 	return w.Violation()
@@ -203,70 +203,70 @@ func (w *World) Run(until time.Duration) error {
 // Next lets the next thing happen, if it is due by end. False when there is none,
 // or what must hold does not.
 func (w *World) Next(end time.Time) bool {
-	if w.audit.broken != nil || len(w.queue) == 0 || w.queue[0].at.After(end) {
+	if w.audit.violation != nil || len(w.queue) == 0 || w.queue[0].at.After(end) {
 		return false
 	}
 	if w.steps%1024 == 1023 && w.o.Stop != nil && w.o.Stop() {
 		return false
 	}
-	e, ok := heap.Pop(&w.queue).(event)
+	e, ok := heap.Pop(&w.queue).(timedCall)
 	if !ok {
 		return false
 	}
 	w.now = e.at
 	w.steps++
 	e.f()
-	return w.audit.broken == nil
+	return w.audit.violation == nil
 }
 
 // Violation is what did not hold, nil when all did.
 func (w *World) Violation() error {
-	if w.audit.broken == nil {
+	if w.audit.violation == nil {
 		return nil
 	}
-	return w.audit.broken
+	return w.audit.violation
 }
 
-// committed tells readers and the audit of a commit.
-func (w *World) committed(c store.Change) {
+// onCommit tells readers and the audit of a commit.
+func (w *World) onCommit(c store.Change) {
 	if c.Kind == store.Pods && c.New == nil {
 		delete(w.compiled, c.Old.GetUID())
-		delete(w.standings, c.Old.GetUID())
+		delete(w.budgetPods, c.Old.GetUID())
 	}
-	w.count(c)
+	w.countChange(c)
 	if p, ok := c.Object().(*corev1.Pod); ok {
-		w.owners.want(p, c.New == nil)
+		w.replacer.trackDesired(p, c.New == nil)
 	}
-	w.touched = w.cover.take(c.Kind, keyOf(c.Object()), c.New)
-	w.audit.committed(c)
-	for _, r := range w.readers {
-		r.committed(c)
+	w.affectedBudgets = w.budgetIndex.update(c.Kind, keyOf(c.Object()), c.New)
+	w.audit.checkCommit(c)
+	for _, r := range w.reflectors {
+		r.observe(c)
 	}
 }
 
-type event struct {
+type timedCall struct {
 	at  time.Time
 	seq uint64
 	f   func()
 }
 
-// events is a heap by time, then by order of arrival.
-type events []event
+// eventHeap is a heap by time, then by order of arrival.
+type eventHeap []timedCall
 
-func (q events) Len() int      { return len(q) }
-func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *events) Push(x any)   { e, _ := x.(event); *q = append(*q, e) }
-func (q events) Less(i, j int) bool {
+func (q eventHeap) Len() int      { return len(q) }
+func (q eventHeap) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *eventHeap) Push(x any)   { e, _ := x.(timedCall); *q = append(*q, e) }
+func (q eventHeap) Less(i, j int) bool {
 	if c := q[i].at.Compare(q[j].at); c != 0 {
 		return c < 0
 	}
 	return q[i].seq < q[j].seq
 }
 
-func (q *events) Pop() any {
+func (q *eventHeap) Pop() any {
 	last := len(*q) - 1
 	e := (*q)[last]
-	(*q)[last] = event{}
+	(*q)[last] = timedCall{}
 	*q = (*q)[:last]
 	return e
 }
@@ -281,12 +281,12 @@ func (w *World) model(p *corev1.Pod) *model.Pod {
 	return m
 }
 
-// standing is what budgets read of a pod, made once for each version of it.
-func (w *World) standing(p *corev1.Pod) *model.Pod {
-	if m := w.standings[p.UID]; m != nil && m.ResourceVersion == p.ResourceVersion {
+// budgetPod is what budgets read of a pod, made once for each version of it.
+func (w *World) budgetPod(p *corev1.Pod) *model.Pod {
+	if m := w.budgetPods[p.UID]; m != nil && m.ResourceVersion == p.ResourceVersion {
 		return m
 	}
-	m := intake.Standing(p)
-	w.standings[p.UID] = m
+	m := conversion.BudgetPod(p)
+	w.budgetPods[p.UID] = m
 	return m
 }

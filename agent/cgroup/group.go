@@ -12,19 +12,19 @@ import (
 type Group struct {
 	Path string
 
-	v2     bool
-	root   bool // version 2's root has no memory.current
-	usage  file
-	stat   file
-	kernel file // version 1 only
-	limit  file
-	oom    file
-	pids   file
-	pidMax file
-	cpu    file
-	stall  file
-	info   file // /proc/meminfo, for the whole machine
-	space  [16384]byte
+	v2      bool
+	root    bool // version 2's root has no memory.current
+	usage   file
+	stat    file
+	kernel  file // version 1 only
+	limit   file
+	oom     file
+	pids    file
+	pidMax  file
+	cpu     file
+	psi     file
+	meminfo file // /proc/meminfo, for the whole machine
+	buf     [16384]byte
 }
 
 // Open opens the cgroup at path; "/" is the whole machine.
@@ -44,10 +44,10 @@ func (h *Host) Open(path string) (*Group, error) {
 		}
 	}
 	at(&g.stat, memory, "memory.stat")
-	at(&g.info, h.proc, "meminfo")
+	at(&g.meminfo, h.proc, "meminfo")
 	at(&g.pids, h.Dir("pids", path), "pids.current")
 	at(&g.pidMax, h.Dir("pids", path), "pids.max")
-	at(&g.stall, h.pressure(path), "memory.pressure")
+	at(&g.psi, h.psiDir(path), "memory.pressure")
 	if g.v2 {
 		at(&g.usage, memory, "memory.current")
 		at(&g.limit, memory, "memory.max")
@@ -71,8 +71,8 @@ func (h *Host) Open(path string) (*Group, error) {
 	return g, nil
 }
 
-// pressure is the directory of a cgroup's PSI files: the machine's are in /proc.
-func (h *Host) pressure(path string) string {
+// psiDir is the directory of a cgroup's PSI files: the machine's are in /proc.
+func (h *Host) psiDir(path string) string {
 	if h.unified == "" {
 		return ""
 	}
@@ -81,7 +81,7 @@ func (h *Host) pressure(path string) string {
 
 // Close closes the files.
 func (g *Group) Close() {
-	for _, f := range []*file{&g.usage, &g.stat, &g.kernel, &g.limit, &g.oom, &g.pids, &g.pidMax, &g.cpu, &g.stall, &g.info} {
+	for _, f := range []*file{&g.usage, &g.stat, &g.kernel, &g.limit, &g.oom, &g.pids, &g.pidMax, &g.cpu, &g.psi, &g.meminfo} {
 		f.close()
 	}
 }
@@ -103,11 +103,11 @@ func (h *Host) OOMKills(path string) int64 {
 // OOMKills counts the processes of the cgroup that the kernel killed for want
 // of memory: on version 1 in the cgroup itself, on version 2 in those below, too.
 func (g *Group) OOMKills() (int64, error) {
-	text, err := g.oom.read(g.space[:])
+	text, err := g.oom.read(g.buf[:])
 	if err != nil {
 		return 0, err
 	}
-	n, ok := find(text, "oom_kill")
+	n, ok := lookup(text, "oom_kill")
 	if !ok {
 		return 0, fmt.Errorf("%s has no oom_kill: the kernel is older than 4.13", g.oom.name)
 	}
@@ -129,11 +129,11 @@ func (g *Group) CPU() (int64, error) {
 	if !g.v2 {
 		return g.cpu.number()
 	}
-	text, err := g.cpu.read(g.space[:])
+	text, err := g.cpu.read(g.buf[:])
 	if err != nil {
 		return 0, err
 	}
-	micro, ok := find(text, "usage_usec")
+	micro, ok := lookup(text, "usage_usec")
 	if !ok || micro > math.MaxInt64/1000 {
 		return 0, fmt.Errorf("%s has no usage_usec", g.cpu.name)
 	}

@@ -33,19 +33,19 @@ type Host struct {
 	proc string
 }
 
-// Find reads how this machine's cgroups are mounted.
-func Find() (*Host, error) { return At("/") }
+// Detect reads how this machine's cgroups are mounted.
+func Detect() (*Host, error) { return DetectAt("/") }
 
-// At is Find for a recorded tree: root has proc/self/mountinfo in it, and the
+// DetectAt is Find for a recorded tree: root has proc/self/mountinfo in it, and the
 // mount points named there.
-func At(root string) (*Host, error) {
+func DetectAt(root string) (*Host, error) {
 	f, err := os.Open(filepath.Join(root, "proc/self/mountinfo"))
 	if err != nil {
 		return nil, fmt.Errorf("cgroups: where they are mounted is unknown: %w", err)
 	}
 	defer f.Close()
 	h := &Host{controllers: map[string]string{}, proc: filepath.Join(root, "proc")}
-	if err := h.mounts(f, root); err != nil {
+	if err := h.parseMounts(f, root); err != nil {
 		return nil, err
 	}
 	switch {
@@ -61,9 +61,9 @@ func At(root string) (*Host, error) {
 	return h, nil
 }
 
-// mounts takes hierarchies from lines of mountinfo; of one that is mounted
+// parseMounts takes hierarchies from lines of mountinfo; of one that is mounted
 // twice, the first.
-func (h *Host) mounts(r io.Reader, root string) error {
+func (h *Host) parseMounts(r io.Reader, root string) error {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
 		left, right, ok := strings.Cut(lines.Text(), " - ")
@@ -91,8 +91,8 @@ func (h *Host) mounts(r io.Reader, root string) error {
 	return lines.Err()
 }
 
-// Has says whether a controller can be used.
-func (h *Host) Has(controller string) bool {
+// HasController says whether a controller can be used.
+func (h *Host) HasController(controller string) bool {
 	if h.Mode != V2 {
 		return h.controllers[controller] != ""
 	}
@@ -113,9 +113,9 @@ func (h *Host) Dir(controller, path string) string {
 	return filepath.Join(root, path)
 }
 
-// dirs are the directories of the cgroup at path in all hierarchies, mounted
+// allDirs are the directories of the cgroup at path in all hierarchies, mounted
 // names and version 2 included.
-func (h *Host) dirs(path string) []string {
+func (h *Host) allDirs(path string) []string {
 	roots := map[string]bool{}
 	for _, at := range h.controllers {
 		roots[at] = true

@@ -25,24 +25,24 @@ func (h *Host) Kill(path string) error {
 		return errors.New("cgroup /: the whole machine is not killed")
 	}
 	if h.unified != "" {
-		err := write(filepath.Join(h.unified, path, "cgroup.kill"), "1")
-		if h.Mode == V2 && (err == nil || gone(err) == nil) {
+		err := writeFile(filepath.Join(h.unified, path, "cgroup.kill"), "1")
+		if h.Mode == V2 && (err == nil || ignoreGone(err) == nil) {
 			return nil
 		}
 	}
 	held := h.isFrozen(path) // by who was killed, or kills it, too
 	sent := map[int]bool{os.Getpid(): true}
-	fresh, err := h.round(path, sent)
+	fresh, err := h.killListed(path, sent)
 	for rounds := 0; fresh > 0 && err == nil; rounds++ {
-		if fresh, err = h.round(path, sent); fresh > 0 && err == nil {
-			if rounds == killRounds {
+		if fresh, err = h.killListed(path, sent); fresh > 0 && err == nil {
+			if rounds == maxFreezeRounds {
 				return fmt.Errorf("cgroup %s: still forks after %d rounds of SIGKILL", path, rounds)
 			}
-			fresh, err = h.frozen(path, sent)
+			fresh, err = h.killFrozen(path, sent)
 		}
 	}
 	if held { // it would not die
-		err = errors.Join(err, gone(h.thawAt(h.Dir("freezer", path))))
+		err = errors.Join(err, ignoreGone(h.thawAt(h.Dir("freezer", path))))
 	}
 	return err
 }
@@ -57,10 +57,10 @@ func (h *Host) Thaw(path string) error {
 	}
 	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return gone(err)
+			return ignoreGone(err)
 		}
 		if d.IsDir() && h.frozenAt(at) {
-			return gone(h.thawAt(at))
+			return ignoreGone(h.thawAt(at))
 		}
 		return nil
 	})
@@ -87,17 +87,17 @@ func (h *Host) frozenAt(dir string) bool {
 
 func (h *Host) thawAt(dir string) error {
 	if h.Mode == V2 {
-		return write(filepath.Join(dir, "cgroup.freeze"), "0")
+		return writeFile(filepath.Join(dir, "cgroup.freeze"), "0")
 	}
-	return write(filepath.Join(dir, "freezer.state"), "THAWED")
+	return writeFile(filepath.Join(dir, "freezer.state"), "THAWED")
 }
 
-// killRounds is how often a frozen cgroup may have new processes.
-const killRounds = 50
+// maxFreezeRounds is how often a frozen cgroup may have new processes.
+const maxFreezeRounds = 50
 
-// round kills the processes that are listed and not yet sent SIGKILL, and
+// killListed kills the processes that are listed and not yet sent SIGKILL, and
 // counts them.
-func (h *Host) round(path string, sent map[int]bool) (fresh int, err error) {
+func (h *Host) killListed(path string, sent map[int]bool) (fresh int, err error) {
 	pids, err := h.Procs(path)
 	for _, pid := range pids {
 		if sent[pid] {
@@ -113,26 +113,26 @@ func (h *Host) round(path string, sent map[int]bool) (fresh int, err error) {
 	return fresh, err
 }
 
-// frozen does a round with the cgroup frozen, so that nothing forks meanwhile.
-func (h *Host) frozen(path string, sent map[int]bool) (int, error) {
+// killFrozen does a round with the cgroup frozen, so that nothing forks meanwhile.
+func (h *Host) killFrozen(path string, sent map[int]bool) (int, error) {
 	thaw := h.freeze(path)
 	defer thaw()
-	return h.round(path, sent)
+	return h.killListed(path, sent)
 }
 
 // freeze freezes what it can within 20 ms and answers with what thaws it.
 func (h *Host) freeze(path string) (thaw func()) {
 	if h.Mode == V2 {
 		file := filepath.Join(h.unified, path, "cgroup.freeze")
-		_ = write(file, "1")
-		return func() { _ = write(file, "0") }
+		_ = writeFile(file, "1")
+		return func() { _ = writeFile(file, "0") }
 	}
 	dir := h.Dir("freezer", path)
 	if dir == "" {
 		return func() {}
 	}
 	file := filepath.Join(dir, "freezer.state")
-	if write(file, "FROZEN") == nil {
+	if writeFile(file, "FROZEN") == nil {
 		for range 20 {
 			if state, err := os.ReadFile(file); err != nil || string(state) == "FROZEN\n" {
 				break
@@ -140,7 +140,7 @@ func (h *Host) freeze(path string) (thaw func()) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	return func() { _ = write(file, "THAWED") }
+	return func() { _ = writeFile(file, "THAWED") }
 }
 
 func isGone(err error) bool { return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) }

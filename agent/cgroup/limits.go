@@ -23,40 +23,40 @@ type Limits struct {
 // cpuPeriod is the period of CPUQuota in microseconds.
 const cpuPeriod = 100_000
 
-// used are the controllers that the agent makes a cgroup in by itself. The
+// managedControllers are the controllers that the agent makes a cgroup in by itself. The
 // runtime makes the others as it needs them.
-var used = []string{"memory", "cpu", "cpuacct", "pids", "freezer"}
+var managedControllers = []string{"memory", "cpu", "cpuacct", "pids", "freezer"}
 
-// Make makes the cgroup with all above it and sets its limits. It may be
+// Create makes the cgroup with all above it and sets its limits. It may be
 // repeated.
-func (h *Host) Make(path string, l Limits) error {
+func (h *Host) Create(path string, l Limits) error {
 	if h.Mode == V2 {
 		if err := h.delegate(path); err != nil {
 			return err
 		}
 	}
-	for _, dir := range h.making(path) {
+	for _, dir := range h.createDirs(path) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("cgroup %s: %w", path, err)
 		}
 	}
-	return h.Limit(path, l)
+	return h.SetLimits(path, l)
 }
 
-// Try says why no cgroup can be made here, by making one, and removes it: what is mounted may be for reading only, and a
+// CheckWritable says why no cgroup can be made here, by making one, and removes it: what is mounted may be for reading only, and a
 // container's own root, which has processes, gives its controllers to none below it.
-func (h *Host) Try() error {
+func (h *Host) CheckWritable() error {
 	path := fmt.Sprintf("/berth-try-%d-%x", os.Getpid(), rand.Uint32()) // others may try just now, of this process, too
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	return errors.Join(h.Make(path, Limits{}), h.Remove(ctx, path))
+	return errors.Join(h.Create(path, Limits{}), h.Remove(ctx, path))
 }
 
-// making are the directories to make for a cgroup.
-func (h *Host) making(path string) []string {
+// createDirs are the directories to make for a cgroup.
+func (h *Host) createDirs(path string) []string {
 	var all []string
 	if h.Mode != V2 {
-		for _, controller := range used {
+		for _, controller := range managedControllers {
 			if dir := h.Dir(controller, path); dir != "" {
 				all = append(all, dir)
 			}
@@ -75,10 +75,10 @@ func (h *Host) delegate(path string) error {
 	parts := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
 	for _, part := range parts {
 		for _, controller := range []string{"memory", "cpu", "pids"} {
-			if !h.Has(controller) {
+			if !h.HasController(controller) {
 				continue
 			}
-			err := write(filepath.Join(at, "cgroup.subtree_control"), "+"+controller)
+			err := writeFile(filepath.Join(at, "cgroup.subtree_control"), "+"+controller)
 			if err != nil {
 				return fmt.Errorf("cgroup %s: %s cannot give the %s controller to cgroups below it (it must have no process of its own): %w", path, at, controller, err)
 			}
@@ -91,8 +91,8 @@ func (h *Host) delegate(path string) error {
 	return nil
 }
 
-// Limit sets the limits of a cgroup that is there.
-func (h *Host) Limit(path string, l Limits) error {
+// SetLimits sets the limits of a cgroup that is there.
+func (h *Host) SetLimits(path string, l Limits) error {
 	var errs []error
 	set := func(controller, file, value string) {
 		dir := h.Dir(controller, path)
@@ -100,7 +100,7 @@ func (h *Host) Limit(path string, l Limits) error {
 			errs = append(errs, fmt.Errorf("cgroup %s: the %s controller is not mounted, so %s cannot be %s", path, controller, file, value))
 			return
 		}
-		if err := write(filepath.Join(dir, file), value); err != nil {
+		if err := writeFile(filepath.Join(dir, file), value); err != nil {
 			errs = append(errs, fmt.Errorf("cgroup %s: %s cannot be %s: %w", path, file, value, err))
 		}
 	}
@@ -134,7 +134,7 @@ func (h *Host) settings(l Limits) []setting {
 	add(l.Memory, "memory", "memory.limit_in_bytes", "memory.max", unlimited)
 	add(l.Pids, "pids", "pids.max", "pids.max", "max")
 	if h.Mode == V2 {
-		add(weight(l.CPUShares), "cpu", "", "cpu.weight", "")
+		add(cpuWeight(l.CPUShares), "cpu", "", "cpu.weight", "")
 		if l.CPUQuota != 0 {
 			quota := "max"
 			if l.CPUQuota > 0 {
@@ -152,16 +152,16 @@ func (h *Host) settings(l Limits) []setting {
 	return all
 }
 
-// weight is what CPU shares of 2..262144 are on version 2's scale of 1..10000,
+// cpuWeight is what CPU shares of 2..262144 are on version 2's scale of 1..10000,
 // by the linear formula of KEP-2254.
-func weight(shares int64) int64 {
+func cpuWeight(shares int64) int64 {
 	if shares <= 0 {
 		return 0
 	}
 	return 1 + (max(min(shares, 262144), 2)-2)*9999/262142
 }
 
-func write(file, value string) error {
+func writeFile(file, value string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {
 		return err

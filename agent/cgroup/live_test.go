@@ -15,13 +15,13 @@ import (
 )
 
 func TestMemoryOfAProcess(t *testing.T)   { memory(t, host(t)) }
-func TestV2MemoryOfAProcess(t *testing.T) { memory(t, onV2(t)) }
+func TestV2MemoryOfAProcess(t *testing.T) { memory(t, hostV2(t)) }
 
 // memory holds 64 MiB in a cgroup two below the one that is read.
 func memory(t *testing.T, h *cgroup.Host) {
 	const held = 64 << 20
 	top := group(t, h, cgroup.Limits{Memory: 256 << 20, Pids: 100, CPUShares: 512, CPUQuota: 200_000})
-	if err := h.Make(top+"/pods/one", cgroup.Limits{}); err != nil {
+	if err := h.Create(top+"/pods/one", cgroup.Limits{}); err != nil {
 		t.Fatal(err)
 	}
 	run(t, h, top+"/pods/one", "hold", strconv.Itoa(held))
@@ -38,7 +38,7 @@ func memory(t *testing.T, h *cgroup.Host) {
 		t.Errorf("usage %d and working set %d of a process that holds %d", m.Usage, m.WorkingSet(), held)
 	}
 	// memory.stat is as new as the kernel's last flush of 2 s.
-	until(t, "memory.stat counts the process", func() bool {
+	waitUntil(t, "memory.stat counts the process", func() bool {
 		return g.Memory(&m) == nil && m.Unreclaimable() >= held
 	})
 	if limit, err := g.Limit(); err != nil || limit != 256<<20 {
@@ -59,16 +59,16 @@ func memory(t *testing.T, h *cgroup.Host) {
 	if n, err := g.OOMKills(); err != nil || n != 0 {
 		t.Errorf("oom kills %d, %v", n, err)
 	}
-	var s cgroup.Stall
-	if g.HasStall() {
-		if err := g.Stall(&s); err != nil {
+	var s cgroup.PSI
+	if g.HasPSI() {
+		if err := g.PSI(&s); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 func TestMachine(t *testing.T)   { machine(t, host(t)) }
-func TestV2Machine(t *testing.T) { machine(t, onV2(t)) }
+func TestV2Machine(t *testing.T) { machine(t, hostV2(t)) }
 
 // machine reads the root: usage lies between nothing and all.
 func machine(t *testing.T, h *cgroup.Host) {
@@ -90,11 +90,11 @@ func machine(t *testing.T, h *cgroup.Host) {
 	}
 }
 
-func TestKillAForkBomb(t *testing.T)   { bomb(t, host(t)) }
-func TestV2KillAForkBomb(t *testing.T) { bomb(t, onV2(t)) }
+func TestKillAForkBomb(t *testing.T)   { killForkBomb(t, host(t)) }
+func TestV2KillAForkBomb(t *testing.T) { killForkBomb(t, hostV2(t)) }
 
-// bomb kills a cgroup that forks as fast as it can, and removes it.
-func bomb(t *testing.T, h *cgroup.Host) {
+// killForkBomb kills a cgroup that forks as fast as it can, and removes it.
+func killForkBomb(t *testing.T, h *cgroup.Host) {
 	top := group(t, h, cgroup.Limits{Pids: 200})
 	run(t, h, top, "bomb")
 	g, err := h.Open(top)
@@ -102,7 +102,7 @@ func bomb(t *testing.T, h *cgroup.Host) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	until(t, "the bomb has gone off", func() bool {
+	waitUntil(t, "the bomb has gone off", func() bool {
 		n, err := g.Pids()
 		return err == nil && n > 100
 	})
@@ -126,19 +126,19 @@ func bomb(t *testing.T, h *cgroup.Host) {
 	}
 }
 
-func TestOOMIsCounted(t *testing.T)   { oom(t, host(t)) }
-func TestV2OOMIsCounted(t *testing.T) { oom(t, onV2(t)) }
+func TestOOMKills(t *testing.T)   { countOOMKills(t, host(t)) }
+func TestV2OOMKills(t *testing.T) { countOOMKills(t, hostV2(t)) }
 
-// oom lets the kernel kill, and finds it in the victim's own cgroup only.
-func oom(t *testing.T, h *cgroup.Host) {
+// countOOMKills lets the kernel kill, and finds it in the victim's own cgroup only.
+func countOOMKills(t *testing.T, h *cgroup.Host) {
 	top := group(t, h, cgroup.Limits{Memory: 64 << 20})
 	for _, name := range []string{"/victim", "/beside"} {
-		if err := h.Make(top+name, cgroup.Limits{}); err != nil {
+		if err := h.Create(top+name, cgroup.Limits{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// The process that joins becomes the hog: waiting for its first line would fail.
-	hog(t, h, top+"/victim", 256<<20)
+	allocate(t, h, top+"/victim", 256<<20)
 	for name, want := range map[string]int64{"/victim": 1, "/beside": 0} {
 		g, err := h.Open(top + name)
 		if err != nil {
@@ -146,15 +146,15 @@ func oom(t *testing.T, h *cgroup.Host) {
 		}
 		defer g.Close()
 		if want > 0 {
-			until(t, "the kernel has killed", func() bool { n, _ := g.OOMKills(); return n >= want })
+			waitUntil(t, "the kernel has killed", func() bool { n, _ := g.OOMKills(); return n >= want })
 		} else if n, err := g.OOMKills(); err != nil || n != want {
 			t.Errorf("%s: %d kills, %v, want %d", name, n, err, want)
 		}
 	}
 }
 
-// hog is run without a word back.
-func hog(t *testing.T, h *cgroup.Host, path string, bytes int) {
+// allocate is run without a word back.
+func allocate(t *testing.T, h *cgroup.Host, path string, bytes int) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func hog(t *testing.T, h *cgroup.Host, path string, bytes int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Kill(); _, _ = p.Wait(); _ = r.Close(); _ = w.Close() })
-	if err := h.Add(path, p.Pid); err != nil {
+	if err := h.AddProcess(path, p.Pid); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.WriteString("\n"); err != nil {
@@ -175,8 +175,8 @@ func hog(t *testing.T, h *cgroup.Host, path string, bytes int) {
 	}
 }
 
-// until waits for the state that a test wants.
-func until(t testing.TB, what string, ok func() bool) {
+// waitUntil waits for the state that a test wants.
+func waitUntil(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -196,10 +196,10 @@ func TestReadsAllocateNothing(t *testing.T) {
 	}
 	defer g.Close()
 	var m cgroup.Memory
-	var s cgroup.Stall
+	var s cgroup.PSI
 	for name, read := range map[string]func(){
 		"usage": func() { _, _ = g.Usage() }, "memory": func() { _ = g.Memory(&m) }, "limit": func() { _, _ = g.Capacity() },
-		"pids": func() { _, _ = g.Pids() }, "oom": func() { _, _ = g.OOMKills() }, "cpu": func() { _, _ = g.CPU() }, "stall": func() { _ = g.Stall(&s) },
+		"pids": func() { _, _ = g.Pids() }, "oom": func() { _, _ = g.OOMKills() }, "cpu": func() { _, _ = g.CPU() }, "stall": func() { _ = g.PSI(&s) },
 	} {
 		if n := testing.AllocsPerRun(100, read); n > 0 {
 			t.Errorf("reading %s allocates %v times", name, n)
@@ -207,7 +207,7 @@ func TestReadsAllocateNothing(t *testing.T) {
 	}
 }
 
-func TestTheMachineIsSpared(t *testing.T) {
+func TestRootIsNeverKilledOrRemoved(t *testing.T) {
 	h := host(t)
 	if err := h.Kill("/"); err == nil {
 		t.Error("killed the machine")

@@ -44,18 +44,18 @@ func TestMain(m *testing.M) {
 // host skips where cgroups cannot be made.
 func host(t testing.TB) *cgroup.Host {
 	t.Helper()
-	h, err := cgroup.Find()
+	h, err := cgroup.Detect()
 	if err != nil {
-		testkit.Skip(t, "cgroups", err.Error())
+		testkit.SkipOrFail(t, "cgroups", err.Error())
 	}
 	if os.Geteuid() != 0 {
-		testkit.Skip(t, "root", "cgroups are made by root")
+		testkit.SkipOrFail(t, "root", "cgroups are made by root")
 	}
 	return h
 }
 
-// onV2 skips everywhere but in the machine of make test-v2.
-func onV2(t *testing.T) *cgroup.Host {
+// hostV2 skips everywhere but in the machine of make test-v2.
+func hostV2(t *testing.T) *cgroup.Host {
 	t.Helper()
 	if os.Getenv("BERTH_V2") == "" {
 		t.Skip("for the machine that make test-v2 starts")
@@ -81,7 +81,7 @@ func group(t testing.TB, h *cgroup.Host, l cgroup.Limits) string {
 			t.Error(err)
 		}
 	})
-	if err := h.Make(path, l); err != nil {
+	if err := h.Create(path, l); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -106,7 +106,7 @@ func run(t testing.TB, h *cgroup.Host, path, what string, args ...string) *exec.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-	if err := h.Add(path, c.Process.Pid); err != nil {
+	if err := h.AddProcess(path, c.Process.Pid); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := in.Write([]byte("\n")); err != nil {

@@ -49,7 +49,7 @@ func (g *Group) Usage() (int64, error) {
 	if g.usage.fd >= 0 {
 		return g.usage.number()
 	}
-	total, free, err := g.machine()
+	total, free, err := g.machineMemory()
 	return total - free, err
 }
 
@@ -59,15 +59,15 @@ func (g *Group) Memory(m *Memory) error {
 	if err != nil {
 		return err
 	}
-	text, err := g.stat.read(g.space[:])
+	text, err := g.stat.read(g.buf[:])
 	if err != nil {
 		return err
 	}
 	*m = Memory{Usage: usage}
 	if g.v2 {
-		m.take2(text)
+		m.parseV2(text)
 	} else {
-		m.take1(text)
+		m.parseV1(text)
 		if g.kernel.fd >= 0 {
 			m.Kernel, _ = g.kernel.number()
 		}
@@ -75,10 +75,10 @@ func (g *Group) Memory(m *Memory) error {
 	return nil
 }
 
-// take1 takes version 1's figures, which count the cgroups below under "total_".
-func (m *Memory) take1(text []byte) {
+// parseV1 takes version 1's figures, which count the cgroups below under "total_".
+func (m *Memory) parseV1(text []byte) {
 	for {
-		key, v, rest, ok := line(text)
+		key, v, rest, ok := nextLine(text)
 		if !ok {
 			return
 		}
@@ -113,10 +113,10 @@ func (m *Memory) take1(text []byte) {
 	}
 }
 
-// take2 takes version 2's figures, which always count the cgroups below.
-func (m *Memory) take2(text []byte) {
+// parseV2 takes version 2's figures, which always count the cgroups below.
+func (m *Memory) parseV2(text []byte) {
 	for {
-		key, v, rest, ok := line(text)
+		key, v, rest, ok := nextLine(text)
 		if !ok {
 			return
 		}
@@ -164,7 +164,7 @@ func (g *Group) Limit() (int64, error) {
 
 // Capacity is the limit, or the machine's memory where that is less.
 func (g *Group) Capacity() (int64, error) {
-	total, _, err := g.machine()
+	total, _, err := g.machineMemory()
 	if err != nil {
 		return 0, err
 	}
@@ -172,9 +172,9 @@ func (g *Group) Capacity() (int64, error) {
 	return min(limit, total), err
 }
 
-// machine is MemTotal and MemFree of /proc/meminfo.
-func (g *Group) machine() (total, free int64, err error) {
-	text, err := g.info.read(g.space[:])
+// machineMemory is MemTotal and MemFree of /proc/meminfo.
+func (g *Group) machineMemory() (total, free int64, err error) {
+	text, err := g.meminfo.read(g.buf[:])
 	if err != nil {
 		return 0, 0, err
 	}
@@ -183,10 +183,10 @@ func (g *Group) machine() (total, free int64, err error) {
 		for end < len(text) && text[end] != '\n' {
 			end++
 		}
-		if at := after(text[:end], "MemTotal:"); at != nil {
-			total, _ = digits(at)
-		} else if at := after(text[:end], "MemFree:"); at != nil {
-			free, _ = digits(at)
+		if at := cutPrefix(text[:end], "MemTotal:"); at != nil {
+			total, _ = parseDigits(at)
+		} else if at := cutPrefix(text[:end], "MemFree:"); at != nil {
+			free, _ = parseDigits(at)
 		}
 		if end >= len(text) {
 			break
@@ -194,13 +194,13 @@ func (g *Group) machine() (total, free int64, err error) {
 		text = text[end+1:]
 	}
 	if total == 0 {
-		return 0, 0, fmt.Errorf("%s has no MemTotal", g.info.name)
+		return 0, 0, fmt.Errorf("%s has no MemTotal", g.meminfo.name)
 	}
 	return total << 10, free << 10, nil
 }
 
-// after is what follows a prefix and its blanks, nil without the prefix.
-func after(text []byte, prefix string) []byte {
+// cutPrefix is what follows a prefix and its blanks, nil without the prefix.
+func cutPrefix(text []byte, prefix string) []byte {
 	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
 		return nil
 	}

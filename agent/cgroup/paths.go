@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// podsName is the cgroup of all pods of a node, below the node's.
-const podsName = "berthpods"
+// podsCgroupName is the cgroup of all pods of a node, below the node's.
+const podsCgroupName = "berthpods"
 
-// Pods is the cgroup of all pods of the node that is confined to the cgroup
+// PodsPath is the cgroup of all pods of the node that is confined to the cgroup
 // node, "/" being the whole machine.
-func Pods(node string) string { return path.Join("/", node, podsName) }
+func PodsPath(node string) string { return path.Join("/", node, podsCgroupName) }
 
-// Pod is the cgroup of a pod below pods, by its class, as the kubelet's
+// PodPath is the cgroup of a pod below pods, by its class, as the kubelet's
 // cgroupfs driver has it.
-func Pod(pods string, class corev1.PodQOSClass, uid types.UID) string {
+func PodPath(pods string, class corev1.PodQOSClass, uid types.UID) string {
 	name := "pod" + string(uid)
 	switch class {
 	case corev1.PodQOSBurstable:

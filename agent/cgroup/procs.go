@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// Add moves a process into the cgroup, in every hierarchy that Make uses.
-func (h *Host) Add(path string, pid int) error {
-	for _, dir := range h.making(path) {
-		if err := write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+// AddProcess moves a process into the cgroup, in every hierarchy that Make uses.
+func (h *Host) AddProcess(path string, pid int) error {
+	for _, dir := range h.createDirs(path) {
+		if err := writeFile(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
 			return fmt.Errorf("cgroup %s: process %d cannot be added: %w", path, pid, err)
 		}
 	}
 	return nil
 }
 
-// Joins are the directories in whose cgroup.procs a process writes "0" to join
+// JoinDirs are the directories in whose cgroup.procs a process writes "0" to join
 // the cgroup by itself.
-func (h *Host) Joins(path string) []string { return h.making(path) }
+func (h *Host) JoinDirs(path string) []string { return h.createDirs(path) }
 
 // Procs are the ids of the processes in the cgroup and in all below it.
 // Processes outside of the agent's pid namespace are left out. A cgroup that
@@ -31,7 +31,7 @@ func (h *Host) Procs(path string) ([]int, error) {
 	var pids []int
 	err := filepath.WalkDir(h.Dir("memory", path), func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return gone(err)
+			return ignoreGone(err)
 		}
 		if !d.IsDir() {
 			return nil
@@ -42,7 +42,7 @@ func (h *Host) Procs(path string) ([]int, error) {
 				pids = append(pids, pid)
 			}
 		}
-		return gone(err)
+		return ignoreGone(err)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cgroup %s: %w", path, err)
@@ -50,10 +50,10 @@ func (h *Host) Procs(path string) ([]int, error) {
 	return pids, nil
 }
 
-// Anonymous is the memory of the processes in the cgroup and in all below it
+// AnonymousMemory is the memory of the processes in the cgroup and in all below it
 // that is theirs alone, as their page tables have it now, in bytes. What several
 // share since a fork counts for each.
-func (h *Host) Anonymous(path string) (int64, error) {
+func (h *Host) AnonymousMemory(path string) (int64, error) {
 	pids, err := h.Procs(path)
 	if err != nil {
 		return 0, err
@@ -73,8 +73,8 @@ func (h *Host) Anonymous(path string) (int64, error) {
 	return sum, nil
 }
 
-// gone takes the error of a cgroup that has been removed as no error.
-func gone(err error) error {
+// ignoreGone takes the error of a cgroup that has been removed as no error.
+func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || isGone(err) {
 		return nil
 	}

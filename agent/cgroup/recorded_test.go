@@ -16,7 +16,7 @@ import (
 // with a limit of 256 MiB and 100 processes, below it a pod that holds 64 MiB.
 func recorded(t *testing.T) *cgroup.Host {
 	t.Helper()
-	h, err := cgroup.At("testdata/v2")
+	h, err := cgroup.DetectAt("testdata/v2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,8 +51,8 @@ func TestRecordedNodeOfVersion2(t *testing.T) {
 			t.Errorf("%s: %d, %v, want %d", name, got, err, f.want)
 		}
 	}
-	var s cgroup.Stall
-	if err := g.Stall(&s); err != nil || s != (cgroup.Stall{}) {
+	var s cgroup.PSI
+	if err := g.PSI(&s); err != nil || s != (cgroup.PSI{}) {
 		t.Errorf("stall %+v, %v", s, err)
 	}
 }
@@ -82,7 +82,7 @@ func TestRecordedMachineOfVersion2(t *testing.T) {
 
 func TestRecordedPodsOfVersion2(t *testing.T) {
 	h := recorded(t)
-	pods, err := h.Children(cgroup.Pods("/node"))
+	pods, err := h.Children(cgroup.PodsPath("/node"))
 	if err != nil || !slices.Equal(pods, []string{"/node/berthpods/podA"}) {
 		t.Errorf("%v, %v", pods, err)
 	}
@@ -121,7 +121,7 @@ func TestStatOfVersion2(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, err := cgroup.At(root)
+	h, err := cgroup.DetectAt(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +144,8 @@ func TestStatOfVersion2(t *testing.T) {
 	if m.WorkingCache() != 40-2-5-8 {
 		t.Errorf("page cache in the working set %d", m.WorkingCache())
 	}
-	var s cgroup.Stall
-	if err := g.Stall(&s); err != nil || s != (cgroup.Stall{Some10: 1234, Some: 1500 * time.Millisecond, Full: 250 * time.Microsecond}) {
+	var s cgroup.PSI
+	if err := g.PSI(&s); err != nil || s != (cgroup.PSI{SomeAvg10: 1234, SomeTotal: 1500 * time.Millisecond, FullTotal: 250 * time.Microsecond}) {
 		t.Errorf("stall %+v, %v", s, err)
 	}
 	if n, err := g.OOMKills(); err != nil || n != 3 {
@@ -156,13 +156,13 @@ func TestStatOfVersion2(t *testing.T) {
 	}
 }
 
-// TestTry: whether a cgroup can be made is known before a node is, and nothing of the trial stays.
-func TestTry(t *testing.T) {
+// TestCheckWritable: whether a cgroup can be made is known before a node is, and nothing of the trial stays.
+func TestCheckWritable(t *testing.T) {
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
 		t.Fatal(err)
 	}
-	h, err := cgroup.At(root)
+	h, err := cgroup.DetectAt(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,13 +172,13 @@ func TestTry(t *testing.T) {
 	if err := os.Mkdir(gives, 0o755); err != nil { // nothing can be written there, as where the kernel says no
 		t.Fatal(err)
 	}
-	if err := h.Try(); err == nil || !strings.Contains(err.Error(), at+" cannot give the memory controller") {
+	if err := h.CheckWritable(); err == nil || !strings.Contains(err.Error(), at+" cannot give the memory controller") {
 		t.Errorf("where controllers cannot be given: %v", err)
 	}
 	if err := errors.Join(os.Remove(gives), os.WriteFile(gives, nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Try(); err != nil {
+	if err := h.CheckWritable(); err != nil {
 		t.Errorf("where they can: %v", err)
 	}
 	if after, _ := os.ReadDir(at); len(after) != len(before)+1 {
@@ -198,7 +198,7 @@ func TestLimitsOfVersion2(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h, err := cgroup.At(root)
+	h, err := cgroup.DetectAt(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestLimitsOfVersion2(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := h.Limit("/node/berthpods/podA", l); err != nil {
+		if err := h.SetLimits("/node/berthpods/podA", l); err != nil {
 			t.Fatal(err)
 		}
 		got := ""

@@ -21,7 +21,7 @@ func (h *Host) Remove(ctx context.Context, path string) error {
 	wait := time.Millisecond
 	for {
 		var errs []error
-		for _, dir := range h.dirs(path) {
+		for _, dir := range h.allDirs(path) {
 			errs = append(errs, removeTree(dir))
 		}
 		err := errors.Join(errs...)
@@ -42,7 +42,7 @@ func removeTree(root string) error {
 	var dirs []string
 	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return gone(err)
+			return ignoreGone(err)
 		}
 		if d.IsDir() {
 			dirs = append(dirs, at)
@@ -54,7 +54,7 @@ func removeTree(root string) error {
 	}
 	var errs []error
 	for _, dir := range slices.Backward(dirs) {
-		if err := os.Remove(dir); gone(err) != nil {
+		if err := os.Remove(dir); ignoreGone(err) != nil {
 			errs = append(errs, err)
 		}
 	}

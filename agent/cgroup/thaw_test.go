@@ -13,7 +13,7 @@ import (
 )
 
 func TestThaw(t *testing.T)   { thaw(t, host(t)) }
-func TestV2Thaw(t *testing.T) { thaw(t, onV2(t)) }
+func TestV2Thaw(t *testing.T) { thaw(t, hostV2(t)) }
 
 // thaw thaws what an agent that was killed has left frozen, and kills and removes it.
 func thaw(t *testing.T, h *cgroup.Host) {
@@ -21,11 +21,11 @@ func thaw(t *testing.T, h *cgroup.Host) {
 	if h.Mode == cgroup.V2 {
 		file, on, off = filepath.Join(h.Dir("memory", "/"), "cgroup.freeze"), "1", "0"
 	} else if h.Dir("freezer", "/") == "" {
-		testkit.Skip(t, "freezer", "the controller is not mounted")
+		testkit.SkipOrFail(t, "freezer", "the controller is not mounted")
 	}
 	top := group(t, h, cgroup.Limits{})
 	pod := filepath.Join(top, "pod")
-	if err := h.Make(pod, cgroup.Limits{}); err != nil {
+	if err := h.Create(pod, cgroup.Limits{}); err != nil {
 		t.Fatal(err)
 	}
 	run(t, h, pod, "hold", "4096")
@@ -34,13 +34,13 @@ func thaw(t *testing.T, h *cgroup.Host) {
 		if err := os.WriteFile(state, []byte(on), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "it is frozen", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == on })
+		waitUntil(t, "it is frozen", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == on })
 	}
 	freeze()
 	if err := h.Thaw(top); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it is thawed", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == off })
+	waitUntil(t, "it is thawed", func() bool { text, _ := os.ReadFile(state); return strings.TrimSpace(string(text)) == off })
 	freeze()
 	if err := h.Kill(pod); err != nil {
 		t.Fatal(err)
@@ -59,11 +59,11 @@ func thaw(t *testing.T, h *cgroup.Host) {
 func TestKillLeavesOthersFrozen(t *testing.T) {
 	h := host(t)
 	if h.Mode == cgroup.V2 || h.Dir("freezer", "/") == "" {
-		testkit.Skip(t, "freezer", "the controller is not mounted")
+		testkit.SkipOrFail(t, "freezer", "the controller is not mounted")
 	}
 	pod := group(t, h, cgroup.Limits{})
 	container := filepath.Join(pod, "container")
-	if err := h.Make(container, cgroup.Limits{}); err != nil {
+	if err := h.Create(container, cgroup.Limits{}); err != nil {
 		t.Fatal(err)
 	}
 	run(t, h, container, "hold", "4096")

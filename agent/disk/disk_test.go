@@ -30,24 +30,24 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// layers are those of a runtime that nobody runs.
-type layers struct {
+// fakeLayers are those of a runtime that nobody runs.
+type fakeLayers struct {
 	images   map[string][]cri.Layer // by image id
 	writable int64
 	fail     error
 }
 
-func (l layers) ImageLayers(_ context.Context, id string) ([]cri.Layer, error) {
+func (l fakeLayers) ImageLayers(_ context.Context, id string) ([]cri.Layer, error) {
 	return l.images[id], l.fail
 }
-func (l layers) WritableLayer(context.Context, string) (cri.Layer, error) {
+func (l fakeLayers) WritableLayer(context.Context, string) (cri.Layer, error) {
 	return cri.Layer{Bytes: l.writable, Inodes: 2}, l.fail
 }
 
-// volumes has one on disk and one in memory for each pod.
-type volumes struct{}
+// fakeVolumes has one on disk and one in memory for each pod.
+type fakeVolumes struct{}
 
-func (volumes) Usage(uid types.UID) ([]volume.Usage, error) {
+func (fakeVolumes) Usage(uid types.UID) ([]volume.Usage, error) {
 	return []volume.Usage{{Name: "cache", Local: true, Bytes: 30 << 10, Inodes: 3}, {Name: "tmpfs", Memory: true, Bytes: 1 << 30}}, nil
 }
 
@@ -56,8 +56,8 @@ func pod(logs string) pods.Pod {
 	return pods.Pod{Object: o, LogDir: pods.LogDir(logs, o)}
 }
 
-// write makes a file of so many bytes with its directories.
-func write(t *testing.T, bytes int, path ...string) {
+// writeFile makes a file of so many bytes with its directories.
+func writeFile(t *testing.T, bytes int, path ...string) {
 	t.Helper()
 	name := filepath.Join(path...)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -83,14 +83,14 @@ func TestReport(t *testing.T) {
 		Image: &criapi.ImageSpec{Image: "app:1"}, Labels: labels}, sandbox); err != nil {
 		t.Fatal(err)
 	}
-	write(t, 100<<10, logs, "default_web_u1", "app", "0.log")
-	write(t, 8<<10, logs, "default_old_u0", "app", "0.log")
-	write(t, 16<<10, root, "pods", "u0", "volumes", "x")
-	write(t, 16<<10, root, "pods", "u1", "volumes", "x")
+	writeFile(t, 100<<10, logs, "default_web_u1", "app", "0.log")
+	writeFile(t, 8<<10, logs, "default_old_u0", "app", "0.log")
+	writeFile(t, 16<<10, root, "pods", "u0", "volumes", "x")
+	writeFile(t, 16<<10, root, "pods", "u1", "volumes", "x")
 	r, err := disk.New(disk.Options{
-		Node: "n1", Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, Logs: logs, Volumes: volumes{}, Keep: []string{"pause:1"},
+		Node: "n1", Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, LogRoot: logs, Volumes: fakeVolumes{}, PinnedImages: []string{"pause:1"},
 		Pods: func() []pods.Pod { return []pods.Pod{pod(logs)} },
-		Layers: layers{writable: 50 << 10, images: map[string][]cri.Layer{
+		Layers: fakeLayers{writable: 50 << 10, images: map[string][]cri.Layer{
 			a.Id: {{Key: "base", Bytes: 4000, Inodes: 4}, {Key: "own", Bytes: 6000, Inodes: 6}}, b.Id: {{Key: "base", Bytes: 4000, Inodes: 4}}}},
 	})
 	if err != nil {
@@ -100,11 +100,11 @@ func TestReport(t *testing.T) {
 	if err != nil || len(report.Unknown) > 0 {
 		t.Fatalf("%v, unknown %q", err, report.Unknown)
 	}
-	got := map[string]disk.Holder{}
-	for _, h := range report.Holders {
+	got := map[string]disk.Consumer{}
+	for _, h := range report.Consumers {
 		got[h.Kind+" "+h.Pod+" "+h.Name] = h
 	}
-	for name, want := range map[string]disk.Holder{
+	for name, want := range map[string]disk.Consumer{
 		"image  app:1":                 {Bytes: 800 + 8000, Inodes: 8, Shared: 4000, Users: 1},
 		"image  lib:1":                 {Bytes: 250 + 2000, Inodes: 2, Shared: 4000},
 		"image  pause:1":               {Bytes: 7, Pinned: true},
@@ -124,7 +124,7 @@ func TestReport(t *testing.T) {
 	if len(got) > 0 {
 		t.Errorf("and %v", got)
 	}
-	if h := report.Holders[0]; h.Kind != disk.Log || h.Bytes < 100<<10 {
+	if h := report.Consumers[0]; h.Kind != disk.Log || h.Bytes < 100<<10 {
 		t.Errorf("first is %+v, want the log of 100 KiB", h)
 	}
 	f := report.FileSystems
@@ -148,16 +148,16 @@ func checkText(t *testing.T, report *disk.Report) {
 	}
 	data, err := json.Marshal(report)
 	var again disk.Report
-	if err != nil || json.Unmarshal(data, &again) != nil || !again.At.Equal(report.At) || !reflect.DeepEqual(again.Holders, report.Holders) {
+	if err != nil || json.Unmarshal(data, &again) != nil || !again.At.Equal(report.At) || !reflect.DeepEqual(again.Consumers, report.Consumers) {
 		t.Errorf("as JSON it is another one: %s", data)
 	}
 }
 
 // What cannot be measured is said; the rest is told.
-func TestUnknown(t *testing.T) {
+func TestUnmeasured(t *testing.T) {
 	service, root := fake.New("app:1"), t.TempDir()
-	o := disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk("/proc"), Root: root, Logs: root, Volumes: volumes{},
-		Pods: func() []pods.Pod { return nil }, Layers: layers{fail: status.Error(codes.Unimplemented, "no layers here")}}
+	o := disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk("/proc"), Root: root, LogRoot: root, Volumes: fakeVolumes{},
+		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{fail: status.Error(codes.Unimplemented, "no layers here")}}
 	r, err := disk.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -167,11 +167,11 @@ func TestUnknown(t *testing.T) {
 	if err != nil || len(report.Unknown) != 1 || !strings.Contains(report.Unknown[0], "away") || len(report.FileSystems) != 2 {
 		t.Errorf("%+v, %v, want one unknown part and two file systems", report, err)
 	}
-	if report, err = r.Report(context.Background()); err != nil || len(report.Holders) != 1 || report.Holders[0].Bytes != 1<<20 || len(report.Unknown) != 1 {
+	if report, err = r.Report(context.Background()); err != nil || len(report.Consumers) != 1 || report.Consumers[0].Bytes != 1<<20 || len(report.Unknown) != 1 {
 		t.Errorf("%+v, %v, want the image by its content, and that its layers are unknown", report, err)
 	}
-	if told := strings.Join(report.Unknown, "; "); told != "images: unpacked layers: no layers here" {
-		t.Errorf("unknown is %q, want plain words", told)
+	if stats := strings.Join(report.Unknown, "; "); stats != "images: unpacked layers: no layers here" {
+		t.Errorf("unknown is %q, want plain words", stats)
 	}
 	o.NodeFs = stats.NewDisk("/nowhere")
 	if r, err = disk.New(o); err != nil {
@@ -183,19 +183,19 @@ func TestUnknown(t *testing.T) {
 }
 
 // In a real containerd the parts add up to what the disk has in use.
-func TestARealDisk(t *testing.T) {
+func TestOnRealDisk(t *testing.T) {
 	root := container.Disk(t, 128<<20, 0)
-	r := container.Start(t, func(o *containerd.Options) { o.Dir = filepath.Join(root, "c") })
-	r.Workload(t)
+	r := container.StartContainerd(t, func(o *containerd.Options) { o.Dir = filepath.Join(root, "c") })
+	r.LoadWorkload(t)
 	_, id := r.Run(t, container.Pod{Name: "writer", Args: []string{"-write=8Mi", "-write-to=/data", "-exit=1", "-after=1h"}})
-	r.Says(t, "writer", "write done")
+	r.WaitForLog(t, "writer", "write done")
 	unix.Sync()
 	info, err := r.Service.ImageFsInfo(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	reporter, err := disk.New(disk.Options{Service: r.Service, Layers: r.Service, NodeFs: stats.NewDisk(r.Dir),
-		ImageFs: stats.NewDisk(info.ImageFilesystems[0].FsId.Mountpoint), Root: r.Dir, Logs: r.Dir, Volumes: volumes{}, Pods: func() []pods.Pod { return nil }})
+		ImageFs: stats.NewDisk(info.ImageFilesystems[0].FsId.Mountpoint), Root: r.Dir, LogRoot: r.Dir, Volumes: fakeVolumes{}, Pods: func() []pods.Pod { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,21 +203,21 @@ func TestARealDisk(t *testing.T) {
 	if err != nil || len(report.Unknown) > 0 || len(report.FileSystems) != 2 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	for _, h := range report.Holders {
+	for _, h := range report.Consumers {
 		switch {
-		case h.Kind == disk.Writable && (h.Pod != "default/writer" || h.Bytes < 8<<20 || h.Bytes > 9<<20):
+		case h.Kind == disk.WritableLayer && (h.Pod != "default/writer" || h.Bytes < 8<<20 || h.Bytes > 9<<20):
 			t.Errorf("the container holds %d bytes, want 8 Mi: %+v", h.Bytes, h)
 		case h.Name == container.WorkloadName && (h.Users != 1 || h.Bytes < 8<<20):
 			t.Errorf("the image of %s: %+v, want both its programs, and packed", id, h)
 		}
 	}
 	if f := report.FileSystems[1]; f.Other > f.Used/4 {
-		t.Errorf("of %d bytes %d are said to be others': %+v", f.Used, f.Other, report.Holders)
+		t.Errorf("of %d bytes %d are said to be others': %+v", f.Used, f.Other, report.Consumers)
 	}
 }
 
 // A runtime without layers to measure tells of its containers all the same.
-func TestWhatContainersHaveWrittenWithoutLayers(t *testing.T) {
+func TestWritableLayersFromRuntimeStats(t *testing.T) {
 	service, root := fake.New("app:1"), t.TempDir()
 	sandbox := &criapi.PodSandboxConfig{Metadata: &criapi.PodSandboxMetadata{Name: "web"}}
 	box, err := service.RunPodSandbox(t.Context(), sandbox, "")
@@ -234,8 +234,8 @@ func TestWhatContainersHaveWrittenWithoutLayers(t *testing.T) {
 				WritableLayer: &criapi.FilesystemUsage{UsedBytes: &criapi.UInt64Value{Value: 4711}}})
 		}
 	}
-	r, err := disk.New(disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, Logs: root, Volumes: volumes{},
-		Pods: func() []pods.Pod { return nil }, Layers: layers{fail: status.Error(codes.Unimplemented, "no layers here")}})
+	r, err := disk.New(disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk(root), Root: root, LogRoot: root, Volumes: fakeVolumes{},
+		Pods: func() []pods.Pod { return nil }, Layers: fakeLayers{fail: status.Error(codes.Unimplemented, "no layers here")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,10 +243,10 @@ func TestWhatContainersHaveWrittenWithoutLayers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(report.Holders, func(h disk.Holder) bool { return h.Name == "app" && h.Bytes == 4711 }) {
-		t.Errorf("holders are %+v, want what app has written", report.Holders)
+	if !slices.ContainsFunc(report.Consumers, func(h disk.Consumer) bool { return h.Name == "app" && h.Bytes == 4711 }) {
+		t.Errorf("holders are %+v, want what app has written", report.Consumers)
 	}
-	if told := strings.Join(report.Unknown, "\n"); strings.Count(told, "does not tell") < 1 || strings.Contains(told, "nil") {
-		t.Errorf("unknown is %q, want that of dead nobody tells", told)
+	if stats := strings.Join(report.Unknown, "\n"); strings.Count(stats, "does not tell") < 1 || strings.Contains(stats, "nil") {
+		t.Errorf("unknown is %q, want that of dead nobody tells", stats)
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/berthproject/berth/agent/runtime/cri"
 )
 
-// images tells what each holds: its content as it was pulled, and its unpacked layers.
-func (r *report) images(ctx context.Context) error {
+// addImages tells what each holds: its content as it was pulled, and its unpacked layers.
+func (r *reportBuilder) addImages(ctx context.Context) error {
 	list, err := r.opts.Service.ListImages(ctx)
 	if err != nil {
 		return err
 	}
-	users, err := r.users(ctx)
+	users, err := r.countUsers(ctx)
 	if err != nil {
 		return err
 	}
-	layers, owners, err := r.layers(ctx, list)
+	layers, owners, err := r.imageLayers(ctx, list)
 	for _, i := range list {
-		h := Holder{Kind: Image, FileSystem: r.imageFs, Name: nameOf(i), Pinned: i.Pinned || r.keeps(i)}
+		h := Consumer{Kind: Image, FileSystem: r.imageFs, Name: imageName(i), Pinned: i.Pinned || r.isPinned(i)}
 		for _, name := range slices.Concat([]string{i.Id}, i.RepoTags, i.RepoDigests) {
 			h.Users += users[name]
 		}
@@ -44,13 +44,13 @@ func (r *report) images(ctx context.Context) error {
 			packed = int64(float64(packed) * float64(part) / float64(whole))
 		}
 		h.Bytes = packed + part
-		r.Holders = append(r.Holders, h)
+		r.Consumers = append(r.Consumers, h)
 	}
 	return err
 }
 
-// layers are those of each image, and of how many images each layer is.
-func (r *report) layers(ctx context.Context, list []*criapi.Image) (of map[string][]cri.Layer, owners map[string]int64, err error) {
+// imageLayers are those of each image, and of how many images each layer is.
+func (r *reportBuilder) imageLayers(ctx context.Context, list []*criapi.Image) (of map[string][]cri.Layer, owners map[string]int64, err error) {
 	of, owners = map[string][]cri.Layer{}, map[string]int64{}
 	if r.opts.Layers == nil {
 		return of, owners, nil
@@ -62,7 +62,7 @@ func (r *report) layers(ctx context.Context, list []*criapi.Image) (of map[strin
 			return of, owners, fmt.Errorf("unpacked layers: %s", status.Convert(err).Message())
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("layers of %s: %w", nameOf(i), err))
+			errs = append(errs, fmt.Errorf("layers of %s: %w", imageName(i), err))
 		}
 		of[i.Id] = layers
 		for _, l := range layers {
@@ -72,8 +72,8 @@ func (r *report) layers(ctx context.Context, list []*criapi.Image) (of map[strin
 	return of, owners, errors.Join(errs...)
 }
 
-// users counts containers by what they call their image. Each calls it by one of the three.
-func (r *report) users(ctx context.Context) (map[string]int, error) {
+// countUsers counts containers by what they call their image. Each calls it by one of the three.
+func (r *reportBuilder) countUsers(ctx context.Context) (map[string]int, error) {
 	containers, err := r.opts.Service.ListContainers(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -92,11 +92,11 @@ func (r *report) users(ctx context.Context) (map[string]int, error) {
 	return users, nil
 }
 
-func (r *report) keeps(i *criapi.Image) bool {
-	return slices.ContainsFunc(r.opts.Keep, func(name string) bool { return slices.Contains(i.RepoTags, name) })
+func (r *reportBuilder) isPinned(i *criapi.Image) bool {
+	return slices.ContainsFunc(r.opts.PinnedImages, func(name string) bool { return slices.Contains(i.RepoTags, name) })
 }
 
-// nameOf is the best name of an image: a tag, or a digest, or else its id.
-func nameOf(i *criapi.Image) string {
+// imageName is the best name of an image: a tag, or a digest, or else its id.
+func imageName(i *criapi.Image) string {
 	return slices.Concat(i.RepoTags, i.RepoDigests, []string{i.Id})[0]
 }

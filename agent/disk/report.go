@@ -6,12 +6,12 @@ import (
 
 // Kinds of what holds space.
 const (
-	Image    = "image"
-	Writable = "container" // what a container has written
-	Dead     = "dead container"
-	Log      = "log"
-	Volume   = "volume"
-	Leftover = "leftover" // of a pod that is gone
+	Image         = "image"
+	WritableLayer = "container" // what a container has written
+	DeadContainer = "dead container"
+	Log           = "log"
+	Volume        = "volume"
+	Orphaned      = "leftover" // of a pod that is gone
 )
 
 // Names of file systems, as eviction signals call them.
@@ -25,8 +25,8 @@ type Report struct {
 	Node        string       `json:"node"`
 	At          time.Time    `json:"at"`
 	FileSystems []FileSystem `json:"fileSystems"`
-	// Holders are in order of size, the largest first.
-	Holders []Holder `json:"holders"`
+	// Consumers are in order of size, the largest first.
+	Consumers []Consumer `json:"holders"`
 	// Unknown says what could not be measured, and why.
 	Unknown []string `json:"unknown,omitempty"`
 }
@@ -45,8 +45,8 @@ type FileSystem struct {
 	Other int64 `json:"other"`
 }
 
-// Holder is what holds space.
-type Holder struct {
+// Consumer is what holds space.
+type Consumer struct {
 	Kind       string `json:"kind"`
 	FileSystem string `json:"fileSystem"` // the first of its names
 	// Pod is NAMESPACE/NAME, or what a directory says of a pod that is gone; "" of images.

@@ -32,15 +32,15 @@ type Options struct {
 	// NodeFs is the file system of Root, ImageFs that of images and writable layers.
 	NodeFs, ImageFs *stats.Disk
 	// Root is the agent's directory, with that of each pod in pods/UID; Logs that of the pods' logs.
-	Root, Logs string
+	Root, LogRoot string
 	// Pods are those that the agent knows.
 	Pods func() []pods.Pod
 	// Volumes measures those of a pod.
 	Volumes interface {
 		Usage(types.UID) ([]volume.Usage, error)
 	}
-	// Keep are names of images that are never collected, such as that of the sandboxes.
-	Keep []string
+	// PinnedImages are names of images that are never collected, such as that of the sandboxes.
+	PinnedImages []string
 }
 
 // Layers is what containerd knows of layers; *cri.Client does.
@@ -59,14 +59,14 @@ func New(o Options) (*Reporter, error) {
 		return nil, errors.New("disk: Service, Pods and Volumes: must be given")
 	case o.NodeFs == nil || o.ImageFs == nil:
 		return nil, errors.New("disk: NodeFs and ImageFs: must be given")
-	case !filepath.IsAbs(o.Root) || !filepath.IsAbs(o.Logs):
-		return nil, fmt.Errorf("disk: Root %q and Logs %q: must be absolute paths", o.Root, o.Logs)
+	case !filepath.IsAbs(o.Root) || !filepath.IsAbs(o.LogRoot):
+		return nil, fmt.Errorf("disk: Root %q and Logs %q: must be absolute paths", o.Root, o.LogRoot)
 	}
 	return &Reporter{opts: o}, nil
 }
 
-// report is one in the making.
-type report struct {
+// reportBuilder is one in the making.
+type reportBuilder struct {
 	*Reporter
 	Report
 	imageFs string // the name of the file system that images are on
@@ -76,8 +76,8 @@ type report struct {
 // What could not be measured is said in the report; it is an error only when nothing could.
 func (r *Reporter) Report(ctx context.Context) (*Report, error) {
 	now := time.Now()
-	out := &report{Reporter: r, Report: Report{Node: r.opts.Node, At: now}, imageFs: ImageFs}
-	if err := out.fileSystems(now); err != nil {
+	out := &reportBuilder{Reporter: r, Report: Report{Node: r.opts.Node, At: now}, imageFs: ImageFs}
+	if err := out.addFileSystems(now); err != nil {
 		return nil, err
 	}
 	known := r.opts.Pods()
@@ -85,27 +85,27 @@ func (r *Reporter) Report(ctx context.Context) (*Report, error) {
 		name    string
 		measure func() error
 	}{
-		{"images", func() error { return out.images(ctx) }}, {"containers", func() error { return out.containers(ctx) }},
-		{"logs", func() error { return out.logs(known) }}, {"volumes", func() error { return out.volumes(known) }},
+		{"images", func() error { return out.addImages(ctx) }}, {"containers", func() error { return out.addContainers(ctx) }},
+		{"logs", func() error { return out.addLogs(known) }}, {"volumes", func() error { return out.addVolumes(known) }},
 	} {
 		if err := part.measure(); err != nil {
 			out.Unknown = append(out.Unknown, part.name+": "+err.Error())
 		}
 	}
-	slices.SortFunc(out.Holders, func(a, b Holder) int {
+	slices.SortFunc(out.Consumers, func(a, b Consumer) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.Name, b.Name))
 	})
-	out.others()
+	out.computeOther()
 	return &out.Report, ctx.Err()
 }
 
-// fileSystems reads the figures of both, or of the one that is both.
-func (r *report) fileSystems(now time.Time) error {
-	node, err := r.opts.NodeFs.Fresh(now)
+// addFileSystems reads the figures of both, or of the one that is both.
+func (r *reportBuilder) addFileSystems(now time.Time) error {
+	node, err := r.opts.NodeFs.Refresh(now)
 	if err != nil {
 		return err
 	}
-	image, err := r.opts.ImageFs.Fresh(now)
+	image, err := r.opts.ImageFs.Refresh(now)
 	if err != nil {
 		return err
 	}
@@ -122,12 +122,12 @@ func fileSystem(dir string, u stats.DiskUsage, names ...string) FileSystem {
 	return FileSystem{Names: names, Dir: dir, Capacity: u.Capacity, Used: u.Used, Available: u.Available, Inodes: u.Inodes, InodesUsed: u.Inodes - u.InodesFree}
 }
 
-// others works out what nobody accounts for.
-func (r *report) others() {
+// computeOther works out what nobody accounts for.
+func (r *reportBuilder) computeOther() {
 	for i := range r.FileSystems {
 		f := &r.FileSystems[i]
 		f.Other = f.Used
-		for _, h := range r.Holders {
+		for _, h := range r.Consumers {
 			if h.FileSystem == f.Names[0] {
 				f.Other -= h.Bytes
 			}
@@ -136,47 +136,47 @@ func (r *report) others() {
 	}
 }
 
-// containers tells what each has written.
-func (r *report) containers(ctx context.Context) error {
+// addContainers tells what each has written.
+func (r *reportBuilder) addContainers(ctx context.Context) error {
 	list, err := r.opts.Service.ListContainers(ctx, nil)
 	if err != nil {
 		return err
 	}
-	layers, err := r.written(ctx, list)
+	layers, err := r.writableLayers(ctx, list)
 	errs := []error{err}
 	for _, c := range list {
 		layer, ok := layers[c.Id]
 		if !ok {
 			if err == nil {
-				errs = append(errs, fmt.Errorf("what %s has written: the runtime does not tell", short(c.Id)))
+				errs = append(errs, fmt.Errorf("what %s has written: the runtime does not tell", shortID(c.Id)))
 			}
 			continue
 		}
-		kind := Writable
+		kind := WritableLayer
 		if c.State == criapi.ContainerState_CONTAINER_EXITED {
-			kind = Dead
+			kind = DeadContainer
 		}
 		l := c.Labels
-		r.Holders = append(r.Holders, Holder{Kind: kind, FileSystem: r.imageFs, Pod: l["io.kubernetes.pod.namespace"] + "/" + l["io.kubernetes.pod.name"],
+		r.Consumers = append(r.Consumers, Consumer{Kind: kind, FileSystem: r.imageFs, Pod: l["io.kubernetes.pod.namespace"] + "/" + l["io.kubernetes.pod.name"],
 			UID: l["io.kubernetes.pod.uid"], Name: c.GetMetadata().GetName(), Bytes: layer.Bytes, Inodes: layer.Inodes})
 	}
 	return errors.Join(errs...)
 }
 
-// written is what containers have written, measured now, or as the runtime tells it where it has no layers to measure.
-func (r *report) written(ctx context.Context, list []*criapi.Container) (map[string]cri.Layer, error) {
+// writableLayers is what containers have written, measured now, or as the runtime tells it where it has no layers to measure.
+func (r *reportBuilder) writableLayers(ctx context.Context, list []*criapi.Container) (map[string]cri.Layer, error) {
 	out := map[string]cri.Layer{}
 	var errs []error
 	for _, c := range list {
 		if r.opts.Layers == nil {
-			return r.told(ctx)
+			return r.writableFromStats(ctx)
 		}
 		layer, err := r.opts.Layers.WritableLayer(ctx, c.Id)
 		switch {
 		case status.Code(err) == codes.Unimplemented:
-			return r.told(ctx)
+			return r.writableFromStats(ctx)
 		case err != nil:
-			errs = append(errs, fmt.Errorf("what %s has written: %w", short(c.Id), err))
+			errs = append(errs, fmt.Errorf("what %s has written: %w", shortID(c.Id), err))
 		default:
 			out[c.Id] = layer
 		}
@@ -184,8 +184,8 @@ func (r *report) written(ctx context.Context, list []*criapi.Container) (map[str
 	return out, errors.Join(errs...)
 }
 
-// told is what the runtime's figures say that containers have written.
-func (r *report) told(ctx context.Context) (map[string]cri.Layer, error) {
+// writableFromStats is what the runtime's figures say that containers have written.
+func (r *reportBuilder) writableFromStats(ctx context.Context) (map[string]cri.Layer, error) {
 	figures, err := r.opts.Service.ListContainerStats(ctx, nil)
 	out := map[string]cri.Layer{}
 	for _, f := range figures {
@@ -195,37 +195,37 @@ func (r *report) told(ctx context.Context) (map[string]cri.Layer, error) {
 	return out, err
 }
 
-// logs tells what those of each container hold.
-func (r *report) logs(known []pods.Pod) error {
+// addLogs tells what those of each container hold.
+func (r *reportBuilder) addLogs(known []pods.Pod) error {
 	owners := map[string]pods.Pod{}
 	for _, p := range known {
 		owners[filepath.Base(p.LogDir)] = p
 	}
-	dirs, err := os.ReadDir(r.opts.Logs)
+	dirs, err := os.ReadDir(r.opts.LogRoot)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
 	for _, d := range dirs {
 		owner, ok := owners[d.Name()]
 		if !ok {
-			r.leftover(filepath.Join(r.opts.Logs, d.Name()), strings.ReplaceAll(d.Name(), "_", "/"), "logs")
+			r.addOrphaned(filepath.Join(r.opts.LogRoot, d.Name()), strings.ReplaceAll(d.Name(), "_", "/"), "logs")
 			continue
 		}
-		containers, err := os.ReadDir(filepath.Join(r.opts.Logs, d.Name()))
+		containers, err := os.ReadDir(filepath.Join(r.opts.LogRoot, d.Name()))
 		if err != nil {
 			continue // the pod has gone meanwhile
 		}
 		for _, c := range containers {
-			held := stats.Walk(filepath.Join(r.opts.Logs, d.Name(), c.Name()))
-			r.Holders = append(r.Holders, Holder{Kind: Log, FileSystem: NodeFs, Pod: owner.Object.Namespace + "/" + owner.Object.Name,
+			held := stats.MeasureDir(filepath.Join(r.opts.LogRoot, d.Name(), c.Name()))
+			r.Consumers = append(r.Consumers, Consumer{Kind: Log, FileSystem: NodeFs, Pod: owner.Object.Namespace + "/" + owner.Object.Name,
 				UID: string(owner.Object.UID), Name: c.Name(), Bytes: held.Bytes, Inodes: held.Inodes})
 		}
 	}
 	return nil
 }
 
-// volumes tells what those of each pod hold of the node's own disk.
-func (r *report) volumes(known []pods.Pod) error {
+// addVolumes tells what those of each pod hold of the node's own disk.
+func (r *reportBuilder) addVolumes(known []pods.Pod) error {
 	var errs []error
 	here := map[string]bool{}
 	for _, p := range known {
@@ -236,7 +236,7 @@ func (r *report) volumes(known []pods.Pod) error {
 		}
 		for _, v := range list {
 			if v.Local {
-				r.Holders = append(r.Holders, Holder{Kind: Volume, FileSystem: NodeFs, Pod: p.Object.Namespace + "/" + p.Object.Name,
+				r.Consumers = append(r.Consumers, Consumer{Kind: Volume, FileSystem: NodeFs, Pod: p.Object.Namespace + "/" + p.Object.Name,
 					UID: string(p.Object.UID), Name: v.Name, Bytes: v.Bytes, Inodes: v.Inodes})
 			}
 		}
@@ -247,16 +247,16 @@ func (r *report) volumes(known []pods.Pod) error {
 	}
 	for _, d := range dirs {
 		if !here[d.Name()] {
-			r.leftover(filepath.Join(r.opts.Root, "pods", d.Name()), d.Name(), "directory")
+			r.addOrphaned(filepath.Join(r.opts.Root, "pods", d.Name()), d.Name(), "directory")
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// leftover notes a directory of a pod that the agent does not know.
-func (r *report) leftover(dir, pod, name string) {
-	held := stats.Walk(dir)
-	r.Holders = append(r.Holders, Holder{Kind: Leftover, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: held.Bytes, Inodes: held.Inodes})
+// addOrphaned notes a directory of a pod that the agent does not know.
+func (r *reportBuilder) addOrphaned(dir, pod, name string) {
+	held := stats.MeasureDir(dir)
+	r.Consumers = append(r.Consumers, Consumer{Kind: Orphaned, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: held.Bytes, Inodes: held.Inodes})
 }
 
-func short(id string) string { return id[:min(len(id), 13)] }
+func shortID(id string) string { return id[:min(len(id), 13)] }

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// listed is how many holders the text names unless all are asked for.
-const listed = 20
+// maxListed is how many holders the text names unless all are asked for.
+const maxListed = 20
 
 // Text writes the report for people: file systems, what holds them by kind, and the
 // largest holders, or all of them.
@@ -17,29 +17,29 @@ func (r *Report) Text(out io.Writer, all bool) error {
 	fmt.Fprintf(w, "Disks of node %s\n\n", r.Node)
 	fmt.Fprintln(w, "FILE SYSTEM\tDIRECTORY\tSIZE\tUSED\tAVAILABLE\tINODES USED")
 	for _, f := range r.FileSystems {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s (%s)\t%s\t%d of %d\n", strings.Join(f.Names, ", "), f.Dir, size(f.Capacity),
-			size(f.Used), share(f.Used, f.Capacity), size(f.Available), f.InodesUsed, f.Inodes)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s (%s)\t%s\t%d of %d\n", strings.Join(f.Names, ", "), f.Dir, formatBytes(f.Capacity),
+			formatBytes(f.Used), formatPercent(f.Used, f.Capacity), formatBytes(f.Available), f.InodesUsed, f.Inodes)
 	}
 	fmt.Fprintln(w, "\nHELD BY\tCOUNT\tSIZE\tOF WHAT IS USED")
-	r.kinds(w)
+	r.writeKinds(w)
 	fmt.Fprintln(w, "\nSIZE\tINODES\tKIND\tPOD\tNAME\tNOTE")
-	shown := r.Holders
+	shown := r.Consumers
 	if !all {
-		shown = shown[:min(len(shown), listed)]
+		shown = shown[:min(len(shown), maxListed)]
 	}
 	for _, h := range shown {
 		pod := h.Pod
 		if pod == "" {
 			pod = "-"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", size(h.Bytes), h.Inodes, h.Kind, pod, h.Name, h.note())
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", formatBytes(h.Bytes), h.Inodes, h.Kind, pod, h.Name, h.note())
 	}
-	if rest := r.Holders[len(shown):]; len(rest) > 0 {
+	if rest := r.Consumers[len(shown):]; len(rest) > 0 {
 		bytes := int64(0)
 		for _, h := range rest {
 			bytes += h.Bytes
 		}
-		fmt.Fprintf(w, "%s\t\t(%d more; -o json or --pods names them)\n", size(bytes), len(rest))
+		fmt.Fprintf(w, "%s\t\t(%d more; -o json or --pods names them)\n", formatBytes(bytes), len(rest))
 	}
 	for _, why := range r.Unknown {
 		fmt.Fprintf(w, "\nNot measured: %s\n", why)
@@ -47,30 +47,30 @@ func (r *Report) Text(out io.Writer, all bool) error {
 	return w.Flush()
 }
 
-// kinds writes the sum of each kind.
-func (r *Report) kinds(w io.Writer) {
+// writeKinds writes the sum of each kind.
+func (r *Report) writeKinds(w io.Writer) {
 	used := int64(0)
 	for _, f := range r.FileSystems {
 		used += f.Used
 	}
-	for _, kind := range []string{Image, Writable, Dead, Log, Volume, Leftover} {
+	for _, kind := range []string{Image, WritableLayer, DeadContainer, Log, Volume, Orphaned} {
 		count, bytes := 0, int64(0)
-		for _, h := range r.Holders {
+		for _, h := range r.Consumers {
 			if h.Kind == kind {
 				count, bytes = count+1, bytes+h.Bytes
 			}
 		}
 		if count > 0 {
-			fmt.Fprintf(w, "%ss\t%d\t%s\t%s\n", kind, count, size(bytes), share(bytes, used))
+			fmt.Fprintf(w, "%ss\t%d\t%s\t%s\n", kind, count, formatBytes(bytes), formatPercent(bytes, used))
 		}
 	}
 	for _, f := range r.FileSystems {
-		fmt.Fprintf(w, "other (%s)\t\t%s\t%s\n", f.Names[0], size(f.Other), share(f.Other, used))
+		fmt.Fprintf(w, "other (%s)\t\t%s\t%s\n", f.Names[0], formatBytes(f.Other), formatPercent(f.Other, used))
 	}
 }
 
 // note says what else there is to know.
-func (h *Holder) note() string {
+func (h *Consumer) note() string {
 	if h.Kind != Image {
 		return ""
 	}
@@ -86,13 +86,13 @@ func (h *Holder) note() string {
 		notes = append(notes, "unused")
 	}
 	if h.Shared > 0 {
-		notes = append(notes, fmt.Sprintf("shares %s with other images", size(h.Shared)))
+		notes = append(notes, fmt.Sprintf("shares %s with other images", formatBytes(h.Shared)))
 	}
 	return strings.Join(notes, "; ")
 }
 
-// size in the unit of which there are at least ten, as 1536Mi or 12Ki.
-func size(bytes int64) string {
+// formatBytes in the unit of which there are at least ten, as 1536Mi or 12Ki.
+func formatBytes(bytes int64) string {
 	units := []string{"", "Ki", "Mi", "Gi", "Ti"}
 	i := 0
 	for bytes >= 10<<10 && i < len(units)-1 {
@@ -104,7 +104,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d%s", bytes, units[i])
 }
 
-func share(part, whole int64) string {
+func formatPercent(part, whole int64) string {
 	if whole <= 0 {
 		return "-"
 	}

@@ -1,5 +1,5 @@
 // Package guard watches a node that a kubelet runs: when memory or processes run
-// short it kills the pod that engine/pressure picks within milliseconds and writes
+// short it kills the pod that engine/nodepressure picks within milliseconds and writes
 // that it was evicted; all else is the kubelet's.
 //
 //	kernel, clock ─▶ agent/pressure ─▶ SIGKILL to the pod's cgroup

@@ -17,31 +17,31 @@ import (
 
 // Evict implements pressure.Agent. A pod without grace has been killed by then.
 func (g *Guard) Evict(e agent.Eviction) {
-	g.leaves(e.Pod, true)
+	g.setEvicting(e.Pod, true)
 	go func() {
 		if e.Done != nil {
 			defer e.Done()
 		}
-		defer g.leaves(e.Pod, false)
+		defer g.setEvicting(e.Pod, false)
 		p := g.pod(e.Pod)
-		if p == nil || ended(p) { // by itself, a moment ago
+		if p == nil || isTerminated(p) { // by itself, a moment ago
 			return
 		}
-		if err := g.write(p, e); err != nil {
+		if err := g.writeEviction(p, e); err != nil {
 			g.opts.Log.Error(err, "An eviction could not be written", "pod", p.Namespace+"/"+p.Name)
 			return
 		}
-		g.await(p)
+		g.waitTerminated(p)
 	}()
 }
 
-// write makes the pod's status say that it was evicted; that of another pod of its name is left alone.
-func (g *Guard) write(p *corev1.Pod, e agent.Eviction) error {
-	patch, err := patchOf(p, e)
+// writeEviction makes the pod's status say that it was evicted; that of another pod of its name is left alone.
+func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
+	patch, err := statusPatch(p, e)
 	if err != nil {
 		return err
 	}
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+	for pause := initialBackoff; ; pause = min(2*pause, maxBackoff) {
 		_, err := g.opts.Client.CoreV1().Pods(p.Namespace).Patch(g.ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 		switch {
 		case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err) && g.replaced(p):
@@ -62,9 +62,9 @@ func (g *Guard) replaced(p *corev1.Pod) bool {
 	return apierrors.IsNotFound(err) || err == nil && is.UID != p.UID
 }
 
-// patchOf is what is changed of a pod's status. The uid in it makes the API server
+// statusPatch is what is changed of a pod's status. The uid in it makes the API server
 // refuse another pod of the same name.
-func patchOf(p *corev1.Pod, e agent.Eviction) ([]byte, error) {
+func statusPatch(p *corev1.Pod, e agent.Eviction) ([]byte, error) {
 	status := map[string]any{"phase": corev1.PodFailed, "reason": e.Reason, "message": e.Message}
 	if e.Condition != nil {
 		status["conditions"] = []*corev1.PodCondition{e.Condition}
@@ -76,25 +76,25 @@ func patchOf(p *corev1.Pod, e agent.Eviction) ([]byte, error) {
 	return patch, nil
 }
 
-// await waits until nothing of the pod runs any more and its memory is free: the
+// waitTerminated waits until nothing of the pod runs any more and its memory is free: the
 // kubelet ends what is left.
-func (g *Guard) await(p *corev1.Pod) {
+func (g *Guard) waitTerminated(p *corev1.Pod) {
 	for path := g.cgroup(p); ; {
-		if pids, err := g.opts.Host.Procs(path); err == nil && len(pids) == 0 && g.held(path) < freed {
+		if pids, err := g.opts.Host.Procs(path); err == nil && len(pids) == 0 && g.anonymousMemory(path) < freedThreshold {
 			return
 		}
-		if !sleep(g.ctx, lookEvery) {
+		if !sleep(g.ctx, pollInterval) {
 			return
 		}
 	}
 }
 
-// freed is so little that it may be what the kernel has not counted off yet.
-const freed = 1 << 20
+// freedThreshold is so little that it may be what the kernel has not counted off yet.
+const freedThreshold = 1 << 20
 
-// held is the memory of a cgroup's processes. A process that dies is no longer listed
+// anonymousMemory is the memory of a cgroup's processes. A process that dies is no longer listed
 // before its memory is given back.
-func (g *Guard) held(path string) int64 {
+func (g *Guard) anonymousMemory(path string) int64 {
 	group, err := g.opts.Host.Open(path)
 	if err != nil {
 		return 0 // it is gone

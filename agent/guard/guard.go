@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 	agentpressure "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // Options of a guard. What is not marked optional must be given.
@@ -33,7 +33,7 @@ type Options struct {
 	Cgroup string
 	Layout Layout
 	// Config is what pods are evicted by; thresholds of disks in it have no effect.
-	Config pressure.Config
+	Config nodepressure.Config
 	// Events and Metrics are optional.
 	Events  record.EventRecorder
 	Metrics *agentpressure.Metrics
@@ -42,20 +42,20 @@ type Options struct {
 
 // Guard watches one node. It stands for the agent where agent/pressure wants one.
 type Guard struct {
-	opts  Options
-	shell *agentpressure.Shell
-	pods  cache.SharedIndexInformer
-	stats *stats.Pods
-	ctx   context.Context // of Run
+	opts    Options
+	monitor *agentpressure.Manager
+	pods    cache.SharedIndexInformer
+	stats   *stats.Pods
+	ctx     context.Context // of Run
 
-	mu    sync.Mutex
-	going map[types.UID]bool // being evicted
+	mu       sync.Mutex
+	evicting map[types.UID]bool // being evicted
 }
 
 // New opens what is watched.
 func New(o Options) (*Guard, error) {
-	g := &Guard{opts: o, going: map[types.UID]bool{}}
-	o.Config.Thresholds = slices.DeleteFunc(slices.Clone(o.Config.Thresholds), func(t pressure.Threshold) bool { return !slices.Contains(signals, t.Signal) })
+	g := &Guard{opts: o, evicting: map[types.UID]bool{}}
+	o.Config.Thresholds = slices.DeleteFunc(slices.Clone(o.Config.Thresholds), func(t nodepressure.Threshold) bool { return !slices.Contains(signals, t.Signal) })
 	o.Config.LocalStorage = false
 	if len(o.Config.Thresholds) == 0 {
 		return nil, fmt.Errorf("guard of node %s: no threshold of memory or processes: give evictionHard or evictionSoft such as memory.available", o.Node)
@@ -65,7 +65,7 @@ func New(o Options) (*Guard, error) {
 	}
 	g.stats = stats.NewPods(stats.Options{Host: o.Host, Cgroup: g.cgroup})
 	var err error
-	g.shell, err = agentpressure.New(agentpressure.Options{Node: o.Node, Host: o.Host, Cgroup: o.Cgroup, Pods: o.Layout.Pods(),
+	g.monitor, err = agentpressure.New(agentpressure.Options{Node: o.Node, Host: o.Host, Cgroup: o.Cgroup, Pods: o.Layout.Pods(),
 		Config: o.Config, Stats: g.stats, Events: o.Events, Metrics: o.Metrics, Log: o.Log})
 	if err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func New(o Options) (*Guard, error) {
 	return g, nil
 }
 
-// Path says how memory is watched.
-func (g *Guard) Path() string { return g.shell.Path() }
+// Mechanism says how memory is watched.
+func (g *Guard) Mechanism() string { return g.monitor.Describe() }
 
 // cgroup is where a pod's processes are.
 func (g *Guard) cgroup(p *corev1.Pod) string { return g.opts.Layout.Pod(p.Status.QOSClass, p.UID) }
@@ -89,10 +89,10 @@ func (g *Guard) Run(ctx context.Context) error {
 	g.ctx = ctx
 	go g.pods.RunWithContext(ctx)
 	if !cache.WaitForCacheSync(ctx.Done(), g.pods.HasSynced) {
-		g.shell.Close()
+		g.monitor.Close()
 		return nil
 	}
-	return g.shell.Run(ctx, g)
+	return g.monitor.Run(ctx, g)
 }
 
 // Pods implements pressure.Agent: those that have not ended, by name. One that is evicted
@@ -102,7 +102,7 @@ func (g *Guard) Pods(string) []*corev1.Pod {
 	defer g.mu.Unlock()
 	var out []*corev1.Pod
 	for _, obj := range g.pods.GetStore().List() {
-		if p, ok := obj.(*corev1.Pod); ok && (!ended(p) || g.going[p.UID]) {
+		if p, ok := obj.(*corev1.Pod); ok && (!isTerminated(p) || g.evicting[p.UID]) {
 			out = append(out, p)
 		}
 	}
@@ -112,21 +112,21 @@ func (g *Guard) Pods(string) []*corev1.Pod {
 	return out
 }
 
-func ended(p *corev1.Pod) bool {
+func isTerminated(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
 // Report implements pressure.Agent: the node's conditions are the kubelet's.
 func (g *Guard) Report(string) {}
 
-// leaves notes that a pod is being evicted, or no longer is.
-func (g *Guard) leaves(uid types.UID, going bool) {
+// setEvicting notes that a pod is being evicted, or no longer is.
+func (g *Guard) setEvicting(uid types.UID, going bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if going {
-		g.going[uid] = true
+		g.evicting[uid] = true
 	} else {
-		delete(g.going, uid)
+		delete(g.evicting, uid)
 	}
 }
 
@@ -142,7 +142,7 @@ func (g *Guard) pod(uid types.UID) *corev1.Pod {
 
 // pauses between tries, and how often it is looked whether a pod has gone.
 const (
-	firstPause = 50 * time.Millisecond
-	maxPause   = 5 * time.Second
-	lookEvery  = 20 * time.Millisecond
+	initialBackoff = 50 * time.Millisecond
+	maxBackoff     = 5 * time.Second
+	pollInterval   = 20 * time.Millisecond
 )

@@ -26,11 +26,11 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/testkit"
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 func TestMain(m *testing.M) {
-	plain.Main()
+	fixtures.Main()
 	os.Exit(m.Run())
 }
 
@@ -38,11 +38,11 @@ func TestMain(m *testing.M) {
 func machine(t *testing.T) (*cgroup.Host, string, Layout) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.Skip(t, "root", "cgroups are made by root")
+		testkit.SkipOrFail(t, "root", "cgroups are made by root")
 	}
-	h, err := cgroup.Find()
+	h, err := cgroup.Detect()
 	if err != nil {
-		testkit.Skip(t, "cgroups", err.Error())
+		testkit.SkipOrFail(t, "cgroups", err.Error())
 	}
 	root := fmt.Sprintf("/berth-guard-%d", os.Getpid())
 	l := Layout{Root: root}
@@ -54,10 +54,10 @@ func machine(t *testing.T) (*cgroup.Host, string, Layout) {
 			t.Error(err)
 		}
 	})
-	if err := h.Make(l.Pods(), cgroup.Limits{}); err != nil {
+	if err := h.Create(l.Pods(), cgroup.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Limit(root, cgroup.Limits{Memory: 256 << 20}); err != nil {
+	if err := h.SetLimits(root, cgroup.Limits{Memory: 256 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	return h, root, l
@@ -69,11 +69,11 @@ func pod(name string) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBestEffort}}
 }
 
-// work starts a pod's process: this program, as agent/workload.
-func work(t *testing.T, h *cgroup.Host, l Layout, p *corev1.Pod, args ...string) (ended chan error) {
+// startProcess starts a pod's process: this program, as agent/testprogram.
+func startProcess(t *testing.T, h *cgroup.Host, l Layout, p *corev1.Pod, args ...string) (ended chan error) {
 	t.Helper()
 	path := l.Pod(p.Status.QOSClass, p.UID)
-	if err := h.Make(path, cgroup.Limits{}); err != nil {
+	if err := h.Create(path, cgroup.Limits{}); err != nil {
 		t.Fatal(err)
 	}
 	var dirs []string
@@ -94,7 +94,7 @@ func work(t *testing.T, h *cgroup.Host, l Layout, p *corev1.Pod, args ...string)
 	return ended
 }
 
-func TestGuardEvictsTheHog(t *testing.T) {
+func TestGuardEvictsLargestPod(t *testing.T) {
 	h, root, l := machine(t)
 	hog, calm := pod("hog"), pod("calm")
 	client := fake.NewClientset(hog, calm)
@@ -105,8 +105,8 @@ func TestGuardEvictsTheHog(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- g.Run(ctx) }()
-	calmEnded := work(t, h, l, calm, "-memory=10Mi")
-	hogEnded := work(t, h, l, hog, "-memory=1Gi", "-memory-rate=200Mi")
+	calmEnded := startProcess(t, h, l, calm, "-memory=10Mi")
+	hogEnded := startProcess(t, h, l, hog, "-memory=1Gi", "-memory-rate=200Mi")
 	<-hogEnded
 	for { // the kill comes before the words
 		p, err := client.CoreV1().Pods("default").Get(t.Context(), "hog", metav1.GetOptions{})
@@ -139,7 +139,7 @@ func TestGuardEvictsTheHog(t *testing.T) {
 	}
 }
 
-func TestGuardNeedsSomethingToGuard(t *testing.T) {
+func TestGuardNeedsPodsCgroup(t *testing.T) {
 	h, root, l := machine(t)
 	c := config.DefaultKubelet().Pressure
 	o := Options{Node: "n1", Client: fake.NewClientset(), Host: h, Cgroup: root, Layout: l, Log: klog.Background()}
@@ -154,7 +154,7 @@ func TestGuardNeedsSomethingToGuard(t *testing.T) {
 
 // A conflict is a reason to try again, but where the pod's name is another's by now; a pod that
 // has ended by itself stays as it is.
-func TestWritingAnEviction(t *testing.T) {
+func TestWriteEviction(t *testing.T) {
 	old, same, done := pod("old"), pod("same"), pod("done")
 	done.Status.Phase = corev1.PodSucceeded
 	another := old.DeepCopy()
@@ -168,10 +168,10 @@ func TestWritingAnEviction(t *testing.T) {
 		}
 		return false, nil, nil
 	})
-	g := &Guard{opts: Options{Client: client, Log: klog.Background()}, ctx: t.Context(), going: map[types.UID]bool{},
+	g := &Guard{opts: Options{Client: client, Log: klog.Background()}, ctx: t.Context(), evicting: map[types.UID]bool{},
 		pods: informers.NewSharedInformerFactory(client, 0).Core().V1().Pods().Informer()}
 	for _, p := range []*corev1.Pod{old, same} {
-		if err := g.write(p, agent.Eviction{Reason: "Evicted"}); err != nil {
+		if err := g.writeEviction(p, agent.Eviction{Reason: "Evicted"}); err != nil {
 			t.Error(err)
 		}
 	}

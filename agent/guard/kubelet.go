@@ -9,33 +9,33 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // signals are those that the guard acts upon.
-var signals = []pressure.Signal{pressure.MemoryAvailable, pressure.AllocatableMemoryAvailable, pressure.PIDAvailable}
+var signals = []nodepressure.Signal{nodepressure.MemoryAvailable, nodepressure.AllocatableMemoryAvailable, nodepressure.PIDAvailable}
 
-// Kubelet is what the guard must know of the node's kubelet.
-type Kubelet struct {
+// KubeletConfig is what the guard must know of the node's kubelet.
+type KubeletConfig struct {
 	CgroupDriver string            `json:"cgroupDriver"`
 	CgroupRoot   string            `json:"cgroupRoot"`
 	EvictionHard map[string]string `json:"evictionHard"`
 	EvictionSoft map[string]string `json:"evictionSoft"`
 }
 
-// Refusal is why the guard does not start.
-type Refusal struct{ Words string }
+// ConflictError is why the guard does not start.
+type ConflictError struct{ Message string }
 
-func (r *Refusal) Error() string { return r.Words }
+func (r *ConflictError) Error() string { return r.Message }
 
-// Ask reads the configuration that the node's kubelet goes by.
-func Ask(ctx context.Context, client kubernetes.Interface, node string) (*Kubelet, error) {
+// ReadKubeletConfig reads the configuration that the node's kubelet goes by.
+func ReadKubeletConfig(ctx context.Context, client kubernetes.Interface, node string) (*KubeletConfig, error) {
 	data, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/" + node + "/proxy/configz").DoRaw(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("what the kubelet of node %s evicts for cannot be asked (nodes/%s/proxy/configz): %w", node, node, err)
 	}
 	var answer struct {
-		Kubelet *Kubelet `json:"kubeletconfig"`
+		Kubelet *KubeletConfig `json:"kubeletconfig"`
 	}
 	if err := json.Unmarshal(data, &answer); err != nil || answer.Kubelet == nil {
 		return nil, fmt.Errorf("nodes/%s/proxy/configz: is no kubelet's: %.200s", node, data)
@@ -44,11 +44,11 @@ func Ask(ctx context.Context, client kubernetes.Interface, node string) (*Kubele
 }
 
 // Check refuses where the kubelet evicts for what the guard evicts for.
-func (k *Kubelet) Check(node string) error {
+func (k *KubeletConfig) Check(node string) error {
 	var acts []string
 	for field, thresholds := range map[string]map[string]string{"evictionHard": k.EvictionHard, "evictionSoft": k.EvictionSoft} {
 		for name, value := range thresholds {
-			if s, ok := pressure.ParseSignal(name); ok && slices.Contains(signals, s) && !off(value) {
+			if s, ok := nodepressure.ParseSignal(name); ok && slices.Contains(signals, s) && !isDisabled(value) {
 				acts = append(acts, fmt.Sprintf("%s: %s<%s", field, name, value))
 			}
 		}
@@ -57,12 +57,12 @@ func (k *Kubelet) Check(node string) error {
 		return nil
 	}
 	slices.Sort(acts)
-	return &Refusal{fmt.Sprintf("the kubelet of node %s evicts by itself (%s), and two would evict twice: in its KubeletConfiguration set evictionHard to the thresholds of disks alone "+
+	return &ConflictError{fmt.Sprintf("the kubelet of node %s evicts by itself (%s), and two would evict twice: in its KubeletConfiguration set evictionHard to the thresholds of disks alone "+
 		`(e.g. {nodefs.available: "10%%", nodefs.inodesFree: "5%%", imagefs.available: "15%%"}; what is not named there is off), leave memory and pid out of evictionSoft, and restart it`,
 		node, strings.Join(acts, ", "))}
 }
 
-// off says whether a threshold is one that is never passed.
-func off(value string) bool {
+// isDisabled says whether a threshold is one that is never passed.
+func isDisabled(value string) bool {
 	return slices.Contains([]string{"", "0", "0%", "100%"}, strings.TrimSpace(value))
 }

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// asked is what a kubelet with this configuration is taken for.
-func asked(t *testing.T, code int, answer string) (*Kubelet, error) {
+// readConfig is what a kubelet with this configuration is taken for.
+func readConfig(t *testing.T, code int, answer string) (*KubeletConfig, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/v1/nodes/n1/proxy/configz" {
@@ -27,7 +27,7 @@ func asked(t *testing.T, code int, answer string) (*Kubelet, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Ask(t.Context(), client, "n1")
+	return ReadKubeletConfig(t.Context(), client, "n1")
 }
 
 func TestCheck(t *testing.T) {
@@ -43,12 +43,12 @@ func TestCheck(t *testing.T) {
 		"processes":          {`"evictionHard":{"pid.available":"5%"}`, "evictionHard: pid.available<5%"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, err := asked(t, http.StatusOK, `{"kubeletconfig":{`+tc.config+`}}`)
+			k, err := readConfig(t, http.StatusOK, `{"kubeletconfig":{`+tc.config+`}}`)
 			if err != nil {
 				t.Fatal(err)
 			}
 			err = k.Check("n1")
-			var refusal *Refusal
+			var refusal *ConflictError
 			if tc.refused == "" && err != nil || tc.refused != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), tc.refused)) {
 				t.Errorf("Check: %v, want %q in it", err, tc.refused)
 			}
@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestAKubeletThatCannotBeAskedIsNoPermission(t *testing.T) {
+func TestUnreachableKubeletIsAnError(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code   int
 		answer string
@@ -66,14 +66,14 @@ func TestAKubeletThatCannotBeAskedIsNoPermission(t *testing.T) {
 		"no JSON":   {http.StatusOK, `ok`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if k, err := asked(t, tc.code, tc.answer); err == nil {
+			if k, err := readConfig(t, tc.code, tc.answer); err == nil {
 				t.Errorf("answered with %+v", k)
 			}
 		})
 	}
 }
 
-func TestWhereAKubeletPutsItsPods(t *testing.T) {
+func TestLayout(t *testing.T) {
 	const uid = "0123-4567"
 	for want, got := range map[string]string{
 		"/kubepods/pod0123-4567":                                                           Layout{}.Pod(corev1.PodQOSGuaranteed, uid),

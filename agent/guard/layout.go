@@ -19,9 +19,9 @@ type Layout struct {
 	Root string
 }
 
-// FindLayout looks which of the two a node has: the kubelet makes the cgroup of all
+// DetectLayout looks which of the two a node has: the kubelet makes the cgroup of all
 // pods when it starts.
-func FindLayout(h *cgroup.Host, root string) Layout {
+func DetectLayout(h *cgroup.Host, root string) Layout {
 	l := Layout{Systemd: true, Root: root}
 	l.Systemd = h.Exists(l.Pods())
 	return l

@@ -7,52 +7,52 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// backoff remembers failed pulls: each further failure of a pod's image doubles the pause
+// pullBackoff remembers failed pulls: each further failure of a pod's image doubles the pause
 // before the next try. One without a failure for twice the longest pause is forgotten.
-type backoff struct {
+type pullBackoff struct {
 	mu    sync.Mutex
-	items map[attempt]*failure
+	items map[backoffKey]*failure
 }
 
-// attempt is what failures are counted of.
-type attempt struct {
+// backoffKey is what failures are counted of.
+type backoffKey struct {
 	pod   types.UID
 	image string
 }
 
 type failure struct {
-	last  time.Time
-	pause time.Duration
-	why   string
+	last    time.Time
+	delay   time.Duration
+	message string
 }
 
-// waits says until when a pull is to wait, and what went wrong last.
-func (b *backoff) waits(a attempt, now time.Time) (until time.Time, why string, wait bool) {
+// active says until when a pull is to wait, and what went wrong last.
+func (b *pullBackoff) active(a backoffKey, now time.Time) (until time.Time, why string, wait bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f := b.items[a]
-	if f == nil || !now.Before(f.last.Add(f.pause)) {
+	if f == nil || !now.Before(f.last.Add(f.delay)) {
 		return time.Time{}, "", false
 	}
-	return f.last.Add(f.pause), f.why, true
+	return f.last.Add(f.delay), f.message, true
 }
 
-// failed notes a failure.
-func (b *backoff) failed(a attempt, why string, now time.Time) {
+// addFailure notes a failure.
+func (b *pullBackoff) addFailure(a backoffKey, why string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.items == nil {
-		b.items = map[attempt]*failure{}
+		b.items = map[backoffKey]*failure{}
 	}
 	for k, f := range b.items {
-		if now.Sub(f.last) > 2*maxPause {
+		if now.Sub(f.last) > 2*maxBackoff {
 			delete(b.items, k)
 		}
 	}
 	f := b.items[a]
 	if f == nil {
-		f = &failure{pause: firstPause / 2}
+		f = &failure{delay: initialBackoff / 2}
 		b.items[a] = f
 	}
-	f.last, f.pause, f.why = now, min(2*f.pause, maxPause), why
+	f.last, f.delay, f.message = now, min(2*f.delay, maxBackoff), why
 }

@@ -16,8 +16,8 @@ import (
 
 var errNoSecrets = errors.New("this node reads no secrets")
 
-// login is what a docker configuration says of one registry.
-type login struct {
+// dockerAuth is what a docker configuration says of one registry.
+type dockerAuth struct {
 	Username      string `json:"username"`
 	Password      string `json:"password"`
 	Auth          string `json:"auth"` // base64 of USERNAME:PASSWORD
@@ -58,12 +58,12 @@ func (p *Puller) credentials(ctx context.Context, pod *corev1.Pod, repository st
 
 // parseSecret reads a secret of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg.
 func parseSecret(s *corev1.Secret) ([]credential, error) {
-	logins := map[string]login{}
+	logins := map[string]dockerAuth{}
 	var err error
 	switch {
 	case s.Type == corev1.SecretTypeDockerConfigJson && len(s.Data[corev1.DockerConfigJsonKey]) > 0:
 		var file struct {
-			Auths map[string]login `json:"auths"`
+			Auths map[string]dockerAuth `json:"auths"`
 		}
 		err = json.Unmarshal(s.Data[corev1.DockerConfigJsonKey], &file)
 		logins = file.Auths
@@ -77,17 +77,17 @@ func parseSecret(s *corev1.Secret) ([]credential, error) {
 	}
 	var out []credential
 	for address, l := range logins {
-		auth, err := l.auth()
+		auth, err := l.authConfig()
 		if err != nil {
 			return nil, fmt.Errorf("secret %s/%s: auths[%q]: %w", s.Namespace, s.Name, address, err)
 		}
-		out = append(out, credential{pattern: pattern(address), auth: auth})
+		out = append(out, credential{pattern: registryPattern(address), auth: auth})
 	}
 	slices.SortFunc(out, func(a, b credential) int { return strings.Compare(a.pattern, b.pattern) })
 	return out, nil
 }
 
-func (l login) auth() (*cri.AuthConfig, error) {
+func (l dockerAuth) authConfig() (*cri.AuthConfig, error) {
 	a := &cri.AuthConfig{Username: l.Username, Password: l.Password, IdentityToken: l.IdentityToken, RegistryToken: l.RegistryToken}
 	if l.Auth == "" {
 		return a, nil
@@ -104,9 +104,9 @@ func (l login) auth() (*cri.AuthConfig, error) {
 	return a, nil
 }
 
-// pattern is the address of a registry as docker configurations write it, without
+// registryPattern is the address of a registry as docker configurations write it, without
 // scheme and version of the protocol.
-func pattern(address string) string {
+func registryPattern(address string) string {
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://")
 	address = strings.TrimSuffix(address, "/")
 	for _, version := range []string{"/v1", "/v2"} {
@@ -122,7 +122,7 @@ func (c credential) matches(repository string) bool {
 	if wantPath != "" && rest != wantPath && !strings.HasPrefix(rest, wantPath+"/") {
 		return false
 	}
-	if isHub(host) && isHub(wantHost) {
+	if isDockerHub(host) && isDockerHub(wantHost) {
 		return true
 	}
 	host, port, _ := strings.Cut(host, ":")
@@ -142,7 +142,7 @@ func (c credential) matches(repository string) bool {
 	return true
 }
 
-// isHub says whether a host is one of the names of the default registry.
-func isHub(host string) bool {
+// isDockerHub says whether a host is one of the names of the default registry.
+func isDockerHub(host string) bool {
 	return host == "docker.io" || host == "index.docker.io" || host == "registry-1.docker.io"
 }

@@ -6,7 +6,7 @@
 //	      └─▶ pause of a failure lasts ─▶ ImagePullBackOff
 //	      └─▶ waits its turn ─▶ pulls with each credential that matches ─▶ done, or ErrImagePull
 //
-// What nobody uses any more is removed by agent/image/collect.
+// What nobody uses any more is removed by agent/image/gc.
 //
 // Departures from the kubelet: a pull that waited its turn looks again whether
 // another one brought the image meanwhile; images that were pulled with a secret may be used by

@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// maxNames is how many names of an image a node's status tells.
-const maxNames = 5
+// maxNamesPerImage is how many names of an image a node's status tells.
+const maxNamesPerImage = 5
 
 // List is what the node's status says of its images: the largest first, each with its digests
 // and tags; most of them at most (nodeStatusMaxImages), all when it is negative. The scheduler's ImageLocality reads it.
@@ -27,7 +27,7 @@ func List(ctx context.Context, service runtime.Images, most int) ([]corev1.Conta
 		if len(names) == 0 {
 			names = []string{i.Id}
 		}
-		out = append(out, corev1.ContainerImage{Names: names[:min(len(names), maxNames)], SizeBytes: int64(i.Size)})
+		out = append(out, corev1.ContainerImage{Names: names[:min(len(names), maxNamesPerImage)], SizeBytes: int64(i.Size)})
 	}
 	slices.SortStableFunc(out, func(a, b corev1.ContainerImage) int {
 		return cmp.Or(cmp.Compare(b.SizeBytes, a.SizeBytes), cmp.Compare(a.Names[0], b.Names[0]))

@@ -11,14 +11,14 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-// sizes are the kubelet's classes of images, by bytes.
-var sizes = []struct {
+// sizeBuckets are the kubelet's classes of images, by bytes.
+var sizeBuckets = []struct {
 	limit uint64
 	name  string
 }{{10 << 20, "0-10MB"}, {100 << 20, "10MB-100MB"}, {500 << 20, "100MB-500MB"}, {1 << 30, "500MB-1GB"}, {5 << 30, "1GB-5GB"},
 	{10 << 30, "5GB-10GB"}, {20 << 30, "10GB-20GB"}, {30 << 30, "20GB-30GB"}, {40 << 30, "30GB-40GB"}, {60 << 30, "40GB-60GB"}, {100 << 30, "60GB-100GB"}}
 
-const largest = "GT100GB"
+const largestBucket = "GT100GB"
 
 // NewMetrics are metrics that count nothing yet.
 func NewMetrics() *Metrics {
@@ -26,16 +26,16 @@ func NewMetrics() *Metrics {
 		Name: "kubelet_image_pull_duration_seconds", Help: "Duration in seconds to pull an image.",
 		Buckets: []float64{1, 5, 10, 20, 30, 60, 180, 300, 600, 900, 1200, 1800, 3600},
 	}, []string{"image_size_in_bytes"})}
-	for _, s := range sizes {
+	for _, s := range sizeBuckets {
 		m.duration.WithLabelValues(s.name)
 	}
-	m.duration.WithLabelValues(largest)
+	m.duration.WithLabelValues(largestBucket)
 	return m
 }
 
-func (m *Metrics) pulled(bytes uint64, took time.Duration) {
-	name := largest
-	for _, s := range sizes {
+func (m *Metrics) observePull(bytes uint64, took time.Duration) {
+	name := largestBucket
+	for _, s := range sizeBuckets {
 		if bytes <= s.limit {
 			name = s.name
 			break

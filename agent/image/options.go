@@ -11,8 +11,8 @@ import (
 
 // The kubelet's pauses after a failed pull.
 const (
-	firstPause = 10 * time.Second
-	maxPause   = 5 * time.Minute
+	initialBackoff = 10 * time.Second
+	maxBackoff     = 5 * time.Minute
 )
 
 // Options of a Puller. Service must be given.
@@ -20,31 +20,31 @@ type Options struct {
 	Service runtime.Images
 	// Secret reads a pull secret; without it pod's imagePullSecrets are not used.
 	Secret func(ctx context.Context, namespace, name string) (*corev1.Secret, error)
-	// Event records an event about a container of a pod; optional.
-	Event func(pod *corev1.Pod, container, eventType, reason, message string)
-	// Changed is told when an image has come; optional.
-	Changed func()
-	// Parallel is how many pulls may be under way at once: 1 (serializeImagePulls) when 0,
+	// RecordEvent records an event about a container of a pod; optional.
+	RecordEvent func(pod *corev1.Pod, container, eventType, reason, message string)
+	// OnChange is told when an image has come; optional.
+	OnChange func()
+	// MaxParallelPulls is how many pulls may be under way at once: 1 (serializeImagePulls) when 0,
 	// any number when negative.
-	Parallel int
+	MaxParallelPulls int
 	// Now is the time; time.Now when nil.
 	Now func() time.Time
 	// Metrics are optional.
 	Metrics *Metrics
 }
 
-func (o Options) complete() Options {
+func (o Options) withDefaults() Options {
 	if o.Secret == nil {
 		o.Secret = func(context.Context, string, string) (*corev1.Secret, error) { return nil, errNoSecrets }
 	}
-	if o.Event == nil {
-		o.Event = func(*corev1.Pod, string, string, string, string) {}
+	if o.RecordEvent == nil {
+		o.RecordEvent = func(*corev1.Pod, string, string, string, string) {}
 	}
-	if o.Changed == nil {
-		o.Changed = func() {}
+	if o.OnChange == nil {
+		o.OnChange = func() {}
 	}
-	if o.Parallel == 0 {
-		o.Parallel = 1
+	if o.MaxParallelPulls == 0 {
+		o.MaxParallelPulls = 1
 	}
 	if o.Now == nil {
 		o.Now = time.Now

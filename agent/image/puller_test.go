@@ -24,19 +24,19 @@ import (
 	"github.com/berthproject/berth/agent/runtime/fake"
 )
 
-// bed is a puller over a fake runtime, at a time of its own.
-type bed struct {
+// fixture is a puller over a fake runtime, at a time of its own.
+type fixture struct {
 	service *fake.Service
 	puller  *image.Puller
 	now     time.Time
 	events  []string
 }
 
-func newBed(change func(*image.Options)) *bed {
-	b := &bed{service: fake.New(), now: time.Unix(1000, 0)}
+func newFixture(change func(*image.Options)) *fixture {
+	b := &fixture{service: fake.New(), now: time.Unix(1000, 0)}
 	o := image.Options{
 		Service: b.service, Now: func() time.Time { return b.now },
-		Event: func(_ *corev1.Pod, container, _, reason, message string) {
+		RecordEvent: func(_ *corev1.Pod, container, _, reason, message string) {
 			b.events = append(b.events, container+" "+reason+": "+message)
 		},
 	}
@@ -51,16 +51,16 @@ func pod(uid string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: uid, UID: types.UID(uid)}}
 }
 
-func (b *bed) ensure(uid, name string, policy corev1.PullPolicy) (string, *pods.Wait) {
+func (b *fixture) ensure(uid, name string, policy corev1.PullPolicy) (string, *pods.WaitingError) {
 	id, err := b.puller.Ensure(context.Background(), pod(uid), &corev1.Container{Name: "c", Image: name, ImagePullPolicy: policy}, nil)
-	var w *pods.Wait
+	var w *pods.WaitingError
 	if err != nil && !errors.As(err, &w) {
-		w = &pods.Wait{Reason: "not a Wait", Message: err.Error()}
+		w = &pods.WaitingError{Reason: "not a Wait", Message: err.Error()}
 	}
 	return id, w
 }
 
-func (b *bed) pulls() (n int) {
+func (b *fixture) pulls() (n int) {
 	for _, c := range b.service.Calls() {
 		if strings.HasPrefix(c, "PullImage ") {
 			n++
@@ -89,7 +89,7 @@ func TestPolicies(t *testing.T) {
 		"a name that is not one, else": {image: "app::", policy: corev1.PullAlways, reason: "InvalidImageName", event: "invalid reference format"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(nil)
+			b := newFixture(nil)
 			if tc.there != "" {
 				b.service.PutImage(tc.there, 1<<20)
 			}
@@ -113,7 +113,7 @@ func TestPolicies(t *testing.T) {
 // Failures back off for each pod and image: 10 s, 20 s, ... 5 min; what another pod asks
 // for is tried at once.
 func TestBackOff(t *testing.T) {
-	b := newBed(nil)
+	b := newFixture(nil)
 	gone := status.Error(codes.NotFound, "no such manifest")
 	for i, want := range []time.Duration{10, 20, 40, 80, 160, 300, 300} {
 		b.service.Fail("PullImage", gone)
@@ -125,10 +125,10 @@ func TestBackOff(t *testing.T) {
 		if w == nil || w.Reason != "ImagePullBackOff" || w.Message != "Back-off pulling image \"app:1\": ErrImagePull: rpc error: code = NotFound desc = no such manifest" {
 			t.Fatalf("after failure %d: %+v, want ImagePullBackOff", i, w)
 		}
-		if got := w.Again.Sub(b.now); got != want*time.Second {
+		if got := w.RetryAt.Sub(b.now); got != want*time.Second {
 			t.Errorf("after failure %d the pause is %v, want %ds", i, got, want)
 		}
-		b.now = w.Again
+		b.now = w.RetryAt
 	}
 	b.service.Fail("PullImage", gone)
 	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ErrImagePull" {
@@ -142,7 +142,7 @@ func TestBackOff(t *testing.T) {
 	b.service.Fail("PullImage", gone, gone)
 	b.ensure("r", "app:1", corev1.PullAlways)
 	b.ensure("p", "app:1", corev1.PullAlways)
-	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Again.Sub(b.now) != 10*time.Second {
+	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.RetryAt.Sub(b.now) != 10*time.Second {
 		t.Errorf("%+v, want a pause of 10 s", w)
 	}
 	if !slices.Contains(b.events, "c Failed: Error: ImagePullBackOff") || !slices.Contains(b.events, "c BackOff: Back-off pulling image \"app:1\"") {
@@ -150,50 +150,50 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-func TestSpecialFailures(t *testing.T) {
+func TestFailureReasons(t *testing.T) {
 	for text, want := range map[string]string{
 		"RegistryUnavailable: i/o timeout":        "image pull failed for app:1 because the registry is unavailable: RegistryUnavailable: i/o timeout",
 		"SignatureValidationFailed: unknown key":  "image pull failed for app:1 because the signature validation failed: SignatureValidationFailed: unknown key",
 		"anything else, such as a full disk here": "anything else, such as a full disk here",
 	} {
-		b := newBed(nil)
+		b := newFixture(nil)
 		b.service.Fail("PullImage", errors.New(text))
 		if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Message != want {
 			t.Errorf("%+v, want message %q", w, want)
 		}
 	}
-	b := newBed(nil)
+	b := newFixture(nil)
 	b.service.Fail("ImageStatus", errors.New("lost"))
 	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.Reason != "ImageInspectError" || w.Message != `Failed to inspect image "app:1": lost` {
 		t.Errorf("%+v, want ImageInspectError", w)
 	}
 }
 
-// held is a runtime whose pulls last until they are let go.
-type held struct {
+// blockingService is a runtime whose pulls last until they are let go.
+type blockingService struct {
 	*fake.Service
-	under, all atomic.Int32
-	free       chan struct{}
+	inFlight, all atomic.Int32
+	unblock       chan struct{}
 }
 
-func (h *held) PullImage(ctx context.Context, i *cri.ImageSpec, auth *cri.AuthConfig, sandbox *cri.PodSandboxConfig) (string, error) {
-	h.under.Add(1)
+func (h *blockingService) PullImage(ctx context.Context, i *cri.ImageSpec, auth *cri.AuthConfig, sandbox *cri.PodSandboxConfig) (string, error) {
+	h.inFlight.Add(1)
 	h.all.Add(1)
-	defer h.under.Add(-1)
-	<-h.free
+	defer h.inFlight.Add(-1)
+	<-h.unblock
 	return h.Service.PullImage(ctx, i, auth, sandbox)
 }
 
 // Pulls take turns; who waited for the same image does not pull it again.
-func TestTurns(t *testing.T) {
+func TestParallelPulls(t *testing.T) {
 	for _, tc := range []struct {
 		parallel, images, atOnce, all int
 	}{
 		{0, 8, 1, 8}, {3, 8, 3, 8}, {-1, 8, 8, 8}, {0, 1, 1, 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := &held{Service: fake.New(), free: make(chan struct{})}
-			p := image.New(image.Options{Service: h, Parallel: tc.parallel})
+			h := &blockingService{Service: fake.New(), unblock: make(chan struct{})}
+			p := image.New(image.Options{Service: h, MaxParallelPulls: tc.parallel})
 			done := make(chan error, 8)
 			for i := range 8 {
 				go func() {
@@ -203,10 +203,10 @@ func TestTurns(t *testing.T) {
 				}()
 			}
 			synctest.Wait()
-			if got := int(h.under.Load()); got != tc.atOnce {
+			if got := int(h.inFlight.Load()); got != tc.atOnce {
 				t.Errorf("parallel %d: %d pulls at once, want %d", tc.parallel, got, tc.atOnce)
 			}
-			close(h.free)
+			close(h.unblock)
 			for range 8 {
 				if err := <-done; err != nil {
 					t.Error(err)
@@ -241,7 +241,7 @@ func TestCredentials(t *testing.T) {
 		"quay.test/app:1":         {""},
 	} {
 		var asked []string
-		recorder := recorder{pull: func(auth *cri.AuthConfig) { asked = append(asked, auth.GetUsername()) }}
+		recorder := authRecorder{pull: func(auth *cri.AuthConfig) { asked = append(asked, auth.GetUsername()) }}
 		var events []string
 		p := image.New(image.Options{
 			Service: recorder,
@@ -251,7 +251,7 @@ func TestCredentials(t *testing.T) {
 				}
 				return nil, errors.New("not found")
 			},
-			Event: func(_ *corev1.Pod, _, _, reason, message string) { events = append(events, reason+": "+message) },
+			RecordEvent: func(_ *corev1.Pod, _, _, reason, message string) { events = append(events, reason+": "+message) },
 		})
 		owner := pod("p")
 		for _, s := range []string{"new", "old", "opaque", "missing"} {
@@ -267,21 +267,21 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// recorder is a runtime that refuses all pulls.
-type recorder struct {
+// authRecorder is a runtime that refuses all pulls.
+type authRecorder struct {
 	*fake.Service
 	pull func(*cri.AuthConfig)
 }
 
-func (recorder) ImageStatus(context.Context, *cri.ImageSpec) (*cri.Image, error) { return nil, nil }
-func (r recorder) PullImage(_ context.Context, _ *cri.ImageSpec, auth *cri.AuthConfig, _ *cri.PodSandboxConfig) (string, error) {
+func (authRecorder) ImageStatus(context.Context, *cri.ImageSpec) (*cri.Image, error) { return nil, nil }
+func (r authRecorder) PullImage(_ context.Context, _ *cri.ImageSpec, auth *cri.AuthConfig, _ *cri.PodSandboxConfig) (string, error) {
 	r.pull(auth)
 	return "", errors.New("denied")
 }
 
 // A pod that goes while its image comes is no failure of the image.
-func TestAnEndedPodIsNoFailure(t *testing.T) {
-	b := newBed(nil)
+func TestCanceledPullIsNoFailure(t *testing.T) {
+	b := newFixture(nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := b.puller.Ensure(ctx, pod("p"), &corev1.Container{Image: "app:1"}, nil)

@@ -45,14 +45,14 @@ func Open(o Options) (*Network, error) {
 		return nil, fmt.Errorf("network %s: CIDR %q: must be a network, e.g. 10.88.3.0/24", o.Bridge, o.CIDR)
 	}
 	n := &Network{opts: o, prefix: prefix.Masked()}
-	n.last = n.handedLast()
+	n.last = n.lastAssigned()
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("network %s: %w", o.Bridge, err)
 	}
 	if err := n.makeBridge(); err != nil {
 		return nil, fmt.Errorf("network %s: %w", o.Bridge, err)
 	}
-	if err := connectOutside(o.Bridge, n.prefix); err != nil {
+	if err := ensureRules(o.Bridge, n.prefix); err != nil {
 		o.Log.Info("Pods reach each other and this node, but nothing beyond", "bridge", o.Bridge, "why", err.Error())
 	}
 	return n, nil
@@ -61,7 +61,7 @@ func Open(o Options) (*Network, error) {
 // lastFile names the address that was handed out last, for who comes after this process.
 func (n *Network) lastFile() string { return filepath.Clean(n.opts.Dir) + ".last" }
 
-func (n *Network) handedLast() netip.Addr {
+func (n *Network) lastAssigned() netip.Addr {
 	text, _ := os.ReadFile(n.lastFile())
 	if a, err := netip.ParseAddr(strings.TrimSpace(string(text))); err == nil && n.prefix.Contains(a) {
 		return a
@@ -91,7 +91,7 @@ func (n *Network) makeBridge() error {
 	if link.Type() != "bridge" {
 		return fmt.Errorf("the device of that name is a %s: it must be a bridge, or not be there", link.Type())
 	}
-	if err := netlink.AddrReplace(link, n.address(n.gateway())); err != nil {
+	if err := netlink.AddrReplace(link, n.withPrefixLength(n.gateway())); err != nil {
 		return fmt.Errorf("the bridge's address %s: %w", n.gateway(), err)
 	}
 	if err := netlink.LinkSetUp(link); err != nil {
@@ -100,18 +100,18 @@ func (n *Network) makeBridge() error {
 	return nil
 }
 
-func (n *Network) address(a netip.Addr) *netlink.Addr {
+func (n *Network) withPrefixLength(a netip.Addr) *netlink.Addr {
 	return &netlink.Addr{IPNet: &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(n.prefix.Bits(), a.BitLen())}}
 }
 
-// device is the host's end of the pair of a pod.
-func device(id string) string { return "be" + id[:min(len(id), 12)] }
+// vethName is the host's end of the pair of a pod.
+func vethName(id string) string { return "be" + id[:min(len(id), 12)] }
 
 // Attach gives a network namespace, an open file of it, an address; id is who it is for.
 func (n *Network) Attach(id string, namespace *os.File) (netip.Addr, error) {
-	a, err := n.take(id)
+	a, err := n.allocate(id)
 	if err == nil {
-		if err = n.connect(id, netns.NsHandle(namespace.Fd()), a); err != nil {
+		if err = n.createVeth(id, netns.NsHandle(namespace.Fd()), a); err != nil {
 			err = errors.Join(err, n.Detach(id))
 		}
 	}
@@ -121,8 +121,8 @@ func (n *Network) Attach(id string, namespace *os.File) (netip.Addr, error) {
 	return a, nil
 }
 
-// take notes a free address for id.
-func (n *Network) take(id string) (netip.Addr, error) {
+// allocate notes a free address for id.
+func (n *Network) allocate(id string) (netip.Addr, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	first, a := n.gateway().Next(), n.last
@@ -147,14 +147,14 @@ func (n *Network) take(id string) (netip.Addr, error) {
 	return netip.Addr{}, fmt.Errorf("no address of %s is free: the node has too many pods for its podCIDR", n.prefix)
 }
 
-// connect makes the pair of devices and sets up the pod's end.
-func (n *Network) connect(id string, ns netns.NsHandle, a netip.Addr) error {
+// createVeth makes the pair of devices and sets up the pod's end.
+func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 	bridge, err := netlink.LinkByName(n.opts.Bridge)
 	if err != nil {
 		return fmt.Errorf("the bridge: %w", err)
 	}
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MasterIndex = device(id), bridge.Attrs().Index
+	attrs.Name, attrs.MasterIndex = vethName(id), bridge.Attrs().Index
 	// An address always comes with the same hardware address: neighbours remember it from the pod before.
 	b := a.As4()
 	pair := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(ns),
@@ -173,7 +173,7 @@ func (n *Network) connect(id string, ns netns.NsHandle, a netip.Addr) error {
 	for _, name := range []string{"lo", "eth0"} {
 		link, err := there.LinkByName(name)
 		if err == nil && name == "eth0" {
-			err = there.AddrAdd(link, n.address(a))
+			err = there.AddrAdd(link, n.withPrefixLength(a))
 		}
 		if err == nil {
 			err = there.LinkSetUp(link)
@@ -190,8 +190,8 @@ func (n *Network) connect(id string, ns netns.NsHandle, a netip.Addr) error {
 
 // Detach gives back what id has. It may be repeated.
 func (n *Network) Detach(id string) error {
-	errs := []error{removeDevice(device(id))}
-	owned, err := n.owned()
+	errs := []error{removeDevice(vethName(id))}
+	owned, err := n.assignments()
 	errs = append(errs, err)
 	for file, owner := range owned {
 		if owner == id {
@@ -203,8 +203,8 @@ func (n *Network) Detach(id string) error {
 	return errors.Join(errs...)
 }
 
-// owned are the notes of addresses, each with who has it.
-func (n *Network) owned() (map[string]string, error) {
+// assignments are the notes of addresses, each with who has it.
+func (n *Network) assignments() (map[string]string, error) {
 	entries, err := os.ReadDir(n.opts.Dir)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (n *Network) Sweep(keep func(id string) bool) error {
 	if err := n.sweepPorts(keep); err != nil {
 		return err // addresses to which ports lead are nobody else's
 	}
-	owned, err := n.owned()
+	owned, err := n.assignments()
 	errs := []error{err}
 	for _, id := range owned {
 		if !keep(id) {
@@ -237,14 +237,14 @@ func (n *Network) Sweep(keep func(id string) bool) error {
 // Remove removes all of a network: its devices, rules and notes. It may be repeated; CIDR need
 // not be given.
 func Remove(ctx context.Context, o Options) error {
-	return errors.Join(Leave(ctx, o), os.RemoveAll((&Network{opts: o}).lastFile()))
+	return errors.Join(TearDown(ctx, o), os.RemoveAll((&Network{opts: o}).lastFile()))
 }
 
-// Leave removes all of a network but the note of the address that was handed out last, for who opens it again.
-func Leave(ctx context.Context, o Options) error {
+// TearDown removes all of a network but the note of the address that was handed out last, for who opens it again.
+func TearDown(ctx context.Context, o Options) error {
 	n := &Network{opts: o}
 	var errs []error
-	if owned, err := n.owned(); err == nil {
+	if owned, err := n.assignments(); err == nil {
 		for _, id := range owned {
 			errs = append(errs, n.Detach(id))
 		}
@@ -263,25 +263,25 @@ func removeDevice(name string) error {
 	if err == nil {
 		err = netlink.LinkDel(link)
 	}
-	if err == nil || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EINVAL) && !exists(name) {
+	if err == nil || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EINVAL) && !linkExists(name) {
 		return nil // it has just gone with its namespace
 	}
 	return fmt.Errorf("removing network device %s: %w", name, err)
 }
 
-func exists(name string) bool {
+func linkExists(name string) bool {
 	_, err := netlink.LinkByName(name)
 	return err == nil
 }
 
-// forward is where the kernel is told to pass packets on.
-const forward = "/proc/sys/net/ipv4/ip_forward"
+// ipForwardFile is where the kernel is told to pass packets on.
+const ipForwardFile = "/proc/sys/net/ipv4/ip_forward"
 
-// forwarding lets packets pass from the pods' network to others.
-func forwarding() error {
-	text, err := os.ReadFile(forward)
+// enableForwarding lets packets pass from the pods' network to others.
+func enableForwarding() error {
+	text, err := os.ReadFile(ipForwardFile)
 	if err == nil && strings.TrimSpace(string(text)) == strconv.Itoa(1) {
 		return nil
 	}
-	return os.WriteFile(forward, []byte("1"), 0o644)
+	return os.WriteFile(ipForwardFile, []byte("1"), 0o644)
 }

@@ -22,7 +22,7 @@ import (
 func open(t *testing.T) (network.Options, *network.Network) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.Skip(t, "root", "network devices are made by root")
+		testkit.SkipOrFail(t, "root", "network devices are made by root")
 	}
 	o := network.Options{Dir: filepath.Join(t.TempDir(), "addresses"), CIDR: "198.51.100.0/29", Bridge: fmt.Sprintf("bn%d", os.Getpid()), Log: klog.Background()}
 	t.Cleanup(func() {

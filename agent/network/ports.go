@@ -22,19 +22,19 @@ type Port struct {
 // ErrPortTaken is of a host port that leads to a pod already, of this node or another one of the machine, whose ports are the same.
 var ErrPortTaken = errors.New("it leads already to a pod")
 
-// CanMap says why no ports can be mapped, nil if they can.
-func CanMap() error {
+// CheckPortMapping says why no ports can be mapped, nil if they can.
+func CheckPortMapping() error {
 	for _, program := range []string{"iptables-save", "iptables-restore"} {
 		if _, err := exec.LookPath(program); err != nil {
-			return errNoFirewall
+			return errNoIptables
 		}
 	}
 	return nil
 }
 
-// Map has ports of the host lead to the pod of id, which has been attached; at once or not at all. Unmap undoes it.
-func (n *Network) Map(id string, to netip.Addr, ports []Port) error {
-	if err := CanMap(); err != nil {
+// MapPorts has ports of the host lead to the pod of id, which has been attached; at once or not at all. Unmap undoes it.
+func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
+	if err := CheckPortMapping(); err != nil {
 		return err
 	}
 	saved, err := exec.Command("iptables-save", "-t", "nat").Output()
@@ -42,11 +42,11 @@ func (n *Network) Map(id string, to netip.Addr, ports []Port) error {
 		return fmt.Errorf("network %s: host ports: iptables-save: %w", n.opts.Bridge, err)
 	}
 	for _, p := range ports {
-		if who := p.mapped(string(saved)); who != "" {
+		if who := p.mappedTo(string(saved)); who != "" {
 			return fmt.Errorf("network %s: host port %s: %w of network %s: choose another port", n.opts.Bridge, p, ErrPortTaken, who)
 		}
 	}
-	if err = Guard(n.opts.Bridge); err != nil { // first: pods must not see the sysctl without it
+	if err = ProtectLoopback(n.opts.Bridge); err != nil { // first: pods must not see the sysctl without it
 		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
 	}
 	// What this machine sends to itself may leave by the bridge, too.
@@ -54,21 +54,21 @@ func (n *Network) Map(id string, to netip.Addr, ports []Port) error {
 	if err = os.WriteFile(file, []byte("1"), 0o644); err != nil {
 		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
 	}
-	if err := forwarding(); err != nil {
+	if err := enableForwarding(); err != nil {
 		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
 	}
 	cmd := exec.Command("iptables-restore", "--noflush", "-w", "10")
-	cmd.Stdin = strings.NewReader(n.mapping(id, to, ports))
+	cmd.Stdin = strings.NewReader(n.portRules(id, to, ports))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("network %s: host ports: iptables-restore: %w: %s", n.opts.Bridge, err, strings.TrimSpace(string(out)))
 	}
-	n.forget("to a host port that has been mapped", reaching(ports))
+	n.deleteFlows("to a host port that has been mapped", flowsToPorts(ports))
 	return nil
 }
 
-// mapping is what iptables-restore is told. Packets of the host to itself and of the pod to its own host port come from the bridge's
+// portRules is what iptables-restore is told. Packets of the host to itself and of the pod to its own host port come from the bridge's
 // address: the pod could not answer the loopback address, nor itself.
-func (n *Network) mapping(id string, to netip.Addr, ports []Port) string {
+func (n *Network) portRules(id string, to netip.Addr, ports []Port) string {
 	var b strings.Builder
 	b.WriteString("*nat\n")
 	whose := fmt.Sprintf(`-m comment --comment "name: \"%s\" id: \"%s\""`, n.opts.Bridge, id)
@@ -88,11 +88,11 @@ func (n *Network) mapping(id string, to netip.Addr, ports []Port) string {
 	return b.String()
 }
 
-// mapped says which network's pod the port leads to, "" if none.
-func (p Port) mapped(rules string) string {
+// mappedTo says which network's pod the port leads to, "" if none.
+func (p Port) mappedTo(rules string) string {
 	for line := range strings.Lines(rules) {
 		to, ok := strings.CutPrefix(line, "-A PREROUTING ")
-		network, id := owner(line)
+		network, id := ruleOwner(line)
 		if !ok || id == "" || !strings.Contains(to, "-p "+p.Protocol+" ") || !strings.Contains(to, fmt.Sprintf("--dport %d ", p.Host)) {
 			continue
 		}
@@ -101,30 +101,30 @@ func (p Port) mapped(rules string) string {
 			text, _, _ := strings.Cut(rest, "/")
 			at, _ = netip.ParseAddr(text)
 		}
-		if meet(at, p.Address) {
+		if addressesOverlap(at, p.Address) {
 			return network
 		}
 	}
 	return ""
 }
 
-// Unmap removes the host ports of id, and has the kernel forget what goes through them. It may be repeated.
-func (n *Network) Unmap(id string) error {
-	return n.unmap(func(of string) bool { return of == id })
+// UnmapPorts removes the host ports of id, and has the kernel forget what goes through them. It may be repeated.
+func (n *Network) UnmapPorts(id string) error {
+	return n.unmapPorts(func(of string) bool { return of == id })
 }
 
-func (n *Network) unmap(gone func(id string) bool) error {
+func (n *Network) unmapPorts(gone func(id string) bool) error {
 	removed, err := removeRules(context.Background(), "nat", func(network, id string) bool { return network == n.opts.Bridge && id != "" && gone(id) })
-	if to := destinations(removed); len(to) > 0 {
-		n.forget("by a host port that has gone", diverted(to))
+	if to := dnatDestinations(removed); len(to) > 0 {
+		n.deleteFlows("by a host port that has gone", flowsToPods(to))
 	}
 	return err
 }
 
 // sweepPorts removes host ports of those that keep does not keep.
 func (n *Network) sweepPorts(keep func(id string) bool) error {
-	if errors.Is(CanMap(), errNoFirewall) {
+	if errors.Is(CheckPortMapping(), errNoIptables) {
 		return nil
 	}
-	return n.unmap(func(id string) bool { return !keep(id) })
+	return n.unmapPorts(func(id string) bool { return !keep(id) })
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// answering has somebody answer at a port of a namespace.
-func answering(t *testing.T, ns *os.File, word string) {
+// startTCPServer has somebody answer at a port of a namespace.
+func startTCPServer(t *testing.T, ns *os.File, word string) {
 	t.Helper()
 	listening := make(chan net.Listener)
 	go func() {
@@ -49,7 +49,7 @@ func answering(t *testing.T, ns *os.File, word string) {
 	}()
 }
 
-func ask(address string) (string, error) {
+func dialAndRead(address string) (string, error) {
 	c, err := net.Dial("tcp4", address)
 	if err != nil {
 		return "", err
@@ -62,51 +62,51 @@ func ask(address string) (string, error) {
 // A port of the host leads to the pod, by the loopback address, too, until that is undone.
 func TestHostPort(t *testing.T) {
 	o, n := open(t)
-	if err := network.CanMap(); err != nil {
-		testkit.Skip(t, "iptables", err.Error())
+	if err := network.CheckPortMapping(); err != nil {
+		testkit.SkipOrFail(t, "iptables", err.Error())
 	}
 	ns := namespace(t)
 	address, err := n.Attach("mapped", ns)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answering(t, ns, "here")
+	startTCPServer(t, ns, "here")
 	const port = 20083
 	l, err := net.Listen("tcp4", "127.0.0.1:20083")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who := network.InUse("tcp", netip.Addr{}, port); who != l.Addr().String() {
+	if who := network.FindListener("tcp", netip.Addr{}, port); who != l.Addr().String() {
 		t.Errorf("port %d is in use by %q, want %s", port, who, l.Addr())
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if who := network.InUse("tcp", netip.Addr{}, port); who != "" {
+	if who := network.FindListener("tcp", netip.Addr{}, port); who != "" {
 		t.Errorf("port %d is in use by %q, want nobody", port, who)
 	}
 	ports := []network.Port{{Protocol: "tcp", Host: port, Container: 8080}}
-	if err := n.Map("mapped", address, ports); err != nil {
+	if err := n.MapPorts("mapped", address, ports); err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range []string{"127.0.0.1", "198.51.100.1"} {
-		if got, err := ask(fmt.Sprintf("%s:%d", at, port)); err != nil || got != "here" {
+		if got, err := dialAndRead(fmt.Sprintf("%s:%d", at, port)); err != nil || got != "here" {
 			t.Errorf("port %d of %s says %q, %v, want here", port, at, got, err)
 		}
 	}
-	if err := n.Map("other", address, ports); !errors.Is(err, network.ErrPortTaken) || !strings.Contains(err.Error(), o.Bridge) {
+	if err := n.MapPorts("other", address, ports); !errors.Is(err, network.ErrPortTaken) || !strings.Contains(err.Error(), o.Bridge) {
 		t.Errorf("the same port once more: %v, want it refused", err)
 	}
 	for range 2 {
-		if err := n.Unmap("mapped"); err != nil {
+		if err := n.UnmapPorts("mapped"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, err := ask(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 		t.Errorf("the port still says %q", got)
 	}
 	// What a killed agent has left is swept.
-	if err := n.Map("left", address, ports); err != nil {
+	if err := n.MapPorts("left", address, ports); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := network.Open(o); err != nil {
@@ -114,7 +114,7 @@ func TestHostPort(t *testing.T) {
 	} else if err := again.Sweep(func(id string) bool { return id == "mapped" }); err != nil {
 		t.Error(err)
 	}
-	if got, err := ask(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 		t.Errorf("the swept port says %q", got)
 	}
 }

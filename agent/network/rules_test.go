@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// pretend has programs say that they failed, with an exit status and a word, and note what they were asked.
-func pretend(t *testing.T, status string, programs ...string) (asked func() string) {
+// fakeIptables has programs say that they failed, with an exit status and a word, and note what they were asked.
+func fakeIptables(t *testing.T, status string, programs ...string) (asked func() string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, p := range programs {
@@ -27,11 +27,11 @@ func pretend(t *testing.T, status string, programs ...string) (asked func() stri
 }
 
 // Rules that could not be read are not rules that are gone.
-func TestRulesThatCannotBeRead(t *testing.T) {
+func TestUnreadableRules(t *testing.T) {
 	all := func(string, string) bool { return true }
-	pretend(t, "1", "iptables-save", "iptables-restore")
+	fakeIptables(t, "1", "iptables-save", "iptables-restore")
 	if _, err := os.Stat("/proc/net/netfilter"); err != nil {
-		testkit.Skip(t, "netfilter", "the kernel has no firewall")
+		testkit.SkipOrFail(t, "netfilter", "the kernel has no firewall")
 	}
 	if err := network.RemoveRules(context.Background(), all); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "no luck") {
 		t.Errorf("%v, want what iptables-save said", err)
@@ -43,10 +43,10 @@ func TestRulesThatCannotBeRead(t *testing.T) {
 }
 
 // Packets of pods pass whatever the machine does with others, now or later.
-func TestPassing(t *testing.T) {
+func TestForwardRules(t *testing.T) {
 	o, _ := open(t)
-	if err := network.CanMap(); err != nil {
-		testkit.Skip(t, "iptables", err.Error())
+	if err := network.CheckPortMapping(); err != nil {
+		testkit.SkipOrFail(t, "iptables", err.Error())
 	}
 	out, err := exec.Command("iptables", "-w", "-S", "FORWARD").Output()
 	if err != nil {
@@ -60,10 +60,10 @@ func TestPassing(t *testing.T) {
 }
 
 // A rule of which is not known whether it is there is not made once more; the others are tried.
-func TestRulesThatAreNotKnown(t *testing.T) {
+func TestUnknownRules(t *testing.T) {
 	open(t)
 	t.Run("busy", func(t *testing.T) {
-		asked := pretend(t, "4", "iptables")
+		asked := fakeIptables(t, "4", "iptables")
 		o := network.Options{Dir: t.TempDir() + "/addresses", CIDR: "198.51.100.8/29", Bridge: "bnbusy"}
 		if _, err := network.Open(o); err != nil {
 			t.Fatal(err)
@@ -78,14 +78,14 @@ func TestRulesThatAreNotKnown(t *testing.T) {
 }
 
 // Who leaves remembers which address it handed out last, and does not wait for longer than it was given.
-func TestLeave(t *testing.T) {
+func TestTearDown(t *testing.T) {
 	o, n := open(t)
 	ctx := context.Background()
 	first, err := n.Attach("one", namespace(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := network.Leave(ctx, o); err != nil {
+	if err := network.TearDown(ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	if n, err = network.Open(o); err != nil {
@@ -94,10 +94,10 @@ func TestLeave(t *testing.T) {
 	if second, err := n.Attach("two", namespace(t)); err != nil || second != first.Next() {
 		t.Errorf("after a leave %v, %v was handed out, want %v", second, err, first.Next())
 	}
-	if network.CanMap() == nil {
+	if network.CheckPortMapping() == nil {
 		late, cancel := context.WithCancel(ctx)
 		cancel()
-		if err := network.Leave(late, o); err == nil {
+		if err := network.TearDown(late, o); err == nil {
 			t.Error("rules were removed by one who had no time")
 		}
 	}

@@ -18,7 +18,7 @@ import (
 func TestRealChurn(t *testing.T) { onEach(t, realChurn) }
 
 func realChurn(t *testing.T, r *realParts) {
-	g := realRig(t, nil, r)
+	g := newRealHarness(t, nil, r)
 	var all []*corev1.Pod
 	for i := range 8 {
 		pod := realPod(fmt.Sprintf("p%d", i), map[string][]string{"a": {"-after=1h"}, "b": {"-exit=3", "-after=200ms"}})
@@ -35,7 +35,7 @@ func realChurn(t *testing.T, r *realParts) {
 		}
 	}
 	for _, pod := range all {
-		g.await("a runs and b has been started again", func() bool {
+		g.waitUntil("a runs and b has been started again", func() bool {
 			s := g.states(pod)
 			return strings.Contains(s, "a=up ") && strings.Contains(s, "#")
 		})
@@ -54,17 +54,17 @@ func realChurn(t *testing.T, r *realParts) {
 		g.delete(pod, 5*time.Second) // the API says it again to an agent that was restarted
 	}
 	for _, pod := range all {
-		g.await("it is released", func() bool { return g.lives[pod.UID].released })
+		g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
 		g.runner.Forget(pod.UID)
 	}
 	for _, pod := range all {
-		g.realGone(pod)
+		g.waitUntilRealPodGone(pod)
 	}
-	host, err := cgroup.Find()
+	host, err := cgroup.Detect()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, level := range levels(r.Cgroup) {
+	for _, level := range qosCgroups(r.Cgroup) {
 		groups, _ := host.Children(level)
 		for _, c := range groups {
 			if strings.Contains(c, "/pod") {
@@ -78,7 +78,7 @@ func realChurn(t *testing.T, r *realParts) {
 }
 
 // once says that no container runs twice.
-func (g *rig) once() {
+func (g *harness) once() {
 	g.t.Helper()
 	all, err := g.opts.Service.ListContainers(g.t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
 	if err != nil {
@@ -86,7 +86,7 @@ func (g *rig) once() {
 	}
 	seen := map[string]bool{}
 	for _, c := range all {
-		k := c.GetLabels()[uidLabel] + "/" + c.GetMetadata().GetName()
+		k := c.GetLabels()[podUIDLabel] + "/" + c.GetMetadata().GetName()
 		if seen[k] {
 			g.t.Errorf("%s runs twice", k)
 		}

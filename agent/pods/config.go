@@ -15,16 +15,16 @@ import (
 
 // Annotations of containers, as the kubelet writes them.
 const (
-	restartsNote = "io.kubernetes.container.restartCount"
-	pathNote     = "io.kubernetes.container.terminationMessagePath"
-	policyNote   = "io.kubernetes.container.terminationMessagePolicy"
-	graceNote    = "io.kubernetes.pod.terminationGracePeriod"
+	restartCountAnnotation             = "io.kubernetes.container.restartCount"
+	terminationMessagePathAnnotation   = "io.kubernetes.container.terminationMessagePath"
+	terminationMessagePolicyAnnotation = "io.kubernetes.container.terminationMessagePolicy"
+	gracePeriodAnnotation              = "io.kubernetes.pod.terminationGracePeriod"
 )
 
-// config is what a container is made with. Errors are those of a container that waits with CreateContainerConfigError.
-func (p *pod) config(ctx context.Context, c *run, spec *corev1.Container, ref string) (*cri.ContainerConfig, error) {
-	r, pod := p.runner, p.located()
-	env, err := r.environ(ctx, pod, spec)
+// containerConfig is what a container is made with. Errors are those of a container that waits with CreateContainerConfigError.
+func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Container, ref string) (*cri.ContainerConfig, error) {
+	r, pod := p.runner, p.withAddresses()
+	env, err := r.makeEnvironment(ctx, pod, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -32,36 +32,36 @@ func (p *pod) config(ctx context.Context, c *run, spec *corev1.Container, ref st
 	if err != nil {
 		return nil, err
 	}
-	if err := nonRoot(pod, spec, image); err != nil {
+	if err := verifyRunAsNonRoot(pod, spec, image); err != nil {
 		return nil, err
 	}
-	mounts, devices, err := r.opts.Volumes.Mounts(pod, spec, env.path)
+	mounts, devices, err := r.opts.Volumes.Mounts(pod, spec, env.expandPath)
 	if err != nil {
 		return nil, err
 	}
-	own, err := p.ownMounts(c, spec, mounts)
+	own, err := p.implicitMounts(c, spec, mounts)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Join(LogDir(r.opts.Logs, pod), spec.Name), 0o755); err != nil {
 		return nil, err
 	}
-	labels := r.labels(pod)
-	labels[containerLabel] = spec.Name
+	labels := r.runtimeLabels(pod)
+	labels[containerNameLabel] = spec.Name
 	config := &cri.ContainerConfig{
 		Metadata:    &cri.ContainerMetadata{Name: spec.Name, Attempt: c.attempt},
 		Image:       &cri.ImageSpec{Image: ref, UserSpecifiedImage: spec.Image},
 		Command:     expandAll(spec.Command, env.lookup),
 		Args:        expandAll(spec.Args, env.lookup),
 		WorkingDir:  spec.WorkingDir,
-		Envs:        env.list(),
+		Envs:        env.keyValues(),
 		Mounts:      append(mounts, own...),
 		Devices:     devices,
 		Labels:      labels,
-		Annotations: notes(pod, spec, c.attempt),
+		Annotations: containerAnnotations(pod, spec, c.attempt),
 		LogPath:     logPath(spec.Name, c.attempt),
 		Stdin:       spec.Stdin, StdinOnce: spec.StdinOnce, Tty: spec.TTY,
-		Linux: &cri.LinuxContainerConfig{Resources: r.resources(pod, spec), SecurityContext: r.security(pod, spec)},
+		Linux: &cri.LinuxContainerConfig{Resources: r.containerResources(pod, spec), SecurityContext: r.containerSecurityContext(pod, spec)},
 	}
 	if l := spec.Lifecycle; l != nil && l.StopSignal != nil {
 		config.StopSignal = stopSignal(*l.StopSignal)
@@ -74,25 +74,25 @@ func stopSignal(s corev1.Signal) cri.Signal {
 	return cri.Signal(cri.Signal_value["SIGNAL_"+strings.NewReplacer("+", "PLUS", "-", "MINUS").Replace(string(s))])
 }
 
-func notes(pod *corev1.Pod, spec *corev1.Container, attempt uint32) map[string]string {
-	n := map[string]string{restartsNote: strconv.FormatUint(uint64(attempt), 10), pathNote: spec.TerminationMessagePath, policyNote: string(spec.TerminationMessagePolicy)}
+func containerAnnotations(pod *corev1.Pod, spec *corev1.Container, attempt uint32) map[string]string {
+	n := map[string]string{restartCountAnnotation: strconv.FormatUint(uint64(attempt), 10), terminationMessagePathAnnotation: spec.TerminationMessagePath, terminationMessagePolicyAnnotation: string(spec.TerminationMessagePolicy)}
 	if g := pod.Spec.TerminationGracePeriodSeconds; g != nil {
-		n[graceNote] = strconv.FormatInt(*g, 10)
+		n[gracePeriodAnnotation] = strconv.FormatInt(*g, 10)
 	}
 	return n
 }
 
-// ownMounts are those that do not come from volumes: /etc/hosts and the file for the last words.
-func (p *pod) ownMounts(c *run, spec *corev1.Container, volumes []*cri.Mount) (out []*cri.Mount, err error) {
+// implicitMounts are those that do not come from volumes: /etc/hosts and the file for the last words.
+func (p *pod) implicitMounts(c *run, spec *corev1.Container, volumes []*cri.Mount) (out []*cri.Mount, err error) {
 	const hosts = "/etc/hosts"
-	if !mounted(volumes, hosts) {
+	if !hasMountAt(volumes, hosts) {
 		if err := p.writeHosts(); err != nil {
 			return nil, err
 		}
 		out = append(out, &cri.Mount{ContainerPath: hosts, HostPath: p.hostsFile()})
 	}
-	if at := spec.TerminationMessagePath; at != "" && !mounted(volumes, at) {
-		file := p.messageFile(p.seen().UID, c)
+	if at := spec.TerminationMessagePath; at != "" && !hasMountAt(volumes, at) {
+		file := p.terminationMessageFile(p.latest().UID, c)
 		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (p *pod) ownMounts(c *run, spec *corev1.Container, volumes []*cri.Mount) (o
 	return out, nil
 }
 
-func mounted(mounts []*cri.Mount, at string) bool {
+func hasMountAt(mounts []*cri.Mount, at string) bool {
 	for _, m := range mounts {
 		if m.ContainerPath == at {
 			return true
@@ -116,10 +116,10 @@ func mounted(mounts []*cri.Mount, at string) bool {
 	return false
 }
 
-// located is the pod with its addresses in its status, for what is read of them.
-func (p *pod) located() *corev1.Pod {
+// withAddresses is the pod with its addresses in its status, for what is read of them.
+func (p *pod) withAddresses() *corev1.Pod {
 	p.mu.Lock()
-	pod, ips := p.object.DeepCopy(), p.box.addresses
+	pod, ips := p.object.DeepCopy(), p.sandbox.addresses
 	p.mu.Unlock()
 	for _, a := range p.runner.opts.Node().Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {
@@ -139,8 +139,8 @@ func (p *pod) located() *corev1.Pod {
 	return pod
 }
 
-// info is what is told of a container that the runtime has.
-func (r *Runner) info(name string, status *cri.ContainerStatus) *runtime.ContainerInfo {
+// containerInfo is what is told of a container that the runtime has.
+func (r *Runner) containerInfo(name string, status *cri.ContainerStatus) *runtime.ContainerInfo {
 	i := &runtime.ContainerInfo{Name: name, ID: r.containerID(status.GetId()), Image: status.GetImage().GetImage(), ImageID: status.GetImageRef()}
 	if i.ImageID == "" {
 		i.ImageID = status.GetImageId()

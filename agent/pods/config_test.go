@@ -14,74 +14,74 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-func on[T any](v T) *T { return &v }
+func ptr[T any](v T) *T { return &v }
 
-// made is what the only container of the pod, and its sandbox, were made with.
-func made(t *testing.T, g *rig, pod *corev1.Pod) (*cri.ContainerConfig, *cri.PodSandboxConfig) {
+// createdConfigs is what the only container of the pod, and its sandbox, were made with.
+func createdConfigs(t *testing.T, g *harness, pod *corev1.Pod) (*cri.ContainerConfig, *cri.PodSandboxConfig) {
 	t.Helper()
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	p, _ := g.runner.Pod(pod.Namespace, pod.Name)
 	c, _ := p.Container("a")
 	return g.service.Config(c.ID), g.service.SandboxConfig(pod.Name)
 }
 
-func TestWhatAContainerIsMadeWith(t *testing.T) {
-	g := newRig(t)
+func TestContainerConfig(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a")
 	pod.Labels = map[string]string{"app": "web"}
-	pod.Spec.Hostname, pod.Spec.TerminationGracePeriodSeconds = "front", on(int64(7))
-	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: on(int64(1)), RunAsGroup: on(int64(2)), FSGroup: on(int64(3)), SupplementalGroups: []int64{4},
+	pod.Spec.Hostname, pod.Spec.TerminationGracePeriodSeconds = "front", ptr(int64(7))
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: ptr(int64(1)), RunAsGroup: ptr(int64(2)), FSGroup: ptr(int64(3)), SupplementalGroups: []int64{4},
 		Sysctls: []corev1.Sysctl{{Name: "net.ipv4.tcp_syncookies", Value: "1"}}}
 	c := &pod.Spec.Containers[0]
 	c.Command, c.Args, c.WorkingDir = []string{"run", "$(X)"}, []string{"$(X)", "$(Y)"}, "/srv"
 	c.Env = []corev1.EnvVar{{Name: "X", Value: "1"}}
 	c.Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080, Protocol: corev1.ProtocolTCP}, {ContainerPort: 81}}
 	c.TTY, c.Stdin = true, true
-	c.SecurityContext = &corev1.SecurityContext{RunAsUser: on(int64(9)), ReadOnlyRootFilesystem: on(true), AllowPrivilegeEscalation: on(false),
+	c.SecurityContext = &corev1.SecurityContext{RunAsUser: ptr(int64(9)), ReadOnlyRootFilesystem: ptr(true), AllowPrivilegeEscalation: ptr(false),
 		Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}, Drop: []corev1.Capability{"ALL"}}}
-	config, box := made(t, g, pod)
+	config, owner := createdConfigs(t, g, pod)
 	s := config.GetLinux().GetSecurityContext()
 	for what, ok := range map[string]bool{
 		"command":           slices.Equal(config.Command, []string{"run", "1"}) && slices.Equal(config.Args, []string{"1", "$(Y)"}) && config.WorkingDir == "/srv",
 		"terminal":          config.Tty && config.Stdin && !config.StdinOnce,
-		"labels":            config.Labels["app"] == "web" && config.Labels[containerLabel] == "a" && config.Labels[uidLabel] == "uid-web" && config.Labels[nodeLabel] == "n1",
-		"annotations":       config.Annotations[restartsNote] == "0" && config.Annotations[graceNote] == "7",
-		"log path":          config.LogPath == "a/0.log" && strings.HasSuffix(box.LogDirectory, "/default_web_uid-web"),
+		"labels":            config.Labels["app"] == "web" && config.Labels[containerNameLabel] == "a" && config.Labels[podUIDLabel] == "uid-web" && config.Labels[nodeLabel] == "n1",
+		"annotations":       config.Annotations[restartCountAnnotation] == "0" && config.Annotations[gracePeriodAnnotation] == "7",
+		"log path":          config.LogPath == "a/0.log" && strings.HasSuffix(owner.LogDirectory, "/default_web_uid-web"),
 		"user":              s.RunAsUser.GetValue() == 9 && s.RunAsGroup.GetValue() == 2 && slices.Equal(s.SupplementalGroups, []int64{3, 4}),
 		"confinement":       s.ReadonlyRootfs && s.NoNewPrivs && !s.Privileged && len(s.MaskedPaths) > 0,
 		"capabilities":      slices.Equal(s.Capabilities.AddCapabilities, []string{"NET_ADMIN"}) && slices.Equal(s.Capabilities.DropCapabilities, []string{"ALL"}),
 		"seccomp":           s.Seccomp.ProfileType == cri.SecurityProfile_Unconfined,
 		"namespaces":        s.NamespaceOptions.Pid == cri.NamespaceMode_CONTAINER && s.NamespaceOptions.Network == cri.NamespaceMode_POD,
-		"sandbox":           box.Hostname == "front" && box.Linux.Sysctls["net.ipv4.tcp_syncookies"] == "1" && box.Linux.SecurityContext.RunAsUser.GetValue() == 1,
-		"ports":             len(box.PortMappings) == 1 && box.PortMappings[0].HostPort == 8080 && box.PortMappings[0].ContainerPort == 80,
-		"termination file":  mounted(config.Mounts, "/dev/termination-log"),
-		"hosts file":        mounted(config.Mounts, "/etc/hosts"),
+		"sandbox":           owner.Hostname == "front" && owner.Linux.Sysctls["net.ipv4.tcp_syncookies"] == "1" && owner.Linux.SecurityContext.RunAsUser.GetValue() == 1,
+		"ports":             len(owner.PortMappings) == 1 && owner.PortMappings[0].HostPort == 8080 && owner.PortMappings[0].ContainerPort == 80,
+		"termination file":  hasMountAt(config.Mounts, "/dev/termination-log"),
+		"hosts file":        hasMountAt(config.Mounts, "/etc/hosts"),
 		"oom score":         config.Linux.Resources.OomScoreAdj == 1000,
 		"shares of nothing": config.Linux.Resources.CpuShares == 2,
 	} {
 		if !ok {
-			t.Errorf("%s is wrong in %v and %v", what, config, box)
+			t.Errorf("%s is wrong in %v and %v", what, config, owner)
 		}
 	}
 }
 
-func TestThePodOfTheNode(t *testing.T) {
-	g := newRig(t, func(o *Options) { o.SeccompDefault = true })
+func TestHostNetworkPodConfig(t *testing.T) {
+	g := newHarness(t, func(o *Options) { o.SeccompDefault = true })
 	pod := testPod("agent", "a")
 	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC = true, true, true
 	pod.Spec.HostAliases = []corev1.HostAlias{{IP: "192.0.2.7", Hostnames: []string{"seven"}}}
-	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: on(true)}
+	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: ptr(true)}
 	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}
-	config, box := made(t, g, pod)
-	n := box.Linux.SecurityContext.NamespaceOptions
-	if n.Network != cri.NamespaceMode_NODE || n.Pid != cri.NamespaceMode_NODE || n.Ipc != cri.NamespaceMode_NODE || !box.Linux.SecurityContext.Privileged || box.Hostname != "" || len(box.PortMappings) > 0 {
-		t.Errorf("the sandbox is %v", box)
+	config, owner := createdConfigs(t, g, pod)
+	n := owner.Linux.SecurityContext.NamespaceOptions
+	if n.Network != cri.NamespaceMode_NODE || n.Pid != cri.NamespaceMode_NODE || n.Ipc != cri.NamespaceMode_NODE || !owner.Linux.SecurityContext.Privileged || owner.Hostname != "" || len(owner.PortMappings) > 0 {
+		t.Errorf("the sandbox is %v", owner)
 	}
 	if s := config.Linux.SecurityContext; !s.Privileged || len(s.MaskedPaths) > 0 || s.Seccomp.ProfileType != cri.SecurityProfile_Unconfined {
 		t.Errorf("the container is confined: %v", s)
 	}
-	if hosts, err := os.ReadFile(filepath.Join(g.runner.dir(pod.UID), "etc-hosts")); err != nil || !strings.Contains(string(hosts), "192.0.2.7\tseven") {
+	if hosts, err := os.ReadFile(filepath.Join(g.runner.podDir(pod.UID), "etc-hosts")); err != nil || !strings.Contains(string(hosts), "192.0.2.7\tseven") {
 		t.Errorf("hosts: %s, %v", hosts, err)
 	}
 }
@@ -93,16 +93,16 @@ func TestNonRoot(t *testing.T) {
 		image *cri.Image
 		want  string
 	}{
-		"a user is given":        {user: on(int64(5)), image: image(0)},
-		"root is given":          {user: on(int64(0)), image: image(5), want: "container's runAsUser breaks non-root policy"},
+		"a user is given":        {user: ptr(int64(5)), image: image(0)},
+		"root is given":          {user: ptr(int64(0)), image: image(5), want: "container's runAsUser breaks non-root policy"},
 		"the image has a number": {image: image(1000)},
 		"the image is root's":    {image: image(0), want: "container has runAsNonRoot and image will run as root"},
 		"the image says nothing": {image: &cri.Image{}, want: "container has runAsNonRoot and image will run as root"},
 		"the image has a name":   {image: &cri.Image{Username: "www"}, want: "container has runAsNonRoot and image has non-numeric user (www), cannot verify user is non-root"},
 	} {
 		pod := testPod("web", "a")
-		pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: on(true), RunAsUser: tc.user}
-		err := nonRoot(pod, &pod.Spec.Containers[0], tc.image)
+		pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsNonRoot: ptr(true), RunAsUser: tc.user}
+		err := verifyRunAsNonRoot(pod, &pod.Spec.Containers[0], tc.image)
 		if got := ""; err != nil {
 			got = err.Error()
 			if tc.want == "" || !strings.HasPrefix(got, tc.want) {
@@ -124,7 +124,7 @@ func list(kv ...string) corev1.ResourceList {
 
 func TestOOMScores(t *testing.T) {
 	const capacity = 8 << 30
-	sidecar := on(corev1.ContainerRestartPolicyAlways)
+	sidecar := ptr(corev1.ContainerRestartPolicyAlways)
 	for name, tc := range map[string]struct {
 		change func(*corev1.PodSpec)
 		init   bool
@@ -135,7 +135,7 @@ func TestOOMScores(t *testing.T) {
 			s.Containers[0].Resources.Limits = list("cpu", "1", "memory", "1Gi")
 			s.Containers[0].Resources.Requests = s.Containers[0].Resources.Limits
 		}, want: -997},
-		"node critical":                   {change: func(s *corev1.PodSpec) { s.Priority = on(int32(nodeCritical)) }, want: -997},
+		"node critical":                   {change: func(s *corev1.PodSpec) { s.Priority = ptr(int32(systemNodeCritical)) }, want: -997},
 		"a quarter":                       {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "2Gi") }, want: 750},
 		"more than all":                   {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "9Gi") }, want: 3},
 		"next to nothing":                 {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "1") }, want: 999},
@@ -177,7 +177,7 @@ func TestLimits(t *testing.T) {
 		for i := range tc.requests {
 			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: string(rune('a' + i)), Resources: corev1.ResourceRequirements{Requests: tc.requests[i], Limits: tc.limits[i]}})
 		}
-		if got := r.limits(pod); got != tc.want {
+		if got := r.podLimits(pod); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 
 // Limits of resolv.conf.
 const (
-	maxServers  = 3
-	maxSearches = 32
-	maxName     = 63 // of a host
+	maxDNSNameservers = 3
+	maxDNSSearches    = 32
+	maxHostname       = 63 // of a host
 )
 
 // hostname is the pod's own name for its host; empty with the node's network, which brings the node's.
@@ -31,24 +31,24 @@ func hostname(pod *corev1.Pod, domain string) string {
 	}
 	name := pod.Spec.Hostname
 	if name == "" {
-		name = strings.TrimRight(pod.Name[:min(len(pod.Name), maxName)], "-.")
+		name = strings.TrimRight(pod.Name[:min(len(pod.Name), maxHostname)], "-.")
 	}
-	if fqdn := fullName(pod, name, domain); fqdn != "" && pod.Spec.SetHostnameAsFQDN != nil && *pod.Spec.SetHostnameAsFQDN {
+	if fqdn := fqdn(pod, name, domain); fqdn != "" && pod.Spec.SetHostnameAsFQDN != nil && *pod.Spec.SetHostnameAsFQDN {
 		return fqdn
 	}
 	return name
 }
 
-// fullName is the pod's name in the cluster's DNS; empty without a subdomain.
-func fullName(pod *corev1.Pod, host, domain string) string {
+// fqdn is the pod's name in the cluster's DNS; empty without a subdomain.
+func fqdn(pod *corev1.Pod, host, domain string) string {
 	if pod.Spec.Subdomain == "" || domain == "" {
 		return ""
 	}
 	return strings.Join([]string{host, pod.Spec.Subdomain, pod.Namespace, "svc", domain}, ".")
 }
 
-// dns is what the pod's resolv.conf says.
-func (r *Runner) dns(pod *corev1.Pod) *cri.DNSConfig {
+// dnsConfig is what the pod's resolv.conf says.
+func (r *Runner) dnsConfig(pod *corev1.Pod) *cri.DNSConfig {
 	policy := pod.Spec.DNSPolicy
 	if policy == corev1.DNSClusterFirst && pod.Spec.HostNetwork || policy == "" {
 		policy = corev1.DNSDefault
@@ -61,7 +61,7 @@ func (r *Runner) dns(pod *corev1.Pod) *cri.DNSConfig {
 	}
 	out := &cri.DNSConfig{}
 	if policy != corev1.DNSNone {
-		out = r.opts.DNS.node(pod.Spec.HostNetwork)
+		out = r.opts.DNS.nodeConfig(pod.Spec.HostNetwork)
 	}
 	if domain := r.opts.DNS.Domain; policy == corev1.DNSClusterFirst {
 		out.Servers, out.Options = slices.Clone(r.opts.DNS.Servers), []string{"ndots:5"}
@@ -72,62 +72,62 @@ func (r *Runner) dns(pod *corev1.Pod) *cri.DNSConfig {
 	if more := pod.Spec.DNSConfig; more != nil {
 		out.Servers = unique(append(out.Servers, more.Nameservers...))
 		out.Searches = unique(append(out.Searches, more.Searches...))
-		out.Options = options(out.Options, more.Options)
+		out.Options = mergeDNSOptions(out.Options, more.Options)
 	}
-	out.Servers = out.Servers[:min(len(out.Servers), maxServers)]
-	out.Searches = out.Searches[:min(len(out.Searches), maxSearches)]
+	out.Servers = out.Servers[:min(len(out.Servers), maxDNSNameservers)]
+	out.Searches = out.Searches[:min(len(out.Searches), maxDNSSearches)]
 	return out
 }
 
-// node is what the node's file says, to a pod. In a network of its own a pod is all that is at loopback addresses: where
+// nodeConfig is what the node's file says, to a pod. In a network of its own a pod is all that is at loopback addresses: where
 // the file names no other server, those count that the node's resolver asks.
-func (d *DNS) node(hostNetwork bool) *cri.DNSConfig {
+func (d *DNS) nodeConfig(hostNetwork bool) *cri.DNSConfig {
 	out := readResolvConf(d.ResolvConf)
 	if hostNetwork {
 		return out
 	}
-	if out.Servers = elsewhere(out.Servers); len(out.Servers) > 0 {
+	if out.Servers = nonLoopback(out.Servers); len(out.Servers) > 0 {
 		return out
 	}
-	behind := readResolvConf(d.Behind)
-	if behind.Servers = elsewhere(behind.Servers); len(behind.Servers) > 0 {
+	behind := readResolvConf(d.UpstreamResolvConf)
+	if behind.Servers = nonLoopback(behind.Servers); len(behind.Servers) > 0 {
 		return behind
 	}
 	return out
 }
 
-// elsewhere are the servers that are not at loopback addresses.
-func elsewhere(servers []string) []string {
+// nonLoopback are the servers that are not at loopback addresses.
+func nonLoopback(servers []string) []string {
 	return slices.DeleteFunc(servers, func(s string) bool {
 		at, err := netip.ParseAddr(s)
 		return err == nil && (at.IsLoopback() || at.IsUnspecified())
 	})
 }
 
-// NoServers says why pods of a node with this file would have no server to ask for names; nil: they have.
-func NoServers(resolvConf string) error {
+// CheckNameservers says why pods of a node with this file would have no server to ask for names; nil: they have.
+func CheckNameservers(resolvConf string) error {
 	o := DNS{ResolvConf: resolvConf}
-	o.complete()
-	if len(o.node(false).Servers) > 0 {
+	o.setDefaults()
+	if len(o.nodeConfig(false).Servers) > 0 {
 		return nil
 	}
 	return fmt.Errorf("%s names no server that pods reach: they resolve no names, unless dnsConfig or clusterDNS names one", o.ResolvConf)
 }
 
-// complete says where a machine has its files.
-func (d *DNS) complete() {
+// setDefaults says where a machine has its files.
+func (d *DNS) setDefaults() {
 	d.ResolvConf = cmp.Or(d.ResolvConf, "/etc/resolv.conf")
-	d.Behind = cmp.Or(d.Behind, "/run/systemd/resolve/resolv.conf")
+	d.UpstreamResolvConf = cmp.Or(d.UpstreamResolvConf, "/run/systemd/resolve/resolv.conf")
 }
 
-// withoutDNS says that the pod wants the cluster's DNS and gets the node's, since there is none.
-func (r *Runner) withoutDNS(pod *corev1.Pod) bool {
+// lacksClusterDNS says that the pod wants the cluster's DNS and gets the node's, since there is none.
+func (r *Runner) lacksClusterDNS(pod *corev1.Pod) bool {
 	policy := pod.Spec.DNSPolicy
 	return len(r.opts.DNS.Servers) == 0 && (policy == corev1.DNSClusterFirstWithHostNet || policy == corev1.DNSClusterFirst && !pod.Spec.HostNetwork)
 }
 
-// options are those of the base with the pod's own, which replace others of the same name.
-func options(base []string, own []corev1.PodDNSConfigOption) []string {
+// mergeDNSOptions are those of the base with the pod's own, which replace others of the same name.
+func mergeDNSOptions(base []string, own []corev1.PodDNSConfigOption) []string {
 	for _, o := range own {
 		base = slices.DeleteFunc(base, func(b string) bool {
 			name, _, _ := strings.Cut(b, ":")
@@ -160,30 +160,30 @@ func readResolvConf(path string) *cri.DNSConfig {
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		words := strings.Fields(lines.Text())
-		if len(words) < 2 {
+		text := strings.Fields(lines.Text())
+		if len(text) < 2 {
 			continue
 		}
-		switch words[0] {
+		switch text[0] {
 		case "nameserver":
-			out.Servers = append(out.Servers, words[1])
+			out.Servers = append(out.Servers, text[1])
 		case "search":
-			out.Searches = words[1:]
+			out.Searches = text[1:]
 		case "options":
-			out.Options = words[1:]
+			out.Options = text[1:]
 		}
 	}
 	return out
 }
 
 // hostsFile is where the pod's /etc/hosts is.
-func (p *pod) hostsFile() string { return filepath.Join(p.runner.dir(p.seen().UID), "etc-hosts") }
+func (p *pod) hostsFile() string { return filepath.Join(p.runner.podDir(p.latest().UID), "etc-hosts") }
 
 // writeHosts writes the pod's /etc/hosts, with what addresses are known of it.
 func (p *pod) writeHosts() error {
-	pod := p.seen()
+	pod := p.latest()
 	p.mu.Lock()
-	ips := p.box.addresses
+	ips := p.sandbox.addresses
 	p.mu.Unlock()
 	var b strings.Builder
 	if pod.Spec.HostNetwork {
@@ -198,7 +198,7 @@ func (p *pod) writeHosts() error {
 			"fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n")
 		name := hostname(pod, "")
 		for _, ip := range ips {
-			if full := fullName(pod, name, p.runner.opts.DNS.Domain); full != "" {
+			if full := fqdn(pod, name, p.runner.opts.DNS.Domain); full != "" {
 				fmt.Fprintf(&b, "%s\t%s\t%s\n", ip, full, name)
 			} else {
 				fmt.Fprintf(&b, "%s\t%s\n", ip, name)

@@ -34,25 +34,25 @@ func TestDNS(t *testing.T) {
 		"the cluster's, in that network":  {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirstWithHostNet, HostNetwork: true}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:5"},
 		"a cluster without DNS":           {DNS{ResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst}, "192.0.2.53|lan|timeout:1"},
 		"a node without a file":           {DNS{ResolvConf: conf + ".none"}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||"},
-		"a resolver of the node's own":    {DNS{ResolvConf: local, Behind: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
-		"which its own network reaches":   {DNS{ResolvConf: local, Behind: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, HostNetwork: true}, "127.0.0.53 ::1 0.0.0.0||trust-ad"},
-		"one that nobody is behind":       {DNS{ResolvConf: local, Behind: local}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||trust-ad"},
-		"servers beside such a resolver":  {DNS{ResolvConf: behind, Behind: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
+		"a resolver of the node's own":    {DNS{ResolvConf: local, UpstreamResolvConf: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
+		"which its own network reaches":   {DNS{ResolvConf: local, UpstreamResolvConf: behind}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, HostNetwork: true}, "127.0.0.53 ::1 0.0.0.0||trust-ad"},
+		"one that nobody is behind":       {DNS{ResolvConf: local, UpstreamResolvConf: local}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "||trust-ad"},
+		"servers beside such a resolver":  {DNS{ResolvConf: behind, UpstreamResolvConf: conf}, corev1.PodSpec{DNSPolicy: corev1.DNSDefault}, "192.0.2.7|home|"},
 		"none but its own":                {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSNone, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.1"}, Searches: []string{"x"}}}, "1.1.1.1|x|"},
 		"its own options win":             {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSClusterFirst, DNSConfig: &corev1.PodDNSConfig{Options: []corev1.PodDNSConfigOption{{Name: "ndots", Value: &value}, {Name: "edns0"}}}}, "10.0.0.10|default.svc.cluster.local svc.cluster.local cluster.local lan|ndots:2 edns0"},
 		"more servers than a file may be": {cluster, corev1.PodSpec{DNSPolicy: corev1.DNSDefault, DNSConfig: &corev1.PodDNSConfig{Nameservers: []string{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}, "192.0.2.53 1.1.1.1 1.1.1.2|lan|timeout:1"},
 	} {
 		pod := testPod("web")
 		pod.Spec = tc.spec
-		c := (&Runner{opts: Options{DNS: tc.dns}}).dns(pod)
+		c := (&Runner{opts: Options{DNS: tc.dns}}).dnsConfig(pod)
 		if got := strings.Join([]string{strings.Join(c.Servers, " "), strings.Join(c.Searches, " "), strings.Join(c.Options, " ")}, "|"); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}
 }
 
-// TestNoServers: a node whose pods resolve no names says so.
-func TestNoServers(t *testing.T) {
+// TestCheckNameservers: a node whose pods resolve no names says so.
+func TestCheckNameservers(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
 	for text, lacks := range map[string]bool{"nameserver 192.0.2.53\n": false, "nameserver 127.0.0.11\nsearch lan\n": true, "": true} {
 		if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
@@ -61,7 +61,7 @@ func TestNoServers(t *testing.T) {
 		if _, err := os.Stat("/run/systemd/resolve/resolv.conf"); err == nil && lacks {
 			continue // pods have those servers
 		}
-		if err := NoServers(conf); (err != nil) != lacks || lacks && !strings.Contains(err.Error(), conf+" names no server") {
+		if err := CheckNameservers(conf); (err != nil) != lacks || lacks && !strings.Contains(err.Error(), conf+" names no server") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/berthproject/berth/agent/downward"
+	"github.com/berthproject/berth/agent/downwardapi"
 )
 
 // environment is what a container finds in its environment: services, then what is taken
@@ -27,21 +27,21 @@ type environment struct {
 	sources map[string]map[string]string
 }
 
-// environ makes a container's environment; pod has its addresses in its status.
-func (r *Runner) environ(ctx context.Context, pod *corev1.Pod, c *corev1.Container) (*environment, error) {
+// makeEnvironment makes a container's environment; pod has its addresses in its status.
+func (r *Runner) makeEnvironment(ctx context.Context, pod *corev1.Pod, c *corev1.Container) (*environment, error) {
 	e := &environment{runner: r, pod: pod, container: c, values: map[string]string{}, sources: map[string]map[string]string{}}
 	var err error
-	if e.services, err = r.services.variables(pod); err != nil {
+	if e.services, err = r.services.envVars(pod); err != nil {
 		return nil, err
 	}
 	for i := range c.EnvFrom {
-		if err := e.from(ctx, &c.EnvFrom[i]); err != nil {
+		if err := e.addEnvFrom(ctx, &c.EnvFrom[i]); err != nil {
 			return nil, err
 		}
 	}
 	for i := range c.Env {
 		v := &c.Env[i]
-		value, given, err := e.value(ctx, v)
+		value, given, err := e.resolve(ctx, v)
 		if err != nil {
 			return nil, err
 		}
@@ -52,8 +52,8 @@ func (r *Runner) environ(ctx context.Context, pod *corev1.Pod, c *corev1.Contain
 	return e, nil
 }
 
-// list is the environment in the order of its names.
-func (e *environment) list() (out []*cri.KeyValue) {
+// keyValues is the environment in the order of its names.
+func (e *environment) keyValues() (out []*cri.KeyValue) {
 	all := maps.Clone(e.services)
 	if all == nil {
 		all = map[string]string{}
@@ -73,15 +73,15 @@ func (e *environment) lookup(name string) (string, bool) {
 	return v, ok
 }
 
-// from takes in a whole configMap or secret.
-func (e *environment) from(ctx context.Context, f *corev1.EnvFromSource) error {
+// addEnvFrom takes in a whole configMap or secret.
+func (e *environment) addEnvFrom(ctx context.Context, f *corev1.EnvFromSource) error {
 	var data map[string]string
 	var err error
 	switch {
 	case f.ConfigMapRef != nil:
-		data, err = e.source(ctx, "configmap", f.ConfigMapRef.Name, f.ConfigMapRef.Optional)
+		data, err = e.readSource(ctx, "configmap", f.ConfigMapRef.Name, f.ConfigMapRef.Optional)
 	case f.SecretRef != nil:
-		data, err = e.source(ctx, "secret", f.SecretRef.Name, f.SecretRef.Optional)
+		data, err = e.readSource(ctx, "secret", f.SecretRef.Name, f.SecretRef.Optional)
 	}
 	for k, v := range data {
 		if name := f.Prefix + k; name != "" && !strings.Contains(name, "=") {
@@ -91,30 +91,30 @@ func (e *environment) from(ctx context.Context, f *corev1.EnvFromSource) error {
 	return err
 }
 
-// value is that of one variable; given is false where an optional source is not there.
-func (e *environment) value(ctx context.Context, v *corev1.EnvVar) (value string, given bool, err error) {
+// resolve is that of one variable; given is false where an optional source is not there.
+func (e *environment) resolve(ctx context.Context, v *corev1.EnvVar) (value string, given bool, err error) {
 	from := v.ValueFrom
 	switch {
 	case from == nil:
 		return expand(v.Value, e.lookup), true, nil
 	case from.FieldRef != nil:
-		value, err = downward.Field(e.pod, from.FieldRef.FieldPath)
+		value, err = downwardapi.Field(e.pod, from.FieldRef.FieldPath)
 		return value, true, err
 	case from.ResourceFieldRef != nil:
-		value, err = downward.Resource(e.pod, e.container.Name, from.ResourceFieldRef, e.runner.opts.Node().Status.Allocatable)
+		value, err = downwardapi.Resource(e.pod, e.container.Name, from.ResourceFieldRef, e.runner.opts.Node().Status.Allocatable)
 		return value, true, err
 	case from.ConfigMapKeyRef != nil:
 		ref := from.ConfigMapKeyRef
-		return e.key(ctx, "configmap", "ConfigMap", ref.Name, ref.Key, ref.Optional)
+		return e.resolveKey(ctx, "configmap", "ConfigMap", ref.Name, ref.Key, ref.Optional)
 	case from.SecretKeyRef != nil:
 		ref := from.SecretKeyRef
-		return e.key(ctx, "secret", "Secret", ref.Name, ref.Key, ref.Optional)
+		return e.resolveKey(ctx, "secret", "Secret", ref.Name, ref.Key, ref.Optional)
 	}
 	return "", false, fmt.Errorf("env %s: valueFrom: unsupported source; use fieldRef, resourceFieldRef, configMapKeyRef or secretKeyRef", v.Name)
 }
 
-func (e *environment) key(ctx context.Context, kind, title, name, key string, optional *bool) (string, bool, error) {
-	data, err := e.source(ctx, kind, name, optional)
+func (e *environment) resolveKey(ctx context.Context, kind, title, name, key string, optional *bool) (string, bool, error) {
+	data, err := e.readSource(ctx, kind, name, optional)
 	if err != nil {
 		return "", false, err
 	}
@@ -125,8 +125,8 @@ func (e *environment) key(ctx context.Context, kind, title, name, key string, op
 	return value, ok, nil
 }
 
-// source reads a configMap or secret; one that is optional and not there has nothing in it.
-func (e *environment) source(ctx context.Context, kind, name string, optional *bool) (map[string]string, error) {
+// readSource reads a configMap or secret; one that is optional and not there has nothing in it.
+func (e *environment) readSource(ctx context.Context, kind, name string, optional *bool) (map[string]string, error) {
 	if data, ok := e.sources[kind+"/"+name]; ok {
 		return data, nil
 	}
@@ -160,8 +160,8 @@ func (e *environment) source(ctx context.Context, kind, name string, optional *b
 	return data, nil
 }
 
-// path expands the path of a part of a volume. A name that is not set would make a directory that nobody meant.
-func (e *environment) path(s string) (string, error) {
+// expandPath expands the path of a part of a volume. A name that is not set would make a directory that nobody meant.
+func (e *environment) expandPath(s string) (string, error) {
 	var missing error
 	out := expand(s, func(name string) (string, bool) {
 		v, ok := e.lookup(name)

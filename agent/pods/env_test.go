@@ -54,8 +54,8 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-// envRig is a Runner with an API server that has these objects.
-func envRig(t *testing.T) *rig {
+// newEnvHarness is a Runner with an API server that has these objects.
+func newEnvHarness(t *testing.T) *harness {
 	t.Helper()
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "default", Name: name} }
 	svc := func(name, ip string, ports ...corev1.ServicePort) *corev1.Service {
@@ -66,7 +66,7 @@ func envRig(t *testing.T) *rig {
 		&corev1.Secret{ObjectMeta: meta("s"), Data: map[string][]byte{"P": []byte("hidden")}},
 		svc("kubernetes", "10.0.0.1", corev1.ServicePort{Name: "https", Port: 443, Protocol: corev1.ProtocolTCP}),
 		svc("my-db", "10.0.0.2", corev1.ServicePort{Port: 5432, Protocol: corev1.ProtocolTCP}), svc("headless", "None", corev1.ServicePort{Port: 1}))
-	g := newRig(t, func(o *Options) { o.Client = client })
+	g := newHarness(t, func(o *Options) { o.Client = client })
 	if !cache.WaitForCacheSync(t.Context().Done(), g.runner.services.synced) {
 		t.Fatal("services were not read")
 	}
@@ -74,7 +74,7 @@ func envRig(t *testing.T) *rig {
 }
 
 func TestEnvironment(t *testing.T) {
-	g := envRig(t)
+	g := newEnvHarness(t)
 	cmRef := func(name, key string, optional bool) *corev1.EnvVarSource {
 		return &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key, Optional: &optional}}
 	}
@@ -93,12 +93,12 @@ func TestEnvironment(t *testing.T) {
 		{Name: "MEM", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory"}}},
 		{Name: "X_OWN", Value: "own wins"}, {Name: "KUBERNETES_SERVICE_HOST", Value: "mine"},
 	}
-	e, err := g.runner.environ(t.Context(), pod, c)
+	e, err := g.runner.makeEnvironment(t.Context(), pod, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, v := range e.list() {
+	for _, v := range e.keyValues() {
 		got[v.Key] = string(v.Value)
 	}
 	for name, want := range map[string]string{
@@ -117,13 +117,13 @@ func TestEnvironment(t *testing.T) {
 	}
 	off := false
 	pod.Spec.EnableServiceLinks = &off
-	if e, err = g.runner.environ(t.Context(), pod, c); err != nil || e.services["MY_DB_SERVICE_HOST"] != "" || e.services["KUBERNETES_SERVICE_HOST"] == "" {
+	if e, err = g.runner.makeEnvironment(t.Context(), pod, c); err != nil || e.services["MY_DB_SERVICE_HOST"] != "" || e.services["KUBERNETES_SERVICE_HOST"] == "" {
 		t.Errorf("without service links: %v, %v", e.services, err)
 	}
 }
 
-func TestEnvironmentsThatCannotBeMade(t *testing.T) {
-	g := envRig(t)
+func TestEnvironmentErrors(t *testing.T) {
+	g := newEnvHarness(t)
 	from := func(s corev1.EnvVarSource) corev1.Container {
 		return corev1.Container{Name: "a", Env: []corev1.EnvVar{{Name: "V", ValueFrom: &s}}}
 	}
@@ -139,21 +139,21 @@ func TestEnvironmentsThatCannotBeMade(t *testing.T) {
 	} {
 		pod := testPod("web")
 		pod.Spec.Containers = []corev1.Container{c}
-		if _, err := g.runner.environ(context.Background(), pod, &pod.Spec.Containers[0]); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := g.runner.makeEnvironment(context.Background(), pod, &pod.Spec.Containers[0]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }
 
-// TestAMissingConfigMapThatComes shows the reason, and that the container then starts.
-func TestAMissingConfigMapThatComes(t *testing.T) {
-	g := envRig(t)
+// TestMissingConfigMapIsRetried shows the reason, and that the container then starts.
+func TestMissingConfigMapIsRetried(t *testing.T) {
+	g := newEnvHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "late"}}}}
 	g.admit(pod)
-	g.until(pod, "a=starting(CreateContainerConfigError)")
+	g.waitForStates(pod, "a=starting(CreateContainerConfigError)")
 	if _, err := g.opts.Client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 }

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/agent/probe"
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // postStart runs the hook of a container that has started. When it fails, or ctx ends, the
@@ -18,53 +18,53 @@ func (p *pod) postStart(ctx context.Context, c *run, spec *corev1.Container) err
 	if spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
 		return nil
 	}
-	err := p.hook(ctx, c, spec, spec.Lifecycle.PostStart)
+	err := p.runHook(ctx, c, spec, spec.Lifecycle.PostStart)
 	if err != nil && ctx.Err() == nil {
-		p.runner.event(p.seen(), c.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed: "+err.Error())
+		p.runner.recordEvent(p.latest(), c.name, corev1.EventTypeWarning, "FailedPostStartHook", "PostStartHook failed: "+err.Error())
 	}
 	return err
 }
 
 // PreStop implements runtime.Runtime.
 func (r *Runner) PreStop(object *corev1.Pod, container string) {
-	p := r.pod(object.UID)
+	p := r.lookup(object.UID)
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	c := p.runs[container]
 	p.mu.Unlock()
-	r.spawn(func() {
-		spec := find(object, container)
+	r.startWorker(func() {
+		spec := findContainer(object, container)
 		if c != nil && spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
-			ctx, cancel := context.WithTimeout(p.ctx, graceOf(object))
+			ctx, cancel := context.WithTimeout(p.ctx, gracePeriod(object))
 			defer cancel()
 			select {
-			case <-c.settled: // one that ran before the agent started is looked up first
-				if err := p.hook(ctx, c, spec, spec.Lifecycle.PreStop); err != nil && p.ctx.Err() == nil {
-					r.event(object, container, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
+			case <-c.startDone: // one that ran before the agent started is looked up first
+				if err := p.runHook(ctx, c, spec, spec.Lifecycle.PreStop); err != nil && p.ctx.Err() == nil {
+					r.recordEvent(object, container, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
 				}
 			case <-ctx.Done():
 			}
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.tell(podlife.PreStopped{Container: container}, nil)
+		p.report(podlifecycle.PreStopDone{Container: container}, nil)
 	})
 }
 
-// graceOf is how long the pod may take to end.
-func graceOf(pod *corev1.Pod) time.Duration {
+// gracePeriod is how long the pod may take to end.
+func gracePeriod(pod *corev1.Pod) time.Duration {
 	for _, s := range []*int64{pod.DeletionGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds} {
 		if s != nil {
-			return time.Duration(min(max(*s, 1), longestGrace)) * time.Second
+			return time.Duration(min(max(*s, 1), maxGraceSeconds)) * time.Second
 		}
 	}
 	return 30 * time.Second
 }
 
-// hook runs one hook to its end.
-func (p *pod) hook(ctx context.Context, c *run, spec *corev1.Container, h *corev1.LifecycleHandler) error {
+// runHook runs one hook to its end.
+func (p *pod) runHook(ctx context.Context, c *run, spec *corev1.Container, h *corev1.LifecycleHandler) error {
 	switch {
 	case h.Exec != nil:
 		out, err := p.runner.opts.Service.ExecSync(ctx, c.id, h.Exec.Command, 0)
@@ -72,15 +72,15 @@ func (p *pod) hook(ctx context.Context, c *run, spec *corev1.Container, h *corev
 			return err
 		}
 		if out.GetExitCode() != 0 {
-			said := slices.Concat(out.GetStdout(), out.GetStderr())
-			return fmt.Errorf("command %q exited with %d: %s", h.Exec.Command, out.GetExitCode(), said[:min(len(said), maxMessage)])
+			output := slices.Concat(out.GetStdout(), out.GetStderr())
+			return fmt.Errorf("command %q exited with %d: %s", h.Exec.Command, out.GetExitCode(), output[:min(len(output), maxTerminationMessage)])
 		}
 	case h.HTTPGet != nil:
-		if ok, why := probe.Get(ctx, h.HTTPGet, spec, p.located().Status.PodIP); !ok {
+		if ok, why := probe.HTTPGet(ctx, h.HTTPGet, spec, p.withAddresses().Status.PodIP); !ok {
 			return fmt.Errorf("%s", why)
 		}
 	case h.Sleep != nil:
-		pause(ctx, time.Duration(h.Sleep.Seconds)*time.Second, nil)
+		sleep(ctx, time.Duration(h.Sleep.Seconds)*time.Second, nil)
 		return ctx.Err()
 	}
 	return nil

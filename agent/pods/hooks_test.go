@@ -15,8 +15,8 @@ func execHook(command ...string) *corev1.LifecycleHandler {
 	return &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: command}}
 }
 
-func TestHooksRunBeforeAndAfter(t *testing.T) {
-	g := newRig(t)
+func TestLifecycleHooks(t *testing.T) {
+	g := newHarness(t)
 	var ran []string
 	g.service.OnExec(func(c *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error) {
 		ran = append(ran, strings.Join(command, " ")) // one hook at a time
@@ -25,15 +25,15 @@ func TestHooksRunBeforeAndAfter(t *testing.T) {
 	pod := testPod("web", "a", "b")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: execHook("hello", "world"), PreStop: execHook("bye")}
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	g.delete(pod, 30*time.Second)
-	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
 	if want := []string{"hello world", "bye"}; !slices.Equal(ran, want) {
 		t.Errorf("ran %q, want %q", ran, want)
 	}
 }
 
-func TestAFailedPostStartHookEndsTheContainer(t *testing.T) {
+func TestFailedPostStartHookKillsContainer(t *testing.T) {
 	for name, answer := range map[string]func() (*cri.ExecSyncResponse, error){
 		"code": func() (*cri.ExecSyncResponse, error) {
 			return &cri.ExecSyncResponse{ExitCode: 2, Stderr: []byte("oh no")}, nil
@@ -41,14 +41,14 @@ func TestAFailedPostStartHookEndsTheContainer(t *testing.T) {
 		"error": func() (*cri.ExecSyncResponse, error) { return nil, errors.New("oh no") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newRig(t)
+			g := newHarness(t)
 			g.service.OnExec(func(*cri.ContainerStatus, []string) (*cri.ExecSyncResponse, error) { return answer() })
 			pod := testPod("web", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: execHook("x")}
 			g.admit(pod)
-			g.until(pod, "a=ended(143 )")
-			g.await("it is told", func() bool {
+			g.waitForStates(pod, "a=ended(143 )")
+			g.waitUntil("it is told", func() bool {
 				return slices.ContainsFunc(g.events, func(e string) bool {
 					return strings.Contains(e, "web/a FailedPostStartHook: PostStartHook failed: ") && strings.Contains(e, "oh no")
 				})
@@ -57,8 +57,8 @@ func TestAFailedPostStartHookEndsTheContainer(t *testing.T) {
 	}
 }
 
-func TestAHookThatHangsEndsWithTheGrace(t *testing.T) {
-	g := newRig(t)
+func TestHookTimesOutWithGracePeriod(t *testing.T) {
+	g := newHarness(t)
 	held := make(chan struct{})
 	t.Cleanup(func() { close(held) })
 	g.service.OnExec(func(*cri.ContainerStatus, []string) (*cri.ExecSyncResponse, error) {
@@ -68,17 +68,17 @@ func TestAHookThatHangsEndsWithTheGrace(t *testing.T) {
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: execHook("sleep")}
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	g.delete(pod, time.Second)
-	g.until(pod, "a=ended(143 )")
+	g.waitForStates(pod, "a=ended(143 )")
 }
 
 func TestSleepHooks(t *testing.T) {
-	g := newRig(t)
+	g := newHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 3600}}}
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	g.delete(pod, time.Second)
-	g.until(pod, "a=ended(143 )") // the grace is shorter than the sleep
+	g.waitForStates(pod, "a=ended(143 )") // the grace is shorter than the sleep
 }

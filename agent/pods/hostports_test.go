@@ -23,24 +23,24 @@ func TestHostPortInUse(t *testing.T) {
 	config := func(port int32) *cri.PodSandboxConfig {
 		return &cri.PodSandboxConfig{PortMappings: []*cri.PortMapping{{HostPort: 8443, ContainerPort: 80, HostIp: "127.0.0.1"}, {HostPort: port, ContainerPort: 443}}}
 	}
-	var wait *Wait
-	err := r.portsFree(config(6443))
+	var wait *WaitingError
+	err := r.checkHostPorts(config(6443))
 	if !errors.As(err, &wait) || wait.Reason != "HostPortInUse" || !strings.Contains(wait.Message, "hostPort 6443/tcp") || !strings.Contains(wait.Message, "[::]:6443") {
 		t.Errorf("%v, want HostPortInUse with the port and who has it", err)
 	}
-	if err := r.portsFree(config(6444)); err != nil {
+	if err := r.checkHostPorts(config(6444)); err != nil {
 		t.Errorf("of free ports: %v", err)
 	}
 }
 
 // One that leads to a pod of another node of the machine, of which its runtime tells, neither.
-func TestHostPortTaken(t *testing.T) {
-	var wait *Wait
-	err := notMade(fmt.Errorf("sandbox: %w of network b", network.ErrPortTaken))
+func TestHostPortOfAnotherNode(t *testing.T) {
+	var wait *WaitingError
+	err := sandboxError(fmt.Errorf("sandbox: %w of network b", network.ErrPortTaken))
 	if !errors.As(err, &wait) || wait.Reason != "HostPortInUse" || !strings.Contains(wait.Message, "network b") {
 		t.Errorf("%v, want HostPortInUse with the network", err)
 	}
-	if err := notMade(errors.New("the disk is full")); errors.As(err, &wait) {
+	if err := sandboxError(errors.New("the disk is full")); errors.As(err, &wait) {
 		t.Errorf("%v, want no reason to wait", err)
 	}
 }

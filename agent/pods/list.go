@@ -43,7 +43,7 @@ func (r *Runner) Pods() []Pod {
 	r.mu.Unlock()
 	out := make([]Pod, 0, len(all))
 	for _, p := range all {
-		out = append(out, p.view())
+		out = append(out, p.snapshot())
 	}
 	slices.SortFunc(out, func(a, b Pod) int { return cmp.Compare(a.Object.UID, b.Object.UID) })
 	return out
@@ -68,62 +68,62 @@ func (p *Pod) Container(name string) (Container, bool) {
 	return p.Containers[i], true
 }
 
-func (p *pod) view() Pod {
+func (p *pod) snapshot() Pod {
 	r := p.runner
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	v := Pod{Object: p.object, Cgroup: Cgroup(r.opts.CgroupRoot, p.object), Sandbox: p.box.id, LogDir: LogDir(r.opts.Logs, p.object)}
+	v := Pod{Object: p.object, Cgroup: Cgroup(r.opts.CgroupRoot, p.object), Sandbox: p.sandbox.id, LogDir: LogDir(r.opts.Logs, p.object)}
 	for _, c := range p.runs {
-		v.Containers = append(v.Containers, Container{Name: c.name, ID: c.id, Attempt: c.attempt, Running: c.launched && c.state != ended,
-			Started: c.began, LogPath: filepath.Join(v.LogDir, logPath(c.name, c.attempt))})
+		v.Containers = append(v.Containers, Container{Name: c.name, ID: c.id, Attempt: c.attempt, Running: c.started && c.state != stateExited,
+			Started: c.startedAt, LogPath: filepath.Join(v.LogDir, logPath(c.name, c.attempt))})
 	}
 	slices.SortFunc(v.Containers, func(a, b Container) int { return cmp.Compare(a.Name, b.Name) })
 	return v
 }
 
-// Dead is a container that has ended, for who decides how long it is kept.
-type Dead struct {
+// DeadContainer is a container that has ended, for who decides how long it is kept.
+type DeadContainer struct {
 	ID        string
 	Pod       types.UID
 	Container string
 	Attempt   uint32
 	Created   time.Time
-	// Gone says that its pod is no longer here: nobody will ask for its log. It is not said before the
+	// PodDeleted says that its pod is no longer here: nobody will ask for its log. It is not said before the
 	// pods of the API are known.
-	Gone bool
+	PodDeleted bool
 }
 
 // Dead are all of this node's containers that have ended, oldest first.
-func (r *Runner) Dead(ctx context.Context) ([]Dead, error) {
+func (r *Runner) Dead(ctx context.Context) ([]DeadContainer, error) {
 	all, err := r.opts.Service.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: map[string]string{nodeLabel: r.opts.NodeName},
 		State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_EXITED}})
 	if err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
-	swept := r.swept
+	swept := r.podsSynced
 	r.mu.Unlock()
-	var out []Dead
+	var out []DeadContainer
 	for _, c := range all {
-		uid := types.UID(c.GetLabels()[uidLabel])
-		out = append(out, Dead{ID: c.GetId(), Pod: uid, Container: c.GetMetadata().GetName(), Attempt: c.GetMetadata().GetAttempt(), Created: at(c.GetCreatedAt()), Gone: swept && r.pod(uid) == nil})
+		uid := types.UID(c.GetLabels()[podUIDLabel])
+		out = append(out, DeadContainer{ID: c.GetId(), Pod: uid, Container: c.GetMetadata().GetName(), Attempt: c.GetMetadata().GetAttempt(), Created: timeFromNanos(c.GetCreatedAt()), PodDeleted: swept && r.lookup(uid) == nil})
 	}
-	slices.SortFunc(out, func(a, b Dead) int { return a.Created.Compare(b.Created) })
+	slices.SortFunc(out, func(a, b DeadContainer) int { return a.Created.Compare(b.Created) })
 	return out, nil
 }
 
 // RemoveDead removes a container that has ended, with its log.
-func (r *Runner) RemoveDead(ctx context.Context, d Dead) error {
-	if err := r.opts.Service.RemoveContainer(ctx, d.ID); err != nil && !missing(err) {
+func (r *Runner) RemoveDead(ctx context.Context, d DeadContainer) error {
+	if err := r.opts.Service.RemoveContainer(ctx, d.ID); err != nil && !isNotFound(err) {
 		return err
 	}
-	p := r.pod(d.Pod)
+	p := r.lookup(d.Pod)
 	if p == nil {
 		return nil
 	}
-	path := filepath.Join(LogDir(r.opts.Logs, p.seen()), logPath(d.Container, d.Attempt))
+	path := filepath.Join(LogDir(r.opts.Logs, p.latest()), logPath(d.Container, d.Attempt))
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	return prune(path, 0)
+	return removeOldLogs(path, 0)
 }

@@ -24,14 +24,14 @@ func (r *Runner) rotateLogs(ctx context.Context) {
 			return
 		}
 		if err := r.rotate(ctx, c); err != nil {
-			r.opts.Log.Error(err, "A log is not rotated", "pod", key(c.pod.seen()), "container", c.name)
+			r.opts.Log.Error(err, "A log is not rotated", "pod", podKey(c.pod.latest()), "container", c.name)
 		}
 	}
 }
 
 func (r *Runner) rotate(ctx context.Context, c *run) error {
 	c.pod.mu.Lock()
-	path, id, runs := filepath.Join(LogDir(r.opts.Logs, c.pod.object), logPath(c.name, c.attempt)), c.id, c.state == up
+	path, id, runs := filepath.Join(LogDir(r.opts.Logs, c.pod.object), logPath(c.name, c.attempt)), c.id, c.state == stateRunning
 	c.pod.mu.Unlock()
 	info, err := os.Stat(path)
 	if err != nil || info.Size() < r.opts.LogSize || !runs {
@@ -45,11 +45,11 @@ func (r *Runner) rotate(ctx context.Context, c *run) error {
 		// The runtime still writes to the old file: it has its name back.
 		return errors.Join(fmt.Errorf("reopening %s: %w", path, err), os.Rename(old, path))
 	}
-	return prune(path, r.opts.LogFiles-1)
+	return removeOldLogs(path, r.opts.LogFiles-1)
 }
 
-// prune keeps the newest of the rotated files of a log.
-func prune(path string, keep int) error {
+// removeOldLogs keeps the newest of the rotated files of a log.
+func removeOldLogs(path string, keep int) error {
 	old, err := filepath.Glob(path + ".*")
 	if err != nil {
 		return err

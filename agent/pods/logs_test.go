@@ -17,14 +17,14 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/berthproject/berth/agent/cgroup"
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-func TestLogsRotate(t *testing.T) {
-	g := newRig(t, func(o *Options) { o.LogSize, o.LogFiles = 200, 3 })
+func TestLogRotation(t *testing.T) {
+	g := newHarness(t, func(o *Options) { o.LogSize, o.LogFiles = 200, 3 })
 	pod := testPod("web", "a")
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	p, _ := g.runner.Pod("default", "web")
 	c, _ := p.Container("a")
 	g.stop() // its own rotation
@@ -56,7 +56,7 @@ func TestLogsRotate(t *testing.T) {
 	}
 }
 
-func TestLastWords(t *testing.T) {
+func TestTerminationMessage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy       corev1.TerminationMessagePolicy
 		file, log    string
@@ -72,12 +72,12 @@ func TestLastWords(t *testing.T) {
 		"the end of a log that is long": {policy: corev1.TerminationMessageFallbackToLogsOnError, log: strings.Repeat("0123456789", 1000), code: 1, want: strings.Repeat("0123456789", 205)[3:2050] + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newRig(t)
+			g := newHarness(t)
 			pod := testPod("web", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			pod.Spec.Containers[0].TerminationMessagePolicy = tc.policy
 			g.admit(pod)
-			g.until(pod, "a=up")
+			g.waitForStates(pod, "a=up")
 			p, _ := g.runner.Pod("default", "web")
 			c, _ := p.Container("a")
 			if tc.file != "" {
@@ -95,10 +95,10 @@ func TestLastWords(t *testing.T) {
 				}
 			}
 			g.service.Exit("web", "a", tc.code, "")
-			g.until(pod, fmt.Sprintf("a=ended(%d )", tc.code))
+			g.waitForStates(pod, fmt.Sprintf("a=ended(%d )", tc.code))
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			_, cs := g.lives[pod.UID].life.Statuses()
+			_, cs := g.lives[pod.UID].machine.Statuses()
 			if got := cs[0].Exit.Message; got != tc.want {
 				t.Errorf("the message is %q (%d), want %q (%d)", got, len(got), tc.want, len(tc.want))
 			}
@@ -106,7 +106,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-func TestOOMKillsAreBelievedOnEvidence(t *testing.T) {
+func TestOOMKilledNeedsEvidence(t *testing.T) {
 	for name, tc := range map[string]struct {
 		code     int32
 		evidence bool
@@ -117,57 +117,57 @@ func TestOOMKillsAreBelievedOnEvidence(t *testing.T) {
 		"evidence and the code":                {code: 137, evidence: true, want: "a=ended(137 OOMKilled)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newRig(t)
+			g := newHarness(t)
 			pod := testPod("web", "a")
 			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 			g.admit(pod)
-			g.until(pod, "a=up")
+			g.waitForStates(pod, "a=up")
 			p, _ := g.runner.Pod("default", "web")
 			c, _ := p.Container("a")
-			g.service.Hint(c.ID)
+			g.service.SendOOMEvent(c.ID)
 			if tc.evidence {
-				g.runner.kernel.add(c.ID)
+				g.runner.oomLog.add(c.ID)
 			}
 			g.service.Exit("web", "a", tc.code, "OOMKilled")
-			g.until(pod, tc.want)
+			g.waitForStates(pod, tc.want)
 		})
 	}
 }
 
-// killing are cgroups of which those of pods have counted kills for want of memory, as on version 2.
-type killing struct{ n atomic.Int64 }
+// oomCgroups are cgroups of which those of pods have counted kills for want of memory, as on version 2.
+type oomCgroups struct{ n atomic.Int64 }
 
-func (k *killing) OOMKills(group string) int64 {
+func (k *oomCgroups) OOMKills(group string) int64 {
 	if strings.HasPrefix(path.Base(group), "pod") {
 		return k.n.Load()
 	}
 	return 0
 }
-func (*killing) Make(string, cgroup.Limits) error     { return nil }
-func (*killing) Kill(string) error                    { return nil }
-func (*killing) Remove(context.Context, string) error { return nil }
-func (*killing) Exists(string) bool                   { return true }
-func (*killing) Children(string) ([]string, error)    { return nil, nil }
+func (*oomCgroups) Create(string, cgroup.Limits) error     { return nil }
+func (*oomCgroups) Kill(string) error                    { return nil }
+func (*oomCgroups) Remove(context.Context, string) error { return nil }
+func (*oomCgroups) Exists(string) bool                   { return true }
+func (*oomCgroups) Children(string) ([]string, error)    { return nil, nil }
 
 // A kill that the pod's cgroup has counted is evidence of one end: not of another, once the agent has started anew.
-func TestAKillIsToldOnce(t *testing.T) {
-	groups := &killing{}
-	g := newRig(t, func(o *Options) { o.Cgroups = groups })
+func TestOOMKillReportedOnce(t *testing.T) {
+	groups := &oomCgroups{}
+	g := newHarness(t, func(o *Options) { o.Cgroups = groups })
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	groups.n.Store(1)
 	g.service.Exit("web", "a", 137, "")
-	g.until(pod, "a=up#1 b=up")
+	g.waitForStates(pod, "a=up#1 b=up")
 	g.restart()
-	g.until(pod, "a=up#1 b=up")
+	g.waitForStates(pod, "a=up#1 b=up")
 	g.service.Exit("web", "b", 137, "")
-	g.until(pod, "a=up#1 b=up#1")
+	g.waitForStates(pod, "a=up#1 b=up#1")
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var told []string
 	for _, r := range g.reports {
-		if e, ok := r.Event.(podlife.Exited); ok {
+		if e, ok := r.Event.(podlifecycle.Exited); ok {
 			told = append(told, e.Container+" "+e.Reason)
 		}
 	}
@@ -176,21 +176,21 @@ func TestAKillIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestAKillWhileNobodyLookedIsTold(t *testing.T) {
-	groups := &killing{}
-	g := newRig(t, func(o *Options) { o.Cgroups = groups })
+func TestOOMKillWhileAgentDown(t *testing.T) {
+	groups := &oomCgroups{}
+	g := newHarness(t, func(o *Options) { o.Cgroups = groups })
 	pod := testPod("web", "a", "b")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	g.stop()
 	groups.n.Store(1)
 	g.service.Exit("web", "a", 137, "")
 	g.restart()
-	g.until(pod, "a=ended(137 OOMKilled) b=up")
+	g.waitForStates(pod, "a=ended(137 OOMKilled) b=up")
 }
 
-func TestVictim(t *testing.T) {
+func TestKilledContainerID(t *testing.T) {
 	id := strings.Repeat("0a", 32)
 	for line, want := range map[string]string{
 		"6,1,2,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/n,task_memcg=/n/berthpods/podx/" + id + ",task=hog,pid=7,uid=0\n": id,
@@ -199,26 +199,26 @@ func TestVictim(t *testing.T) {
 		"6,1,2,-;Memory cgroup out of memory: Killed process 7 (hog)\n":                                                                                                    "",
 		"": "",
 	} {
-		if got := victim(line); got != want {
+		if got := killedContainerID(line); got != want {
 			t.Errorf("victim(%q) is %q", line, got)
 		}
 	}
 }
 
-func TestDeadContainersAreListedAndRemovedWithTheirLogs(t *testing.T) {
-	g := newRig(t)
+func TestDeadContainers(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a")
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	p, _ := g.runner.Pod("default", "web")
 	first, _ := p.Container("a")
 	if err := g.service.Log(first.ID, "stdout", "x"); err != nil {
 		t.Fatal(err)
 	}
 	g.service.Exit("web", "a", 1, "")
-	g.until(pod, "a=up#1")
+	g.waitForStates(pod, "a=up#1")
 	dead, err := g.runner.Dead(t.Context())
-	if err != nil || len(dead) != 1 || dead[0].ID != first.ID || dead[0].Gone || dead[0].Container != "a" {
+	if err != nil || len(dead) != 1 || dead[0].ID != first.ID || dead[0].PodDeleted || dead[0].Container != "a" {
 		t.Fatalf("dead are %+v, %v", dead, err)
 	}
 	if err := g.runner.RemoveDead(t.Context(), dead[0]); err != nil {

@@ -61,13 +61,13 @@ type DNS struct {
 	Domain  string   // of the cluster, such as cluster.local
 	// ResolvConf is the node's file, /etc/resolv.conf when empty.
 	ResolvConf string
-	// Behind is where the servers are that a resolver of the node's own asks, which pods do not reach:
+	// UpstreamResolvConf is where the servers are that a resolver of the node's own asks, which pods do not reach:
 	// systemd-resolved's file when empty.
-	Behind string
+	UpstreamResolvConf string
 }
 
-// complete checks the options and fills in what they leave out.
-func (o *Options) complete() error {
+// validate checks the options and fills in what they leave out.
+func (o *Options) validate() error {
 	switch {
 	case o.Service == nil:
 		return errors.New("pods: Service: must be given")
@@ -91,7 +91,7 @@ func (o *Options) complete() error {
 	if o.Event == nil {
 		o.Event = func(*corev1.Pod, string, string, string, string) {}
 	}
-	o.DNS.complete()
+	o.DNS.setDefaults()
 	if o.LogSize == 0 {
 		o.LogSize = 10 << 20
 	}

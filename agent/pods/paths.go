@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
-// podsGroup is the cgroup of all pods below that of their node.
-const podsGroup = "berthpods"
+// podsCgroupName is the cgroup of all pods below that of their node.
+const podsCgroupName = "berthpods"
 
 // LogDir is where the logs of a pod's containers are, below the directory of all logs.
 func LogDir(logs string, pod *corev1.Pod) string {
@@ -27,30 +27,32 @@ func logPath(container string, attempt uint32) string {
 
 // Cgroup is a pod's cgroup, given that of its node: below it are the cgroups of its containers, called by their ids.
 func Cgroup(root string, pod *corev1.Pod) string {
-	return path.Join(levelGroup(root, intake.QoS(pod)), "pod"+string(pod.UID))
+	return path.Join(qosCgroup(root, conversion.QoS(pod)), "pod"+string(pod.UID))
 }
 
-// GroupOfPods is the cgroup of all pods, given that of their node.
-func GroupOfPods(root string) string { return path.Join("/", root, podsGroup) }
+// PodsCgroup is the cgroup of all pods, given that of their node.
+func PodsCgroup(root string) string { return path.Join("/", root, podsCgroupName) }
 
-// levelGroup is the cgroup of all pods of a quality of service.
-func levelGroup(root string, level corev1.PodQOSClass) string {
+// qosCgroup is the cgroup of all pods of a quality of service.
+func qosCgroup(root string, level corev1.PodQOSClass) string {
 	switch level {
 	case corev1.PodQOSBurstable:
-		return path.Join(GroupOfPods(root), "burstable")
+		return path.Join(PodsCgroup(root), "burstable")
 	case corev1.PodQOSBestEffort:
-		return path.Join(GroupOfPods(root), "besteffort")
+		return path.Join(PodsCgroup(root), "besteffort")
 	}
-	return GroupOfPods(root)
+	return PodsCgroup(root)
 }
 
-// levels are the cgroups in which pods are.
-func levels(root string) []string {
-	return []string{GroupOfPods(root), levelGroup(root, corev1.PodQOSBurstable), levelGroup(root, corev1.PodQOSBestEffort)}
+// qosCgroups are the cgroups in which pods are.
+func qosCgroups(root string) []string {
+	return []string{PodsCgroup(root), qosCgroup(root, corev1.PodQOSBurstable), qosCgroup(root, corev1.PodQOSBestEffort)}
 }
 
-// dir is the directory of a pod.
-func (r *Runner) dir(uid types.UID) string { return filepath.Join(r.opts.Root, "pods", string(uid)) }
+// podDir is the directory of a pod.
+func (r *Runner) podDir(uid types.UID) string { return filepath.Join(r.opts.Root, "pods", string(uid)) }
 
-// key is a pod's name for people.
-func key(pod *corev1.Pod) string { return fmt.Sprintf("%s/%s(%s)", pod.Namespace, pod.Name, pod.UID) }
+// podKey is a pod's name for people.
+func podKey(pod *corev1.Pod) string {
+	return fmt.Sprintf("%s/%s(%s)", pod.Namespace, pod.Name, pod.UID)
+}

@@ -9,30 +9,30 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/berthproject/berth/agent/cgroup"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // prepare makes what the pod's containers need: volumes, cgroup, directories. Only the worker calls it.
 func (p *pod) prepare(ctx context.Context) error {
-	r, pod := p.runner, p.seen()
+	r, pod := p.runner, p.latest()
 	p.mu.Lock()
 	done := p.prepared
 	p.mu.Unlock()
 	if done {
 		return nil
 	}
-	for _, dir := range []string{filepath.Join(r.dir(pod.UID), "containers"), LogDir(r.opts.Logs, pod)} {
+	for _, dir := range []string{filepath.Join(r.podDir(pod.UID), "containers"), LogDir(r.opts.Logs, pod)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
 	}
 	if err := r.opts.Volumes.Prepare(ctx, pod); err != nil {
-		return p.mountFailed(err)
+		return p.recordMountFailure(err)
 	}
 	if r.opts.Cgroups != nil {
-		r.weigh()
-		if err := r.opts.Cgroups.Make(Cgroup(r.opts.CgroupRoot, pod), r.limits(pod)); err != nil {
-			r.event(pod, "", corev1.EventTypeWarning, "FailedCreatePodContainer", "unable to ensure pod container exists: "+err.Error())
+		r.updateQoSCgroups()
+		if err := r.opts.Cgroups.Create(Cgroup(r.opts.CgroupRoot, pod), r.podLimits(pod)); err != nil {
+			r.recordEvent(pod, "", corev1.EventTypeWarning, "FailedCreatePodContainer", "unable to ensure pod container exists: "+err.Error())
 			return err
 		}
 	}
@@ -42,13 +42,13 @@ func (p *pod) prepare(ctx context.Context) error {
 	return nil
 }
 
-func (p *pod) mountFailed(err error) error {
-	p.runner.event(p.seen(), "", corev1.EventTypeWarning, "FailedMount", err.Error())
+func (p *pod) recordMountFailure(err error) error {
+	p.runner.recordEvent(p.latest(), "", corev1.EventTypeWarning, "FailedMount", err.Error())
 	return err
 }
 
-// weigh gives burstable pods together the CPU weight of what they ask for, and best effort pods the least.
-func (r *Runner) weigh() {
+// updateQoSCgroups gives burstable pods together the CPU weight of what they ask for, and best effort pods the least.
+func (r *Runner) updateQoSCgroups() {
 	var milli int64
 	r.mu.Lock()
 	all := make([]*pod, 0, len(r.pods))
@@ -58,16 +58,16 @@ func (r *Runner) weigh() {
 	r.mu.Unlock()
 	for _, p := range all {
 		p.mu.Lock()
-		pod, left := p.object, p.leaving.asked
+		pod, left := p.object, p.teardown.requested
 		p.mu.Unlock()
-		if !left && intake.QoS(pod) == corev1.PodQOSBurstable {
+		if !left && conversion.QoS(pod) == corev1.PodQOSBurstable {
 			requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 			milli += requests.Cpu().MilliValue()
 		}
 	}
-	for level, weight := range map[corev1.PodQOSClass]int64{corev1.PodQOSBurstable: shares(milli), corev1.PodQOSBestEffort: minShares} {
-		path := levelGroup(r.opts.CgroupRoot, level)
-		if err := r.opts.Cgroups.Make(path, cgroup.Limits{CPUShares: weight}); err != nil {
+	for level, weight := range map[corev1.PodQOSClass]int64{corev1.PodQOSBurstable: cpuShares(milli), corev1.PodQOSBestEffort: minCPUShares} {
+		path := qosCgroup(r.opts.CgroupRoot, level)
+		if err := r.opts.Cgroups.Create(path, cgroup.Limits{CPUShares: weight}); err != nil {
 			r.opts.Log.Error(err, "A cgroup of a quality of service cannot be made", "cgroup", path)
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/probe"
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// Probe implements runtime.Runtime.
-func (r *Runner) Probe(object *corev1.Pod, container string, kind podlife.Probes, _ int32) {
-	p := r.pod(object.UID)
+// StartProbe implements runtime.Runtime.
+func (r *Runner) StartProbe(object *corev1.Pod, container string, kind podlifecycle.Probes, _ int32) {
+	p := r.lookup(object.UID)
 	if p == nil || r.opts.Prober == nil {
 		return
 	}
@@ -21,28 +21,28 @@ func (r *Runner) Probe(object *corev1.Pod, container string, kind podlife.Probes
 	defer p.mu.Unlock()
 	p.probes[container] |= kind
 	// One that ran before the agent started may not have been looked up yet.
-	if c := p.runs[container]; c != nil && c.state == up {
-		p.aim(c, kind)
+	if c := p.runs[container]; c != nil && c.state == stateRunning {
+		p.startProbes(c, kind)
 	}
 }
 
-// kinds are those of probes.
-var kinds = []podlife.Probes{podlife.Startup, podlife.Readiness, podlife.Liveness}
+// probeKinds are those of probes.
+var probeKinds = []podlifecycle.Probes{podlifecycle.Startup, podlifecycle.Readiness, podlifecycle.Liveness}
 
-// aim points the prober at a container that runs, for those of these kinds that are wanted. p.mu is held.
-func (p *pod) aim(c *run, some podlife.Probes) {
-	spec := find(p.object, c.name)
-	for _, kind := range kinds {
+// startProbes points the prober at a container that runs, for those of these kinds that are wanted. p.mu is held.
+func (p *pod) startProbes(c *run, some podlifecycle.Probes) {
+	spec := findContainer(p.object, c.name)
+	for _, kind := range probeKinds {
 		if p.probes[c.name]&some&kind != 0 && spec != nil {
-			p.runner.opts.Prober.Start(probe.Target{Pod: p.object, Container: literal(spec), Probe: kind, Attempt: int32(c.attempt), ID: c.id, Address: p.address(), Started: c.began})
+			p.runner.opts.Prober.Start(probe.Target{Pod: p.object, Container: expandProbeCommands(spec), Probe: kind, Attempt: int32(c.attempt), ID: c.id, Address: p.address(), Started: c.startedAt})
 		}
 	}
 }
 
 // address is where the pod is reached; with the node's network, the node's. p.mu is held.
 func (p *pod) address() string {
-	if len(p.box.addresses) > 0 {
-		return p.box.addresses[0]
+	if len(p.sandbox.addresses) > 0 {
+		return p.sandbox.addresses[0]
 	}
 	for _, a := range p.runner.opts.Node().Status.Addresses {
 		if a.Type == corev1.NodeInternalIP {
@@ -52,8 +52,8 @@ func (p *pod) address() string {
 	return ""
 }
 
-// literal is the container with $(NAME) in the commands of its probes replaced by its literal variables.
-func literal(spec *corev1.Container) *corev1.Container {
+// expandProbeCommands is the container with $(NAME) in the commands of its probes replaced by its literal variables.
+func expandProbeCommands(spec *corev1.Container) *corev1.Container {
 	values := map[string]string{}
 	for _, v := range spec.Env {
 		if v.ValueFrom == nil {
@@ -69,9 +69,9 @@ func literal(spec *corev1.Container) *corev1.Container {
 	return out
 }
 
-// Unprobe implements runtime.Runtime.
-func (r *Runner) Unprobe(uid types.UID, container string, kind podlife.Probes) {
-	if p := r.pod(uid); p != nil && r.opts.Prober != nil {
+// StopProbe implements runtime.Runtime.
+func (r *Runner) StopProbe(uid types.UID, container string, kind podlifecycle.Probes) {
+	if p := r.lookup(uid); p != nil && r.opts.Prober != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.probes[container] &^= kind
@@ -79,12 +79,12 @@ func (r *Runner) Unprobe(uid types.UID, container string, kind podlife.Probes) {
 	}
 }
 
-// unprobe ends all probes of the pod.
-func (p *pod) unprobe() {
+// stopProbes ends all probes of the pod.
+func (p *pod) stopProbes() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for container, wanted := range p.probes {
-		for _, kind := range kinds {
+		for _, kind := range probeKinds {
 			if wanted&kind != 0 {
 				p.runner.opts.Prober.Stop(p.object.UID, container, kind)
 			}
@@ -93,18 +93,18 @@ func (p *pod) unprobe() {
 	clear(p.probes)
 }
 
-// Probed takes in a verdict: give it to the Prober as its Report.
-func (r *Runner) Probed(v probe.Result) {
-	p := r.pod(v.Pod)
+// HandleProbeResult takes in a verdict: give it to the Prober as its Report.
+func (r *Runner) HandleProbeResult(v probe.Result) {
+	p := r.lookup(v.Pod)
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c := p.runs[v.Container]; c == nil || c.state == ended || c.attempt != uint32(v.Attempt) {
+	if c := p.runs[v.Container]; c == nil || c.state == stateExited || c.attempt != uint32(v.Attempt) {
 		return // of a run that is over
 	}
-	p.tell(podlife.Probed{Container: v.Container, Probe: v.Probe, Attempt: v.Attempt, OK: v.OK}, nil)
+	p.report(podlifecycle.ProbeResult{Container: v.Container, Probe: v.Probe, Attempt: v.Attempt, OK: v.OK}, nil)
 }
 
 // Exec runs a command in a container, for the Prober: its exit code and output.

@@ -12,7 +12,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/probe"
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // prober writes down what it is told.
@@ -37,7 +37,7 @@ func (p *prober) Start(t probe.Target) {
 	p.note("%v %s#%d %v", t.Probe, t.Container.Name, t.Attempt, t.ID != "" && t.Address != "" && !t.Started.IsZero())
 }
 
-func (p *prober) Stop(_ types.UID, container string, kind podlife.Probes) {
+func (p *prober) Stop(_ types.UID, container string, kind podlifecycle.Probes) {
 	p.note("no %v %s", kind, container)
 }
 
@@ -47,9 +47,9 @@ func (p *prober) has(what string) bool {
 	return slices.Contains(p.told, what)
 }
 
-func probedRig(t *testing.T) (*rig, *prober) {
+func newProbeHarness(t *testing.T) (*harness, *prober) {
 	p := &prober{}
-	g := newRig(t, func(o *Options) { o.Prober = p })
+	g := newHarness(t, func(o *Options) { o.Prober = p })
 	p.tell = func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -58,13 +58,13 @@ func probedRig(t *testing.T) (*rig, *prober) {
 	return g, p
 }
 
-func TestProbesFollowTheirContainer(t *testing.T) {
-	g, p := probedRig(t)
+func TestProbesFollowContainer(t *testing.T) {
+	g, p := newProbeHarness(t)
 	pod := testPod("web", "a")
 	exec := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"ok", "$(X)"}}}}
 	pod.Spec.Containers[0].ReadinessProbe, pod.Spec.Containers[0].Env = exec, []corev1.EnvVar{{Name: "X", Value: "1"}}
 	g.admit(pod)
-	g.await("it is probed", func() bool { return p.has("Readiness a#0 true") })
+	g.waitUntil("it is probed", func() bool { return p.has("Readiness a#0 true") })
 	p.mu.Lock()
 	command := p.last.Container.ReadinessProbe.Exec.Command
 	p.mu.Unlock()
@@ -72,21 +72,21 @@ func TestProbesFollowTheirContainer(t *testing.T) {
 		t.Errorf("the probe's command is %q", command)
 	}
 	ready := func() bool {
-		_, cs := g.lives[pod.UID].life.Statuses()
+		_, cs := g.lives[pod.UID].machine.Statuses()
 		return cs[0].Ready
 	}
-	g.runner.Probed(probe.Result{Pod: pod.UID, Container: "a", Probe: podlife.Readiness, Attempt: 7, OK: true}) // of another run
-	g.runner.Probed(probe.Result{Pod: pod.UID, Container: "a", Probe: podlife.Readiness, OK: true})
-	g.await("it is ready", ready)
+	g.runner.HandleProbeResult(probe.Result{Pod: pod.UID, Container: "a", Probe: podlifecycle.Readiness, Attempt: 7, OK: true}) // of another run
+	g.runner.HandleProbeResult(probe.Result{Pod: pod.UID, Container: "a", Probe: podlifecycle.Readiness, OK: true})
+	g.waitUntil("it is ready", ready)
 	g.service.Exit("web", "a", 1, "")
-	g.await("its next run is probed", func() bool { return p.has("Readiness a#1 true") })
+	g.waitUntil("its next run is probed", func() bool { return p.has("Readiness a#1 true") })
 	g.delete(pod, time.Second)
-	g.await("it is probed no more", func() bool { return g.lives[pod.UID].released && p.has("no Readiness a") })
+	g.waitUntil("it is probed no more", func() bool { return g.lives[pod.UID].released && p.has("no Readiness a") })
 }
 
-// TestARestartedAgentProbesWhatItFinds holds back the runtime: podlife asks before the container is found.
-func TestARestartedAgentProbesWhatItFinds(t *testing.T) {
-	g, p := probedRig(t)
+// TestProbesResumeAfterRestart holds back the runtime: podlife asks before the container is found.
+func TestProbesResumeAfterRestart(t *testing.T) {
+	g, p := newProbeHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
 	ran := make(chan string, 8)
@@ -96,17 +96,17 @@ func TestARestartedAgentProbesWhatItFinds(t *testing.T) {
 	})
 	pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: execHook("bye")}
 	g.admit(pod)
-	g.await("it is probed", func() bool { return p.has("Readiness a#0 true") })
+	g.waitUntil("it is probed", func() bool { return p.has("Readiness a#0 true") })
 	g.stop()
 	p.mu.Lock()
 	p.told = nil
 	p.mu.Unlock()
 	release := func() {}
-	g.held = func() { release = g.service.Hold("ContainerStatus") }
+	g.onRecovered = func() { release = g.service.Block("ContainerStatus") }
 	g.restart()
 	g.delete(pod, time.Minute)
 	release()
-	g.await("its hook has run and it is released", func() bool { return g.lives[pod.UID].released && len(ran) == 1 })
+	g.waitUntil("its hook has run and it is released", func() bool { return g.lives[pod.UID].released && len(ran) == 1 })
 	if !p.has("Readiness a#0 true") || p.has("Readiness a#0 false") {
 		t.Errorf("the prober was told %q", p.told)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/volume"
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
@@ -24,29 +24,29 @@ import (
 func onEach(t *testing.T, test func(t *testing.T, real *realParts)) {
 	t.Run("containerd", func(t *testing.T) {
 		t.Parallel()
-		r := container.Start(t, nil)
-		test(t, &realParts{Parts: r.Parts, kill: r.Kill})
+		r := container.StartContainerd(t, nil)
+		test(t, &realParts{Harness: r.Harness, kill: r.Kill})
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
 		r := container.StartEmbedded(t, true, nil)
 		// It is in the agent's process, and ends and begins with it.
-		test(t, &realParts{Parts: r.Parts, kill: func() error { return nil }, between: func() { r.Restart(t) }})
+		test(t, &realParts{Harness: r.Harness, kill: func() error { return nil }, between: func() { r.Restart(t) }})
 	})
 }
 
 // realParts are what a real rig has.
 type realParts struct {
-	*container.Parts
+	*container.Harness
 	kill    func() error // kills the runtime's daemon, if it has one
 	between func()       // between two agents
 }
 
-// realRig is a rig on a runtime of its own, with real volumes and cgroups.
-func realRig(t *testing.T, client kubernetes.Interface, r *realParts) *rig {
+// newRealHarness is a rig on a runtime of its own, with real volumes and cgroups.
+func newRealHarness(t *testing.T, client kubernetes.Interface, r *realParts) *harness {
 	t.Helper()
-	r.Workload(t)
-	host, err := cgroup.Find()
+	r.LoadWorkload(t)
+	host, err := cgroup.Detect()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,17 +55,17 @@ func realRig(t *testing.T, client kubernetes.Interface, r *realParts) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := host.Make(r.Cgroup, cgroup.Limits{}); err != nil {
+	if err := host.Create(r.Cgroup, cgroup.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	g := newRig(t, func(o *Options) {
-		o.Service, o.Images, o.Client, o.Root, o.Volumes = r.Service, present{r.Service}, client, root, volumes
+	g := newHarness(t, func(o *Options) {
+		o.Service, o.Images, o.Client, o.Root, o.Volumes = r.Service, imagePuller{r.Service}, client, root, volumes
 		o.Cgroups, o.CgroupRoot = host, r.Cgroup
 	})
 	if r.between != nil {
-		g.between = func() {
+		g.betweenRestarts = func() {
 			r.between()
-			g.opts.Service, g.opts.Images = r.Service, present{r.Service}
+			g.opts.Service, g.opts.Images = r.Service, imagePuller{r.Service}
 		}
 	}
 	return g
@@ -83,7 +83,7 @@ func realPod(name string, containers map[string][]string) *corev1.Pod {
 }
 
 // log waits until a container's log has text in it.
-func (g *rig) log(pod *corev1.Pod, name, text string) {
+func (g *harness) log(pod *corev1.Pod, name, text string) {
 	g.t.Helper()
 	p, _ := g.runner.Pod(pod.Namespace, pod.Name)
 	c, _ := p.Container(name)
@@ -96,13 +96,13 @@ func (g *rig) log(pod *corev1.Pod, name, text string) {
 	g.t.Errorf("the log of %s has no %q in it: %s", name, text, got)
 }
 
-func TestRealPodRunsLogsExitsAndRestarts(t *testing.T) { onEach(t, realPodRunsLogsExitsAndRestarts) }
+func TestRealPodLifecycle(t *testing.T) { onEach(t, realPodLifecycle) }
 
-func realPodRunsLogsExitsAndRestarts(t *testing.T, r *realParts) {
+func realPodLifecycle(t *testing.T, r *realParts) {
 	client := clientset.NewClientset(
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings"}, Data: map[string]string{"COLOUR": "green"}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db"}, Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.9", Ports: []corev1.ServicePort{{Port: 5432}}}})
-	g := realRig(t, client, r)
+	g := newRealHarness(t, client, r)
 	pod := realPod("web", map[string][]string{"a": nil, "b": {"-lines=1"}})
 	a := &pod.Spec.Containers[0]
 	a.Command = []string{"/bin/sh", "-c", `echo "$WHO $COLOUR $DB_SERVICE_PORT $(hostname)"; cat /etc/hosts; echo last words > /dev/termination-log; sleep 1; exit 7`}
@@ -112,9 +112,9 @@ func realPodRunsLogsExitsAndRestarts(t *testing.T, r *realParts) {
 	pod.Spec.Volumes = []corev1.Volume{{Name: "work", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
 	a.VolumeMounts = []corev1.VolumeMount{{Name: "work", MountPath: "/work"}}
 	g.admit(pod)
-	g.await("both are up", func() bool { s := g.states(pod); return strings.Contains(s, "a=up") && strings.Contains(s, "b=up") })
+	g.waitUntil("both are up", func() bool { s := g.states(pod); return strings.Contains(s, "a=up") && strings.Contains(s, "b=up") })
 	ip := ""
-	g.await("the address is known", func() bool {
+	g.waitUntil("the address is known", func() bool {
 		for _, rep := range g.reports {
 			if len(rep.Addresses) > 0 {
 				ip = rep.Addresses[0]
@@ -124,64 +124,64 @@ func realPodRunsLogsExitsAndRestarts(t *testing.T, r *realParts) {
 	})
 	g.log(pod, "a", "ip="+ip+" green 5432 web")
 	g.log(pod, "a", ip+"\tweb")
-	host, _ := cgroup.Find()
+	host, _ := cgroup.Detect()
 	group := Cgroup(r.Cgroup, pod)
 	if !host.Exists(group) {
 		t.Errorf("the pod has no cgroup %s", group)
 	}
-	g.await("a exits with 7 and its last words, and restarts", func() bool {
-		_, cs := g.lives[pod.UID].life.Statuses()
-		return cs[0].State == podlife.Up && cs[0].Restarts == 1 && cs[0].Last.Code == 7 && cs[0].Last.Message == "last words\n"
+	g.waitUntil("a exits with 7 and its last words, and restarts", func() bool {
+		_, cs := g.lives[pod.UID].machine.Statuses()
+		return cs[0].State == podlifecycle.ContainerRunning && cs[0].Restarts == 1 && cs[0].Last.Code == 7 && cs[0].Last.Message == "last words\n"
 	})
 	g.delete(pod, 10*time.Second)
-	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
 	if host.Exists(group) {
 		t.Errorf("cgroup %s is left", group)
 	}
 	g.runner.Forget(pod.UID)
-	g.realGone(pod)
+	g.waitUntilRealPodGone(pod)
 }
 
-// realGone waits until nothing is left of a pod in the runtime of a real rig.
-func (g *rig) realGone(pod *corev1.Pod) {
+// waitUntilRealPodGone waits until nothing is left of a pod in the runtime of a real rig.
+func (g *harness) waitUntilRealPodGone(pod *corev1.Pod) {
 	g.t.Helper()
-	for end := time.Now().Add(20 * time.Second); g.runner.pod(pod.UID) != nil; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); g.runner.lookup(pod.UID) != nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			g.t.Fatalf("%s is still here", pod.Name)
 		}
 	}
-	if all, err := g.runner.list(g.t.Context(), nil); err != nil || all[pod.UID] != nil {
+	if all, err := g.runner.listExisting(g.t.Context(), nil); err != nil || all[pod.UID] != nil {
 		g.t.Errorf("the runtime still has %v, %v", all[pod.UID], err)
 	}
 }
 
-func TestRealOOMKillIsToldFromOthers(t *testing.T) { onEach(t, realOOMKillIsToldFromOthers) }
+func TestRealOOMKilled(t *testing.T) { onEach(t, realOOMKilled) }
 
-func realOOMKillIsToldFromOthers(t *testing.T, r *realParts) {
-	g := realRig(t, nil, r)
+func realOOMKilled(t *testing.T, r *realParts) {
+	g := newRealHarness(t, nil, r)
 	pod := realPod("hog", map[string][]string{"a": {"-memory=256Mi"}, "b": nil})
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("64Mi")}
 	pod.Spec.Containers[1].Command = []string{"/bin/sh", "-c", "kill -9 $$; sleep 1; exec /bin/sh -c 'exit 137'"}
 	g.admit(pod)
-	g.until(pod, "a=ended(137 OOMKilled) b=ended(137 )")
-	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitForStates(pod, "a=ended(137 OOMKilled) b=ended(137 )")
+	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
 }
 
 func TestRealConfinement(t *testing.T) { onEach(t, realConfinement) }
 
 func realConfinement(t *testing.T, r *realParts) {
-	g := realRig(t, nil, r)
+	g := newRealHarness(t, nil, r)
 	pod := realPod("strict", map[string][]string{"a": nil})
 	a := &pod.Spec.Containers[0]
 	a.Command = []string{"/bin/sh", "-c", `id; touch /x || echo read-only; grep -E "CapEff|Seccomp:|NoNewPrivs" /proc/self/status; echo score $(cat /proc/self/oom_score_adj); cat /etc/resolv.conf; sleep 3600`}
-	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: on(int64(1000)), RunAsGroup: on(int64(1000)), RunAsNonRoot: on(true), FSGroup: on(int64(77)),
+	pod.Spec.SecurityContext = &corev1.PodSecurityContext{RunAsUser: ptr(int64(1000)), RunAsGroup: ptr(int64(1000)), RunAsNonRoot: ptr(true), FSGroup: ptr(int64(77)),
 		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}}
-	a.SecurityContext = &corev1.SecurityContext{ReadOnlyRootFilesystem: on(true), AllowPrivilegeEscalation: on(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
+	a.SecurityContext = &corev1.SecurityContext{ReadOnlyRootFilesystem: ptr(true), AllowPrivilegeEscalation: ptr(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}}
 	a.Lifecycle = &corev1.Lifecycle{PostStart: execHook("/bin/sh", "-c", "echo hook > /proc/1/fd/1"), PreStop: execHook("/bin/sh", "-c", "echo bye > /proc/1/fd/1")}
 	pod.Spec.DNSPolicy, pod.Spec.DNSConfig = corev1.DNSNone, &corev1.PodDNSConfig{Nameservers: []string{"192.0.2.53"}}
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	for _, want := range []string{"uid=1000(user) gid=1000(user)", "groups=77,", "read-only", "CapEff:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2", "score 1000", "nameserver 192.0.2.53", "hook"} {
 		g.log(pod, "a", want)
 	}
@@ -193,6 +193,6 @@ func realConfinement(t *testing.T, r *realParts) {
 	}
 	g.delete(pod, 3*time.Second) // the shell is deaf to SIGTERM
 	g.log(pod, "a", "bye")
-	g.until(pod, "a=ended(137 )")
-	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitForStates(pod, "a=ended(137 )")
+	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
 }

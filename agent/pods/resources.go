@@ -10,35 +10,35 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/cgroup"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // CPU as the kernel counts it, by the kubelet's formulas.
 const (
-	minShares = 2
-	maxShares = 262144
-	period    = 100_000 // microseconds
-	minQuota  = 1000
+	minCPUShares = 2
+	maxCPUShares = 262144
+	cpuPeriod    = 100_000 // microseconds
+	minCPUQuota  = 1000
 )
 
-// shares is the weight of a CPU request in milli-CPU: 1024 a CPU.
-func shares(milli int64) int64 {
+// cpuShares is the weight of a CPU request in milli-CPU: 1024 a CPU.
+func cpuShares(milli int64) int64 {
 	if milli <= 0 {
-		return minShares
+		return minCPUShares
 	}
-	return min(max(milli*1024/1000, minShares), maxShares)
+	return min(max(milli*1024/1000, minCPUShares), maxCPUShares)
 }
 
-// quota is a CPU limit in milli-CPU as microseconds a period; 0 for no limit.
-func quota(milli int64) int64 {
+// cpuQuota is a CPU limit in milli-CPU as microseconds a period; 0 for no limit.
+func cpuQuota(milli int64) int64 {
 	if milli <= 0 {
 		return 0
 	}
-	return max(milli*period/1000, minQuota)
+	return max(milli*cpuPeriod/1000, minCPUQuota)
 }
 
-// resources are a container's limits.
-func (r *Runner) resources(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerResources {
+// containerResources are a container's limits.
+func (r *Runner) containerResources(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerResources {
 	request, given := c.Resources.Requests[corev1.ResourceCPU]
 	limit := c.Resources.Limits[corev1.ResourceCPU]
 	if !given {
@@ -46,13 +46,13 @@ func (r *Runner) resources(pod *corev1.Pod, c *corev1.Container) *cri.LinuxConta
 	}
 	memory := c.Resources.Limits[corev1.ResourceMemory]
 	if memory.IsZero() {
-		memory = podLevel(pod)[corev1.ResourceMemory]
+		memory = podLevelLimits(pod)[corev1.ResourceMemory]
 	}
-	out := &cri.LinuxContainerResources{CpuShares: shares(request.MilliValue()), MemoryLimitInBytes: memory.Value(),
-		OomScoreAdj: attainable(oomScore(pod, c, r.opts.Node().Status.Capacity.Memory().Value()))}
+	out := &cri.LinuxContainerResources{CpuShares: cpuShares(request.MilliValue()), MemoryLimitInBytes: memory.Value(),
+		OomScoreAdj: attainableOOMScore(oomScore(pod, c, r.opts.Node().Status.Capacity.Memory().Value()))}
 	if !r.opts.NoCPUQuota {
-		if out.CpuQuota = quota(limit.MilliValue()); out.CpuQuota > 0 {
-			out.CpuPeriod = period
+		if out.CpuQuota = cpuQuota(limit.MilliValue()); out.CpuQuota > 0 {
+			out.CpuPeriod = cpuPeriod
 		}
 	}
 	if h, ok := r.opts.Cgroups.(*cgroup.Host); ok && h.Mode == cgroup.V2 {
@@ -62,34 +62,34 @@ func (r *Runner) resources(pod *corev1.Pod, c *corev1.Container) *cri.LinuxConta
 	return out
 }
 
-// podLevel are the limits of the pod itself.
-func podLevel(pod *corev1.Pod) corev1.ResourceList {
+// podLevelLimits are the limits of the pod itself.
+func podLevelLimits(pod *corev1.Pod) corev1.ResourceList {
 	if pod.Spec.Resources == nil {
 		return nil
 	}
 	return pod.Spec.Resources.Limits
 }
 
-// limits are those of the pod's cgroup: sums, where each container has a limit, or what the pod itself says.
-func (r *Runner) limits(pod *corev1.Pod) cgroup.Limits {
+// podLimits are those of the pod's cgroup: sums, where each container has a limit, or what the pod itself says.
+func (r *Runner) podLimits(pod *corev1.Pod) cgroup.Limits {
 	requests, limits := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}), resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{})
-	l := cgroup.Limits{CPUShares: shares(requests.Cpu().MilliValue()), Pids: r.opts.PidsLimit}
-	if intake.QoS(pod) == corev1.PodQOSBestEffort {
-		l.CPUShares = minShares
+	l := cgroup.Limits{CPUShares: cpuShares(requests.Cpu().MilliValue()), Pids: r.opts.PidsLimit}
+	if conversion.QoS(pod) == corev1.PodQOSBestEffort {
+		l.CPUShares = minCPUShares
 		return l
 	}
-	if !r.opts.NoCPUQuota && declared(pod, corev1.ResourceCPU) {
-		l.CPUQuota = quota(limits.Cpu().MilliValue())
+	if !r.opts.NoCPUQuota && hasLimit(pod, corev1.ResourceCPU) {
+		l.CPUQuota = cpuQuota(limits.Cpu().MilliValue())
 	}
-	if declared(pod, corev1.ResourceMemory) {
+	if hasLimit(pod, corev1.ResourceMemory) {
 		l.Memory = limits.Memory().Value()
 	}
 	return l
 }
 
-// declared says that the pod, or else each of its containers, has a limit.
-func declared(pod *corev1.Pod, name corev1.ResourceName) bool {
-	if q := podLevel(pod)[name]; !q.IsZero() {
+// hasLimit says that the pod, or else each of its containers, has a limit.
+func hasLimit(pod *corev1.Pod, name corev1.ResourceName) bool {
+	if q := podLevelLimits(pod)[name]; !q.IsZero() {
 		return true
 	}
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -104,45 +104,45 @@ func declared(pod *corev1.Pod, name corev1.ResourceName) bool {
 
 // Scores of features.md 1.2.6.
 const (
-	criticalScore   = -997
-	guaranteedScore = -997
-	bestEffortScore = 1000
-	nodeCritical    = 2000001000 // priority of system-node-critical
+	criticalOOMScore   = -997
+	guaranteedOOMScore = -997
+	bestEffortOOMScore = 1000
+	systemNodeCritical = 2000001000 // priority of system-node-critical
 )
 
 // oomScore is a container's oom_score_adj; capacity is the node's memory in bytes.
 func oomScore(pod *corev1.Pod, c *corev1.Container, capacity int64) int64 {
-	if pod.Spec.Priority != nil && *pod.Spec.Priority >= nodeCritical {
-		return criticalScore
+	if pod.Spec.Priority != nil && *pod.Spec.Priority >= systemNodeCritical {
+		return criticalOOMScore
 	}
-	switch intake.QoS(pod) {
+	switch conversion.QoS(pod) {
 	case corev1.PodQOSGuaranteed:
-		return guaranteedScore
+		return guaranteedOOMScore
 	case corev1.PodQOSBestEffort:
-		return bestEffortScore
+		return bestEffortOOMScore
 	}
-	score := bestEffortScore - share(c.Resources.Requests.Memory().Value()+left(pod), capacity)
+	score := bestEffortOOMScore - perMille(c.Resources.Requests.Memory().Value()+podRequestPerContainer(pod), capacity)
 	if c.RestartPolicy != nil { // of the init containers only sidecars have one
 		for i := range pod.Spec.InitContainers {
 			if pod.Spec.InitContainers[i].Name == c.Name {
-				score = min(score, bestEffortScore-share(smallest(pod)+left(pod), capacity))
+				score = min(score, bestEffortOOMScore-perMille(minMemoryRequest(pod)+podRequestPerContainer(pod), capacity))
 			}
 		}
 	}
 	// Never as bad as one that asks for nothing, never as good as one that is guaranteed.
-	return min(max(score, bestEffortScore+guaranteedScore), bestEffortScore-1)
+	return min(max(score, bestEffortOOMScore+guaranteedOOMScore), bestEffortOOMScore-1)
 }
 
-// share is a request in thousandths of the capacity.
-func share(request, capacity int64) int64 {
+// perMille is a request in thousandths of the capacity.
+func perMille(request, capacity int64) int64 {
 	if capacity <= 0 {
 		return 0
 	}
 	return int64(1000 * (float64(request) / float64(capacity)))
 }
 
-// left is what each container gets of the pod's own request that is given to none.
-func left(pod *corev1.Pod) int64 {
+// podRequestPerContainer is what each container gets of the pod's own request that is given to none.
+func podRequestPerContainer(pod *corev1.Pod) int64 {
 	if !resourcehelper.IsPodLevelRequestsSet(pod) {
 		return 0
 	}
@@ -160,8 +160,8 @@ func left(pod *corev1.Pod) int64 {
 	return max(own.Value()-given.Memory().Value(), 0) / max(n, 1)
 }
 
-// smallest is the smallest memory request of the pod's containers.
-func smallest(pod *corev1.Pod) int64 {
+// minMemoryRequest is the smallest memory request of the pod's containers.
+func minMemoryRequest(pod *corev1.Pod) int64 {
 	least := int64(-1)
 	for i := range pod.Spec.Containers {
 		if m := pod.Spec.Containers[i].Resources.Requests.Memory().Value(); least < 0 || m < least {
@@ -171,9 +171,9 @@ func smallest(pod *corev1.Pod) int64 {
 	return max(least, 0)
 }
 
-// attainable is the score that can be given here: without CAP_SYS_RESOURCE the kernel lets nobody go below
+// attainableOOMScore is the score that can be given here: without CAP_SYS_RESOURCE the kernel lets nobody go below
 // the agent's own, and starting a container with less would fail.
-func attainable(score int64) int64 {
+func attainableOOMScore(score int64) int64 {
 	const resourceBit = 24
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

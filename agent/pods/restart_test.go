@@ -15,18 +15,18 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/berthproject/berth/agent/runtime"
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-func TestARestartedAgentFindsItsContainers(t *testing.T) {
-	g := newRig(t)
+func TestRestartFindsRunningContainers(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	g.restart()
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	g.service.Exit("web", "a", 1, "")
-	g.until(pod, "a=up#1 b=up")
+	g.waitForStates(pod, "a=up#1 b=up")
 	for call, want := range map[string]int{"RunPodSandbox web": 1, "CreateContainer a": 2, "CreateContainer b": 1} {
 		if n := g.count(call); n != want {
 			t.Errorf("%s was called %d times, want %d", call, n, want)
@@ -34,28 +34,28 @@ func TestARestartedAgentFindsItsContainers(t *testing.T) {
 	}
 }
 
-func TestWhatEndedWhileNobodyLookedIsFound(t *testing.T) {
-	g := newRig(t)
+func TestRestartFindsExitedContainers(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("job", "a", "b")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	g.stop()
 	g.service.Exit("job", "a", 0, "")
 	g.restart()
-	g.until(pod, "a=ended(0 ) b=up")
+	g.waitForStates(pod, "a=ended(0 ) b=up")
 	if n := g.count("CreateContainer a"); n != 1 {
 		t.Errorf("a was made %d times, want once", n)
 	}
 }
 
-// TestNothingIsDoubledByARestart stops the agent at each call that makes something.
-func TestNothingIsDoubledByARestart(t *testing.T) {
+// TestRestartCreatesNoDuplicates stops the agent at each call that makes something.
+func TestRestartCreatesNoDuplicates(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer"} {
 		for name, answer := range map[string]error{"done": nil, "in doubt": status.Error(codes.Unavailable, "the connection broke")} {
 			t.Run(method+" "+name, func(t *testing.T) {
-				g := newRig(t)
-				release := g.service.Hold(method)
+				g := newHarness(t)
+				release := g.service.Block(method)
 				pod := testPod("web", "a")
 				g.admit(pod)
 				if answer != nil {
@@ -63,55 +63,55 @@ func TestNothingIsDoubledByARestart(t *testing.T) {
 				}
 				release()
 				g.restart()
-				g.until(pod, "a=up")
-				boxes, _ := g.service.ListPodSandbox(t.Context(), nil)
+				g.waitForStates(pod, "a=up")
+				sandboxes, _ := g.service.ListPodSandbox(t.Context(), nil)
 				containers, _ := g.service.ListContainers(t.Context(), nil)
-				if len(boxes) != 1 || len(containers) != 1 {
-					t.Errorf("there are %d sandboxes and %d containers, want one each: %q", len(boxes), len(containers), g.service.Calls())
+				if len(sandboxes) != 1 || len(containers) != 1 {
+					t.Errorf("there are %d sandboxes and %d containers, want one each: %q", len(sandboxes), len(containers), g.service.Calls())
 				}
 			})
 		}
 	}
 }
 
-// TestAContainerOfTheSameAttemptIsNotStartedTwice has the runtime away when the agent asks what it has: the agent
+// TestSameAttemptStartsOnce has the runtime away when the agent asks what it has: the agent
 // begins from nothing.
-func TestAContainerOfTheSameAttemptIsNotStartedTwice(t *testing.T) {
-	g := newRig(t)
+func TestSameAttemptStartsOnce(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a")
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	g.stop()
 	g.service.Fail("Version", status.Error(codes.Unavailable, "away"))
 	g.restart()
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	if n := g.count("CreateContainer a"); n != 1 {
 		t.Errorf("a was made %d times, want once", n)
 	}
 }
 
-func TestAContainerThatIsNotThereHasEnded(t *testing.T) {
-	g := newRig(t)
+func TestMissingContainerIsReportedExited(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	g.mu.Lock()
-	l := &life{pod: pod, life: podlife.Resume(podlife.Spec{Containers: []podlife.Container{{Name: "a"}}, Restart: podlife.Never}, podlife.Running,
-		[]podlife.Status{{Name: "a", State: podlife.Up, Started: time.Now()}})}
+	l := &lifecycle{pod: pod, machine: podlifecycle.Resume(podlifecycle.Spec{Containers: []podlifecycle.Container{{Name: "a"}}, RestartPolicy: podlifecycle.Never}, podlifecycle.Running,
+		[]podlifecycle.Status{{Name: "a", State: podlifecycle.ContainerRunning, StartedAt: time.Now()}})}
 	g.lives[pod.UID] = l
-	g.runner.Resume(pod, "a", podlife.Status{Name: "a", State: podlife.Up})
+	g.runner.Resume(pod, "a", podlifecycle.Status{Name: "a", State: podlifecycle.ContainerRunning})
 	g.mu.Unlock()
-	g.until(pod, "a=ended(137 ContainerStatusUnknown)")
+	g.waitForStates(pod, "a=ended(137 ContainerStatusUnknown)")
 }
 
-func TestOrphansAreRemoved(t *testing.T) {
-	g := newRig(t)
+func TestRemoveOrphans(t *testing.T) {
+	g := newHarness(t)
 	gone, stays := testPod("gone", "a"), testPod("stays", "a")
 	g.admit(gone)
 	g.admit(stays)
-	g.until(gone, "a=up")
-	g.until(stays, "a=up")
+	g.waitForStates(gone, "a=up")
+	g.waitForStates(stays, "a=up")
 	foreign, err := g.service.RunPodSandbox(t.Context(), &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "foreign", Uid: "x"},
-		Labels: map[string]string{uidLabel: "x"}}, "")
+		Labels: map[string]string{podUIDLabel: "x"}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +122,8 @@ func TestOrphansAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.restart()
-	g.runner.Sweep(map[types.UID]bool{stays.UID: true})
-	for _, path := range []string{g.runner.dir(gone.UID), LogDir(g.runner.opts.Logs, gone), lost} {
+	g.runner.RemoveOrphans(map[types.UID]bool{stays.UID: true})
+	for _, path := range []string{g.runner.podDir(gone.UID), LogDir(g.runner.opts.Logs, gone), lost} {
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 			if _, err := os.Stat(path); os.IsNotExist(err) {
 				break
@@ -136,60 +136,60 @@ func TestOrphansAreRemoved(t *testing.T) {
 	if len(left) != 2 || left[0].GetMetadata().GetName() != "stays" || left[1].GetId() != foreign {
 		t.Errorf("sandboxes left: %v; want that of stays and the foreign one", left)
 	}
-	g.until(stays, "a=up")
+	g.waitForStates(stays, "a=up")
 }
 
-func TestEndsThatNobodyToldAreFoundByListing(t *testing.T) {
-	g := newRig(t)
+func TestRelistFindsExits(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a")
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	g.service.Fail("Events", status.Error(codes.Unimplemented, "no events"), status.Error(codes.Unimplemented, "no events"), status.Error(codes.Unimplemented, "no events"))
-	g.service.Break()
+	g.service.BreakEventStreams()
 	g.service.Exit("web", "a", 1, "")
-	g.until(pod, "a=up#1")
+	g.waitForStates(pod, "a=up#1")
 }
 
-func TestExitsAreToldOnce(t *testing.T) {
-	g := newRig(t)
+func TestExitReportedOnce(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	p, _ := g.runner.Pod("default", "web")
 	c, _ := p.Container("a")
 	g.service.Exit("web", "a", 4, "")
 	for range 5 {
-		g.runner.happened(runtime.ContainerEvent{Container: c.ID})
+		g.runner.handleEvent(runtime.ContainerEvent{Container: c.ID})
 		g.runner.relist(t.Context())
 	}
 	g.delete(pod, time.Second)
-	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n := 0
 	for _, r := range g.reports {
-		if _, ok := r.Event.(podlife.Exited); ok {
+		if _, ok := r.Event.(podlifecycle.Exited); ok {
 			n++
 		}
 	}
 	if n != 1 {
-		t.Errorf("the end was told %d times: %s", n, words(g.reports))
+		t.Errorf("the end was told %d times: %s", n, formatReports(g.reports))
 	}
 }
 
-// TestWhatIsStoppedBeforeItIsTakenUpIsStopped deletes a pod while an agent that has just started looks for its containers.
-func TestWhatIsStoppedBeforeItIsTakenUpIsStopped(t *testing.T) {
-	g := newRig(t)
+// TestStopBeforeAdoption deletes a pod while an agent that has just started looks for its containers.
+func TestStopBeforeAdoption(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	g.stop()
-	release := g.service.Hold("PodSandboxStatus")
+	release := g.service.Block("PodSandboxStatus")
 	g.restart()
 	g.delete(pod, time.Minute)
 	release()
-	g.await("all has ended", func() bool { return g.lives[pod.UID].over })
+	g.waitUntil("all has ended", func() bool { return g.lives[pod.UID].finished })
 	for _, name := range []string{"a", "b"} {
 		if n := g.count("StopContainer(24h0m0s) " + name); n != 1 {
 			t.Errorf("%s was asked to stop %d times, want once: %q", name, n, g.service.Calls())
@@ -202,16 +202,16 @@ func TestWhatIsStoppedBeforeItIsTakenUpIsStopped(t *testing.T) {
 	}
 }
 
-func TestARuntimeThatHesitatesCostsNoContainer(t *testing.T) {
-	g := newRig(t)
+func TestSlowRuntimeLosesNoContainer(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	g.stop()
 	g.service.Fail("PodSandboxStatus", status.Error(codes.Unavailable, "away"))
 	g.restart()
 	g.service.Exit("web", "a", 1, "")
-	g.until(pod, "a=up#1 b=up")
+	g.waitForStates(pod, "a=up#1 b=up")
 	for call, want := range map[string]int{"RunPodSandbox web": 1, "CreateContainer b": 1, "RemovePodSandbox web": 0} {
 		if n := g.count(call); n != want {
 			t.Errorf("%s was called %d times, want %d: %q", call, n, want, g.service.Calls())

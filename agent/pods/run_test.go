@@ -13,14 +13,14 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/berthproject/berth/agent/runtime"
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-func TestAPodRunsLogsExitsAndRestarts(t *testing.T) {
-	g := newRig(t)
+func TestPodLifecycle(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	seen, ok := g.runner.Pod("default", "web")
 	a, found := seen.Container("a")
 	if !ok || !found || !a.Running || a.ID == "" {
@@ -33,7 +33,7 @@ func TestAPodRunsLogsExitsAndRestarts(t *testing.T) {
 		t.Errorf("the log has %q, %v", text, err)
 	}
 	g.service.Exit("web", "a", 3, "")
-	g.until(pod, "a=up#1 b=up") // the first restart is immediate
+	g.waitForStates(pod, "a=up#1 b=up") // the first restart is immediate
 	if n := g.count("CreateContainer a"); n != 2 {
 		t.Errorf("a was created %d times, want 2", n)
 	}
@@ -45,16 +45,16 @@ func TestAPodRunsLogsExitsAndRestarts(t *testing.T) {
 		t.Errorf("the second run is %+v", again)
 	}
 	g.delete(pod, time.Minute)
-	g.await("it is released", func() bool { return g.lives[pod.UID].released })
+	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
 	g.runner.Forget(pod.UID)
-	g.gone(pod)
+	g.waitUntilGone(pod)
 }
 
-// gone waits until nothing is left of a pod.
-func (g *rig) gone(pod *corev1.Pod) {
+// waitUntilGone waits until nothing is left of a pod.
+func (g *harness) waitUntilGone(pod *corev1.Pod) {
 	g.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for g.runner.pod(pod.UID) != nil {
+	for g.runner.lookup(pod.UID) != nil {
 		if time.Now().After(deadline) {
 			g.t.Fatalf("%s is still here; calls: %q", pod.Name, g.service.Calls())
 		}
@@ -66,18 +66,18 @@ func (g *rig) gone(pod *corev1.Pod) {
 	if all, _ := g.service.ListPodSandbox(g.t.Context(), nil); len(all) > 0 {
 		g.t.Errorf("sandboxes are left: %v", all)
 	}
-	for _, path := range []string{g.runner.dir(pod.UID), LogDir(g.runner.opts.Logs, pod)} {
+	for _, path := range []string{g.runner.podDir(pod.UID), LogDir(g.runner.opts.Logs, pod)} {
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
 			g.t.Errorf("%s is left: %v", path, err)
 		}
 	}
 }
 
-func TestContainersStartInTheirOrder(t *testing.T) {
-	g := newRig(t)
+func TestContainersStartInOrder(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "c", "b", "a")
 	g.admit(pod)
-	g.until(pod, "c=up b=up a=up")
+	g.waitForStates(pod, "c=up b=up a=up")
 	var started []string
 	for _, c := range g.service.Calls() {
 		if name, ok := strings.CutPrefix(c, "StartContainer "); ok {
@@ -89,7 +89,7 @@ func TestContainersStartInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestWhatFailsIsToldAndTriedAgain(t *testing.T) {
+func TestFailuresAreReportedAndRetried(t *testing.T) {
 	broken := status.Error(codes.Unknown, "broken")
 	for name, tc := range map[string]struct {
 		method, reason string
@@ -100,29 +100,29 @@ func TestWhatFailsIsToldAndTriedAgain(t *testing.T) {
 		"container": {method: "CreateContainer", reason: "CreateContainerError"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := newRig(t)
+			g := newHarness(t)
 			g.service.Fail(tc.method, broken)
 			pod := testPod("web", "a")
 			g.admit(pod)
-			g.until(pod, "a=up")
+			g.waitForStates(pod, "a=up")
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			if !slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
-				w, ok := r.Event.(podlife.Waiting)
+				w, ok := r.Event.(podlifecycle.Waiting)
 				return ok && w.Reason == tc.reason && strings.Contains(w.Message, "broken")
 			}) {
-				t.Errorf("%s was not told: %s", tc.reason, words(g.reports))
+				t.Errorf("%s was not told: %s", tc.reason, formatReports(g.reports))
 			}
 		})
 	}
 }
 
-func TestAContainerThatWaitsHoldsUpNoOther(t *testing.T) {
-	g := newRig(t)
+func TestWaitingContainerDoesNotBlockOthers(t *testing.T) {
+	g := newHarness(t)
 	g.service.Fail("CreateContainer", status.Error(codes.Unknown, "broken"))
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	var order []string
 	for _, c := range g.service.Calls() {
 		if name, ok := strings.CutPrefix(c, "StartContainer "); ok {
@@ -134,53 +134,53 @@ func TestAContainerThatWaitsHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestACommandThatIsNotThere(t *testing.T) {
-	g := newRig(t)
+func TestCommandNotFound(t *testing.T) {
+	g := newHarness(t)
 	g.service.Fail("StartContainer", status.Error(codes.Unknown, `exec: "nosuch": executable file not found in $PATH`))
 	pod := testPod("web", "a")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	g.admit(pod)
-	g.until(pod, "a=ended(128 StartError)")
-	g.await("it is over", func() bool { return g.lives[pod.UID].life.Phase() == podlife.Failed })
+	g.waitForStates(pod, "a=ended(128 StartError)")
+	g.waitUntil("it is over", func() bool { return g.lives[pod.UID].machine.Phase() == podlifecycle.Failed })
 }
 
-func TestAPodIsDeletedWhileItStarts(t *testing.T) {
+func TestDeleteWhileStarting(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "ImageStatus", "CreateContainer", "StartContainer"} {
 		t.Run(method, func(t *testing.T) {
-			g := newRig(t)
-			release := g.service.Hold(method)
+			g := newHarness(t)
+			release := g.service.Block(method)
 			pod := testPod("web", "a")
 			g.admit(pod)
 			g.delete(pod, time.Minute)
 			release()
-			g.await("it is released", func() bool { return g.lives[pod.UID].released })
+			g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
 			g.runner.Forget(pod.UID)
-			g.gone(pod)
+			g.waitUntilGone(pod)
 		})
 	}
 }
 
-func TestAStubbornContainerIsKilled(t *testing.T) {
-	g := newRig(t)
-	g.service.Stubborn("a")
+func TestContainerIgnoringSIGTERMIsKilled(t *testing.T) {
+	g := newHarness(t)
+	g.service.IgnoreSIGTERM("a")
 	pod := testPod("web", "a")
 	g.admit(pod)
-	g.until(pod, "a=up")
+	g.waitForStates(pod, "a=up")
 	g.delete(pod, time.Second) // the least time between asking and killing is 2 s
-	g.until(pod, "a=ended(137 )")
+	g.waitForStates(pod, "a=ended(137 )")
 }
 
-func TestAPodThatVanishesIsAskedFirst(t *testing.T) {
-	g := newRig(t)
-	g.service.Stubborn("b")
+func TestForceDeletedPodIsStoppedGracefully(t *testing.T) {
+	g := newHarness(t)
+	g.service.IgnoreSIGTERM("b")
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	g.mu.Lock()
 	delete(g.lives, pod.UID)
 	g.mu.Unlock()
 	g.runner.Forget(pod.UID)
-	g.gone(pod)
+	g.waitUntilGone(pod)
 	for _, name := range []string{"a", "b"} {
 		if g.count("StopContainer(2s) "+name) != 1 {
 			t.Errorf("%s was not asked: %q", name, g.service.Calls())
@@ -188,25 +188,25 @@ func TestAPodThatVanishesIsAskedFirst(t *testing.T) {
 	}
 }
 
-func TestASandboxThatIsLostIsMadeAnew(t *testing.T) {
-	g := newRig(t)
+func TestLostSandboxIsRecreated(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
+	g.waitForStates(pod, "a=up b=up")
 	g.service.LoseSandbox("web")
-	g.until(pod, "a=up#1 b=up#1")
+	g.waitForStates(pod, "a=up#1 b=up#1")
 	if n := g.count("RunPodSandbox web"); n != 2 {
 		t.Errorf("sandboxes were made %d times, want 2", n)
 	}
 }
 
-func TestAPodWithoutWorkHasNoWorker(t *testing.T) {
-	g := newRig(t)
+func TestIdlePodHasNoWorker(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a", "b")
 	g.admit(pod)
-	g.until(pod, "a=up b=up")
-	p := g.runner.pod(pod.UID)
-	p.idle.Wait() // ends only when the worker does
+	g.waitForStates(pod, "a=up b=up")
+	p := g.runner.lookup(pod.UID)
+	p.workers.Wait() // ends only when the worker does
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.working || len(p.queue) > 0 {
@@ -214,14 +214,14 @@ func TestAPodWithoutWorkHasNoWorker(t *testing.T) {
 	}
 }
 
-func TestAUserNamespaceIsNotLeftOut(t *testing.T) {
-	g := newRig(t)
+func TestUserNamespaceIsRejected(t *testing.T) {
+	g := newHarness(t)
 	pod := testPod("web", "a")
 	no := false
 	pod.Spec.HostUsers = &no
 	g.admit(pod)
-	g.until(pod, "a=starting(RefusedByRuntime)")
-	g.await("it is told", func() bool {
+	g.waitForStates(pod, "a=starting(RefusedByRuntime)")
+	g.waitUntil("it is told", func() bool {
 		return slices.Contains(g.events, "web/ FailedCreatePodSandBox: Failed to create pod sandbox: hostUsers false: user namespaces are not supported")
 	})
 	if n := g.count("RunPodSandbox web"); n != 0 {

@@ -10,57 +10,57 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // Labels of sandboxes and containers, as the kubelet writes them, and one that says whose they are.
 const (
-	nameLabel      = "io.kubernetes.pod.name"
-	namespaceLabel = "io.kubernetes.pod.namespace"
-	uidLabel       = "io.kubernetes.pod.uid"
-	containerLabel = "io.kubernetes.container.name"
-	nodeLabel      = "berth.dev/node"
+	podNameLabel       = "io.kubernetes.pod.name"
+	podNamespaceLabel  = "io.kubernetes.pod.namespace"
+	podUIDLabel        = "io.kubernetes.pod.uid"
+	containerNameLabel = "io.kubernetes.container.name"
+	nodeLabel          = "berth.dev/node"
 )
 
-// box is a pod's sandbox.
-type box struct {
+// podSandbox is a pod's sandbox.
+type podSandbox struct {
 	id        string // empty: there is none, or none that can be used
 	attempt   uint32
 	config    *cri.PodSandboxConfig
 	addresses []string
 }
 
-// adopt takes up the sandbox that was found, if there is none yet. While the runtime does not say how it is
+// adoptSandbox takes up the sandbox that was found, if there is none yet. While the runtime does not say how it is
 // it may be up, and what is in it run.
-func (p *pod) adopt(ctx context.Context, f *found) error {
-	if f == nil || len(f.boxes) == 0 || p.boxID() != "" {
+func (p *pod) adoptSandbox(ctx context.Context, f *existingPod) error {
+	if f == nil || len(f.sandboxes) == 0 || p.sandboxID() != "" {
 		return nil
 	}
-	newest := f.boxes[0]
+	newest := f.sandboxes[0]
 	status, err := p.runner.opts.Service.PodSandboxStatus(ctx, newest.GetId())
-	if err != nil && !missing(err) {
+	if err != nil && !isNotFound(err) {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.box.attempt = max(p.box.attempt, newest.GetMetadata().GetAttempt()+1)
+	p.sandbox.attempt = max(p.sandbox.attempt, newest.GetMetadata().GetAttempt()+1)
 	if err == nil && status.GetState() == cri.PodSandboxState_SANDBOX_READY {
-		p.own(status.GetId(), newest.GetMetadata().GetAttempt(), status)
+		p.setSandbox(status.GetId(), newest.GetMetadata().GetAttempt(), status)
 	}
 	return nil
 }
 
-// own makes a sandbox the pod's. p.mu is held.
-func (p *pod) own(id string, attempt uint32, status *cri.PodSandboxStatus) {
+// setSandbox makes a sandbox the pod's. p.mu is held.
+func (p *pod) setSandbox(id string, attempt uint32, status *cri.PodSandboxStatus) {
 	r := p.runner
-	p.box = box{id: id, attempt: attempt, addresses: addresses(status)}
-	p.box.config = p.sandboxConfig(attempt)
+	p.sandbox = podSandbox{id: id, attempt: attempt, addresses: sandboxIPs(status)}
+	p.sandbox.config = p.sandboxConfig(attempt)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sandboxes[id] = p
 }
 
-func addresses(status *cri.PodSandboxStatus) (out []string) {
+func sandboxIPs(status *cri.PodSandboxStatus) (out []string) {
 	if ip := status.GetNetwork().GetIp(); ip != "" {
 		out = append(out, ip)
 		for _, more := range status.GetNetwork().GetAdditionalIps() {
@@ -70,34 +70,34 @@ func addresses(status *cri.PodSandboxStatus) (out []string) {
 	return out
 }
 
-// sandbox is the pod's sandbox, made if there is none that can be used.
-func (p *pod) sandbox(ctx context.Context) (*box, error) {
+// ensureSandbox is the pod's sandbox, made if there is none that can be used.
+func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 	r := p.runner
 	p.mu.Lock()
-	b, attempt := p.box, p.box.attempt
+	b, attempt := p.sandbox, p.sandbox.attempt
 	config := p.sandboxConfig(attempt)
 	p.mu.Unlock()
 	if b.id != "" {
 		return &b, nil
 	}
-	pod := p.seen()
-	if err := p.dropBoxes(ctx); err != nil {
+	pod := p.latest()
+	if err := p.removeUnusableSandboxes(ctx); err != nil {
 		return nil, err
 	}
-	handler, err := r.handler(ctx, pod)
+	handler, err := r.runtimeHandler(ctx, pod)
 	if err != nil {
-		r.event(pod, "", corev1.EventTypeWarning, "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error())
+		r.recordEvent(pod, "", corev1.EventTypeWarning, "FailedCreatePodSandBox", "Failed to create pod sandbox: "+err.Error())
 		return nil, err
 	}
-	if r.withoutDNS(pod) {
-		r.event(pod, "", corev1.EventTypeWarning, "MissingClusterDNS", fmt.Sprintf("pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.",
-			key(pod), pod.Spec.DNSPolicy, corev1.DNSDefault))
+	if r.lacksClusterDNS(pod) {
+		r.recordEvent(pod, "", corev1.EventTypeWarning, "MissingClusterDNS", fmt.Sprintf("pod: %q. kubelet does not have ClusterDNS IP configured and cannot create Pod using %q policy. Falling back to %q policy.",
+			podKey(pod), pod.Spec.DNSPolicy, corev1.DNSDefault))
 	}
 	if bad := r.forbiddenSysctl(pod); bad != "" {
-		return nil, &Wait{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q is not among the allowed ones", bad)}
+		return nil, &WaitingError{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q is not among the allowed ones", bad)}
 	}
-	if err := r.portsFree(config); err != nil {
-		r.event(pod, "", corev1.EventTypeWarning, "HostPortInUse", err.Error())
+	if err := r.checkHostPorts(config); err != nil {
+		r.recordEvent(pod, "", corev1.EventTypeWarning, "HostPortInUse", err.Error())
 		return nil, err
 	}
 	id, err := r.opts.Service.RunPodSandbox(r.ctx, config, handler)
@@ -106,21 +106,21 @@ func (p *pod) sandbox(ctx context.Context) (*box, error) {
 		if status, err = r.opts.Service.PodSandboxStatus(r.ctx, id); err == nil {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			p.own(id, attempt, status)
-			b = p.box
-			p.tell(nil, nil)
+			p.setSandbox(id, attempt, status)
+			b = p.sandbox
+			p.report(nil, nil)
 			return &b, nil
 		}
 	}
-	r.event(pod, "", corev1.EventTypeWarning, "FailedCreatePodSandBox", "Failed to create pod sandbox: "+message(err))
-	return nil, notMade(err)
+	r.recordEvent(pod, "", corev1.EventTypeWarning, "FailedCreatePodSandBox", "Failed to create pod sandbox: "+errorMessage(err))
+	return nil, sandboxError(err)
 }
 
-// dropBoxes removes sandboxes of the pod that cannot be used, with the dead containers in them: those that were
+// removeUnusableSandboxes removes sandboxes of the pod that cannot be used, with the dead containers in them: those that were
 // lost, and those that a call made which seemed to fail.
-func (p *pod) dropBoxes(ctx context.Context) error {
+func (p *pod) removeUnusableSandboxes(ctx context.Context) error {
 	r := p.runner
-	old, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{nodeLabel: r.opts.NodeName, uidLabel: string(p.seen().UID)}})
+	old, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{nodeLabel: r.opts.NodeName, podUIDLabel: string(p.latest().UID)}})
 	if err != nil {
 		return err
 	}
@@ -133,23 +133,23 @@ func (p *pod) dropBoxes(ctx context.Context) error {
 }
 
 func (r *Runner) removeSandbox(id string) error {
-	if err := r.opts.Service.StopPodSandbox(r.ctx, id); err != nil && !missing(err) {
+	if err := r.opts.Service.StopPodSandbox(r.ctx, id); err != nil && !isNotFound(err) {
 		return err
 	}
-	if err := r.opts.Service.RemovePodSandbox(r.ctx, id); err != nil && !missing(err) {
+	if err := r.opts.Service.RemovePodSandbox(r.ctx, id); err != nil && !isNotFound(err) {
 		return err
 	}
 	return nil
 }
 
-// boxPatience is how long a sandbox that is down is left to whoever may have ended it.
-const boxPatience = 200 * time.Millisecond
+// sandboxDownDelay is how long a sandbox that is down is left to whoever may have ended it.
+const sandboxDownDelay = 200 * time.Millisecond
 
-// dying says that what runs of the pod is being stopped already. p.mu is held.
-func (p *pod) dying() bool {
+// isTerminating says that what runs of the pod is being stopped already. p.mu is held.
+func (p *pod) isTerminating() bool {
 	some := false
 	for _, c := range p.runs {
-		if c.state != ended {
+		if c.state != stateExited {
 			if !c.stopping {
 				return false
 			}
@@ -159,20 +159,20 @@ func (p *pod) dying() bool {
 	return some
 }
 
-// boxLost takes in that the pod's sandbox is down: what runs in it is ended too, and starts again in a new one.
-func (p *pod) boxLost(id string) {
+// handleSandboxLost takes in that the pod's sandbox is down: what runs in it is ended too, and starts again in a new one.
+func (p *pod) handleSandboxLost(id string) {
 	r := p.runner
 	p.mu.Lock()
-	if p.box.id != id || p.leaving.asked || p.dying() {
+	if p.sandbox.id != id || p.teardown.requested || p.isTerminating() {
 		p.mu.Unlock()
 		return
 	}
-	p.box = box{attempt: p.box.attempt + 1}
+	p.sandbox = podSandbox{attempt: p.sandbox.attempt + 1}
 	pod := p.object
-	p.tell(podlife.Lost{}, nil)
+	p.report(podlifecycle.SandboxLost{}, nil)
 	var left []*run
 	for _, c := range p.runs {
-		if c.state == up {
+		if c.state == stateRunning {
 			c.killing = true // what its sandbox gave it is gone
 			left = append(left, c)
 		}
@@ -181,13 +181,13 @@ func (p *pod) boxLost(id string) {
 	r.mu.Lock()
 	delete(r.sandboxes, id)
 	r.mu.Unlock()
-	r.event(pod, "", corev1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
+	r.recordEvent(pod, "", corev1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
 	if err := r.opts.Service.StopPodSandbox(r.ctx, id); err != nil {
-		r.opts.Log.Error(err, "A sandbox that is down cannot be stopped", "pod", key(pod))
+		r.opts.Log.Error(err, "A sandbox that is down cannot be stopped", "pod", podKey(pod))
 	}
 	for _, c := range left {
 		p.mu.Lock()
-		p.halt(c)
+		p.stopAsync(c)
 		p.mu.Unlock()
 	}
 }
@@ -199,11 +199,11 @@ func (p *pod) sandboxConfig(attempt uint32) *cri.PodSandboxConfig {
 		Metadata:     &cri.PodSandboxMetadata{Name: pod.Name, Namespace: pod.Namespace, Uid: string(pod.UID), Attempt: attempt},
 		Hostname:     hostname(pod, r.opts.DNS.Domain),
 		LogDirectory: LogDir(r.opts.Logs, pod),
-		DnsConfig:    r.dns(pod),
+		DnsConfig:    r.dnsConfig(pod),
 		PortMappings: portMappings(pod),
-		Labels:       r.labels(pod),
+		Labels:       r.runtimeLabels(pod),
 		Annotations:  maps.Clone(pod.Annotations),
-		Linux:        &cri.LinuxPodSandboxConfig{SecurityContext: sandboxSecurity(pod), Sysctls: sysctls(pod)},
+		Linux:        &cri.LinuxPodSandboxConfig{SecurityContext: sandboxSecurityContext(pod), Sysctls: sysctls(pod)},
 	}
 	if r.opts.Cgroups != nil {
 		c.Linux.CgroupParent = Cgroup(r.opts.CgroupRoot, pod)
@@ -211,13 +211,13 @@ func (p *pod) sandboxConfig(attempt uint32) *cri.PodSandboxConfig {
 	return c
 }
 
-// labels are those of the pod, and those by which it is known again.
-func (r *Runner) labels(pod *corev1.Pod) map[string]string {
+// runtimeLabels are those of the pod, and those by which it is known again.
+func (r *Runner) runtimeLabels(pod *corev1.Pod) map[string]string {
 	l := maps.Clone(pod.Labels)
 	if l == nil {
 		l = map[string]string{}
 	}
-	l[nameLabel], l[namespaceLabel], l[uidLabel], l[nodeLabel] = pod.Name, pod.Namespace, string(pod.UID), r.opts.NodeName
+	l[podNameLabel], l[podNamespaceLabel], l[podUIDLabel], l[nodeLabel] = pod.Name, pod.Namespace, string(pod.UID), r.opts.NodeName
 	return l
 }
 

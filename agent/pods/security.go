@@ -11,8 +11,8 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// namespaces are those that a container (or the sandbox) shares with the pod or the node.
-func namespaces(pod *corev1.Pod) *cri.NamespaceOption {
+// namespaceOptions are those that a container (or the sandbox) shares with the pod or the node.
+func namespaceOptions(pod *corev1.Pod) *cri.NamespaceOption {
 	n := &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER}
 	if pod.Spec.ShareProcessNamespace != nil && *pod.Spec.ShareProcessNamespace {
 		n.Pid = cri.NamespaceMode_POD
@@ -29,26 +29,26 @@ func namespaces(pod *corev1.Pod) *cri.NamespaceOption {
 	return n
 }
 
-// sandboxSecurity is how the sandbox itself is confined.
-func sandboxSecurity(pod *corev1.Pod) *cri.LinuxSandboxSecurityContext {
-	s := &cri.LinuxSandboxSecurityContext{NamespaceOptions: namespaces(pod), Seccomp: &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}}
+// sandboxSecurityContext is how the sandbox itself is confined.
+func sandboxSecurityContext(pod *corev1.Pod) *cri.LinuxSandboxSecurityContext {
+	s := &cri.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions(pod), Seccomp: &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}}
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
-			s.Privileged = s.Privileged || privileged(&list[i])
+			s.Privileged = s.Privileged || isPrivileged(&list[i])
 		}
 	}
 	sc := pod.Spec.SecurityContext
 	if sc == nil {
 		return s
 	}
-	s.RunAsUser, s.RunAsGroup = number(sc.RunAsUser), number(sc.RunAsGroup)
-	s.SupplementalGroups = groups(sc)
-	s.SupplementalGroupsPolicy = groupsPolicy(sc)
+	s.RunAsUser, s.RunAsGroup = int64Value(sc.RunAsUser), int64Value(sc.RunAsGroup)
+	s.SupplementalGroups = supplementalGroups(sc)
+	s.SupplementalGroupsPolicy = supplementalGroupsPolicy(sc)
 	return s
 }
 
-// groups are the pod's supplemental ones, with that of its volumes.
-func groups(sc *corev1.PodSecurityContext) []int64 {
+// supplementalGroups are the pod's supplemental ones, with that of its volumes.
+func supplementalGroups(sc *corev1.PodSecurityContext) []int64 {
 	var out []int64
 	if sc.FSGroup != nil {
 		out = append(out, *sc.FSGroup)
@@ -56,39 +56,39 @@ func groups(sc *corev1.PodSecurityContext) []int64 {
 	return append(out, sc.SupplementalGroups...)
 }
 
-func groupsPolicy(sc *corev1.PodSecurityContext) cri.SupplementalGroupsPolicy {
+func supplementalGroupsPolicy(sc *corev1.PodSecurityContext) cri.SupplementalGroupsPolicy {
 	if p := sc.SupplementalGroupsPolicy; p != nil && *p == corev1.SupplementalGroupsPolicyStrict {
 		return cri.SupplementalGroupsPolicy_Strict
 	}
 	return cri.SupplementalGroupsPolicy_Merge
 }
 
-func privileged(c *corev1.Container) bool {
+func isPrivileged(c *corev1.Container) bool {
 	return c.SecurityContext != nil && c.SecurityContext.Privileged != nil && *c.SecurityContext.Privileged
 }
 
-func number(n *int64) *cri.Int64Value {
+func int64Value(n *int64) *cri.Int64Value {
 	if n == nil {
 		return nil
 	}
 	return &cri.Int64Value{Value: *n}
 }
 
-// masked and readonly are the paths of /proc and /sys that unprivileged containers do not see, or not write.
+// maskedPaths and readonly are the paths of /proc and /sys that unprivileged containers do not see, or not write.
 var (
-	masked = []string{"/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
+	maskedPaths = []string{"/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
 		"/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware", "/sys/devices/virtual/powercap"}
-	readonly = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
+	readonlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 )
 
-// security is how a container is confined: what it says itself, and else what the pod says.
-func (r *Runner) security(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerSecurityContext {
-	s := &cri.LinuxContainerSecurityContext{NamespaceOptions: namespaces(pod), Privileged: privileged(c), NoNewPrivs: false}
-	sc := both(pod.Spec.SecurityContext, c.SecurityContext)
+// containerSecurityContext is how a container is confined: what it says itself, and else what the pod says.
+func (r *Runner) containerSecurityContext(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerSecurityContext {
+	s := &cri.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions(pod), Privileged: isPrivileged(c), NoNewPrivs: false}
+	sc := effectiveSecurityContext(pod.Spec.SecurityContext, c.SecurityContext)
 	if p := pod.Spec.SecurityContext; p != nil {
-		s.SupplementalGroups, s.SupplementalGroupsPolicy = groups(p), groupsPolicy(p)
+		s.SupplementalGroups, s.SupplementalGroupsPolicy = supplementalGroups(p), supplementalGroupsPolicy(p)
 	}
-	s.RunAsUser, s.RunAsGroup = number(sc.RunAsUser), number(sc.RunAsGroup)
+	s.RunAsUser, s.RunAsGroup = int64Value(sc.RunAsUser), int64Value(sc.RunAsGroup)
 	s.ReadonlyRootfs = sc.ReadOnlyRootFilesystem != nil && *sc.ReadOnlyRootFilesystem
 	s.NoNewPrivs = sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation
 	if caps := sc.Capabilities; caps != nil {
@@ -101,18 +101,18 @@ func (r *Runner) security(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContai
 		}
 	}
 	if !s.Privileged && (sc.ProcMount == nil || *sc.ProcMount != corev1.UnmaskedProcMount) {
-		s.MaskedPaths, s.ReadonlyPaths = masked, readonly
+		s.MaskedPaths, s.ReadonlyPaths = maskedPaths, readonlyPaths
 	}
-	s.Seccomp = r.seccomp(sc.SeccompProfile, s.Privileged)
-	s.Apparmor = apparmor(sc.AppArmorProfile)
+	s.Seccomp = r.seccompProfile(sc.SeccompProfile, s.Privileged)
+	s.Apparmor = appArmorProfile(sc.AppArmorProfile)
 	if o := sc.SELinuxOptions; o != nil {
 		s.SelinuxOptions = &cri.SELinuxOption{User: o.User, Role: o.Role, Type: o.Type, Level: o.Level}
 	}
 	return s
 }
 
-// both is the container's security context with what the pod's adds to it.
-func both(p *corev1.PodSecurityContext, c *corev1.SecurityContext) corev1.SecurityContext {
+// effectiveSecurityContext is the container's security context with what the pod's adds to it.
+func effectiveSecurityContext(p *corev1.PodSecurityContext, c *corev1.SecurityContext) corev1.SecurityContext {
 	var out corev1.SecurityContext
 	if c != nil {
 		out = *c
@@ -141,7 +141,7 @@ func both(p *corev1.PodSecurityContext, c *corev1.SecurityContext) corev1.Securi
 	return out
 }
 
-func (r *Runner) seccomp(want *corev1.SeccompProfile, privileged bool) *cri.SecurityProfile {
+func (r *Runner) seccompProfile(want *corev1.SeccompProfile, privileged bool) *cri.SecurityProfile {
 	switch {
 	case privileged || want == nil && !r.opts.SeccompDefault || want != nil && want.Type == corev1.SeccompProfileTypeUnconfined:
 		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Unconfined}
@@ -151,7 +151,7 @@ func (r *Runner) seccomp(want *corev1.SeccompProfile, privileged bool) *cri.Secu
 	return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
 }
 
-func apparmor(want *corev1.AppArmorProfile) *cri.SecurityProfile {
+func appArmorProfile(want *corev1.AppArmorProfile) *cri.SecurityProfile {
 	switch {
 	case want == nil:
 		return nil // the runtime's default where the machine has AppArmor
@@ -163,9 +163,9 @@ func apparmor(want *corev1.AppArmorProfile) *cri.SecurityProfile {
 	return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
 }
 
-// nonRoot refuses a container that must not run as root and would; image tells its user.
-func nonRoot(pod *corev1.Pod, c *corev1.Container, image *cri.Image) error {
-	sc := both(pod.Spec.SecurityContext, c.SecurityContext)
+// verifyRunAsNonRoot refuses a container that must not run as root and would; image tells its user.
+func verifyRunAsNonRoot(pod *corev1.Pod, c *corev1.Container, image *cri.Image) error {
+	sc := effectiveSecurityContext(pod.Spec.SecurityContext, c.SecurityContext)
 	if sc.RunAsNonRoot == nil || !*sc.RunAsNonRoot {
 		return nil
 	}
@@ -192,8 +192,8 @@ var safeSysctls = []string{"kernel.shm_rmid_forced", "net.ipv4.ip_local_port_ran
 func (r *Runner) forbiddenSysctl(pod *corev1.Pod) string {
 	for name := range sysctls(pod) {
 		if !slices.Contains(safeSysctls, name) && !slices.ContainsFunc(r.opts.UnsafeSysctls, func(allowed string) bool {
-			prefix, any := strings.CutSuffix(allowed, "*")
-			return any && strings.HasPrefix(name, prefix) || allowed == name
+			prefix, wildcard := strings.CutSuffix(allowed, "*")
+			return wildcard && strings.HasPrefix(name, prefix) || allowed == name
 		}) {
 			return name
 		}
@@ -212,11 +212,11 @@ func sysctls(pod *corev1.Pod) map[string]string {
 	return out
 }
 
-// handler is the runtime's name for the pod's runtime class; empty: its default. A pod that wants a user namespace
+// runtimeHandler is the runtime's name for the pod's runtime class; empty: its default. A pod that wants a user namespace
 // gets none: without one it would be root on the node.
-func (r *Runner) handler(ctx context.Context, pod *corev1.Pod) (string, error) {
+func (r *Runner) runtimeHandler(ctx context.Context, pod *corev1.Pod) (string, error) {
 	if users := pod.Spec.HostUsers; users != nil && !*users {
-		return "", &Wait{Reason: refusedReason, Message: "hostUsers false: user namespaces are not supported"}
+		return "", &WaitingError{Reason: reasonRefusedByRuntime, Message: "hostUsers false: user namespaces are not supported"}
 	}
 	name := pod.Spec.RuntimeClassName
 	if name == nil || *name == "" {

@@ -22,8 +22,8 @@ type services struct {
 	synced func() bool
 }
 
-// open follows the services until ctx ends.
-func (s *services) open(ctx context.Context, client kubernetes.Interface, work *sync.WaitGroup) {
+// start follows the services until ctx ends.
+func (s *services) start(ctx context.Context, client kubernetes.Interface, work *sync.WaitGroup) {
 	if client == nil {
 		return
 	}
@@ -34,11 +34,11 @@ func (s *services) open(ctx context.Context, client kubernetes.Interface, work *
 	work.Go(func() { <-ctx.Done(); factory.Shutdown() })
 }
 
-// master is the service that pods of all namespaces are told of.
-const master = "kubernetes"
+// kubernetesService is the service that pods of all namespaces are told of.
+const kubernetesService = "kubernetes"
 
-// variables are those that tell a pod of the services of its namespace, and always of the API server's.
-func (s *services) variables(pod *corev1.Pod) (map[string]string, error) {
+// envVars are those that tell a pod of the services of its namespace, and always of the API server's.
+func (s *services) envVars(pod *corev1.Pod) (map[string]string, error) {
 	if s.lister == nil {
 		return nil, nil
 	}
@@ -46,8 +46,8 @@ func (s *services) variables(pod *corev1.Pod) (map[string]string, error) {
 		return nil, errors.New("services have not yet been read at least once, cannot construct envvars")
 	}
 	out := map[string]string{}
-	if k, err := s.lister.Services(corev1.NamespaceDefault).Get(master); err == nil {
-		describe(k, out)
+	if k, err := s.lister.Services(corev1.NamespaceDefault).Get(kubernetesService); err == nil {
+		addServiceEnvVars(k, out)
 	}
 	if pod.Spec.EnableServiceLinks != nil && !*pod.Spec.EnableServiceLinks {
 		return out, nil
@@ -57,18 +57,18 @@ func (s *services) variables(pod *corev1.Pod) (map[string]string, error) {
 		return nil, err
 	}
 	for _, svc := range all {
-		describe(svc, out)
+		addServiceEnvVars(svc, out)
 	}
 	return out, nil
 }
 
-// describe adds the variables of one service, as links of containers had them.
-func describe(s *corev1.Service, out map[string]string) {
+// addServiceEnvVars adds the variables of one service, as links of containers had them.
+func addServiceEnvVars(s *corev1.Service, out map[string]string) {
 	ip := s.Spec.ClusterIP
 	if ip == "" || ip == corev1.ClusterIPNone || len(s.Spec.Ports) == 0 {
 		return
 	}
-	name := variable(s.Name)
+	name := envVarName(s.Name)
 	out[name+"_SERVICE_HOST"] = ip
 	out[name+"_SERVICE_PORT"] = strconv.Itoa(int(s.Spec.Ports[0].Port))
 	for i, p := range s.Spec.Ports {
@@ -79,7 +79,7 @@ func describe(s *corev1.Service, out map[string]string) {
 		}
 		url := fmt.Sprintf("%s://%s", strings.ToLower(protocol), net.JoinHostPort(ip, number))
 		if p.Name != "" {
-			out[name+"_SERVICE_PORT_"+variable(p.Name)] = number
+			out[name+"_SERVICE_PORT_"+envVarName(p.Name)] = number
 		}
 		if i == 0 {
 			out[name+"_PORT"] = url
@@ -89,4 +89,4 @@ func describe(s *corev1.Service, out map[string]string) {
 	}
 }
 
-func variable(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }
+func envVarName(name string) string { return strings.ToUpper(strings.ReplaceAll(name, "-", "_")) }

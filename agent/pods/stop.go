@@ -8,107 +8,107 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// longestGrace is one, in seconds, that the runtime gives a container that is asked to stop: when it is
+// maxGraceSeconds is one, in seconds, that the runtime gives a container that is asked to stop: when it is
 // over is podlife's, who kills then.
-const longestGrace = 24 * 3600
+const maxGraceSeconds = 24 * 3600
 
 // stop ends a run: at once if kill is given, and else by asking. It says whether this is the first that a running one hears of it.
 func (p *pod) stop(name string, kill bool) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.runs[name]
-	if c == nil || c.state == ended || c.stopping && (!kill || c.killing) {
+	if c == nil || c.state == stateExited || c.stopping && (!kill || c.killing) {
 		return false
 	}
-	first = !c.stopping && c.state == up
+	first = !c.stopping && c.state == stateRunning
 	c.stopping, c.killing = true, kill
 	switch c.state {
-	case queued:
+	case stateQueued:
 		p.queue = slices.DeleteFunc(p.queue, func(o *run) bool { return o == c })
-		if c.mayRun() {
-			c.due = time.Time{}
+		if c.mayBeRunning() {
+			c.retryAt = time.Time{}
 			p.queue = append(p.queue, c)
-			p.nudge()
+			p.wakeWorker()
 			return false
 		}
-		p.never(c)
-		p.nudge()
-	case trying:
-		if c.cancel != nil && !c.mayRun() {
+		p.finishNotFound(c)
+		p.wakeWorker()
+	case stateStarting:
+		if c.cancel != nil && !c.mayBeRunning() {
 			c.cancel()
 		}
-	case up:
-		p.halt(c)
+	case stateRunning:
+		p.stopAsync(c)
 	}
 	return first
 }
 
-// halt has a container that runs stopped, as c says how, and sees to its end. p.mu is held.
-func (p *pod) halt(c *run) {
+// stopAsync has a container that runs stopped, as c says how, and sees to its end. p.mu is held.
+func (p *pod) stopAsync(c *run) {
 	c.stopping = true
 	kill, grace := c.killing, c.grace
 	if grace == 0 {
-		grace = longestGrace * time.Second
+		grace = maxGraceSeconds * time.Second
 	}
-	p.runner.spawn(func() { p.end(c, kill, grace) })
+	p.runner.startWorker(func() { p.stopUntilExited(c, kill, grace) })
 }
 
-// end stops a container, again and again until it has ended: the runtime may be away.
-func (p *pod) end(c *run, kill bool, grace time.Duration) {
+// stopUntilExited stops a container, again and again until it has ended: the runtime may be away.
+func (p *pod) stopUntilExited(c *run, kill bool, grace time.Duration) {
 	r := p.runner
 	if kill && r.opts.Cgroups != nil {
 		// The kernel is quicker than the runtime.
-		if err := r.opts.Cgroups.Kill(path.Join(Cgroup(r.opts.CgroupRoot, p.seen()), c.id)); err != nil {
-			r.opts.Log.Error(err, "The cgroup of a container is not killed; its runtime is asked to", "pod", key(p.seen()), "container", c.id)
+		if err := r.opts.Cgroups.Kill(path.Join(Cgroup(r.opts.CgroupRoot, p.latest()), c.id)); err != nil {
+			r.opts.Log.Error(err, "The cgroup of a container is not killed; its runtime is asked to", "pod", podKey(p.latest()), "container", c.id)
 		}
 	}
 	if kill {
 		grace = 0
 	}
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, firstPause) {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, initialRetryDelay) {
 		err := r.opts.Service.StopContainer(r.ctx, c.id, grace)
-		if err == nil || missing(err) {
-			r.look(c.id)
+		if err == nil || isNotFound(err) {
+			r.inspect(c.id)
 		}
 		p.mu.Lock()
-		over := c.state == ended || !kill && c.killing // then another one is at it
+		over := c.state == stateExited || !kill && c.killing // then another one is at it
 		p.mu.Unlock()
 		if over || r.ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			r.opts.Log.V(1).Info("A container is not stopped yet", "pod", key(p.seen()), "container", c.id, "why", err.Error())
+			r.opts.Log.V(1).Info("A container is not stopped yet", "pod", podKey(p.latest()), "container", c.id, "why", err.Error())
 		}
-		pause(r.ctx, wait, nil)
+		sleep(r.ctx, wait, nil)
 	}
 }
 
-// look sees whether a container that ran has ended, and reports it then; of a sandbox, whether it is down.
-func (r *Runner) look(id string) {
-	c, box := r.tracked(id)
+// inspect sees whether a container that ran has ended, and reports it then; of a sandbox, whether it is down.
+func (r *Runner) inspect(id string) {
+	c, owner := r.findTracked(id)
 	switch {
 	case c != nil:
 		status, err := r.opts.Service.ContainerStatus(r.ctx, id)
 		switch {
-		case missing(err):
-			c.pod.lost(c)
+		case isNotFound(err):
+			c.pod.finishLost(c)
 		case err != nil:
 			r.opts.Log.V(1).Info("The runtime does not say how a container is", "container", id, "why", err.Error())
 		case status.GetState() == cri.ContainerState_CONTAINER_EXITED || status.GetState() == cri.ContainerState_CONTAINER_UNKNOWN:
 			c.pod.mu.Lock()
 			defer c.pod.mu.Unlock()
-			if c.state == ended || !c.launched {
+			if c.state == stateExited || !c.started {
 				return // told already, or not yet known to run
 			}
-			c.info = r.info(c.name, status)
-			c.pod.finish(c, c.pod.exited(c, status))
+			c.info = r.containerInfo(c.name, status)
+			c.pod.finish(c, c.pod.exitEvent(c, status))
 		}
-	case box != nil:
+	case owner != nil:
 		// Who kills a whole pod tells the agent right after; and the runtime knows a little later than its event says.
-		pause(r.ctx, boxPatience, nil)
+		sleep(r.ctx, sandboxDownDelay, nil)
 		status, err := r.opts.Service.PodSandboxStatus(r.ctx, id)
-		if missing(err) || err == nil && status.GetState() != cri.PodSandboxState_SANDBOX_READY {
-			box.boxLost(id)
+		if isNotFound(err) || err == nil && status.GetState() != cri.PodSandboxState_SANDBOX_READY {
+			owner.handleSandboxLost(id)
 		}
 	}
 }

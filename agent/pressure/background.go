@@ -7,19 +7,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // How often pods' disk use is measured: where pods have limits of it, and else.
 const (
-	measureLimits = 10 * time.Second
-	measureAll    = time.Minute
-	// diskAge is how old it may be when a pod must go for want of disk.
-	diskAge = 10 * time.Second
+	measureIntervalWithLimits = 10 * time.Second
+	measureInterval           = time.Minute
+	// maxDiskUsageAge is how old it may be when a pod must go for want of disk.
+	maxDiskUsageAge = 10 * time.Second
 )
 
-// collect deletes what nobody uses, in the background.
-func (s *Shell) collect(ctx context.Context, wg *sync.WaitGroup, e pressure.Collect) {
+// collectGarbage deletes what nobody uses, in the background.
+func (s *Manager) collectGarbage(ctx context.Context, wg *sync.WaitGroup, e nodepressure.ReclaimNodeResources) {
 	wg.Go(func() {
 		var err error
 		if s.opts.Collect != nil {
@@ -28,7 +28,7 @@ func (s *Shell) collect(ctx context.Context, wg *sync.WaitGroup, e pressure.Coll
 		now := time.Now()
 		for _, d := range s.disks {
 			if d != nil {
-				_, _ = d.Fresh(now)
+				_, _ = d.Refresh(now)
 			}
 		}
 		s.mu.Lock()
@@ -41,48 +41,48 @@ func (s *Shell) collect(ctx context.Context, wg *sync.WaitGroup, e pressure.Coll
 	})
 }
 
-// diskKnown says whether the pods' disk use is known afresh, and has it measured
+// diskUsageFresh says whether the pods' disk use is known afresh, and has it measured
 // if not.
-func (s *Shell) diskKnown(now time.Time) bool {
+func (s *Manager) diskUsageFresh(now time.Time) bool {
 	s.mu.Lock()
-	done := s.measured
+	done := s.measurements
 	s.mu.Unlock()
-	if at := s.opts.Stats.Measured(); done > s.known && now.Sub(at) < diskAge {
+	if at := s.opts.Stats.Measured(); done > s.requiredMeasurements && now.Sub(at) < maxDiskUsageAge {
 		return true
 	}
-	s.due = true
+	s.measureNow = true
 	return false
 }
 
 // remeasure has disk use measured anew before another pod goes for want of it.
-func (s *Shell) remeasure(cause string) {
-	signal, ok := pressure.ParseSignal(cause)
-	if !ok || signal.Pressure() != pressure.NodeFsAvailable.Pressure() {
+func (s *Manager) remeasure(cause string) {
+	signal, ok := nodepressure.ParseSignal(cause)
+	if !ok || signal.Pressure() != nodepressure.NodeFsAvailable.Pressure() {
 		return
 	}
-	s.forgetDisks()
+	s.invalidateDiskUsage()
 }
 
-// forgetDisks has disk use measured anew before it is decided upon. A measurement that
+// invalidateDiskUsage has disk use measured anew before it is decided upon. A measurement that
 // is under way does not count.
-func (s *Shell) forgetDisks() {
+func (s *Manager) invalidateDiskUsage() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = s.measured
+	s.requiredMeasurements = s.measurements
 	if s.measuring {
-		s.known++
+		s.requiredMeasurements++
 	}
 }
 
-// tend starts what is due in the background: measuring disks, and opening the
+// startBackgroundTasks starts what is due in the background: measuring disks, and opening the
 // files of new pods.
-func (s *Shell) tend(ctx context.Context, wg *sync.WaitGroup, now time.Time) {
-	every := measureAll
-	if s.limited.Load() {
-		every = measureLimits
+func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, now time.Time) {
+	every := measureInterval
+	if s.hasDiskLimits.Load() {
+		every = measureIntervalWithLimits
 	}
-	measure := s.due || now.Sub(s.lastMeasure) >= every
-	prepare := now.Sub(s.lastPrepare) >= measureLimits
+	measure := s.measureNow || now.Sub(s.lastMeasure) >= every
+	prepare := now.Sub(s.lastPrepare) >= measureIntervalWithLimits
 	if !measure && !prepare {
 		return
 	}
@@ -93,21 +93,21 @@ func (s *Shell) tend(ctx context.Context, wg *sync.WaitGroup, now time.Time) {
 	if busy {
 		return
 	}
-	s.lastPrepare, s.due = now, false
+	s.lastPrepare, s.measureNow = now, false
 	if measure {
 		s.lastMeasure = now
 	}
 	wg.Go(func() {
 		list := s.agent.Pods(s.opts.Node)
 		s.opts.Stats.Prepare(list)
-		s.limited.Store(limits(list))
+		s.hasDiskLimits.Store(anyDiskLimits(list))
 		if measure {
-			s.fault("pods' disks", s.opts.Stats.Measure(ctx, list))
+			s.logError("pods' disks", s.opts.Stats.Measure(ctx, list))
 		}
 		s.mu.Lock()
 		s.measuring = false
 		if measure {
-			s.measured++
+			s.measurements++
 		}
 		s.mu.Unlock()
 		if measure {
@@ -116,8 +116,8 @@ func (s *Shell) tend(ctx context.Context, wg *sync.WaitGroup, now time.Time) {
 	})
 }
 
-// limits says whether a pod has a limit of local storage.
-func limits(list []*corev1.Pod) bool {
+// anyDiskLimits says whether a pod has a limit of local storage.
+func anyDiskLimits(list []*corev1.Pod) bool {
 	for _, p := range list {
 		for i := range p.Spec.Volumes {
 			if e := p.Spec.Volumes[i].EmptyDir; e != nil && e.SizeLimit != nil {

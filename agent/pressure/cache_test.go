@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berthproject/berth/engine/pressure"
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 // The two ways in which page cache looks like shortage (node.md 3.4): pods that
@@ -26,17 +26,17 @@ var innocents = map[string]func(file string) []string{
 	},
 }
 
-func TestPageCacheEvictsNobody(t *testing.T) {
+func TestPageCacheDoesNotEvict(t *testing.T) {
 	for _, name := range []string{"dirty", "hot"} {
-		if n := evictions(t, name, pressure.Better(), 1); n > 0 {
+		if n := evictions(t, name, nodepressure.AllOptions(), 1); n > 0 {
 			t.Errorf("%s page cache: %d evictions", name, n)
 		}
 	}
 }
 
-// TestHotPageCacheEvictsAsUpstream: with the option off the kubelet's reading counts.
-func TestHotPageCacheEvictsAsUpstream(t *testing.T) {
-	if n := evictions(t, "hot for ever", pressure.Options{}, 1); n == 0 {
+// TestActivePageCacheEvicts: with the option off the kubelet's reading counts.
+func TestActivePageCacheEvicts(t *testing.T) {
+	if n := evictions(t, "hot for ever", nodepressure.Options{}, 1); n == 0 {
 		t.Error("no eviction, where the kubelet's working set is above the threshold")
 	}
 }
@@ -48,7 +48,7 @@ func TestSoakPageCache(t *testing.T) {
 		t.Skip("for make soak")
 	}
 	for _, name := range []string{"dirty", "hot"} {
-		n := evictions(t, name, pressure.Better(), runs)
+		n := evictions(t, name, nodepressure.AllOptions(), runs)
 		if n > 0 {
 			t.Errorf("%s page cache: %d evictions in %d runs", name, n, runs)
 		}
@@ -56,45 +56,45 @@ func TestSoakPageCache(t *testing.T) {
 	}
 	// Whether a dirty writer is caught without depends on the phase of writeback.
 	for _, name := range []string{"dirty", "hot for ever"} {
-		n := evictions(t, name, pressure.Options{}, runs)
+		n := evictions(t, name, nodepressure.Options{}, runs)
 		t.Logf("soak: %s page cache: %d evictions in %d runs without confirmation", name, n, runs)
 	}
 }
 
-func evictions(t *testing.T, name string, o pressure.Options, runs int) (evicted int) {
+func evictions(t *testing.T, name string, o nodepressure.Options, runs int) (evicted int) {
 	t.Helper()
 	for range runs {
-		evicted += innocent(t, name, o)
+		evicted += runPageCachePod(t, name, o)
 	}
 	return evicted
 }
 
-// innocent runs one on a node of 512 MiB and counts evictions.
-func innocent(t *testing.T, name string, o pressure.Options) int {
+// runPageCachePod runs one on a node of 512 MiB and counts evictions.
+func runPageCachePod(t *testing.T, name string, o nodepressure.Options) int {
 	t.Helper()
-	n := plain.ForTest(t, 512*mi, 1000)
-	c := hard(150 * mi)
+	n := fixtures.NewForTest(t, 512*mi, 1000)
+	c := hardThreshold(150 * mi)
 	c.Options = o
-	_, stop := watching(t, n, c, nil)
+	_, stop := newManager(t, n, c, nil)
 	defer stop()
 	dir, err := os.MkdirTemp(disk(), "berth-cache-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	p := start(t, n, plain.Spec{Name: "innocent", Memory: "32Mi", Args: innocents[name](filepath.Join(dir, "data"))})
+	p := start(t, n, fixtures.Spec{Name: "innocent", Memory: "32Mi", Args: innocents[name](filepath.Join(dir, "data"))})
 	said := make(chan error, 1)
-	go func() { said <- p.Said("write done") }()
+	go func() { said <- p.WaitForLine("write done") }()
 	select {
 	case err = <-said:
-	case <-p.Gone():
+	case <-p.Exited():
 	case <-time.After(time.Minute):
 		t.Fatal("not done within a minute")
 	}
 	if len(n.Evicted()) == 0 && err != nil {
 		t.Error(err)
 	}
-	if err := p.Forget(); err != nil {
+	if err := p.Remove(); err != nil {
 		t.Error(err)
 	}
 	return len(n.Evicted())

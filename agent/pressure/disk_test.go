@@ -16,15 +16,15 @@ import (
 	shell "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/agent/volume"
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/internal/testkit"
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 // scratch is a small file system with a directory for each pod, and garbage
 // that can be collected.
 type scratch struct {
-	*plain.Node
+	*fixtures.Node
 	dir   string
 	mu    sync.Mutex
 	calls []string
@@ -34,10 +34,10 @@ type scratch struct {
 // bytes and inodes run out as those of a disk do, and nothing here measures memory.
 func newScratch(t *testing.T) *scratch {
 	t.Helper()
-	n := plain.ForTest(t, 512*mi, 600)
+	n := fixtures.NewForTest(t, 512*mi, 600)
 	s := &scratch{Node: n, dir: t.TempDir()}
 	if err := unix.Mount("berth-test", s.dir, "tmpfs", 0, "size=32m,nr_inodes=1000"); err != nil {
-		testkit.Skip(t, "mount", err.Error())
+		testkit.SkipOrFail(t, "mount", err.Error())
 	}
 	t.Cleanup(func() {
 		if err := unix.Unmount(s.dir, unix.MNT_DETACH); err != nil {
@@ -51,7 +51,7 @@ func newScratch(t *testing.T) *scratch {
 
 // Usage measures a pod's directory.
 func (s *scratch) Usage(uid types.UID) ([]volume.Usage, error) {
-	h := stats.Walk(filepath.Join(s.dir, string(uid)))
+	h := stats.MeasureDir(filepath.Join(s.dir, string(uid)))
 	return []volume.Usage{{Name: "data", Local: true, Bytes: h.Bytes, Inodes: h.Inodes}}, nil
 }
 
@@ -122,39 +122,39 @@ func (s *scratch) inodes(t *testing.T, of string, n int) {
 }
 
 // disks are thresholds of 20 % for bytes and inodes of nodefs.
-func disks() pressure.Config {
-	c := pressure.Config{Options: pressure.Better(), Transition: time.Second, LocalStorage: true}
-	for _, of := range []pressure.Signal{pressure.NodeFsAvailable, pressure.NodeFsInodesFree} {
-		c.Thresholds = append(c.Thresholds, pressure.Threshold{Signal: of, Value: pressure.Value{Percentage: 0.2}})
+func disks() nodepressure.Config {
+	c := nodepressure.Config{Options: nodepressure.AllOptions(), TransitionPeriod: time.Second, LocalStorage: true}
+	for _, of := range []nodepressure.Signal{nodepressure.NodeFsAvailable, nodepressure.NodeFsInodesFree} {
+		c.Thresholds = append(c.Thresholds, nodepressure.Threshold{Signal: of, Value: nodepressure.Value{Percentage: 0.2}})
 	}
 	return c
 }
 
 // watchDisk watches the scratch disk as nodefs and imagefs.
-func watchDisk(t *testing.T, s *scratch) *shell.Shell {
+func watchDisk(t *testing.T, s *scratch) *shell.Manager {
 	t.Helper()
 	disk := stats.NewDisk(s.dir)
-	sh, stop := watchingAs(t, s.Node, s, disks(), func(o *shell.Options) {
+	sh, stop := newManagerWithAgent(t, s.Node, s, disks(), func(o *shell.Options) {
 		o.Stats, o.Collect = s.Stats, s.collect
 		o.NodeFs, o.ImageFs, o.ContainerFs = disk, disk, disk
-		o.Reserve = pressure.ReserveConfig{Bytes: [pressure.NumFilesystems]int64{4 * mi, 4 * mi}, Transition: time.Second}
+		o.Reserve = nodepressure.DiskReserveConfig{Bytes: [nodepressure.NumFilesystems]int64{4 * mi, 4 * mi}, TransitionPeriod: time.Second}
 	})
 	t.Cleanup(stop)
 	return sh
 }
 
-func idle(t *testing.T, s *scratch, name string) *plain.Pod {
+func idle(t *testing.T, s *scratch, name string) *fixtures.Pod {
 	t.Helper()
-	p := start(t, s.Node, plain.Spec{Name: name, Args: []string{"-memory=1Mi"}})
-	if err := p.Said("memory done"); err != nil {
+	p := start(t, s.Node, fixtures.Spec{Name: name, Args: []string{"-memory=1Mi"}})
+	if err := p.WaitForLine("memory done"); err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// TestAFullDisk: garbage goes first; when that is not enough, the pod with the
+// TestDiskPressure: garbage goes first; when that is not enough, the pod with the
 // most; a disk with nothing left is survived; pods are refused until there is room.
-func TestAFullDisk(t *testing.T) {
+func TestDiskPressure(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	s := newScratch(t)
 	small, large := idle(t, s, "small"), idle(t, s, "large")
@@ -166,43 +166,43 @@ func TestAFullDisk(t *testing.T) {
 	}
 	// 20 of 32 MiB are in use; 28 are too many, but not without the garbage.
 	s.fill(t, string(large.Object.UID), 8*mi)
-	until(t, "garbage is collected", func() bool { return len(s.collected()) > 0 })
+	waitUntil(t, "garbage is collected", func() bool { return len(s.collected()) > 0 })
 	if calls := s.collected(); calls[0] != "containers true, images true, 0 pods evicted before" {
 		t.Errorf("%q", calls[0])
 	}
-	until(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
-	if names := s.Names(); len(names) > 0 {
+	waitUntil(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
+	if names := s.EvictedNames(); len(names) > 0 {
 		t.Fatalf("%v were evicted although collecting was enough", names)
 	}
 	s.fill(t, string(large.Object.UID), 64*mi) // to the last byte
-	until(t, "pods are refused", func() bool { return sh.Admit(small.Object) != nil })
+	waitUntil(t, "pods are refused", func() bool { return sh.Admit(small.Object) != nil })
 	if taints := sh.Taints(); condition(sh, "OutOfDisk") == "True" && (len(taints) != 1 || taints[0].Effect != corev1.TaintEffectNoSchedule) {
 		t.Errorf("taints %v", taints)
 	}
-	<-large.Gone()
-	until(t, "the pod is evicted", func() bool { return len(s.Names()) > 0 })
+	<-large.Exited()
+	waitUntil(t, "the pod is evicted", func() bool { return len(s.EvictedNames()) > 0 })
 	s.Pods("")
-	until(t, "pods are taken again", func() bool {
+	waitUntil(t, "pods are taken again", func() bool {
 		return sh.Admit(small.Object) == nil && condition(sh, "DiskPressure") == "False" && condition(sh, "OutOfDisk") == "False" && len(sh.Taints()) == 0
 	})
-	if names := s.Names(); len(names) != 1 || names[0] != "large" {
+	if names := s.EvictedNames(); len(names) != 1 || names[0] != "large" {
 		t.Errorf("%v were evicted instead of the large one alone", names)
 	}
 }
 
-// TestNoInodesLeft: the pod with the most inodes goes, not the one with the most bytes.
-func TestNoInodesLeft(t *testing.T) {
+// TestInodePressure: the pod with the most inodes goes, not the one with the most bytes.
+func TestInodePressure(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t)
 	bytes, inodes := idle(t, s, "bytes"), idle(t, s, "inodes")
 	s.fill(t, string(bytes.Object.UID), 16*mi)
 	sh := watchDisk(t, s)
 	s.inodes(t, string(inodes.Object.UID), 2000)
-	<-inodes.Gone()
-	until(t, "the pod is evicted", func() bool { return len(s.Names()) > 0 })
+	<-inodes.Exited()
+	waitUntil(t, "the pod is evicted", func() bool { return len(s.EvictedNames()) > 0 })
 	s.Pods("")
-	until(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
-	if names := s.Names(); len(names) != 1 || names[0] != "inodes" {
+	waitUntil(t, "the pressure is over", func() bool { return condition(sh, "DiskPressure") == "False" })
+	if names := s.EvictedNames(); len(names) != 1 || names[0] != "inodes" {
 		t.Errorf("%v were evicted instead of the one with the inodes alone", names)
 	}
 }

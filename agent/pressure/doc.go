@@ -1,10 +1,10 @@
-// Package pressure is the shell around engine/pressure on a real node: it sees
+// Package pressure is the shell around engine/nodepressure on a real node: it sees
 // shortages within milliseconds, kills first and tells afterwards.
 //
 //	kernel ── alarm (v1: threshold events; v2: memory.high + memory.events) ──┐
 //	clock ─── pace: 10 ms near a threshold, up to 1 s far from it ────────────┤
 //	                                                                          ▼
-//	agent/cgroup, agent/stats ── Observation ──▶ engine/pressure.Machine.Step ──▶ effects
+//	agent/cgroup, agent/stats ── Observation ──▶ engine/nodepressure.Machine.Step ──▶ effects
 //	   Evict, hard:  SIGKILL to the pod's cgroup ─▶ the agent's loop ─▶ runtime, API
 //	   Evict, soft:  the agent's loop, with its grace
 //	   Collect:      dead containers, images, in the background; memory goes on being watched

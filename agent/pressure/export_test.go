@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Looker is the loop by hand, for counting what it allocates.
-type Looker struct {
-	*Shell
+// ManualManager is the loop by hand, for counting what it allocates.
+type ManualManager struct {
+	*Manager
 	wg sync.WaitGroup
 }
 
-// ByHand looks once, which starts what is due at first, and waits for that.
-func (s *Shell) ByHand(a Agent) *Looker {
+// Manual looks once, which starts what is due at first, and waits for that.
+func (s *Manager) Manual(a Agent) *ManualManager {
 	s.agent = a
-	l := &Looker{Shell: s}
-	l.Look()
+	l := &ManualManager{Manager: s}
+	l.Synchronize()
 	l.wg.Wait()
 	return l
 }
 
-// Look is one look of the loop.
-func (l *Looker) Look() time.Duration {
-	return l.look(context.Background(), &l.wg, time.Now(), byClock)
+// Synchronize is one look of the loop.
+func (l *ManualManager) Synchronize() time.Duration {
+	return l.synchronize(context.Background(), &l.wg, time.Now(), byClock)
 }

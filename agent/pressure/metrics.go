@@ -3,7 +3,7 @@ package pressure
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // Metrics of a Shell, under the kubelet's names where it has them.
@@ -11,11 +11,11 @@ type Metrics struct {
 	evictions                *prometheus.CounterVec
 	statsAge                 *prometheus.HistogramVec
 	reaction                 prometheus.Histogram
-	steps                    *prometheus.CounterVec
+	syncs                    *prometheus.CounterVec
 	byAlarm, byClock, byWake prometheus.Counter // of steps: counting allocates nothing
 	available                *prometheus.GaugeVec
 	stalled                  prometheus.Gauge
-	left                     [pressure.NumSignals]prometheus.Gauge // of available
+	availableBySignal        [nodepressure.NumSignals]prometheus.Gauge // of available
 }
 
 // NewMetrics are metrics that count nothing yet.
@@ -32,7 +32,7 @@ func NewMetrics() *Metrics {
 			Name: "berth_pressure_reaction_seconds", Help: "Time from waking up to SIGKILL sent to the victim's cgroup",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1},
 		}),
-		steps: prometheus.NewCounterVec(prometheus.CounterOpts{
+		syncs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "berth_pressure_looks_total", Help: "How often the node's figures were read, by what asked for it",
 		}, []string{"by"}),
 		available: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -42,11 +42,11 @@ func NewMetrics() *Metrics {
 			Name: "berth_pressure_memory_stalled_seconds", Help: "Time in which some process of the node has waited for memory (PSI), since boot",
 		}),
 	}
-	for s := range pressure.NumSignals {
+	for s := range nodepressure.NumSignals {
 		m.evictions.WithLabelValues(s.String())
-		m.left[s] = m.available.WithLabelValues(s.String())
+		m.availableBySignal[s] = m.available.WithLabelValues(s.String())
 	}
-	m.byAlarm, m.byClock, m.byWake = m.steps.WithLabelValues(byAlarm), m.steps.WithLabelValues(byClock), m.steps.WithLabelValues(byWake)
+	m.byAlarm, m.byClock, m.byWake = m.syncs.WithLabelValues(byAlarm), m.syncs.WithLabelValues(byClock), m.syncs.WithLabelValues(byWake)
 	return m
 }
 
@@ -72,10 +72,10 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 }
 
 func (m *Metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.evictions, m.statsAge, m.reaction, m.steps, m.available, m.stalled}
+	return []prometheus.Collector{m.evictions, m.statsAge, m.reaction, m.syncs, m.available, m.stalled}
 }
 
-func (m *Metrics) count(by string) {
+func (m *Metrics) countSync(by string) {
 	switch by {
 	case byAlarm:
 		m.byAlarm.Inc()
@@ -86,14 +86,14 @@ func (m *Metrics) count(by string) {
 	}
 }
 
-// show makes what was read last the metrics.
-func (m *Metrics) show(o *pressure.Observation) {
+// observe makes what was read last the metrics.
+func (m *Metrics) observe(o *nodepressure.Observation) {
 	for of := range o.Signals {
 		if o.Signals[of].Known {
-			m.left[of].Set(float64(o.Signals[of].Available))
+			m.availableBySignal[of].Set(float64(o.Signals[of].Available))
 		}
 	}
-	if o.Cache.Stalled >= 0 {
-		m.stalled.Set(o.Cache.Stalled.Seconds())
+	if o.PageCache.StallTime >= 0 {
+		m.stalled.Set(o.PageCache.StallTime.Seconds())
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	shell "github.com/berthproject/berth/agent/pressure"
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 // figure is the value of a metric, or how often a histogram was fed.
@@ -30,16 +30,16 @@ func figure(t *testing.T, m *shell.Metrics, name, label string) float64 {
 	return 0
 }
 
-func TestMetricsTellOfAnEviction(t *testing.T) {
-	n := plain.ForTest(t, 256*mi, 600)
+func TestEvictionMetrics(t *testing.T) {
+	n := fixtures.NewForTest(t, 256*mi, 600)
 	m := shell.NewMetrics()
 	if v := figure(t, m, "kubelet_evictions", "memory.available"); v != 0 {
 		t.Errorf("%v evictions before there was one", v)
 	}
-	watch(t, n, hard(100*mi), func(o *shell.Options) { o.Metrics = m })
-	hog := start(t, n, plain.Spec{Name: "hog", Args: []string{"-memory=4Gi", "-memory-rate=400Mi"}})
-	<-hog.Gone()
-	until(t, "the eviction is counted", func() bool { return figure(t, m, "kubelet_evictions", "memory.available") == 1 })
+	waiter(t, n, hardThreshold(100*mi), func(o *shell.Options) { o.Metrics = m })
+	hog := start(t, n, fixtures.Spec{Name: "hog", Args: []string{"-memory=4Gi", "-memory-rate=400Mi"}})
+	<-hog.Exited()
+	waitUntil(t, "the eviction is counted", func() bool { return figure(t, m, "kubelet_evictions", "memory.available") == 1 })
 	for name, label := range map[string]string{
 		"kubelet_eviction_stats_age_seconds": "memory.available", "berth_pressure_reaction_seconds": "",
 		"berth_pressure_looks_total": "alarm", "berth_pressure_available": "memory.available",

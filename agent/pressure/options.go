@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/stats"
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // Options of a Shell. What is not marked optional must be given.
@@ -23,8 +23,8 @@ type Options struct {
 	// Cgroup is the node's, "/" for a whole machine; Pods the one of all of its pods.
 	Cgroup, Pods string
 	// Config is what the machine goes by, Reserve what must be free on disk.
-	Config  pressure.Config
-	Reserve pressure.ReserveConfig
+	Config  nodepressure.Config
+	Reserve nodepressure.DiskReserveConfig
 	// Stats reads the pods' figures.
 	Stats *stats.Pods
 	// NodeFs is the file system of the agent's directory, ImageFs that of the images,
@@ -39,10 +39,10 @@ type Options struct {
 	Metrics *Metrics
 	// NoAlarm leaves everything to the clock, for measurements.
 	NoAlarm bool
-	// Slow and Fast bound the pace; 1 s and 10 ms when 0.
-	Slow, Fast time.Duration
-	// Killed is called right after SIGKILL was sent to a pod's cgroup; optional, for measurements.
-	Killed func(pod *corev1.Pod, at time.Time)
+	// MaxInterval and Fast bound the pace; 1 s and 10 ms when 0.
+	MaxInterval, MinInterval time.Duration
+	// OnKill is called right after SIGKILL was sent to a pod's cgroup; optional, for measurements.
+	OnKill func(pod *corev1.Pod, at time.Time)
 }
 
 // Agent is what ends pods and writes the node's status; *agent.Agent is one. Its
@@ -55,7 +55,7 @@ type Agent interface {
 	Report(node string)
 }
 
-func (o *Options) complete() error {
+func (o *Options) validate() error {
 	switch {
 	case o.Node == "":
 		return errors.New("pressure: Node: must be given")
@@ -66,11 +66,11 @@ func (o *Options) complete() error {
 	case o.Stats == nil:
 		return errors.New("pressure: Stats: must be given")
 	}
-	if o.Slow == 0 {
-		o.Slow = time.Second
+	if o.MaxInterval == 0 {
+		o.MaxInterval = time.Second
 	}
-	if o.Fast == 0 {
-		o.Fast = 10 * time.Millisecond
+	if o.MinInterval == 0 {
+		o.MinInterval = 10 * time.Millisecond
 	}
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()

@@ -10,33 +10,33 @@ import (
 	"k8s.io/klog/v2/ktesting"
 
 	shell "github.com/berthproject/berth/agent/pressure"
-	"github.com/berthproject/berth/engine/pressure"
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 func TestMain(m *testing.M) {
-	plain.Main()
+	fixtures.Main()
 	os.Exit(m.Run())
 }
 
 const mi = 1 << 20
 
-// hard is the default threshold.
-func hard(memory int64) pressure.Config {
-	return pressure.Config{
-		Thresholds: []pressure.Threshold{{Signal: pressure.MemoryAvailable, Value: pressure.Value{Quantity: pressure.Bytes(memory)}}},
-		Transition: time.Minute, Options: pressure.Better(),
+// hardThreshold is the default threshold.
+func hardThreshold(memory int64) nodepressure.Config {
+	return nodepressure.Config{
+		Thresholds:       []nodepressure.Threshold{{Signal: nodepressure.MemoryAvailable, Value: nodepressure.Value{Quantity: nodepressure.Bytes(memory)}}},
+		TransitionPeriod: time.Minute, Options: nodepressure.AllOptions(),
 	}
 }
 
-// watching runs a shell over the node until stop.
-func watching(t *testing.T, n *plain.Node, c pressure.Config, change func(*shell.Options)) (s *shell.Shell, stop func()) {
+// newManager runs a shell over the node until stop.
+func newManager(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*shell.Options)) (s *shell.Manager, stop func()) {
 	t.Helper()
-	return watchingAs(t, n, n, c, change)
+	return newManagerWithAgent(t, n, n, c, change)
 }
 
-// watchingAs is watching with another agent than the node itself.
-func watchingAs(t *testing.T, n *plain.Node, a shell.Agent, c pressure.Config, change func(*shell.Options)) (s *shell.Shell, stop func()) {
+// newManagerWithAgent is watching with another agent than the node itself.
+func newManagerWithAgent(t *testing.T, n *fixtures.Node, a shell.Agent, c nodepressure.Config, change func(*shell.Options)) (s *shell.Manager, stop func()) {
 	t.Helper()
 	log, _ := ktesting.NewTestContext(t)
 	o := shell.Options{Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: c, Stats: n.Stats, Log: log}
@@ -58,10 +58,10 @@ func watchingAs(t *testing.T, n *plain.Node, a shell.Agent, c pressure.Config, c
 	}
 }
 
-// watch is watching until the test ends.
-func watch(t *testing.T, n *plain.Node, c pressure.Config, change func(*shell.Options)) *shell.Shell {
+// waiter is watching until the test ends.
+func waiter(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*shell.Options)) *shell.Manager {
 	t.Helper()
-	s, stop := watching(t, n, c, change)
+	s, stop := newManager(t, n, c, change)
 	t.Cleanup(stop)
 	return s
 }
@@ -74,7 +74,7 @@ func onV2(t *testing.T) {
 	}
 }
 
-func start(t *testing.T, n *plain.Node, s plain.Spec) *plain.Pod {
+func start(t *testing.T, n *fixtures.Node, s fixtures.Spec) *fixtures.Pod {
 	t.Helper()
 	p, err := n.Run(s)
 	if err != nil {
@@ -83,8 +83,8 @@ func start(t *testing.T, n *plain.Node, s plain.Spec) *plain.Pod {
 	return p
 }
 
-// until waits for the state that a test wants.
-func until(t *testing.T, what string, ok func() bool) {
+// waitUntil waits for the state that a test wants.
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -93,22 +93,25 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// TestTheHogGoes: of many pods the one that takes all goes, before the kernel
+// TestMemoryHogIsEvicted: of many pods the one that takes all goes, before the kernel
 // kills, and no other.
-func TestTheHogGoes(t *testing.T)   { hogGoes(t, plain.ForTest(t, 512*mi, 1000)) }
-func TestV2TheHogGoes(t *testing.T) { onV2(t); hogGoes(t, plain.ForTest(t, 512*mi, 1000)) }
+func TestMemoryHogIsEvicted(t *testing.T) { testMemoryHog(t, fixtures.NewForTest(t, 512*mi, 1000)) }
+func TestV2MemoryHogIsEvicted(t *testing.T) {
+	onV2(t)
+	testMemoryHog(t, fixtures.NewForTest(t, 512*mi, 1000))
+}
 
-func hogGoes(t *testing.T, n *plain.Node) {
+func testMemoryHog(t *testing.T, n *fixtures.Node) {
 	for i := range 8 {
-		p := start(t, n, plain.Spec{Name: fmt.Sprint("idle", i), Memory: "64Mi", Args: []string{"-memory=8Mi"}})
-		if err := p.Said("memory done"); err != nil {
+		p := start(t, n, fixtures.Spec{Name: fmt.Sprint("idle", i), Memory: "64Mi", Args: []string{"-memory=8Mi"}})
+		if err := p.WaitForLine("memory done"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := watch(t, n, hard(100*mi), nil)
-	hog := start(t, n, plain.Spec{Name: "hog", Memory: "16Mi", Args: []string{"-memory=4Gi", "-memory-rate=500Mi"}})
-	<-hog.Gone()
-	until(t, "the eviction is told", func() bool { return len(n.Evicted()) > 0 })
+	s := waiter(t, n, hardThreshold(100*mi), nil)
+	hog := start(t, n, fixtures.Spec{Name: "hog", Memory: "16Mi", Args: []string{"-memory=4Gi", "-memory-rate=500Mi"}})
+	<-hog.Exited()
+	waitUntil(t, "the eviction is told", func() bool { return len(n.Evicted()) > 0 })
 	g, err := n.Host.Open(n.Cgroup(hog.Object))
 	if err != nil {
 		t.Fatal(err)
@@ -117,13 +120,13 @@ func hogGoes(t *testing.T, n *plain.Node) {
 	if kills, err := g.OOMKills(); err != nil || kills != 0 {
 		t.Errorf("%d kills by the kernel, %v", kills, err)
 	}
-	if names := n.Names(); len(names) != 1 || names[0] != "hog" {
+	if names := n.EvictedNames(); len(names) != 1 || names[0] != "hog" {
 		t.Errorf("%v were evicted instead of the hog alone", names)
 	}
 	e := n.Evicted()[0]
-	if !e.Now || e.Reason != "Evicted" || e.Condition == nil {
+	if !e.Immediate || e.Reason != "Evicted" || e.Condition == nil {
 		t.Errorf("eviction %+v", e)
 	}
-	t.Log(s.Path())
+	t.Log(s.Describe())
 	t.Log(e.Message)
 }

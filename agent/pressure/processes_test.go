@@ -7,43 +7,43 @@ import (
 
 	shell "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/internal/testkit"
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// TestAForkBombGoesAlone: the pod that takes all processes goes, the others live.
-func TestAForkBombGoesAlone(t *testing.T)   { forkBomb(t) }
-func TestV2AForkBombGoesAlone(t *testing.T) { onV2(t); forkBomb(t) }
+// TestForkBombIsEvicted: the pod that takes all processes goes, the others live.
+func TestForkBombIsEvicted(t *testing.T)   { testForkBomb(t) }
+func TestV2ForkBombIsEvicted(t *testing.T) { onV2(t); testForkBomb(t) }
 
-func forkBomb(t *testing.T) {
-	n := plain.ForTest(t, 512*mi, 600)
-	var idle []*plain.Pod
+func testForkBomb(t *testing.T) {
+	n := fixtures.NewForTest(t, 512*mi, 600)
+	var idle []*fixtures.Pod
 	for i := range 4 {
-		p := start(t, n, plain.Spec{Name: fmt.Sprint("idle", i), Args: []string{"-memory=1Mi"}})
-		if err := p.Said("memory done"); err != nil {
+		p := start(t, n, fixtures.Spec{Name: fmt.Sprint("idle", i), Args: []string{"-memory=1Mi"}})
+		if err := p.WaitForLine("memory done"); err != nil {
 			t.Fatal(err)
 		}
 		idle = append(idle, p)
 	}
-	c := hard(10 * mi)
-	c.Thresholds = append(c.Thresholds, pressure.Threshold{
-		Signal: pressure.PIDAvailable, Value: pressure.Value{Quantity: pressure.Quantity{Amount: 200}},
+	c := hardThreshold(10 * mi)
+	c.Thresholds = append(c.Thresholds, nodepressure.Threshold{
+		Signal: nodepressure.PIDAvailable, Value: nodepressure.Value{Quantity: nodepressure.Quantity{Amount: 200}},
 	})
-	s := watch(t, n, c, nil)
-	bomb := start(t, n, plain.Spec{Name: "bomb", Memory: "32Mi", Args: []string{"-processes=-1"}})
-	<-bomb.Gone()
-	until(t, "the eviction is told", func() bool { return len(n.Evicted()) > 0 })
-	if names := n.Names(); len(names) != 1 || names[0] != "bomb" {
+	s := waiter(t, n, c, nil)
+	bomb := start(t, n, fixtures.Spec{Name: "bomb", Memory: "32Mi", Args: []string{"-processes=-1"}})
+	<-bomb.Exited()
+	waitUntil(t, "the eviction is told", func() bool { return len(n.Evicted()) > 0 })
+	if names := n.EvictedNames(); len(names) != 1 || names[0] != "bomb" {
 		t.Errorf("%v were evicted instead of the bomb alone", names)
 	}
-	until(t, "the node has processes again", func() bool {
+	waitUntil(t, "the node has processes again", func() bool {
 		pids, err := n.Host.Procs(n.Cgroup(bomb.Object))
 		return err == nil && len(pids) == 0
 	})
 	for _, p := range idle {
 		select {
-		case <-p.Gone():
+		case <-p.Exited():
 			t.Errorf("%s is gone, too", p.Object.Name)
 		default:
 		}
@@ -58,7 +58,7 @@ func forkBomb(t *testing.T) {
 	}
 }
 
-func condition(s *shell.Shell, of string) string {
+func condition(s *shell.Manager, of string) string {
 	for _, c := range s.Conditions() {
 		if string(c.Type) == of {
 			return string(c.Status)
@@ -67,20 +67,20 @@ func condition(s *shell.Shell, of string) string {
 	return "missing"
 }
 
-// TestALookAllocatesNothing: as long as nothing is short.
-func TestALookAllocatesNothing(t *testing.T) {
+// TestSynchronizeDoesNotAllocate: as long as nothing is short.
+func TestSynchronizeDoesNotAllocate(t *testing.T) {
 	if testkit.Race {
 		t.Skip("the race detector allocates")
 	}
-	n := plain.ForTest(t, 512*mi, 600)
-	c := hard(100 * mi)
-	for of, amount := range map[pressure.Signal]int64{
-		pressure.AllocatableMemoryAvailable: 100 * mi, pressure.NodeFsAvailable: mi, pressure.NodeFsInodesFree: 10,
-		pressure.ImageFsAvailable: mi, pressure.PIDAvailable: 10,
+	n := fixtures.NewForTest(t, 512*mi, 600)
+	c := hardThreshold(100 * mi)
+	for of, amount := range map[nodepressure.Signal]int64{
+		nodepressure.AllocatableMemoryAvailable: 100 * mi, nodepressure.NodeFsAvailable: mi, nodepressure.NodeFsInodesFree: 10,
+		nodepressure.ImageFsAvailable: mi, nodepressure.PIDAvailable: 10,
 	} {
-		c.Thresholds = append(c.Thresholds, pressure.Threshold{Signal: of, Value: pressure.Value{Quantity: pressure.Bytes(amount)}})
+		c.Thresholds = append(c.Thresholds, nodepressure.Threshold{Signal: of, Value: nodepressure.Value{Quantity: nodepressure.Bytes(amount)}})
 	}
-	start(t, n, plain.Spec{Name: "idle", Args: []string{"-memory=1Mi"}})
+	start(t, n, fixtures.Spec{Name: "idle", Args: []string{"-memory=1Mi"}})
 	disk := stats.NewDisk(t.TempDir())
 	s, err := shell.New(shell.Options{
 		Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: c, Stats: n.Stats, NodeFs: disk, ImageFs: disk, ContainerFs: disk,
@@ -89,23 +89,23 @@ func TestALookAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	l := s.ByHand(n)
-	if allocs := testing.AllocsPerRun(200, func() { l.Look() }); allocs > 0 {
+	l := s.Manual(n)
+	if allocs := testing.AllocsPerRun(200, func() { l.Synchronize() }); allocs > 0 {
 		t.Errorf("a look allocates %v times", allocs)
 	}
 }
 
-func BenchmarkLook(b *testing.B) {
-	n := plain.ForTest(b, 512*mi, 600)
-	s, err := shell.New(shell.Options{Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: hard(100 * mi), Stats: n.Stats})
+func BenchmarkSynchronize(b *testing.B) {
+	n := fixtures.NewForTest(b, 512*mi, 600)
+	s, err := shell.New(shell.Options{Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: hardThreshold(100 * mi), Stats: n.Stats})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer s.Close()
-	l := s.ByHand(n)
+	l := s.Manual(n)
 	b.ReportAllocs()
 	for b.Loop() {
-		if d := l.Look(); d > time.Minute {
+		if d := l.Synchronize(); d > time.Minute {
 			b.Fatal(d)
 		}
 	}

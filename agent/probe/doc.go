@@ -5,7 +5,7 @@
 //
 // It knows when to ask and when the answers make a verdict. Which probe of a
 // container runs when (the startup probe before the others), and what a verdict means for
-// the pod, is engine/podlife's.
+// the pod, is engine/podlifecycle's.
 //
 // Invariants, each held by a test:
 //

@@ -21,40 +21,40 @@ const userAgent = "kube-probe/1.37"
 // maxRedirects are followed, as many as net/http follows.
 const maxRedirects = 10
 
-// transport makes a connection for each question: one that was kept would answer for a
+// httpTransport makes a connection for each question: one that was kept would answer for a
 // server that accepts no more. Certificates are not checked; probes come from the node and carry no secret.
-var transport = &http.Transport{DisableKeepAlives: true, DisableCompression: true, Proxy: nil,
+var httpTransport = &http.Transport{DisableKeepAlives: true, DisableCompression: true, Proxy: nil,
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 
-// Get asks by HTTP as probes and lifecycle hooks do. ok is whether the answer's
+// HTTPGet asks by HTTP as probes and lifecycle hooks do. ok is whether the answer's
 // code is from 200 to 399; the message tells why not. container says which number a named
 // port has; address stands in where the action names no host.
-func Get(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (ok bool, message string) {
-	a := get(ctx, action, container, address)
-	return a.kind == good, a.message
+func HTTPGet(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (ok bool, message string) {
+	a := probeHTTP(ctx, action, container, address)
+	return a.outcome == success, a.message
 }
 
-func get(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) answer {
-	request, err := request(ctx, action, container, address)
+func probeHTTP(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) result {
+	request, err := newRequest(ctx, action, container, address)
 	if err != nil {
-		return answer{unknown, err.Error()}
+		return result{unknown, err.Error()}
 	}
-	client := &http.Client{Transport: transport, CheckRedirect: sameHost}
+	client := &http.Client{Transport: httpTransport, CheckRedirect: sameHost}
 	response, err := client.Do(request)
 	if err != nil {
-		return answer{bad, err.Error()} // no connection: the container does not serve
+		return result{failure, err.Error()} // no connection: the container does not serve
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxOutput))
 	switch code := response.StatusCode; {
 	case err != nil:
-		return answer{bad, err.Error()}
+		return result{failure, err.Error()}
 	case code < 200 || code >= 400:
-		return answer{bad, fmt.Sprintf("HTTP probe failed with statuscode: %d", code)}
+		return result{failure, fmt.Sprintf("HTTP probe failed with statuscode: %d", code)}
 	case code >= 300: // to another host
-		return answer{good, "Probe terminated redirects, Response body: " + string(body)}
+		return result{success, "Probe terminated redirects, Response body: " + string(body)}
 	}
-	return answer{good, ""}
+	return result{success, ""}
 }
 
 // sameHost does not follow redirects away from the container: that host is not what was asked about.
@@ -68,7 +68,7 @@ func sameHost(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func request(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (*http.Request, error) {
+func newRequest(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (*http.Request, error) {
 	port, err := Port(action.Port, container)
 	if err != nil {
 		return nil, err

@@ -9,25 +9,25 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // Target is a probe of a container that has started.
 type Target struct {
 	Pod       *corev1.Pod
-	Container *corev1.Container // with the probe, whose command is run as it stands there
-	Probe     podlife.Probes    // one, which the container has
-	Attempt   int32             // of the container; comes back with results
-	ID        string            // the runtime's
-	Address   string            // the pod's IP
-	Started   time.Time         // the container
+	Container *corev1.Container   // with the probe, whose command is run as it stands there
+	Probe     podlifecycle.Probes // one, which the container has
+	Attempt   int32               // of the container; comes back with results
+	ID        string              // the runtime's
+	Address   string              // the pod's IP
+	Started   time.Time           // the container
 }
 
 // Result is a verdict on a container.
 type Result struct {
 	Pod       types.UID
 	Container string
-	Probe     podlife.Probes
+	Probe     podlifecycle.Probes
 	Attempt   int32
 	OK        bool
 	Message   string // the last answer
@@ -40,52 +40,52 @@ type Options struct {
 	Exec func(ctx context.Context, id string, command []string, timeout time.Duration) (code int, output string, err error)
 	// Report takes verdicts, one at a time.
 	Report func(Result)
-	// Event tells of each failed answer, with the reasons and messages of the kubelet; may be nil.
-	Event func(pod *corev1.Pod, container, eventType, reason, message string)
+	// RecordEvent tells of each failed answer, with the reasons and messages of the kubelet; may be nil.
+	RecordEvent func(pod *corev1.Pod, container, eventType, reason, message string)
 }
 
 // Prober runs the probes of a node's containers. Its methods may be called from many goroutines.
 type Prober struct {
-	opts Options
-	ask  func(context.Context, *Target, *corev1.Probe) answer
-	born time.Time
-	wake chan struct{} // holds one when a probe may be due sooner than was known
+	opts      Options
+	run       func(context.Context, *Target, *corev1.Probe) result
+	startTime time.Time
+	wake      chan struct{} // holds one when a probe may be due sooner than was known
 
-	telling sync.Mutex // one report at a time; taken without mu
+	reportMu sync.Mutex // one report at a time; taken without mu
 
-	mu      sync.Mutex
-	probes  map[key]*worker
-	waiting timeline
+	mu     sync.Mutex
+	probes map[key]*worker
+	queue  workerHeap
 }
 
 // key names a probe.
 type key struct {
 	pod       types.UID
 	container string
-	probe     podlife.Probes
+	probe     podlifecycle.Probes
 }
 
 // New makes a Prober.
 func New(opts Options) *Prober {
-	p := &Prober{opts: opts, born: time.Now(), wake: make(chan struct{}, 1), probes: map[key]*worker{}}
-	p.ask = p.question
+	p := &Prober{opts: opts, startTime: time.Now(), wake: make(chan struct{}, 1), probes: map[key]*worker{}}
+	p.run = p.runProbe
 	return p
 }
 
 // Start begins with a probe of a container, in place of the same one of a former run of
 // it. A container that has no such probe is not asked.
 func (p *Prober) Start(t Target) {
-	spec := specOf(t.Container, t.Probe)
+	spec := probeSpec(t.Container, t.Probe)
 	if spec == nil {
 		return
 	}
-	w := &worker{target: t, spec: spec, period: seconds(spec.PeriodSeconds, 10)}
-	w.due = w.first(p.born, time.Now())
+	w := &worker{target: t, spec: spec, period: secondsOr(spec.PeriodSeconds, 10)}
+	w.due = w.firstProbe(p.startTime, time.Now())
 	k := key{t.Pod.UID, t.Container.Name, t.Probe}
 	p.mu.Lock()
-	p.drop(k)
+	p.remove(k)
 	p.probes[k] = w
-	heap.Push(&p.waiting, w)
+	heap.Push(&p.queue, w)
 	p.mu.Unlock()
 	select {
 	case p.wake <- struct{}{}:
@@ -94,20 +94,20 @@ func (p *Prober) Start(t Target) {
 }
 
 // Stop ends a probe of a container. A verdict that is on its way may still come.
-func (p *Prober) Stop(pod types.UID, container string, probe podlife.Probes) {
+func (p *Prober) Stop(pod types.UID, container string, probe podlifecycle.Probes) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.drop(key{pod, container, probe})
+	p.remove(key{pod, container, probe})
 }
 
-func (p *Prober) drop(k key) {
+func (p *Prober) remove(k key) {
 	w := p.probes[k]
 	if w == nil {
 		return
 	}
-	w.over = true
-	if w.waits {
-		heap.Remove(&p.waiting, w.index)
+	w.stopped = true
+	if w.queued {
+		heap.Remove(&p.queue, w.index)
 	}
 	delete(p.probes, k)
 }
@@ -119,9 +119,9 @@ func (p *Prober) Run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		due, next := p.take(time.Now())
+		due, next := p.popDue(time.Now())
 		for _, w := range due {
-			wg.Go(func() { p.probe(ctx, w) })
+			wg.Go(func() { p.doProbe(ctx, w) })
 		}
 		timer.Reset(next)
 		select {
@@ -133,96 +133,96 @@ func (p *Prober) Run(ctx context.Context) {
 	}
 }
 
-// take takes the probes that are due, and says how long it is to the next.
-func (p *Prober) take(now time.Time) (due []*worker, next time.Duration) {
+// popDue takes the probes that are due, and says how long it is to the next.
+func (p *Prober) popDue(now time.Time) (due []*worker, next time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.waiting) > 0 {
-		if left := p.waiting[0].due.Sub(now); left > 0 {
+	for len(p.queue) > 0 {
+		if left := p.queue[0].due.Sub(now); left > 0 {
 			return due, left
 		}
-		due = append(due, heap.Pop(&p.waiting).(*worker))
+		due = append(due, heap.Pop(&p.queue).(*worker))
 	}
 	return due, time.Hour
 }
 
-// probe asks once and draws the conclusion.
-func (p *Prober) probe(ctx context.Context, w *worker) {
-	limited, cancel := context.WithTimeout(ctx, seconds(w.spec.TimeoutSeconds, 1))
-	a := p.ask(limited, &w.target, w.spec)
+// doProbe asks once and draws the conclusion.
+func (p *Prober) doProbe(ctx context.Context, w *worker) {
+	limited, cancel := context.WithTimeout(ctx, secondsOr(w.spec.TimeoutSeconds, 1))
+	a := p.run(limited, &w.target, w.spec)
 	cancel()
 	if ctx.Err() != nil {
 		return // the agent ends; the container did not fail
 	}
-	if said := p.conclude(w, a); said != nil {
-		p.say(w, said)
+	if said := p.record(w, a); said != nil {
+		p.report(w, said)
 	}
 }
 
-// conclude takes in an answer; what it comes to is said after, without the lock that
+// record takes in an answer; what it comes to is said after, without the lock that
 // Start and Stop take: those who hear of it may hold what callers of these hold.
-func (p *Prober) conclude(w *worker, a answer) *said {
+func (p *Prober) record(w *worker, a result) *verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.over {
+	if w.stopped {
 		return nil
 	}
-	s := &said{answer: a}
-	s.told, s.ok = w.judge(a)
-	if s.told && w.last(s.ok) {
+	s := &verdict{result: a}
+	s.changed, s.ok = w.observe(a)
+	if s.changed && w.isFinal(s.ok) {
 		delete(p.probes, key{w.target.Pod.UID, w.target.Container.Name, w.target.Probe})
 	} else {
-		s.more = true
+		s.continues = true
 	}
 	return s
 }
 
-// said is what an answer came to.
-type said struct {
-	answer
-	told, ok bool // a verdict, to be reported
-	more     bool // the probe asks again
+// verdict is what an answer came to.
+type verdict struct {
+	result
+	changed, ok bool // a verdict, to be reported
+	continues   bool // the probe asks again
 }
 
-// say reports a verdict, and has the probe wait for its next turn: not before, so that
+// report reports a verdict, and has the probe wait for its next turn: not before, so that
 // verdicts of one probe come in order.
-func (p *Prober) say(w *worker, s *said) {
-	p.telling.Lock()
-	p.tell(w, s.answer)
-	if s.told {
+func (p *Prober) report(w *worker, s *verdict) {
+	p.reportMu.Lock()
+	p.recordEvent(w, s.result)
+	if s.changed {
 		p.opts.Report(Result{Pod: w.target.Pod.UID, Container: w.target.Container.Name, Probe: w.target.Probe,
 			Attempt: w.target.Attempt, OK: s.ok, Message: s.message})
 	}
-	p.telling.Unlock()
-	if !s.more {
+	p.reportMu.Unlock()
+	if !s.continues {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.over {
+	if w.stopped {
 		return
 	}
-	w.due = after(w.due, w.period, time.Now())
-	heap.Push(&p.waiting, w)
+	w.due = nextTick(w.due, w.period, time.Now())
+	heap.Push(&p.queue, w)
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// tell makes the event of an answer that was not good.
-func (p *Prober) tell(w *worker, a answer) {
-	if p.opts.Event == nil || a.kind == good && a.message == "" {
+// recordEvent makes the event of an answer that was not good.
+func (p *Prober) recordEvent(w *worker, a result) {
+	if p.opts.RecordEvent == nil || a.outcome == success && a.message == "" {
 		return
 	}
 	name, reason, message := w.target.Probe.String(), "Unhealthy", ""
-	switch a.kind {
-	case good:
+	switch a.outcome {
+	case success:
 		reason, message = "ProbeWarning", name+" probe warning: "+a.message
-	case bad:
+	case failure:
 		message = name + " probe failed: " + a.message
 	default:
 		message = name + " probe errored and resulted in unknown state: " + a.message
 	}
-	p.opts.Event(w.target.Pod, w.target.Container.Name, corev1.EventTypeWarning, reason, message)
+	p.opts.RecordEvent(w.target.Pod, w.target.Container.Name, corev1.EventTypeWarning, reason, message)
 }

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // worker is a probe that is under way. The Prober's lock guards it, but target,
@@ -16,48 +16,48 @@ type worker struct {
 	spec   *corev1.Probe
 	period time.Duration
 
-	due   time.Time
-	index int  // in the timeline
-	waits bool // is in the timeline, and not being asked
-	over  bool // stopped or replaced: what comes of it is not told
+	due     time.Time
+	index   int  // in the timeline
+	queued  bool // is in the timeline, and not being asked
+	stopped bool // stopped or replaced: what comes of it is not told
 
-	run     int  // how often the last answer came in a row
-	runOK   bool // which it was
-	verdict bool // what was told last
-	hasTold bool // whether anything was
+	resultRun int  // how often the last answer came in a row
+	lastOK    bool // which it was
+	verdict   bool // what was told last
+	reported  bool // whether anything was
 }
 
-// judge takes in an answer and says whether the verdict is to be told now.
-func (w *worker) judge(a answer) (tell, ok bool) {
-	if a.kind == unknown {
+// observe takes in an answer and says whether the verdict is to be told now.
+func (w *worker) observe(a result) (tell, ok bool) {
+	if a.outcome == unknown {
 		return false, false
 	}
-	ok = a.kind == good
-	if w.run == 0 || w.runOK != ok {
-		w.run, w.runOK = 0, ok
+	ok = a.outcome == success
+	if w.resultRun == 0 || w.lastOK != ok {
+		w.resultRun, w.lastOK = 0, ok
 	}
-	w.run++
+	w.resultRun++
 	threshold := w.spec.FailureThreshold
 	if ok {
 		threshold = w.spec.SuccessThreshold
 	} else if threshold <= 0 {
 		threshold = 3
 	}
-	if w.run < int(threshold) || w.hasTold && w.verdict == ok {
+	if w.resultRun < int(threshold) || w.reported && w.verdict == ok {
 		return false, ok
 	}
-	w.verdict, w.hasTold = ok, true
+	w.verdict, w.reported = ok, true
 	return true, ok
 }
 
-// last says whether nothing more is to be asked after a verdict.
-func (w *worker) last(ok bool) bool {
-	return w.target.Probe == podlife.Startup || w.target.Probe == podlife.Liveness && !ok
+// isFinal says whether nothing more is to be asked after a verdict.
+func (w *worker) isFinal(ok bool) bool {
+	return w.target.Probe == podlifecycle.Startup || w.target.Probe == podlifecycle.Liveness && !ok
 }
 
-// first is when to ask first: after the initial delay, at once if that is over. Containers from
+// firstProbe is when to ask first: after the initial delay, at once if that is over. Containers from
 // before this agent are asked within a period, each at a time of its own.
-func (w *worker) first(born, now time.Time) time.Time {
+func (w *worker) firstProbe(born, now time.Time) time.Time {
 	at := w.target.Started.Add(time.Duration(w.spec.InitialDelaySeconds) * time.Second)
 	switch {
 	case at.After(now):
@@ -70,8 +70,8 @@ func (w *worker) first(born, now time.Time) time.Time {
 	return now
 }
 
-// after is the next tick after now.
-func after(tick time.Time, period time.Duration, now time.Time) time.Time {
+// nextTick is the next tick after now.
+func nextTick(tick time.Time, period time.Duration, now time.Time) time.Time {
 	tick = tick.Add(period)
 	if late := now.Sub(tick); late > 0 {
 		tick = tick.Add((late + period - 1) / period * period)
@@ -79,44 +79,44 @@ func after(tick time.Time, period time.Duration, now time.Time) time.Time {
 	return tick
 }
 
-// specOf is a container's probe of a kind, nil if it has none.
-func specOf(c *corev1.Container, probe podlife.Probes) *corev1.Probe {
+// probeSpec is a container's probe of a kind, nil if it has none.
+func probeSpec(c *corev1.Container, probe podlifecycle.Probes) *corev1.Probe {
 	switch probe {
-	case podlife.Startup:
+	case podlifecycle.Startup:
 		return c.StartupProbe
-	case podlife.Readiness:
+	case podlifecycle.Readiness:
 		return c.ReadinessProbe
-	case podlife.Liveness:
+	case podlifecycle.Liveness:
 		return c.LivenessProbe
 	}
 	return nil
 }
 
-// seconds are those of a field, or its default where the API server has not set it.
-func seconds(n int32, otherwise int) time.Duration {
+// secondsOr are those of a field, or its default where the API server has not set it.
+func secondsOr(n int32, otherwise int) time.Duration {
 	if n <= 0 {
 		return time.Duration(otherwise) * time.Second
 	}
 	return time.Duration(n) * time.Second
 }
 
-// timeline is a heap of the workers that wait, the first due on top.
-type timeline []*worker
+// workerHeap is a heap of the workers that wait, the first due on top.
+type workerHeap []*worker
 
-func (t timeline) Len() int           { return len(t) }
-func (t timeline) Less(i, j int) bool { return t[i].due.Before(t[j].due) }
-func (t timeline) Swap(i, j int)      { t[i], t[j] = t[j], t[i]; t[i].index, t[j].index = i, j }
+func (t workerHeap) Len() int           { return len(t) }
+func (t workerHeap) Less(i, j int) bool { return t[i].due.Before(t[j].due) }
+func (t workerHeap) Swap(i, j int)      { t[i], t[j] = t[j], t[i]; t[i].index, t[j].index = i, j }
 
-func (t *timeline) Push(x any) {
+func (t *workerHeap) Push(x any) {
 	w := x.(*worker)
-	w.index, w.waits = len(*t), true
+	w.index, w.queued = len(*t), true
 	*t = append(*t, w)
 }
 
-func (t *timeline) Pop() any {
+func (t *workerHeap) Pop() any {
 	old := *t
 	w := old[len(old)-1]
 	old[len(old)-1] = nil
-	*t, w.waits = old[:len(old)-1], false
+	*t, w.queued = old[:len(old)-1], false
 	return w
 }

@@ -17,27 +17,27 @@ import (
 // What a Service promises, of each that there is. One of it serves all: what each test does is its own pod's matter.
 func TestService(t *testing.T) {
 	t.Run("containerd", func(t *testing.T) {
-		r := container.Start(t, nil)
-		contract(t, r.Parts, "berth.dev/pause:1")
-		t.Run("Restart", func(t *testing.T) { restart(t, r) })
+		r := container.StartContainerd(t, nil)
+		testService(t, r.Harness, "berth.dev/pause:1")
+		t.Run("Restart", func(t *testing.T) { restartRuntime(t, r) })
 	})
 	t.Run("embedded", func(t *testing.T) {
-		contract(t, container.StartEmbedded(t, true, nil).Parts, "")
+		testService(t, container.StartEmbedded(t, true, nil).Harness, "")
 	})
 }
 
-func contract(t *testing.T, r *container.Parts, pause string) {
-	r.Workload(t)
+func testService(t *testing.T, r *container.Harness, pause string) {
+	r.LoadWorkload(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	t.Run("EventsTellOfEnds", func(t *testing.T) { eventsTellOfEnds(ctx, t, r) })
-	t.Run("StopKillsAfterGrace", func(t *testing.T) { stopKillsAfterGrace(ctx, t, r) })
-	t.Run("Exec", func(t *testing.T) { exec(ctx, t, r) })
-	t.Run("Images", func(t *testing.T) { images(ctx, t, r, pause) })
-	t.Run("WhatIsNotThere", func(t *testing.T) { whatIsNotThere(ctx, t, r) })
+	t.Run("EventsTellOfEnds", func(t *testing.T) { testEvents(ctx, t, r) })
+	t.Run("StopKillsAfterGrace", func(t *testing.T) { testStopContainer(ctx, t, r) })
+	t.Run("Exec", func(t *testing.T) { testExec(ctx, t, r) })
+	t.Run("Images", func(t *testing.T) { testImages(ctx, t, r, pause) })
+	t.Run("WhatIsNotThere", func(t *testing.T) { testNotFound(ctx, t, r) })
 }
 
-func eventsTellOfEnds(ctx context.Context, t *testing.T, r *container.Parts) {
+func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 	ctx, cancel := context.WithCancel(ctx)
 	seen, ended := make(chan runtime.ContainerEvent, 100), make(chan error, 1)
 	go func() { ended <- r.Service.Events(ctx, func(e runtime.ContainerEvent) { seen <- e }) }()
@@ -45,7 +45,7 @@ func eventsTellOfEnds(ctx context.Context, t *testing.T, r *container.Parts) {
 	var id string
 	for told := false; !told; {
 		_, id = r.Run(t, container.Pod{Name: "ends-" + time.Now().Format("150405.000000"), Args: []string{"-exit=3"}})
-		r.Exited(t, id)
+		r.WaitExited(t, id)
 		select {
 		case e := <-seen:
 			told = true
@@ -65,13 +65,13 @@ func eventsTellOfEnds(ctx context.Context, t *testing.T, r *container.Parts) {
 	}
 }
 
-func stopKillsAfterGrace(ctx context.Context, t *testing.T, r *container.Parts) {
+func testStopContainer(ctx context.Context, t *testing.T, r *container.Harness) {
 	sandbox, id := r.Run(t, container.Pod{Name: "deaf", Args: []string{"-deaf", "-listen=:80"}})
-	r.Says(t, "deaf", "listening")
+	r.WaitForLog(t, "deaf", "listening")
 	if err := r.Service.StopContainer(ctx, id, 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if s := r.Exited(t, id); s.ExitCode != 137 {
+	if s := r.WaitExited(t, id); s.ExitCode != 137 {
 		t.Errorf("exit code %d, want 137", s.ExitCode)
 	}
 	// Ended and gone ones may be stopped and removed again.
@@ -93,7 +93,7 @@ func stopKillsAfterGrace(ctx context.Context, t *testing.T, r *container.Parts) 
 	}
 }
 
-func exec(ctx context.Context, t *testing.T, r *container.Parts) {
+func testExec(ctx context.Context, t *testing.T, r *container.Harness) {
 	sandbox, id := r.Run(t, container.Pod{Name: "exec", Args: []string{"-listen=:80"}})
 	got, err := r.Service.ExecSync(ctx, id, []string{"/bin/sh", "-c", "echo out; echo err >&2; exit 5"}, 10*time.Second)
 	if err != nil {
@@ -118,7 +118,7 @@ func exec(ctx context.Context, t *testing.T, r *container.Parts) {
 	}
 }
 
-func images(ctx context.Context, t *testing.T, r *container.Parts, pause string) {
+func testImages(ctx context.Context, t *testing.T, r *container.Harness, pause string) {
 	registry := container.Registry(t)
 	name, err := registry.Add("team/tool", "v1", container.Image(t))
 	if err != nil {
@@ -147,10 +147,10 @@ func images(ctx context.Context, t *testing.T, r *container.Parts, pause string)
 	if err != nil || len(left) != len(strings.Fields(pause)) || len(left) == 1 && left[0].RepoTags[0] != pause {
 		t.Errorf("images left: %v, %v, want %q only", left, err, pause)
 	}
-	r.Workload(t)
+	r.LoadWorkload(t)
 }
 
-func whatIsNotThere(ctx context.Context, t *testing.T, r *container.Parts) {
+func testNotFound(ctx context.Context, t *testing.T, r *container.Harness) {
 	if i, err := r.Service.ImageStatus(ctx, &criapi.ImageSpec{Image: "berth.dev/none:1"}); i != nil || err != nil {
 		t.Errorf("image: %v, %v, want none and no error", i, err)
 	}
@@ -167,7 +167,7 @@ func whatIsNotThere(ctx context.Context, t *testing.T, r *container.Parts) {
 }
 
 // A killed daemon comes back, its containers ran on, and who reads meanwhile only waits.
-func restart(t *testing.T, r *container.Runtime) {
+func restartRuntime(t *testing.T, r *container.Containerd) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, id := r.Run(t, container.Pod{Name: "lives", Args: []string{"-listen=:80"}})

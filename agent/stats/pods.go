@@ -12,8 +12,8 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/volume"
-	"github.com/berthproject/berth/engine/pressure"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // Options of Pods. Host and Cgroup must be given.
@@ -22,10 +22,10 @@ type Options struct {
 	// Cgroup is where a pod's processes are; its containers are below, each in a
 	// cgroup called by its id.
 	Cgroup func(*corev1.Pod) string
-	// Also are other cgroups whose CPU time is noted: the node's, and that of all pods.
-	Also []string
-	// Logs is the directory of a pod's logs, a directory for each container below; nil: not measured.
-	Logs func(*corev1.Pod) string
+	// ExtraCgroups are other cgroups whose CPU time is noted: the node's, and that of all pods.
+	ExtraCgroups []string
+	// LogDir is the directory of a pod's logs, a directory for each container below; nil: not measured.
+	LogDir func(*corev1.Pod) string
 	// Volumes measures a pod's volumes; nil: not measured.
 	Volumes interface {
 		Usage(types.UID) ([]volume.Usage, error)
@@ -38,51 +38,51 @@ type Options struct {
 
 // Pods reads what pods use. It may be used from many goroutines.
 type Pods struct {
-	opts   Options
-	mu     sync.Mutex
-	intake *intake.Intake
-	known  map[types.UID]*entry
-	round  uint64
-	out    []pressure.Pod
-	others map[string]cpu // of Options.Also
+	opts       Options
+	mu         sync.Mutex
+	converter  *conversion.Converter
+	entries    map[types.UID]*podEntry
+	generation uint64
+	out        []nodepressure.Pod
+	extraCPU   map[string]cpuSamples // of Options.Also
 	// measured is when the disk use of all pods was measured last.
 	measured time.Time
 }
 
-// entry is what is kept of a pod between reads.
-type entry struct {
-	pod    *corev1.Pod
-	view   pressure.Pod
-	stats  pressure.PodStats // of Observe alone: its caller reads them unlocked
-	path   string
-	group  *cgroup.Group
-	boxes  []box
-	round  uint64
-	memory cgroup.Memory
-	cpu    cpu
-	disk   *diskUse // nil until measured
+// podEntry is what is kept of a pod between reads.
+type podEntry struct {
+	pod         *corev1.Pod
+	observation nodepressure.Pod
+	stats       nodepressure.PodStats // of Observe alone: its caller reads them unlocked
+	path        string
+	group       *cgroup.Group
+	containers  []containerEntry
+	generation  uint64
+	memory      cgroup.Memory
+	cpu         cpuSamples
+	disk        *diskUse // nil until measured
 }
 
-// box is a container of a pod.
-type box struct {
+// containerEntry is a container of a pod.
+type containerEntry struct {
 	name, id string
 	group    *cgroup.Group
 	memory   cgroup.Memory
-	cpu      cpu
+	cpu      cpuSamples
 }
 
 // NewPods knows no pod yet.
 func NewPods(o Options) *Pods {
-	return &Pods{opts: o, intake: intake.New(), known: map[types.UID]*entry{}, others: map[string]cpu{}}
+	return &Pods{opts: o, converter: conversion.New(), entries: map[types.UID]*podEntry{}, extraCPU: map[string]cpuSamples{}}
 }
 
 // Close closes all files.
 func (p *Pods) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for uid, e := range p.known {
+	for uid, e := range p.entries {
 		e.close()
-		delete(p.known, uid)
+		delete(p.entries, uid)
 	}
 }
 
@@ -90,19 +90,19 @@ func (p *Pods) Close() {
 // is known of their disk use; diesBy is when a pod that is being ended will be
 // killed, zero for the others. The answer is good until the next call and in
 // the order of list. Pods that are not in list are dropped.
-func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []pressure.Pod {
+func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []nodepressure.Pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.take(list)
+	p.syncEntries(list)
 	p.out = p.out[:0]
 	for _, pod := range list {
-		e := p.known[pod.UID]
-		e.view.Stats = nil
+		e := p.entries[pod.UID]
+		e.observation.Stats = nil
 		if e.read(p.opts.Host, !p.measured.IsZero(), &e.stats) {
-			e.view.Stats = &e.stats
+			e.observation.Stats = &e.stats
 		}
-		e.view.DiesBy = diesBy(pod.UID)
-		p.out = append(p.out, e.view)
+		e.observation.TerminatesBy = diesBy(pod.UID)
+		p.out = append(p.out, e.observation)
 	}
 	return p.out
 }
@@ -115,48 +115,48 @@ func (p *Pods) Cgroup(pod *corev1.Pod) string { return p.opts.Cgroup(pod) }
 func (p *Pods) Prepare(list []*corev1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.take(list)
-	p.noteOthers(time.Now())
+	p.syncEntries(list)
+	p.recordExtraCgroups(time.Now())
 	for _, pod := range list {
-		e := p.known[pod.UID]
+		e := p.entries[pod.UID]
 		e.open(p.opts.Host)
 		now := time.Now()
-		e.cpu.note(now, e.group)
-		for i := range e.boxes {
-			e.boxes[i].cpu.note(now, e.boxes[i].group)
+		e.cpu.record(now, e.group)
+		for i := range e.containers {
+			e.containers[i].cpu.record(now, e.containers[i].group)
 		}
 	}
 }
 
-// take makes entries of new pods, renews those of changed ones, and drops the others.
-func (p *Pods) take(list []*corev1.Pod) {
-	p.round++
+// syncEntries makes entries of new pods, renews those of changed ones, and drops the others.
+func (p *Pods) syncEntries(list []*corev1.Pod) {
+	p.generation++
 	for _, pod := range list {
-		e := p.known[pod.UID]
+		e := p.entries[pod.UID]
 		if e == nil {
-			e = &entry{path: p.opts.Cgroup(pod)}
-			p.known[pod.UID] = e
+			e = &podEntry{path: p.opts.Cgroup(pod)}
+			p.entries[pod.UID] = e
 		}
-		e.round = p.round
+		e.generation = p.generation
 		if e.pod == nil || e.pod != pod && e.pod.ResourceVersion != pod.ResourceVersion {
-			e.view = pressure.Pod{Pod: p.intake.Pod(pod), Terms: intake.PressureTerms(pod)}
-			e.box(pod)
+			e.observation = nodepressure.Pod{Pod: p.converter.Pod(pod), EvictionSpec: conversion.PressureTerms(pod)}
+			e.updateContainers(pod)
 		}
 		e.pod = pod
 	}
-	if len(p.known) == len(list) {
+	if len(p.entries) == len(list) {
 		return
 	}
-	for uid, e := range p.known {
-		if e.round != p.round {
+	for uid, e := range p.entries {
+		if e.generation != p.generation {
 			e.close()
-			delete(p.known, uid)
+			delete(p.entries, uid)
 		}
 	}
 }
 
-// box takes up containers that have come, and lets go of those replaced.
-func (e *entry) box(pod *corev1.Pod) {
+// updateContainers takes up containers that have come, and lets go of those replaced.
+func (e *podEntry) updateContainers(pod *corev1.Pod) {
 	ids := map[string]string{}
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range list {
@@ -165,20 +165,20 @@ func (e *entry) box(pod *corev1.Pod) {
 			}
 		}
 	}
-	old := e.boxes
-	e.boxes = nil
+	old := e.containers
+	e.containers = nil
 	for i := range old {
 		if ids[old[i].name] != old[i].id {
 			old[i].close()
 			continue
 		}
-		e.boxes = append(e.boxes, old[i])
+		e.containers = append(e.containers, old[i])
 		delete(ids, old[i].name)
 	}
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
 			if id := ids[list[i].Name]; id != "" {
-				e.boxes = append(e.boxes, box{name: list[i].Name, id: id})
+				e.containers = append(e.containers, containerEntry{name: list[i].Name, id: id})
 			}
 		}
 	}
@@ -195,29 +195,29 @@ func containerID(s string) string {
 }
 
 // open opens what is not open yet; a cgroup that is not there yet is tried again.
-func (e *entry) open(h *cgroup.Host) {
+func (e *podEntry) open(h *cgroup.Host) {
 	if e.group == nil && h.Exists(e.path) {
 		e.group, _ = h.Open(e.path)
 	}
-	for i := range e.boxes {
-		b := &e.boxes[i]
+	for i := range e.containers {
+		b := &e.containers[i]
 		if path := e.path + "/" + b.id; b.group == nil && h.Exists(path) {
 			b.group, _ = h.Open(path)
 		}
 	}
 }
 
-func (e *entry) close() {
+func (e *podEntry) close() {
 	if e.group != nil {
 		e.group.Close()
 		e.group = nil
 	}
-	for i := range e.boxes {
-		e.boxes[i].close()
+	for i := range e.containers {
+		e.containers[i].close()
 	}
 }
 
-func (b *box) close() {
+func (b *containerEntry) close() {
 	if b.group != nil {
 		b.group.Close()
 		b.group = nil
@@ -226,9 +226,9 @@ func (b *box) close() {
 
 // read reads the entry's figures into s; false if nothing is known. measured: the disk use
 // of all pods that were there was measured.
-func (e *entry) read(h *cgroup.Host, measured bool, s *pressure.PodStats) (known bool) {
+func (e *podEntry) read(h *cgroup.Host, measured bool, s *nodepressure.PodStats) (known bool) {
 	e.open(h)
-	*s = pressure.PodStats{Containers: s.Containers[:0], Volumes: s.Volumes[:0]}
+	*s = nodepressure.PodStats{Containers: s.Containers[:0], Volumes: s.Volumes[:0]}
 	if e.group == nil {
 		// Nothing of it runs: that is known, and is not to make it the first to go.
 		s.MemoryKnown = !h.Exists(e.path)
@@ -244,19 +244,19 @@ func (e *entry) read(h *cgroup.Host, measured bool, s *pressure.PodStats) (known
 			e.group, s.MemoryKnown = nil, true
 		}
 	}
-	for i := range e.boxes {
-		e.boxes[i].read(s)
+	for i := range e.containers {
+		e.containers[i].read(s)
 	}
 	switch {
 	case e.disk != nil:
-		e.disk.into(s)
+		e.disk.addTo(s)
 	case measured: // it came after that
 		s.EphemeralKnown = true
 	}
 	return s.MemoryKnown || s.EphemeralKnown
 }
 
-func (b *box) read(s *pressure.PodStats) {
+func (b *containerEntry) read(s *nodepressure.PodStats) {
 	if b.group == nil {
 		return
 	}
@@ -265,6 +265,6 @@ func (b *box) read(s *pressure.PodStats) {
 		b.close()
 	}
 	if err == nil {
-		s.Containers = append(s.Containers, pressure.ContainerStats{Name: b.name, MemoryKnown: true, Memory: b.memory.WorkingSet()})
+		s.Containers = append(s.Containers, nodepressure.ContainerStats{Name: b.name, MemoryKnown: true, Memory: b.memory.WorkingSet()})
 	}
 }

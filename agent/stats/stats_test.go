@@ -16,11 +16,11 @@ import (
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/agent/volume"
 	"github.com/berthproject/berth/internal/testkit"
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 func TestMain(m *testing.M) {
-	plain.Main()
+	fixtures.Main()
 	os.Exit(m.Run())
 }
 
@@ -28,8 +28,8 @@ const mi = 1 << 20
 
 func never(types.UID) time.Time { return time.Time{} }
 
-// until waits for the state that a test wants.
-func until(t *testing.T, what string, ok func() bool) {
+// waitUntil waits for the state that a test wants.
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -38,13 +38,13 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func TestPodsAreObservedFresh(t *testing.T) {
-	n := plain.ForTest(t, 512*mi, 600)
-	p, err := n.Run(plain.Spec{Name: "one", Args: []string{"-memory=32Mi"}})
+func TestObservePods(t *testing.T) {
+	n := fixtures.NewForTest(t, 512*mi, 600)
+	p, err := n.Run(fixtures.Spec{Name: "one", Args: []string{"-memory=32Mi"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Said("memory done"); err != nil {
+	if err := p.WaitForLine("memory done"); err != nil {
 		t.Fatal(err)
 	}
 	list := n.Pods("")
@@ -57,11 +57,11 @@ func TestPodsAreObservedFresh(t *testing.T) {
 		}
 		return time.Time{}
 	})
-	if len(got) != 2 || got[0].Name != "one" || got[0].Stats == nil || got[0].Stats.Memory < 32*mi || got[0].Stats.Processes < 1 || !got[0].DiesBy.IsZero() {
+	if len(got) != 2 || got[0].Name != "one" || got[0].Stats == nil || got[0].Stats.Memory < 32*mi || got[0].Stats.Processes < 1 || !got[0].TerminatesBy.IsZero() {
 		t.Fatalf("observed %+v", got)
 	}
 	// A pod without a cgroup runs nothing, which is known: it must not be the first to go.
-	if s := got[1].Stats; s == nil || !s.MemoryKnown || s.Memory != 0 || !got[1].DiesBy.Equal(time.Unix(5, 0)) {
+	if s := got[1].Stats; s == nil || !s.MemoryKnown || s.Memory != 0 || !got[1].TerminatesBy.Equal(time.Unix(5, 0)) {
 		t.Errorf("a pod that was not started: %+v", got[1])
 	}
 	if got := n.Stats.Observe(nil, never); len(got) != 0 {
@@ -70,9 +70,9 @@ func TestPodsAreObservedFresh(t *testing.T) {
 }
 
 // Who has observed reads the figures unlocked, while others ask for a summary.
-func TestASummaryLeavesWhatWasObserved(t *testing.T) {
-	n := plain.ForTest(t, 512*mi, 600)
-	if _, err := n.Run(plain.Spec{Name: "one", Args: []string{"-memory=1Mi"}}); err != nil {
+func TestSummaryKeepsObservation(t *testing.T) {
+	n := fixtures.NewForTest(t, 512*mi, 600)
+	if _, err := n.Run(fixtures.Spec{Name: "one", Args: []string{"-memory=1Mi"}}); err != nil {
 		t.Fatal(err)
 	}
 	const mark = -7
@@ -87,13 +87,13 @@ func TestASummaryLeavesWhatWasObserved(t *testing.T) {
 	}
 }
 
-func TestObservingAllocatesNothing(t *testing.T) {
+func TestObserveDoesNotAllocate(t *testing.T) {
 	if testkit.Race {
 		t.Skip("the race detector allocates")
 	}
-	n := plain.ForTest(t, 512*mi, 600)
+	n := fixtures.NewForTest(t, 512*mi, 600)
 	for i := range 3 {
-		if _, err := n.Run(plain.Spec{Name: fmt.Sprint("p", i), Args: []string{"-memory=1Mi"}}); err != nil {
+		if _, err := n.Run(fixtures.Spec{Name: fmt.Sprint("p", i), Args: []string{"-memory=1Mi"}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,12 +121,12 @@ func (d disks) ListContainerStats(context.Context, *cri.ContainerStatsFilter) ([
 }
 
 func (d disks) Usage(types.UID) ([]volume.Usage, error) {
-	h := stats.Walk(d.dir)
+	h := stats.MeasureDir(d.dir)
 	return []volume.Usage{{Name: "data", Local: true, Bytes: h.Bytes, Inodes: h.Inodes}, {Name: "shm", Memory: true, Bytes: 77, Inodes: 1}}, nil
 }
 
-func TestDiskUseIsMeasured(t *testing.T) {
-	n := plain.ForTest(t, 512*mi, 600)
+func TestMeasure(t *testing.T) {
+	n := fixtures.NewForTest(t, 512*mi, 600)
 	dir := t.TempDir()
 	for name, bytes := range map[string]int{"logs/main/0.log": 8192, "data/file": 4096} {
 		name = filepath.Join(dir, name)
@@ -139,7 +139,7 @@ func TestDiskUseIsMeasured(t *testing.T) {
 	}
 	d := disks{filepath.Join(dir, "data")}
 	s := stats.NewPods(stats.Options{
-		Host: n.Host, Cgroup: n.Cgroup, Logs: func(*corev1.Pod) string { return filepath.Join(dir, "logs") }, Volumes: d, Containers: d,
+		Host: n.Host, Cgroup: n.Cgroup, LogDir: func(*corev1.Pod) string { return filepath.Join(dir, "logs") }, Volumes: d, Containers: d,
 	})
 	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
 	pod.UID, pod.Name = "u1", "one"
@@ -151,7 +151,7 @@ func TestDiskUseIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.Observe(list, never)[0].Stats
-	logs, data := stats.Walk(filepath.Join(dir, "logs/main")).Bytes, stats.Walk(d.dir).Bytes
+	logs, data := stats.MeasureDir(filepath.Join(dir, "logs/main")).Bytes, stats.MeasureDir(d.dir).Bytes
 	if logs < 8192 || data < 4096 {
 		t.Fatalf("walked %d and %d bytes", logs, data)
 	}
@@ -173,12 +173,12 @@ func TestDiskUseIsMeasured(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	n := plain.ForTest(t, 512*mi, 600)
-	p, err := n.Run(plain.Spec{Name: "busy", Memory: "64Mi", Args: []string{"-memory=32Mi", "-cpu=500"}})
+	n := fixtures.NewForTest(t, 512*mi, 600)
+	p, err := n.Run(fixtures.Spec{Name: "busy", Memory: "64Mi", Args: []string{"-memory=32Mi", "-cpu=500"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Said("memory done"); err != nil {
+	if err := p.WaitForLine("memory done"); err != nil {
 		t.Fatal(err)
 	}
 	s := &stats.Summarizer{
@@ -186,7 +186,7 @@ func TestSummary(t *testing.T) {
 		Pods: n.Stats, NodeFs: stats.NewDisk(t.TempDir()), Started: time.Now(),
 	}
 	var got *v1alpha1.Summary
-	until(t, "the pod has a rate", func() bool {
+	waitUntil(t, "the pod has a rate", func() bool {
 		n.Stats.Prepare(n.Pods(""))
 		if got, err = s.Summary(t.Context()); err != nil {
 			t.Fatal(err)
@@ -213,7 +213,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func TestADiskIsReadEveryTwoSeconds(t *testing.T) {
+func TestDiskUsageIsCached(t *testing.T) {
 	d := stats.NewDisk(t.TempDir())
 	at := time.Now()
 	first, err := d.Usage(at)
@@ -226,7 +226,7 @@ func TestADiskIsReadEveryTwoSeconds(t *testing.T) {
 	if u, _ := d.Usage(at.Add(2 * time.Second)); u.At.Equal(at) {
 		t.Error("not read after 2 s")
 	}
-	if u, _ := d.Fresh(at.Add(2001 * time.Millisecond)); !u.At.Equal(at.Add(2001 * time.Millisecond)) {
+	if u, _ := d.Refresh(at.Add(2001 * time.Millisecond)); !u.At.Equal(at.Add(2001 * time.Millisecond)) {
 		t.Error("not read afresh")
 	}
 	if _, err := stats.NewDisk("/no/such/directory").Usage(at); err == nil {
@@ -234,19 +234,19 @@ func TestADiskIsReadEveryTwoSeconds(t *testing.T) {
 	}
 }
 
-func TestAWalkCountsLinksOnce(t *testing.T) {
+func TestMeasureDirCountsLinksOnce(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a"), make([]byte, 8192), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	one := stats.Walk(dir)
+	one := stats.MeasureDir(dir)
 	if err := os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err != nil {
 		t.Fatal(err)
 	}
-	if two := stats.Walk(dir); two != one {
+	if two := stats.MeasureDir(dir); two != one {
 		t.Errorf("%+v with a link, %+v without", two, one)
 	}
-	if h := stats.Walk(filepath.Join(dir, "none")); h != (stats.Held{}) {
+	if h := stats.MeasureDir(filepath.Join(dir, "none")); h != (stats.DirUsage{}) {
 		t.Errorf("what is not there holds %+v", h)
 	}
 }

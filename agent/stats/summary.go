@@ -10,7 +10,7 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/berthproject/berth/agent/cgroup"
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // Summarizer tells of a node as the kubelet's /stats/summary does.
@@ -49,7 +49,7 @@ func (s *Summarizer) node(now time.Time) (*stats.NodeStats, error) {
 	}
 	out.Fs = s.disk(now, s.NodeFs)
 	out.Runtime = &stats.RuntimeStats{ImageFs: s.disk(now, s.ImageFs), ContainerFs: s.disk(now, s.ContainerFs)}
-	m, err := OpenMachine(s.Host, s.Cgroup, s.PodsCgroup)
+	m, err := OpenNode(s.Host, s.Cgroup, s.PodsCgroup)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Summarizer) group(now time.Time, path string) (*stats.ContainerStats, e
 		return nil, err
 	}
 	c := s.Pods.cpuOf(path)
-	out := &stats.ContainerStats{StartTime: metav1.NewTime(s.Started), CPU: c.figures(now, g), Memory: memory(now, &m, capacity)}
+	out := &stats.ContainerStats{StartTime: metav1.NewTime(s.Started), CPU: c.stats(now, g), Memory: memory(now, &m, capacity)}
 	return out, nil
 }
 
@@ -89,19 +89,19 @@ func (s *Summarizer) disk(now time.Time, d *Disk) *stats.FsStats {
 		return nil
 	}
 	return &stats.FsStats{
-		Time: metav1.NewTime(u.At), AvailableBytes: count(u.Available), CapacityBytes: count(u.Capacity), UsedBytes: count(u.Used),
-		Inodes: count(u.Inodes), InodesFree: count(u.InodesFree), InodesUsed: count(u.Inodes - u.InodesFree),
+		Time: metav1.NewTime(u.At), AvailableBytes: toUint64(u.Available), CapacityBytes: toUint64(u.Capacity), UsedBytes: toUint64(u.Used),
+		Inodes: toUint64(u.Inodes), InodesFree: toUint64(u.InodesFree), InodesUsed: toUint64(u.Inodes - u.InodesFree),
 	}
 }
 
 // memory are figures as the summary has them; available is told where there is a limit.
 func memory(now time.Time, m *cgroup.Memory, limit int64) *stats.MemoryStats {
 	out := &stats.MemoryStats{
-		Time: metav1.NewTime(now), UsageBytes: count(m.Usage), WorkingSetBytes: count(m.WorkingSet()), RSSBytes: count(m.Anon),
-		PageFaults: count(m.Faults), MajorPageFaults: count(m.MajorFaults),
+		Time: metav1.NewTime(now), UsageBytes: toUint64(m.Usage), WorkingSetBytes: toUint64(m.WorkingSet()), RSSBytes: toUint64(m.Anon),
+		PageFaults: toUint64(m.Faults), MajorPageFaults: toUint64(m.MajorFaults),
 	}
 	if limit < cgroup.Unlimited {
-		out.AvailableBytes = count(limit - m.WorkingSet())
+		out.AvailableBytes = toUint64(limit - m.WorkingSet())
 	}
 	return out
 }
@@ -128,22 +128,22 @@ func (p *Pods) summary(now time.Time, pod *corev1.Pod) stats.PodStats {
 	if pod.Status.StartTime != nil {
 		out.StartTime = *pod.Status.StartTime
 	}
-	e := p.known[pod.UID]
+	e := p.entries[pod.UID]
 	if e == nil {
 		return out // it comes with the next look
 	}
-	var uses pressure.PodStats
+	var uses nodepressure.PodStats
 	e.read(p.opts.Host, !p.measured.IsZero(), &uses)
 	if e.group != nil {
 		limit, _ := e.group.Limit()
-		out.CPU, out.Memory = e.cpu.figures(now, e.group), memory(now, &e.memory, limit)
-		out.ProcessStats = &stats.ProcessStats{ProcessCount: count(uses.Processes)}
+		out.CPU, out.Memory = e.cpu.stats(now, e.group), memory(now, &e.memory, limit)
+		out.ProcessStats = &stats.ProcessStats{ProcessCount: toUint64(uses.Processes)}
 	}
-	for i := range e.boxes {
-		if b := &e.boxes[i]; b.group != nil {
+	for i := range e.containers {
+		if b := &e.containers[i]; b.group != nil {
 			limit, _ := b.group.Limit()
 			out.Containers = append(out.Containers, stats.ContainerStats{
-				Name: b.name, StartTime: startOf(pod, b.name), CPU: b.cpu.figures(now, b.group), Memory: memory(now, &b.memory, limit),
+				Name: b.name, StartTime: startOf(pod, b.name), CPU: b.cpu.stats(now, b.group), Memory: memory(now, &b.memory, limit),
 			})
 		}
 	}
@@ -168,11 +168,11 @@ func startOf(pod *corev1.Pod, name string) metav1.Time {
 // summary adds what was measured on disk.
 func (d *diskUse) summary(pod *corev1.Pod, out *stats.PodStats) {
 	at := metav1.NewTime(d.at)
-	fs := func(f pressure.FsStats) *stats.FsStats {
+	fs := func(f nodepressure.FsStats) *stats.FsStats {
 		if !f.Known {
 			return nil
 		}
-		return &stats.FsStats{Time: at, UsedBytes: count(f.Bytes), InodesUsed: count(f.Inodes)}
+		return &stats.FsStats{Time: at, UsedBytes: toUint64(f.Bytes), InodesUsed: toUint64(f.Inodes)}
 	}
 	for i := range d.containers {
 		for j := range out.Containers {
@@ -184,13 +184,13 @@ func (d *diskUse) summary(pod *corev1.Pod, out *stats.PodStats) {
 	for i := range d.volumes {
 		v := &d.volumes[i]
 		s := stats.VolumeStats{Name: v.Name, FsStats: stats.FsStats{
-			Time: at, UsedBytes: count(v.Bytes), InodesUsed: count(v.Inodes), CapacityBytes: count(v.Capacity),
-			AvailableBytes: count(v.Available), Inodes: count(v.TotalInodes), InodesFree: count(v.FreeInodes),
+			Time: at, UsedBytes: toUint64(v.Bytes), InodesUsed: toUint64(v.Inodes), CapacityBytes: toUint64(v.Capacity),
+			AvailableBytes: toUint64(v.Available), Inodes: toUint64(v.TotalInodes), InodesFree: toUint64(v.FreeInodes),
 		}}
 		if v.Claim != "" {
 			s.PVCRef = &stats.PVCReference{Name: v.Claim, Namespace: pod.Namespace}
 		}
 		out.VolumeStats = append(out.VolumeStats, s)
 	}
-	out.EphemeralStorage = fs(pressure.FsStats{Known: true, Bytes: d.total})
+	out.EphemeralStorage = fs(nodepressure.FsStats{Known: true, Bytes: d.total})
 }

@@ -13,8 +13,8 @@ import (
 	storage "k8s.io/component-helpers/storage/volume"
 )
 
-// claimed finds the directory or device of this node behind a claim of the pod.
-func (v *Volumes) claimed(ctx context.Context, pod *corev1.Pod, volume *corev1.Volume) (mounted, error) {
+// resolveClaim finds the directory or device of this node behind a claim of the pod.
+func (v *Volumes) resolveClaim(ctx context.Context, pod *corev1.Pod, volume *corev1.Volume) (mountedVolume, error) {
 	name := ""
 	if s := volume.PersistentVolumeClaim; s != nil {
 		name = s.ClaimName
@@ -26,72 +26,72 @@ func (v *Volumes) claimed(ctx context.Context, pod *corev1.Pod, volume *corev1.V
 		err = apierrors.NewNotFound(schema.GroupResource{Resource: "persistentvolumeclaim"}, name)
 	}
 	if err != nil {
-		return mounted{}, err
+		return mountedVolume{}, err
 	}
 	if volume.Ephemeral != nil {
 		if err := ephemeral.VolumeIsForPod(pod, claim); err != nil {
-			return mounted{}, err
+			return mountedVolume{}, err
 		}
 	}
 	if claim.Spec.VolumeName == "" || claim.Status.Phase != corev1.ClaimBound {
-		return mounted{}, fmt.Errorf("PVC %s/%s has non-bound phase (%q) or empty pvc.Spec.VolumeName (%q)",
+		return mountedVolume{}, fmt.Errorf("PVC %s/%s has non-bound phase (%q) or empty pvc.Spec.VolumeName (%q)",
 			claim.Namespace, claim.Name, claim.Status.Phase, claim.Spec.VolumeName)
 	}
 	pv, err := v.opts.Client.CoreV1().PersistentVolumes().Get(ctx, claim.Spec.VolumeName, metav1.GetOptions{})
 	if err != nil {
-		return mounted{}, err
+		return mountedVolume{}, err
 	}
 	if pv.Spec.ClaimRef == nil || pv.Spec.ClaimRef.UID != claim.UID {
-		return mounted{}, fmt.Errorf("PV %s is not bound to PVC %s/%s (uid %s), but to %s",
-			pv.Name, claim.Namespace, claim.Name, claim.UID, holder(pv))
+		return mountedVolume{}, fmt.Errorf("PV %s is not bound to PVC %s/%s (uid %s), but to %s",
+			pv.Name, claim.Namespace, claim.Name, claim.UID, claimRefName(pv))
 	}
 	if err := storage.CheckNodeAffinity(pv, v.opts.Node().Labels); err != nil {
-		return mounted{}, fmt.Errorf("MountVolume.NodeAffinity check failed for volume %q : %w", pv.Name, err)
+		return mountedVolume{}, fmt.Errorf("MountVolume.NodeAffinity check failed for volume %q : %w", pv.Name, err)
 	}
-	m, err := v.persistent(pv, group(pod))
+	m, err := v.resolvePersistentVolume(pv, fsGroup(pod))
 	m.claim = claim.Name
 	m.readOnly = volume.PersistentVolumeClaim != nil && volume.PersistentVolumeClaim.ReadOnly
 	return m, err
 }
 
-func holder(pv *corev1.PersistentVolume) string {
+func claimRefName(pv *corev1.PersistentVolume) string {
 	if r := pv.Spec.ClaimRef; r != nil {
 		return fmt.Sprintf("%s/%s (uid %s)", r.Namespace, r.Name, r.UID)
 	}
 	return "none"
 }
 
-// persistent is what a volume is on this node.
-func (v *Volumes) persistent(pv *corev1.PersistentVolume, group int) (mounted, error) {
+// resolvePersistentVolume is what a volume is on this node.
+func (v *Volumes) resolvePersistentVolume(pv *corev1.PersistentVolume, group int) (mountedVolume, error) {
 	var path string
 	switch s := pv.Spec.PersistentVolumeSource; {
 	case s.Local != nil:
 		path = s.Local.Path
 	case s.HostPath != nil:
 		path = s.HostPath.Path
-		if err := hostPath(path, s.HostPath.Type); err != nil {
-			return mounted{}, err
+		if err := checkHostPath(path, s.HostPath.Type); err != nil {
+			return mountedVolume{}, err
 		}
 	default:
-		return mounted{}, fmt.Errorf("PV %s: of a kind that is not supported; use local or hostPath", pv.Name)
+		return mountedVolume{}, fmt.Errorf("PV %s: of a kind that is not supported; use local or hostPath", pv.Name)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return mounted{}, fmt.Errorf("PV %s: path %q does not exist or cannot be read: %w", pv.Name, path, err)
+		return mountedVolume{}, fmt.Errorf("PV %s: path %q does not exist or cannot be read: %w", pv.Name, path, err)
 	}
 	block := info.Mode()&os.ModeDevice != 0 && info.Mode()&os.ModeCharDevice == 0
 	switch wanted := pv.Spec.VolumeMode != nil && *pv.Spec.VolumeMode == corev1.PersistentVolumeBlock; {
 	case wanted && !block:
-		return mounted{}, fmt.Errorf("PV %s: volumeMode Block: %s is not a block device", pv.Name, path)
+		return mountedVolume{}, fmt.Errorf("PV %s: volumeMode Block: %s is not a block device", pv.Name, path)
 	case wanted:
-		return mounted{device: path}, nil
+		return mountedVolume{device: path}, nil
 	case block:
-		return mounted{}, fmt.Errorf("PV %s: volumeMode Filesystem: %s is a block device; mount its file system on a directory of the node and use that", pv.Name, path)
+		return mountedVolume{}, fmt.Errorf("PV %s: volumeMode Filesystem: %s is a block device; mount its file system on a directory of the node and use that", pv.Name, path)
 	}
 	if pv.Spec.Local != nil && info.IsDir() {
-		if err := hand(path, group); err != nil {
-			return mounted{}, fmt.Errorf("PV %s: applying fsGroup %d: %w", pv.Name, group, err)
+		if err := applyFSGroup(path, group); err != nil {
+			return mountedVolume{}, fmt.Errorf("PV %s: applying fsGroup %d: %w", pv.Name, group, err)
 		}
 	}
-	return mounted{host: path, measured: pv.Spec.Local != nil}, nil
+	return mountedVolume{hostPath: path, measured: pv.Spec.Local != nil}, nil
 }

@@ -33,12 +33,12 @@ func bound(name, path string) (*corev1.PersistentVolumeClaim, *corev1.Persistent
 
 func TestLocalClaim(t *testing.T) {
 	dir := t.TempDir()
-	put(t, "old", dir, "file")
+	writeFile(t, "old", dir, "file")
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	claim, pv := bound("db", dir)
-	h := newHouse(t, claim, pv)
+	h := newFixture(t, claim, pv)
 	pod := podWith(claimVolume("data", "db"))
 	pod.Spec.Volumes[0].PersistentVolumeClaim.ReadOnly = true
 	pod.Spec.SecurityContext = &corev1.PodSecurityContext{FSGroup: ptr.To(int64(4711))}
@@ -62,12 +62,12 @@ func TestLocalClaim(t *testing.T) {
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
 	}
-	if got := content(t, dir, "file"); got != "old" {
+	if got := readFile(t, dir, "file"); got != "old" {
 		t.Errorf("after the pod the claim's file holds %q", got)
 	}
 }
 
-func TestClaimsThatAreNotThere(t *testing.T) {
+func TestMissingClaims(t *testing.T) {
 	dir := t.TempDir()
 	for name, tc := range map[string]struct {
 		change func(c *corev1.PersistentVolumeClaim, v *corev1.PersistentVolume)
@@ -91,7 +91,7 @@ func TestClaimsThatAreNotThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claim, pv := bound("db", dir)
 			tc.change(claim, pv)
-			h := newHouse(t, claim, pv)
+			h := newFixture(t, claim, pv)
 			pod := podWith(claimVolume("data", "db"))
 			err := h.Prepare(context.Background(), pod)
 			if err == nil || !strings.HasPrefix(err.Error(), `MountVolume.SetUp failed for volume "data" : `) || !strings.Contains(err.Error(), tc.want) {
@@ -108,7 +108,7 @@ func selector(v *corev1.PersistentVolume) *corev1.NodeSelectorRequirement {
 // A claim of an ephemeral volume must be the pod's own.
 func TestEphemeralClaim(t *testing.T) {
 	claim, pv := bound("web-data", t.TempDir())
-	h := newHouse(t, claim, pv)
+	h := newFixture(t, claim, pv)
 	pod := podWith(volume("data", corev1.VolumeSource{Ephemeral: &corev1.EphemeralVolumeSource{}}))
 	if err := h.Prepare(context.Background(), pod); err == nil || !strings.Contains(err.Error(), "was not created for pod") {
 		t.Errorf("error %v", err)

@@ -15,19 +15,19 @@ import (
 func (v *Volumes) emptyDir(pod *corev1.Pod, dir string, s *corev1.EmptyDirVolumeSource) error {
 	switch s.Medium {
 	case corev1.StorageMediumDefault:
-		return makeOpen(dir, group(pod))
+		return makeWorldWritable(dir, fsGroup(pod))
 	case corev1.StorageMediumMemory:
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-		return mountMemory(dir, v.memorySize(pod, s), 0o777, group(pod))
+		return mountTmpfs(dir, v.memorySize(pod, s), 0o777, fsGroup(pod))
 	}
 	return fmt.Errorf("emptyDir.medium %q: not supported; use \"\" (disk) or \"Memory\"", s.Medium)
 }
 
-// makeOpen makes a directory that all may write to, unless it is there. It is made under another
+// makeWorldWritable makes a directory that all may write to, unless it is there. It is made under another
 // name, so that one that is there is done.
-func makeOpen(dir string, group int) error {
+func makeWorldWritable(dir string, group int) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -35,7 +35,7 @@ func makeOpen(dir string, group int) error {
 	if err := os.MkdirAll(fresh, 0o755); err != nil {
 		return err
 	}
-	if err := own(fresh, 0o777, group); err != nil {
+	if err := setOwnership(fresh, 0o777, group); err != nil {
 		return err
 	}
 	return os.Rename(fresh, dir)

@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// hostPath checks what is at a path of the node against what the pod says it is,
+// checkHostPath checks what is at a path of the node against what the pod says it is,
 // and makes it where the pod asks for that.
-func hostPath(path string, kind *corev1.HostPathType) error {
+func checkHostPath(path string, kind *corev1.HostPathType) error {
 	if kind == nil || *kind == corev1.HostPathUnset {
 		return nil
 	}
@@ -19,7 +19,7 @@ func hostPath(path string, kind *corev1.HostPathType) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		switch *kind {
 		case corev1.HostPathDirectoryOrCreate:
-			return errors.Join(os.MkdirAll(path, 0o755), own(path, 0o755, noGroup))
+			return errors.Join(os.MkdirAll(path, 0o755), setOwnership(path, 0o755, noFSGroup))
 		case corev1.HostPathFileOrCreate:
 			f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 			if err != nil {

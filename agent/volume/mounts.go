@@ -13,7 +13,7 @@ import (
 // environment; it is called for those only. Errors are as the kubelet words them in
 // a container that waits with CreateContainerConfigError, with the cause.
 func (v *Volumes) Mounts(pod *corev1.Pod, container *corev1.Container, expand func(string) (string, error)) ([]*cri.Mount, []*cri.Device, error) {
-	p := v.prepared(pod.UID)
+	p := v.tracked(pod.UID)
 	if p == nil {
 		return nil, nil, fmt.Errorf("volumes of pod %s/%s are not prepared", pod.Namespace, pod.Name)
 	}
@@ -22,22 +22,22 @@ func (v *Volumes) Mounts(pod *corev1.Pod, container *corev1.Container, expand fu
 	var mounts []*cri.Mount
 	for i, m := range container.VolumeMounts {
 		volume, ok := p.volumes[m.Name]
-		if !ok || volume.host == "" {
+		if !ok || volume.hostPath == "" {
 			return nil, nil, fmt.Errorf("cannot find volume %q to mount into container %q", m.Name, container.Name)
 		}
-		sub, err := subPath(&m, expand)
+		sub, err := resolveSubPath(&m, expand)
 		if err != nil {
 			return nil, nil, err
 		}
-		host := volume.host
+		host := volume.hostPath
 		if sub != "" {
-			readOnly := volume.files // there is nothing to be made in it
-			if host, err = v.bind(pod, container, i, &m, volume.host, sub, readOnly); err != nil {
+			readOnly := volume.hasPayload // there is nothing to be made in it
+			if host, err = v.bindSubPath(pod, container, i, &m, volume.hostPath, sub, readOnly); err != nil {
 				return nil, nil, err
 			}
 		}
 		mounts = append(mounts, &cri.Mount{
-			ContainerPath: absolute(m.MountPath), HostPath: host, Readonly: m.ReadOnly || volume.readOnly,
+			ContainerPath: absolutePath(m.MountPath), HostPath: host, Readonly: m.ReadOnly || volume.readOnly,
 			Propagation:       propagation(m.MountPropagation),
 			RecursiveReadOnly: m.RecursiveReadOnly != nil && *m.RecursiveReadOnly == corev1.RecursiveReadOnlyEnabled,
 		})
@@ -62,8 +62,8 @@ func (p *podVolumes) devices(container *corev1.Container) ([]*cri.Device, error)
 	return out, nil
 }
 
-// absolute is a path in a container; relative ones are meant from its root.
-func absolute(path string) string { return filepath.Join("/", path) }
+// absolutePath is a path in a container; relative ones are meant from its root.
+func absolutePath(path string) string { return filepath.Join("/", path) }
 
 func propagation(mode *corev1.MountPropagationMode) cri.MountPropagation {
 	switch {

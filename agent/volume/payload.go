@@ -9,22 +9,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/berthproject/berth/agent/downward"
+	"github.com/berthproject/berth/agent/downwardapi"
 )
 
-// builder makes the payloads of one pod's volumes.
-type builder struct {
+// payloadBuilder makes the payloads of one pod's volumes.
+type payloadBuilder struct {
 	*Volumes
 	pod    *corev1.Pod
-	tokens *tokens
-	reader *reader
-	// still stays true while nothing but immutable objects was read.
-	still bool
+	tokens *tokenCache
+	reader *objectReader
+	// immutable stays true while nothing but immutable objects was read.
+	immutable bool
 }
 
 // payload are the files that a volume shows now; ok is false for volumes of other kinds.
-func (b *builder) payload(ctx context.Context, volume *corev1.Volume) (p payload, ok bool, err error) {
-	p, b.still = payload{}, true
+func (b *payloadBuilder) payload(ctx context.Context, volume *corev1.Volume) (p payload, ok bool, err error) {
+	p, b.immutable = payload{}, true
 	switch s := volume.VolumeSource; {
 	case s.ConfigMap != nil:
 		err = b.configMap(ctx, p, s.ConfigMap.Name, s.ConfigMap.Items, s.ConfigMap.DefaultMode, s.ConfigMap.Optional)
@@ -40,16 +40,16 @@ func (b *builder) payload(ctx context.Context, volume *corev1.Volume) (p payload
 	return p, true, err
 }
 
-func (b *builder) configMap(ctx context.Context, p payload, name string, items []corev1.KeyToPath, mode *int32, optional *bool) error {
+func (b *payloadBuilder) configMap(ctx context.Context, p payload, name string, items []corev1.KeyToPath, mode *int32, optional *bool) error {
 	object, err := b.reader.configMap(ctx, b.pod.Namespace, name)
-	if apierrors.IsNotFound(err) && set(optional) {
-		b.still = false
+	if apierrors.IsNotFound(err) && isTrue(optional) {
+		b.immutable = false
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	b.still = b.still && set(object.Immutable)
+	b.immutable = b.immutable && isTrue(object.Immutable)
 	data := make(map[string][]byte, len(object.Data)+len(object.BinaryData))
 	for k, s := range object.Data {
 		data[k] = []byte(s)
@@ -60,16 +60,16 @@ func (b *builder) configMap(ctx context.Context, p payload, name string, items [
 	return p.keys(data, items, mode, optional, "config")
 }
 
-func (b *builder) secret(ctx context.Context, p payload, name string, items []corev1.KeyToPath, mode *int32, optional *bool) error {
+func (b *payloadBuilder) secret(ctx context.Context, p payload, name string, items []corev1.KeyToPath, mode *int32, optional *bool) error {
 	object, err := b.reader.secret(ctx, b.pod.Namespace, name)
-	if apierrors.IsNotFound(err) && set(optional) {
-		b.still = false
+	if apierrors.IsNotFound(err) && isTrue(optional) {
+		b.immutable = false
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	b.still = b.still && set(object.Immutable)
+	b.immutable = b.immutable && isTrue(object.Immutable)
 	return p.keys(object.Data, items, mode, optional, "secret")
 }
 
@@ -77,13 +77,13 @@ func (b *builder) secret(ctx context.Context, p payload, name string, items []co
 func (p payload) keys(data map[string][]byte, items []corev1.KeyToPath, mode *int32, optional *bool, kind string) error {
 	if len(items) == 0 {
 		for k, b := range data {
-			p[k] = file{data: b, mode: bits(mode)}
+			p[k] = file{data: b, mode: fileMode(mode)}
 		}
 		return nil
 	}
 	for _, item := range items {
 		b, ok := data[item.Key]
-		if !ok && set(optional) {
+		if !ok && isTrue(optional) {
 			continue
 		}
 		if !ok {
@@ -93,21 +93,21 @@ func (p payload) keys(data map[string][]byte, items []corev1.KeyToPath, mode *in
 		if m == nil {
 			m = mode
 		}
-		p[item.Path] = file{data: b, mode: bits(m)}
+		p[item.Path] = file{data: b, mode: fileMode(m)}
 	}
 	return nil
 }
 
-func (b *builder) downward(p payload, items []corev1.DownwardAPIVolumeFile, mode *int32) error {
-	b.still = false
+func (b *payloadBuilder) downward(p payload, items []corev1.DownwardAPIVolumeFile, mode *int32) error {
+	b.immutable = false
 	for _, item := range items {
 		var value string
 		var err error
 		switch {
 		case item.FieldRef != nil:
-			value, err = downward.Field(b.pod, item.FieldRef.FieldPath)
+			value, err = downwardapi.Field(b.pod, item.FieldRef.FieldPath)
 		case item.ResourceFieldRef != nil:
-			value, err = downward.Resource(b.pod, "", item.ResourceFieldRef, b.opts.Node().Status.Allocatable)
+			value, err = downwardapi.Resource(b.pod, "", item.ResourceFieldRef, b.opts.Node().Status.Allocatable)
 		default:
 			err = errors.New("must have a fieldRef or a resourceFieldRef")
 		}
@@ -118,13 +118,13 @@ func (b *builder) downward(p payload, items []corev1.DownwardAPIVolumeFile, mode
 		if m == nil {
 			m = mode
 		}
-		p[item.Path] = file{data: []byte(value), mode: bits(m)}
+		p[item.Path] = file{data: []byte(value), mode: fileMode(m)}
 	}
 	return nil
 }
 
 // projected adds all sources; of two that make the same file the later one counts.
-func (b *builder) projected(ctx context.Context, p payload, volume string, v *corev1.ProjectedVolumeSource) error {
+func (b *payloadBuilder) projected(ctx context.Context, p payload, volume string, v *corev1.ProjectedVolumeSource) error {
 	for i, s := range v.Sources {
 		var err error
 		switch {
@@ -135,7 +135,7 @@ func (b *builder) projected(ctx context.Context, p payload, volume string, v *co
 		case s.DownwardAPI != nil:
 			err = b.downward(p, s.DownwardAPI.Items, v.DefaultMode)
 		case s.ServiceAccountToken != nil:
-			err = b.token(ctx, p, source{volume, i}, s.ServiceAccountToken, v.DefaultMode)
+			err = b.token(ctx, p, tokenSource{volume, i}, s.ServiceAccountToken, v.DefaultMode)
 		default:
 			err = fmt.Errorf("sources[%d]: of a kind that is not supported; use configMap, secret, downwardAPI or serviceAccountToken", i)
 		}
@@ -146,25 +146,25 @@ func (b *builder) projected(ctx context.Context, p payload, volume string, v *co
 	return nil
 }
 
-func (b *builder) token(ctx context.Context, p payload, s source, want *corev1.ServiceAccountTokenProjection, mode *int32) error {
-	b.still = false
+func (b *payloadBuilder) token(ctx context.Context, p payload, s tokenSource, want *corev1.ServiceAccountTokenProjection, mode *int32) error {
+	b.immutable = false
 	value, err := b.tokens.get(ctx, b.opts.Client, b.pod, s, want, b.now())
 	if err != nil {
 		return err
 	}
-	f := file{data: []byte(value), mode: bits(mode)}
+	f := file{data: []byte(value), mode: fileMode(mode)}
 	// Who is to read it is known: nobody else is.
-	if uid, ok := onlyUser(b.pod); ok && group(b.pod) == noGroup {
+	if uid, ok := commonUser(b.pod); ok && fsGroup(b.pod) == noFSGroup {
 		f.mode, f.uid = 0o600, uid
-	} else if group(b.pod) != noGroup {
+	} else if fsGroup(b.pod) != noFSGroup {
 		f.mode = 0o600
 	}
 	p[want.Path] = f
 	return nil
 }
 
-// onlyUser is the user of all of the pod's containers, if they say the same one.
-func onlyUser(pod *corev1.Pod) (int, bool) {
+// commonUser is the user of all of the pod's containers, if they say the same one.
+func commonUser(pod *corev1.Pod) (int, bool) {
 	user := int64(-1)
 	for c := range containers(pod) {
 		var own *int64
@@ -182,10 +182,10 @@ func onlyUser(pod *corev1.Pod) (int, bool) {
 	return int(user), user >= 0
 }
 
-func set(b *bool) bool { return b != nil && *b }
+func isTrue(b *bool) bool { return b != nil && *b }
 
-// bits is a mode that the API server has defaulted, 0644 where it has not.
-func bits(mode *int32) fs.FileMode {
+// fileMode is a mode that the API server has defaulted, 0644 where it has not.
+func fileMode(mode *int32) fs.FileMode {
 	if mode == nil {
 		return 0o644
 	}

@@ -37,7 +37,7 @@ func files(t *testing.T, dir string) map[string]string {
 		if err := filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				rel, _ := filepath.Rel(at, path)
-				out[filepath.Join(e.Name(), rel)] = content(t, path)
+				out[filepath.Join(e.Name(), rel)] = readFile(t, path)
 			}
 			return err
 		}); err != nil {
@@ -54,7 +54,7 @@ func secret() *corev1.Secret {
 func TestFilesOfEachKind(t *testing.T) {
 	cm := configMap("conf", map[string]string{"a": "1", "b": "2"})
 	cm.BinaryData = map[string][]byte{"raw": {0xff}}
-	h := newHouse(t, cm, secret())
+	h := newFixture(t, cm, secret())
 	ref := corev1.LocalObjectReference{Name: "conf"}
 	pod := podWith(
 		configMapVolume("all", "conf"),
@@ -95,7 +95,7 @@ func TestFilesOfEachKind(t *testing.T) {
 }
 
 func TestMissingKeysAndObjects(t *testing.T) {
-	h := newHouse(t, configMap("conf", map[string]string{"a": "1"}), secret())
+	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}), secret())
 	item := []corev1.KeyToPath{{Key: "x", Path: "x"}}
 	conf, keys := corev1.LocalObjectReference{Name: "conf"}, corev1.LocalObjectReference{Name: "keys"}
 	projected := func(p corev1.VolumeProjection) corev1.VolumeSource {
@@ -133,7 +133,7 @@ func TestMissingKeysAndObjects(t *testing.T) {
 
 // Modes are those of the item, else the volume; who must read a token may, and no one else.
 func TestModesAndOwners(t *testing.T) {
-	h := newHouse(t, configMap("conf", map[string]string{"a": "1", "b": "2"}))
+	h := newFixture(t, configMap("conf", map[string]string{"a": "1", "b": "2"}))
 	source := configMapVolume("conf", "conf")
 	source.ConfigMap.DefaultMode = ptr.To(int32(0o400))
 	source.ConfigMap.Items = []corev1.KeyToPath{{Key: "a", Path: "a"}, {Key: "b", Path: "b", Mode: ptr.To(int32(0o755))}}

@@ -35,16 +35,16 @@ func (v *Volumes) Run(ctx context.Context) {
 	}
 }
 
-// Changed takes in a newer version of a prepared pod: its labels and annotations
+// UpdatePod takes in a newer version of a prepared pod: its labels and annotations
 // may stand in files.
-func (v *Volumes) Changed(pod *corev1.Pod) {
-	p := v.prepared(pod.UID)
+func (v *Volumes) UpdatePod(pod *corev1.Pod) {
+	p := v.tracked(pod.UID)
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	changed := !maps.Equal(p.pod.Labels, pod.Labels) || !maps.Equal(p.pod.Annotations, pod.Annotations)
-	p.pod, p.changed = pod, p.changed || changed
+	p.pod, p.metadataChanged = pod, p.metadataChanged || changed
 	p.mu.Unlock()
 	if changed {
 		select {
@@ -63,42 +63,42 @@ func (v *Volumes) refresh(ctx context.Context, justChanged bool) {
 	v.mu.Lock()
 	pods := slices.Collect(maps.Values(v.pods))
 	v.mu.Unlock()
-	reader := newReader(v.opts.Client)
+	reader := newObjectReader(v.opts.Client)
 	for _, p := range pods {
 		p.mu.Lock()
-		due := p.changed || !justChanged
-		p.changed = false
-		pod, volumes, lacking := p.pod, maps.Clone(p.volumes), p.lacking
+		due := p.metadataChanged || !justChanged
+		p.metadataChanged = false
+		pod, volumes, lacking := p.pod, maps.Clone(p.volumes), p.incomplete
 		p.mu.Unlock()
 		if !due {
 			continue
 		}
 		if lacking && !justChanged { // whoever prepared it may have given up: the pod runs
-			if err := v.complete(ctx, p, pod, filepath.Join(v.root, string(pod.UID))); err != nil {
+			if err := v.setUpAll(ctx, p, pod, filepath.Join(v.root, string(pod.UID))); err != nil {
 				v.opts.Log.V(1).Info("a pod still lacks a volume", "namespace", pod.Namespace, "pod", pod.Name, "err", err)
 			}
 		}
-		b := &builder{Volumes: v, pod: pod, tokens: &p.tokens, reader: reader}
+		b := &payloadBuilder{Volumes: v, pod: pod, tokens: &p.tokens, reader: reader}
 		for i := range pod.Spec.Volumes {
 			volume := &pod.Spec.Volumes[i]
-			if m, ok := volumes[volume.Name]; ok && m.files && !m.still {
-				v.rewrite(ctx, b, p, volume, m)
+			if m, ok := volumes[volume.Name]; ok && m.hasPayload && !m.immutable {
+				v.refreshVolume(ctx, b, p, volume, m)
 			}
 		}
 	}
 }
 
-func (v *Volumes) rewrite(ctx context.Context, b *builder, p *podVolumes, volume *corev1.Volume, m mounted) {
+func (v *Volumes) refreshVolume(ctx context.Context, b *payloadBuilder, p *podVolumes, volume *corev1.Volume, m mountedVolume) {
 	files, _, err := b.payload(ctx, volume)
 	if err == nil {
-		err = p.write(volume, m, files)
+		err = p.writePayload(volume, m, files)
 	}
 	if err != nil {
 		v.opts.Log.Info("a volume is not brought up to date", "namespace", b.pod.Namespace, "pod", b.pod.Name, "volume", volume.Name, "err", err)
 		return
 	}
-	if b.still {
-		m.still = true
+	if b.immutable {
+		m.immutable = true
 		p.mu.Lock()
 		p.volumes[volume.Name] = m
 		p.mu.Unlock()

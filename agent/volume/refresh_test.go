@@ -21,14 +21,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-func (h *house) update(cm *corev1.ConfigMap) {
+func (h *fixture) update(cm *corev1.ConfigMap) {
 	h.t.Helper()
 	if _, err := h.client.CoreV1().ConfigMaps(cm.Namespace).Update(context.Background(), cm, metav1.UpdateOptions{}); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) gets() int {
+func (h *fixture) gets() int {
 	n := 0
 	for _, a := range h.client.Actions() {
 		if a.GetVerb() == "get" {
@@ -38,19 +38,19 @@ func (h *house) gets() int {
 	return n
 }
 
-func TestFilesFollowTheirSources(t *testing.T) {
+func TestFilesAreRefreshed(t *testing.T) {
 	ctx := context.Background()
-	h := newHouse(t, configMap("conf", map[string]string{"keep": "1", "drop": "1"}))
+	h := newFixture(t, configMap("conf", map[string]string{"keep": "1", "drop": "1"}))
 	pod := podWith(configMapVolume("conf", "conf"), volume("down", corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
 		Items: []corev1.DownwardAPIVolumeFile{{Path: "app", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['app']"}}}}}))
 	h.prepare(pod)
 	dir := h.path(pod, "conf")
-	before, err := os.Readlink(filepath.Join(dir, current))
+	before, err := os.Readlink(filepath.Join(dir, dataDirName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.refresh(ctx, false)
-	if now, _ := os.Readlink(filepath.Join(dir, current)); now != before {
+	if now, _ := os.Readlink(filepath.Join(dir, dataDirName)); now != before {
 		t.Error("files were written anew although nothing had changed")
 	}
 
@@ -59,20 +59,20 @@ func TestFilesFollowTheirSources(t *testing.T) {
 	if got, want := files(t, dir), map[string]string{"keep": "2", "new": "2"}; !maps.Equal(got, want) {
 		t.Errorf("files are %v, want %v", got, want)
 	}
-	if exists(dir, before) || exists(dir, next) {
+	if exists(dir, before) || exists(dir, newDataDirName) {
 		t.Error("the old version is still there")
 	}
 
 	relabelled := pod.DeepCopy()
 	relabelled.Labels["app"] = "other"
-	h.Changed(relabelled)
+	h.UpdatePod(relabelled)
 	<-h.wake // what Run waits for
 	reads := h.gets()
 	h.refresh(ctx, true)
-	if got := content(t, h.path(pod, "down"), "app"); got != "other" {
+	if got := readFile(t, h.path(pod, "down"), "app"); got != "other" {
 		t.Errorf("the label is shown as %q", got)
 	}
-	h.Changed(relabelled) // nothing new
+	h.UpdatePod(relabelled) // nothing new
 	if len(h.wake) != 0 {
 		t.Error("a change of nothing wakes the loop")
 	}
@@ -83,31 +83,31 @@ func TestFilesFollowTheirSources(t *testing.T) {
 }
 
 // What cannot be read stays; what is there when it is made again is shown again.
-func TestFilesOutliveTheirSource(t *testing.T) {
+func TestFilesSurviveDeletedSource(t *testing.T) {
 	ctx := context.Background()
-	h := newHouse(t, configMap("conf", map[string]string{"a": "1"}))
+	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}))
 	pod := podWith(configMapVolume("conf", "conf"))
 	h.prepare(pod)
 	if err := h.client.CoreV1().ConfigMaps("shop").Delete(ctx, "conf", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	h.refresh(ctx, false)
-	if got := content(t, h.path(pod, "conf"), "a"); got != "1" {
+	if got := readFile(t, h.path(pod, "conf"), "a"); got != "1" {
 		t.Errorf("the file holds %q", got)
 	}
 	if _, err := h.client.CoreV1().ConfigMaps("shop").Create(ctx, configMap("conf", map[string]string{"a": "2"}), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	h.refresh(ctx, false)
-	if got := content(t, h.path(pod, "conf"), "a"); got != "2" {
+	if got := readFile(t, h.path(pod, "conf"), "a"); got != "2" {
 		t.Errorf("the file holds %q", got)
 	}
 }
 
 // An agent that starts while the API is away takes up what it can, and the rest later.
-func TestWhatWasLackingIsMadeLater(t *testing.T) {
+func TestIncompleteVolumesAreRetried(t *testing.T) {
 	ctx := context.Background()
-	h := newHouse(t)
+	h := newFixture(t)
 	pod := podWith(emptyDir("data"), configMapVolume("conf", "conf"))
 	if err := h.Prepare(ctx, pod); err == nil {
 		t.Fatal("a volume of nothing")
@@ -117,14 +117,14 @@ func TestWhatWasLackingIsMadeLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.refresh(ctx, false)
-	if got := content(t, h.path(pod, "conf"), "a"); got != "1" {
+	if got := readFile(t, h.path(pod, "conf"), "a"); got != "1" {
 		t.Errorf("the file holds %q", got)
 	}
-	p := h.prepared(pod.UID)
+	p := h.tracked(pod.UID)
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.complete(ctx, p, pod, h.root+"/uid-1"); err == nil || exists(h.root, "uid-1") {
+	if err := h.setUpAll(ctx, p, pod, h.root+"/uid-1"); err == nil || exists(h.root, "uid-1") {
 		t.Errorf("volumes are made of a pod that is gone: %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestReadsAreShared(t *testing.T) {
 	ctx := context.Background()
 	still := configMap("still", map[string]string{"a": "1"})
 	still.Immutable = ptr.To(true)
-	h := newHouse(t, configMap("conf", nil), still)
+	h := newFixture(t, configMap("conf", nil), still)
 	for i := range 20 {
 		pod := podWith(configMapVolume("conf", "conf"), configMapVolume("still", "still"))
 		pod.UID += podUID(i)
@@ -149,7 +149,7 @@ func TestReadsAreShared(t *testing.T) {
 
 func TestTokensAreRenewed(t *testing.T) {
 	ctx := context.Background()
-	h := newHouse(t)
+	h := newFixture(t)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	h.now = func() time.Time { return now }
 	token := func(name string, life int64) corev1.Volume {
@@ -170,7 +170,7 @@ func TestTokensAreRenewed(t *testing.T) {
 	} {
 		now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(step.after)
 		h.refresh(ctx, false)
-		if hour, week := content(t, h.path(pod, "hour"), "token"), content(t, h.path(pod, "week"), "token"); hour[:7] != step.hour || week[:7] != step.week {
+		if hour, week := readFile(t, h.path(pod, "hour"), "token"), readFile(t, h.path(pod, "week"), "token"); hour[:7] != step.hour || week[:7] != step.week {
 			t.Errorf("after %v: %s and %s, want %s and %s", step.after, hour, week, step.hour, step.week)
 		}
 	}
@@ -179,19 +179,19 @@ func TestTokensAreRenewed(t *testing.T) {
 	})
 	now = now.Add(time.Hour)
 	h.refresh(ctx, false)
-	if got := content(t, h.path(pod, "hour"), "token"); got[:7] != "token-4" {
+	if got := readFile(t, h.path(pod, "hour"), "token"); got[:7] != "token-4" {
 		t.Errorf("without an answer the token becomes %q", got)
 	}
 }
 
 // A reader that takes the directory of a version and reads in it never sees two versions at once.
-func TestWholeOrOld(t *testing.T) {
+func TestAtomicUpdate(t *testing.T) {
 	dir := t.TempDir()
 	at := func(n int) payload {
 		b := []byte(strconv.Itoa(n))
 		return payload{"a": {data: b, mode: 0o644}, "sub/b": {data: b, mode: 0o644}}
 	}
-	if err := show(dir, at(0), noGroup); err != nil {
+	if err := writePayload(dir, at(0), noFSGroup); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
@@ -199,7 +199,7 @@ func TestWholeOrOld(t *testing.T) {
 	wg.Go(func() {
 		defer close(done)
 		for n := range 300 {
-			if err := show(dir, at(n), noGroup); err != nil {
+			if err := writePayload(dir, at(n), noFSGroup); err != nil {
 				t.Error(err)
 				return
 			}
@@ -211,10 +211,10 @@ func TestWholeOrOld(t *testing.T) {
 			stop = true
 		default:
 		}
-		if !exists(dir, current) {
+		if !exists(dir, dataDirName) {
 			t.Error("there was no version")
 		}
-		v, err := os.OpenRoot(filepath.Join(dir, current))
+		v, err := os.OpenRoot(filepath.Join(dir, dataDirName))
 		if errors.Is(err, fs.ErrNotExist) { // removed between the look at the link and at what it names
 			continue
 		}
@@ -236,8 +236,8 @@ func TestWholeOrOld(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	now, _ := os.Readlink(filepath.Join(dir, current))
-	want := []string{current, now, "a", "sub"}
+	now, _ := os.Readlink(filepath.Join(dir, dataDirName))
+	want := []string{dataDirName, now, "a", "sub"}
 	slices.Sort(want)
 	if !slices.Equal(names, want) || err != nil {
 		t.Errorf("left are %v (%v), want %v", names, err, want)
@@ -245,26 +245,26 @@ func TestWholeOrOld(t *testing.T) {
 }
 
 // Whatever an agent that was killed left behind is put right by the next write.
-func TestShowRepairs(t *testing.T) {
+func TestWritePayloadRepairs(t *testing.T) {
 	p := payload{"a": {data: []byte("1"), mode: 0o644}}
 	for name, harm := range map[string]func(dir string) error{
 		"no link to a file":    func(dir string) error { return os.Remove(filepath.Join(dir, "a")) },
-		"half a swap":          func(dir string) error { return os.Symlink("nowhere", filepath.Join(dir, next)) },
-		"current is gone":      func(dir string) error { return os.Remove(filepath.Join(dir, current)) },
+		"half a swap":          func(dir string) error { return os.Symlink("nowhere", filepath.Join(dir, newDataDirName)) },
+		"current is gone":      func(dir string) error { return os.Remove(filepath.Join(dir, dataDirName)) },
 		"version half written": func(dir string) error { return os.Mkdir(filepath.Join(dir, "..version-1"), 0o700) },
 		"version is gone": func(dir string) error {
-			now, _ := os.Readlink(filepath.Join(dir, current))
+			now, _ := os.Readlink(filepath.Join(dir, dataDirName))
 			return os.RemoveAll(filepath.Join(dir, now))
 		},
 	} {
 		dir := t.TempDir()
-		if err := show(dir, p, noGroup); err != nil {
+		if err := writePayload(dir, p, noFSGroup); err != nil {
 			t.Fatal(err)
 		}
 		if err := harm(dir); err != nil {
 			t.Fatal(err)
 		}
-		if err := show(dir, p, noGroup); err != nil {
+		if err := writePayload(dir, p, noFSGroup); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := files(t, dir); !maps.Equal(got, map[string]string{"a": "1"}) {

@@ -14,8 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// subPath is the part of a volume that is mounted, "" for all of it.
-func subPath(m *corev1.VolumeMount, expand func(string) (string, error)) (string, error) {
+// resolveSubPath is the part of a volume that is mounted, "" for all of it.
+func resolveSubPath(m *corev1.VolumeMount, expand func(string) (string, error)) (string, error) {
 	path, field := m.SubPath, "subPath"
 	if m.SubPathExpr != "" {
 		var err error
@@ -36,43 +36,43 @@ func subPath(m *corev1.VolumeMount, expand func(string) (string, error)) (string
 	return path, nil
 }
 
-// bind mounts a part of a volume where no container of the pod can exchange it
+// bindSubPath mounts a part of a volume where no container of the pod can exchange it
 // for a link between this look at it and the runtime's, and is that place. What is missing
 // is made, as directories, unless readOnly.
 //
 // The container's index is that of the mount in its spec. What a former run
 // of the container had there is let go.
-func (v *Volumes) bind(pod *corev1.Pod, container *corev1.Container, index int, m *corev1.VolumeMount, volume, sub string, readOnly bool) (string, error) {
+func (v *Volumes) bindSubPath(pod *corev1.Pod, container *corev1.Container, index int, m *corev1.VolumeMount, volume, sub string, readOnly bool) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("failed to prepare subPath for volumeMount %q of container %q: %w", m.Name, container.Name, err)
 	}
-	dir, err := v.dir(pod.UID)
+	dir, err := v.podDir(pod.UID)
 	if err != nil {
 		return fail(err)
 	}
-	fd, err := openInside(volume, sub, readOnly)
+	fd, err := openBeneath(volume, sub, readOnly)
 	if err != nil {
 		return fail(err)
 	}
 	defer unix.Close(fd)
-	target := filepath.Join(dir, subPaths, m.Name, container.Name, strconv.Itoa(index))
-	if err := remove(target); err != nil {
+	target := filepath.Join(dir, subPathsDir, m.Name, container.Name, strconv.Itoa(index))
+	if err := unmountAndRemove(target); err != nil {
 		return fail(err)
 	}
-	if err := place(fd, target); err != nil {
+	if err := makeMountTarget(fd, target); err != nil {
 		return fail(err)
 	}
 	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", fd), target, "", unix.MS_BIND, ""); err != nil {
 		return fail(fmt.Errorf("binding %s: %w", target, err))
 	}
-	if err := unix.Mount("", target, "", spread(m.MountPropagation), ""); err != nil {
+	if err := unix.Mount("", target, "", propagationFlags(m.MountPropagation), ""); err != nil {
 		return fail(err)
 	}
 	return target, nil
 }
 
-// spread is how far mounts made in a bound part, or in what it is a part of, are seen.
-func spread(mode *corev1.MountPropagationMode) uintptr {
+// propagationFlags is how far mounts made in a bound part, or in what it is a part of, are seen.
+func propagationFlags(mode *corev1.MountPropagationMode) uintptr {
 	switch {
 	case mode == nil:
 	case *mode == corev1.MountPropagationHostToContainer:
@@ -83,21 +83,21 @@ func spread(mode *corev1.MountPropagationMode) uintptr {
 	return unix.MS_PRIVATE
 }
 
-// openInside opens a path that the kernel resolves inside of the volume and
+// openBeneath opens a path that the kernel resolves inside of the volume and
 // nowhere else.
-func openInside(volume, sub string, readOnly bool) (int, error) {
+func openBeneath(volume, sub string, readOnly bool) (int, error) {
 	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
 	root, err := unix.Open(volume, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("opening the volume: %w", err)
 	}
 	defer unix.Close(root)
-	fd, err := openAt(root, sub, how)
+	fd, err := openRetrying(root, sub, how)
 	if errors.Is(err, unix.ENOENT) && !readOnly {
-		if err := makeInside(volume, sub); err != nil {
+		if err := mkdirBeneath(volume, sub); err != nil {
 			return -1, err
 		}
-		fd, err = openAt(root, sub, how)
+		fd, err = openRetrying(root, sub, how)
 	}
 	switch {
 	case errors.Is(err, unix.EXDEV), errors.Is(err, unix.ELOOP):
@@ -108,8 +108,8 @@ func openInside(volume, sub string, readOnly bool) (int, error) {
 	return fd, nil
 }
 
-// openAt tries again when the kernel could not be sure because something was renamed meanwhile.
-func openAt(root int, sub string, how *unix.OpenHow) (fd int, err error) {
+// openRetrying tries again when the kernel could not be sure because something was renamed meanwhile.
+func openRetrying(root int, sub string, how *unix.OpenHow) (fd int, err error) {
 	for range 100 {
 		if fd, err = unix.Openat2(root, sub, how); !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
 			return fd, err
@@ -118,8 +118,8 @@ func openAt(root int, sub string, how *unix.OpenHow) (fd int, err error) {
 	return fd, err
 }
 
-// makeInside makes the directories of a subPath, as open to all as the volume is.
-func makeInside(volume, sub string) error {
+// mkdirBeneath makes the directories of a subPath, as open to all as the volume is.
+func mkdirBeneath(volume, sub string) error {
 	root, err := os.OpenRoot(volume)
 	if err != nil {
 		return err
@@ -146,8 +146,8 @@ func makeInside(volume, sub string) error {
 	return nil
 }
 
-// place makes what fd is mounted on: a directory or a file.
-func place(fd int, target string) error {
+// makeMountTarget makes what fd is mounted on: a directory or a file.
+func makeMountTarget(fd int, target string) error {
 	var s unix.Stat_t
 	if err := unix.Fstat(fd, &s); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 )
 
 // with mounts one part of an emptyDir.
-func (h *house) with(sub string) (*corev1.Pod, []*cri.Mount, error) {
+func (h *fixture) with(sub string) (*corev1.Pod, []*cri.Mount, error) {
 	h.t.Helper()
 	pod := podWith(emptyDir("data"))
 	h.prepare(pod)
@@ -26,18 +26,18 @@ func (h *house) with(sub string) (*corev1.Pod, []*cri.Mount, error) {
 	return pod, mounts, err
 }
 
-func (h *house) volume(pod *corev1.Pod) string {
+func (h *fixture) volume(pod *corev1.Pod) string {
 	return filepath.Join(h.root, string(pod.UID), "volumes/kubernetes.io~empty-dir/data")
 }
 
 func TestSubPathIsMadeAndBound(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	pod, mounts, err := h.with("a/b")
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, "hello", mounts[0].HostPath, "file")
-	if got := content(t, h.volume(pod), "a/b/file"); got != "hello" {
+	writeFile(t, "hello", mounts[0].HostPath, "file")
+	if got := readFile(t, h.volume(pod), "a/b/file"); got != "hello" {
 		t.Errorf("what is written to the part is %q in the volume", got)
 	}
 	if info, _ := os.Stat(filepath.Join(h.volume(pod), "a")); info.Mode().Perm() != 0o777 {
@@ -50,13 +50,13 @@ func TestSubPathIsMadeAndBound(t *testing.T) {
 	if _, mounts, err = h.with("link"); err != nil {
 		t.Fatal(err)
 	}
-	if got := content(t, mounts[0].HostPath); got != "hello" {
+	if got := readFile(t, mounts[0].HostPath); got != "hello" {
 		t.Errorf("the file is %q", got)
 	}
 }
 
 func TestSubPathNeverLeavesItsVolume(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	outside := t.TempDir()
 	pod, _, err := h.with("")
 	if err != nil {
@@ -94,9 +94,9 @@ func TestSubPathNeverLeavesItsVolume(t *testing.T) {
 // A pod that exchanges a directory for a link to the node's own, again and again, while its
 // containers start: what is bound is always inside.
 func TestSubPathRace(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	outside := t.TempDir()
-	put(t, "", outside, "treasure")
+	writeFile(t, "", outside, "treasure")
 	pod, _, err := h.with("")
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestSubPathRace(t *testing.T) {
 }
 
 func TestSubPathExpr(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	pod := podWith(emptyDir("data"))
 	h.prepare(pod)
 	m := &pod.Spec.Containers[0].VolumeMounts[0]
@@ -146,8 +146,8 @@ func TestSubPathExpr(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, "x", mounts[0].HostPath, "file")
-	if got := content(t, h.volume(pod), "logs/web-0/file"); got != "x" {
+	writeFile(t, "x", mounts[0].HostPath, "file")
+	if got := readFile(t, h.volume(pod), "logs/web-0/file"); got != "x" {
 		t.Errorf("the file holds %q", got)
 	}
 	for value, want := range map[string]string{
@@ -167,7 +167,7 @@ func TestSubPathExpr(t *testing.T) {
 
 // A restarted container gets its part anew; parts of a configMap are not made.
 func TestSubPathOfFilesAndAgain(t *testing.T) {
-	h := newHouse(t, configMap("conf", map[string]string{"app.ini": "a=1"}))
+	h := newFixture(t, configMap("conf", map[string]string{"app.ini": "a=1"}))
 	pod := podWith(configMapVolume("conf", "conf"))
 	h.prepare(pod)
 	c := &pod.Spec.Containers[0]
@@ -177,7 +177,7 @@ func TestSubPathOfFilesAndAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := content(t, mounts[0].HostPath); got != "a=1" || !mounts[0].Readonly {
+		if got := readFile(t, mounts[0].HostPath); got != "a=1" || !mounts[0].Readonly {
 			t.Errorf("bound is %q, read-only %v", got, mounts[0].Readonly)
 		}
 	}
@@ -190,8 +190,8 @@ func TestSubPathOfFilesAndAgain(t *testing.T) {
 	}
 }
 
-func TestMountsAsTheSpecSays(t *testing.T) {
-	h := newHouse(t, configMap("conf", nil))
+func TestMountOptions(t *testing.T) {
+	h := newFixture(t, configMap("conf", nil))
 	pod := podWith(emptyDir("data"), configMapVolume("conf", "conf"))
 	c := &pod.Spec.Containers[0]
 	c.VolumeMounts[0].MountPath, c.VolumeMounts[0].ReadOnly = "relative", true

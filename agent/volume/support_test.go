@@ -20,21 +20,21 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// house is a node's volumes over a fake API.
-type house struct {
+// fixture is a node's volumes over a fake API.
+type fixture struct {
 	*Volumes
 	t      *testing.T
 	client *fake.Clientset
 	tokens int // asked for so far
 }
 
-// newHouse needs root where mounts are: nothing of it stays behind.
-func newHouse(t *testing.T, objects ...runtime.Object) *house {
+// newFixture needs root where mounts are: nothing of it stays behind.
+func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	if os.Getuid() != 0 {
-		testkit.Skip(t, "root", "volumes are mounted and given to other users")
+		testkit.SkipOrFail(t, "root", "volumes are mounted and given to other users")
 	}
-	h := &house{t: t, client: fake.NewClientset(objects...)}
+	h := &fixture{t: t, client: fake.NewClientset(objects...)}
 	h.client.PrependReactor("create", "serviceaccounts", func(a k8stesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "token" {
 			return false, nil, nil
@@ -59,7 +59,7 @@ func newHouse(t *testing.T, objects ...runtime.Object) *house {
 }
 
 // restart is an agent that knows nothing but the directory.
-func (h *house) restart(root string) {
+func (h *fixture) restart(root string) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{corev1.LabelHostname: "n1"}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"memory": resource.MustParse("64Mi"), "cpu": resource.MustParse("2")}}}
 	v, err := New(Options{Client: h.client, Root: root, Node: func() *corev1.Node { return node }})
@@ -69,7 +69,7 @@ func (h *house) restart(root string) {
 	h.Volumes = v
 }
 
-func (h *house) prepare(pod *corev1.Pod) {
+func (h *fixture) prepare(pod *corev1.Pod) {
 	h.t.Helper()
 	if err := h.Prepare(context.Background(), pod); err != nil {
 		h.t.Fatal(err)
@@ -77,7 +77,7 @@ func (h *house) prepare(pod *corev1.Pod) {
 }
 
 // path is where the first container of a prepared pod has a volume.
-func (h *house) path(pod *corev1.Pod, volume string) string {
+func (h *fixture) path(pod *corev1.Pod, volume string) string {
 	h.t.Helper()
 	mounts, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
 	if err != nil {
@@ -120,7 +120,7 @@ func configMap(name string, data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop"}, Data: data}
 }
 
-func content(t *testing.T, path ...string) string {
+func readFile(t *testing.T, path ...string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
@@ -129,7 +129,7 @@ func content(t *testing.T, path ...string) string {
 	return string(b)
 }
 
-func put(t *testing.T, text string, path ...string) {
+func writeFile(t *testing.T, text string, path ...string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(path...), []byte(text), 0o644); err != nil {
 		t.Fatal(err)

@@ -13,26 +13,26 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-// subPaths is where subPaths of a pod's volumes are bound.
-const subPaths = "volume-subpaths"
+// subPathsDir is where subPaths of a pod's volumes are bound.
+const subPathsDir = "volume-subpaths"
 
 // Teardown unmounts and removes the volumes of a pod whose containers are
 // gone, prepared or not, and then the pod's directory if nothing else is in it. On an
 // error it may be called again.
 func (v *Volumes) Teardown(uid types.UID) error {
-	dir, err := v.dir(uid)
+	dir, err := v.podDir(uid)
 	if err != nil {
 		return err
 	}
-	if p := v.prepared(uid); p != nil {
-		p.making.Lock()
+	if p := v.tracked(uid); p != nil {
+		p.setUpMu.Lock()
 		p.mu.Lock()
-		p.gone = true
+		p.tornDown = true
 		p.mu.Unlock()
-		p.making.Unlock()
+		p.setUpMu.Unlock()
 	}
-	for _, below := range []string{subPaths, "volumes"} {
-		if err := remove(filepath.Join(dir, below)); err != nil {
+	for _, below := range []string{subPathsDir, "volumes"} {
+		if err := unmountAndRemove(filepath.Join(dir, below)); err != nil {
 			return fmt.Errorf("volumes of pod %s: %w", uid, err)
 		}
 	}
@@ -43,10 +43,10 @@ func (v *Volumes) Teardown(uid types.UID) error {
 	return nil
 }
 
-// remove removes a directory after all that is mounted below it; while anything
+// unmountAndRemove removes a directory after all that is mounted below it; while anything
 // still is, it would be the data of others. The mounts are first cut off from
 // their like, or what is mounted in a part of the node's own tree would be unmounted there, too.
-func remove(dir string) error {
+func unmountAndRemove(dir string) error {
 	points, err := mounts.At(dir)
 	if err != nil {
 		return err

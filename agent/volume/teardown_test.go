@@ -16,7 +16,7 @@ import (
 func podUID(i int) types.UID { return types.UID(fmt.Sprintf("-%d", i)) }
 
 func TestTeardownLeavesNothing(t *testing.T) {
-	h := newHouse(t, secret(), configMap("conf", map[string]string{"a": "1"}))
+	h := newFixture(t, secret(), configMap("conf", map[string]string{"a": "1"}))
 	for _, restarted := range []bool{false, true} {
 		pod := podWith(emptyDir("data"), memoryDir("memory"), secretVolume("secret"), configMapVolume("conf", "conf"))
 		h.prepare(pod)
@@ -52,8 +52,8 @@ func TestTeardownLeavesNothing(t *testing.T) {
 
 // What is mounted into a volume from elsewhere, by a pod that may, is let go and not emptied:
 // neither the files there nor what is mounted further down in them.
-func TestTeardownRemovesNothingOfOthers(t *testing.T) {
-	h := newHouse(t)
+func TestTeardownKeepsForeignData(t *testing.T) {
+	h := newFixture(t)
 	other := t.TempDir()
 	deep := filepath.Join(other, "deep")
 	if err := os.Mkdir(deep, 0o755); err != nil {
@@ -69,7 +69,7 @@ func TestTeardownRemovesNothingOfOthers(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Unmount(other, unix.MNT_DETACH) })
 	mount("", other, "", unix.MS_SHARED) // as / is on machines with systemd
 	mount("tmpfs", deep, "tmpfs", 0)
-	put(t, "theirs", deep, "file")
+	writeFile(t, "theirs", deep, "file")
 
 	pod := podWith(emptyDir("data"))
 	h.prepare(pod)
@@ -81,22 +81,22 @@ func TestTeardownRemovesNothingOfOthers(t *testing.T) {
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
 	}
-	if got := content(t, deep, "file"); got != "theirs" {
+	if got := readFile(t, deep, "file"); got != "theirs" {
 		t.Errorf("the file holds %q", got)
 	}
 }
 
 // After Teardown nothing is written by a round that was under way.
 func TestNothingIsWrittenAfterTeardown(t *testing.T) {
-	h := newHouse(t, configMap("conf", map[string]string{"a": "1"}))
+	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}))
 	pod := podWith(configMapVolume("conf", "conf"))
 	h.prepare(pod)
-	p := h.prepared(pod.UID)
+	p := h.tracked(pod.UID)
 	m := p.volumes["conf"]
 	if err := h.Teardown(pod.UID); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.write(&pod.Spec.Volumes[0], m, payload{"a": {data: []byte("2"), mode: 0o644}}); err != nil {
+	if err := p.writePayload(&pod.Spec.Volumes[0], m, payload{"a": {data: []byte("2"), mode: 0o644}}); err != nil {
 		t.Fatal(err)
 	}
 	if exists(h.root, string(pod.UID)) {

@@ -12,19 +12,19 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// tokenAge is how old a token gets at most, however long it lasts: the kubelet's.
-const tokenAge = 24 * time.Hour
+// maxTokenAge is how old a token gets at most, however long it lasts: the kubelet's.
+const maxTokenAge = 24 * time.Hour
 
-// source is a source of a projected volume.
-type source struct {
+// tokenSource is a source of a projected volume.
+type tokenSource struct {
 	volume string
 	index  int
 }
 
-// tokens are the service account tokens of a pod.
-type tokens struct {
-	mu    sync.Mutex
-	known map[source]token
+// tokenCache are the service account tokens of a pod.
+type tokenCache struct {
+	mu     sync.Mutex
+	cached map[tokenSource]token
 }
 
 type token struct {
@@ -35,10 +35,10 @@ type token struct {
 
 // get is the token of a source: the one that is known, or a new one when 80 % of its
 // life, or 24 hours, are over.
-func (t *tokens) get(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, s source,
+func (t *tokenCache) get(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, s tokenSource,
 	want *corev1.ServiceAccountTokenProjection, now time.Time) (string, error) {
 	t.mu.Lock()
-	known, ok := t.known[s]
+	known, ok := t.cached[s]
 	t.mu.Unlock()
 	if ok && now.Before(known.renew) {
 		return known.value, nil
@@ -55,9 +55,9 @@ func (t *tokens) get(ctx context.Context, client kubernetes.Interface, pod *core
 	if err != nil {
 		return "", fmt.Errorf("failed to fetch token: %w", err)
 	}
-	known = token{value: got.Status.Token, renew: now.Round(0).Add(min(got.Status.ExpirationTimestamp.Sub(now)*8/10, tokenAge))}
+	known = token{value: got.Status.Token, renew: now.Round(0).Add(min(got.Status.ExpirationTimestamp.Sub(now)*8/10, maxTokenAge))}
 	t.mu.Lock()
-	t.known[s] = known
+	t.cached[s] = known
 	t.mu.Unlock()
 	return known.value, nil
 }

@@ -13,9 +13,9 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-// TestATokenAgesWhileTheMachineSleeps: when a token is renewed is a time of the clock on the wall. The other clock, which stands still
+// TestTokenAgesDuringSuspend: when a token is renewed is a time of the clock on the wall. The other clock, which stands still
 // meanwhile, cannot be stopped in a test: that the time knows nothing of it is what shows.
-func TestATokenAgesWhileTheMachineSleeps(t *testing.T) {
+func TestTokenAgesDuringSuspend(t *testing.T) {
 	client, now := fake.NewClientset(), time.Now()
 	if !strings.Contains(now.String(), "m=+") {
 		t.Fatalf("%v is no time of both clocks", now)
@@ -23,11 +23,11 @@ func TestATokenAgesWhileTheMachineSleeps(t *testing.T) {
 	client.PrependReactor("create", "serviceaccounts", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, &authenticationv1.TokenRequest{Status: authenticationv1.TokenRequestStatus{Token: "t", ExpirationTimestamp: metav1.NewTime(now.Add(time.Hour))}}, nil
 	})
-	all := tokens{known: map[source]token{}}
-	if _, err := all.get(t.Context(), client, &corev1.Pod{}, source{volume: "v"}, &corev1.ServiceAccountTokenProjection{}, now); err != nil {
+	all := tokenCache{cached: map[tokenSource]token{}}
+	if _, err := all.get(t.Context(), client, &corev1.Pod{}, tokenSource{volume: "v"}, &corev1.ServiceAccountTokenProjection{}, now); err != nil {
 		t.Fatal(err)
 	}
-	if renew := all.known[source{volume: "v"}].renew; strings.Contains(renew.String(), "m=") || !renew.Equal(now.Add(48*time.Minute)) {
+	if renew := all.cached[tokenSource{volume: "v"}].renew; strings.Contains(renew.String(), "m=") || !renew.Equal(now.Add(48*time.Minute)) {
 		t.Errorf("it is renewed at %v, want 48 minutes from now on the wall's clock alone", renew)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berthproject/berth/agent/tree"
+	"github.com/berthproject/berth/agent/diskusage"
 )
 
 // Usage is what a volume of a pod holds.
@@ -33,13 +33,13 @@ type Usage struct {
 // in the order of its spec. It walks the files of emptyDirs: call it as rarely as the
 // figures may be old. What can be measured is given also when there is an error.
 func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
-	p := v.prepared(uid)
+	p := v.tracked(uid)
 	if p == nil {
 		return nil, nil
 	}
 	p.mu.Lock()
 	pod := p.pod
-	measured := make([]mounted, len(pod.Spec.Volumes))
+	measured := make([]mountedVolume, len(pod.Spec.Volumes))
 	for i := range pod.Spec.Volumes {
 		measured[i] = p.volumes[pod.Spec.Volumes[i].Name]
 	}
@@ -50,7 +50,7 @@ func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
 		if !m.measured {
 			continue
 		}
-		u, err := measure(&pod.Spec.Volumes[i], m)
+		u, err := measureVolume(&pod.Spec.Volumes[i], m)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("volume %q: %w", u.Name, err))
 			continue
@@ -60,13 +60,13 @@ func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
 	return out, errors.Join(errs...)
 }
 
-func measure(volume *corev1.Volume, m mounted) (Usage, error) {
-	u := Usage{Name: volume.Name, Memory: m.memory, Claim: m.claim, Local: m.claim == "" && !m.memory}
+func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
+	u := Usage{Name: volume.Name, Memory: m.tmpfs, Claim: m.claim, Local: m.claim == "" && !m.tmpfs}
 	if e := volume.EmptyDir; e != nil && e.SizeLimit != nil {
 		u.SizeLimit = e.SizeLimit.Value()
 	}
 	var s unix.Statfs_t
-	if err := unix.Statfs(m.host, &s); err != nil {
+	if err := unix.Statfs(m.hostPath, &s); err != nil {
 		return u, err
 	}
 	size := s.Frsize
@@ -76,7 +76,7 @@ func measure(volume *corev1.Volume, m mounted) (Usage, error) {
 		u.Bytes, u.Inodes = int64(s.Blocks-s.Bfree)*size, int64(s.Files-s.Ffree)
 		return u, nil
 	}
-	held, err := tree.Measure(m.host)
+	held, err := diskusage.Measure(m.hostPath)
 	u.Bytes, u.Inodes = held.Bytes, held.Inodes
 	return u, err
 }

@@ -19,7 +19,7 @@ func secretVolume(name string) corev1.Volume {
 }
 
 func TestUsage(t *testing.T) {
-	h := newHouse(t, configMap("conf", map[string]string{"a": "1"}), secret())
+	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}), secret())
 	limited := emptyDir("disk")
 	limited.EmptyDir.SizeLimit = ptr.To(resource.MustParse("1Gi"))
 	pod := podWith(limited, memoryDir("memory"), configMapVolume("conf", "conf"), secretVolume("secret"),
@@ -28,7 +28,7 @@ func TestUsage(t *testing.T) {
 	before := usages(t, h, pod)
 	for _, name := range []string{"disk", "memory"} {
 		dir := h.path(pod, name)
-		put(t, string(make([]byte, 1<<20)), dir, "file")
+		writeFile(t, string(make([]byte, 1<<20)), dir, "file")
 		if err := os.Link(filepath.Join(dir, "file"), filepath.Join(dir, "again")); err != nil { // counts once
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func usages(t *testing.T, h *house, pod *corev1.Pod) map[string]Usage {
+func usages(t *testing.T, h *fixture, pod *corev1.Pod) map[string]Usage {
 	t.Helper()
 	all, err := h.Usage(pod.UID)
 	if err != nil {

@@ -43,27 +43,27 @@ type Volumes struct {
 
 // podVolumes is what is kept of a prepared pod.
 type podVolumes struct {
-	tokens tokens
-	making sync.Mutex // held while volumes are made, and while they begin to be removed
+	tokens  tokenCache
+	setUpMu sync.Mutex // held while volumes are made, and while they begin to be removed
 
-	mu      sync.Mutex
-	pod     *corev1.Pod
-	gone    bool // Teardown was called: nothing may be written any more
-	changed bool // its labels or annotations, since its files were written
-	lacking bool // a volume could not be made: it is tried again with the next look at files
-	volumes map[string]mounted
+	mu              sync.Mutex
+	pod             *corev1.Pod
+	tornDown        bool // Teardown was called: nothing may be written any more
+	metadataChanged bool // its labels or annotations, since its files were written
+	incomplete      bool // a volume could not be made: it is tried again with the next look at files
+	volumes         map[string]mountedVolume
 }
 
-// mounted is a volume that is ready.
-type mounted struct {
-	host     string // its directory or file on the node, "" for a device
-	device   string // its block device on the node
-	readOnly bool
-	files    bool   // shows a payload
-	still    bool   // its payload cannot change
-	measured bool   // has figures
-	memory   bool   // is a tmpfs
-	claim    string // the claim behind it
+// mountedVolume is a volume that is ready.
+type mountedVolume struct {
+	hostPath   string // its directory or file on the node, "" for a device
+	device     string // its block device on the node
+	readOnly   bool
+	hasPayload bool   // shows a payload
+	immutable  bool   // its payload cannot change
+	measured   bool   // has figures
+	tmpfs      bool   // is a tmpfs
+	claim      string // the claim behind it
 }
 
 // New makes the root directory.
@@ -98,28 +98,28 @@ func (e *Error) Unwrap() error { return e.cause }
 // restart of the agent it is called for running pods too, and changes nothing
 // of what they have.
 func (v *Volumes) Prepare(ctx context.Context, pod *corev1.Pod) error {
-	dir, err := v.dir(pod.UID)
+	dir, err := v.podDir(pod.UID)
 	if err != nil {
 		return err
 	}
-	return v.complete(ctx, v.keep(pod), pod, dir)
+	return v.setUpAll(ctx, v.track(pod), pod, dir)
 }
 
-// complete makes the volumes of a pod that are not there yet.
-func (v *Volumes) complete(ctx context.Context, p *podVolumes, pod *corev1.Pod, dir string) (err error) {
-	p.making.Lock()
-	defer p.making.Unlock()
-	if p.ended() {
+// setUpAll makes the volumes of a pod that are not there yet.
+func (v *Volumes) setUpAll(ctx context.Context, p *podVolumes, pod *corev1.Pod, dir string) (err error) {
+	p.setUpMu.Lock()
+	defer p.setUpMu.Unlock()
+	if p.isTornDown() {
 		return fmt.Errorf("volumes of pod %s/%s: have been removed", pod.Namespace, pod.Name)
 	}
-	used := used(pod)
-	b := &builder{Volumes: v, pod: pod, tokens: &p.tokens, reader: newReader(v.opts.Client)}
+	used := usedVolumes(pod)
+	b := &payloadBuilder{Volumes: v, pod: pod, tokens: &p.tokens, reader: newObjectReader(v.opts.Client)}
 	for i := range pod.Spec.Volumes {
 		volume := &pod.Spec.Volumes[i]
 		if !used[volume.Name] || p.has(volume.Name) {
 			continue
 		}
-		m, e := v.make(ctx, b, p, dir, volume)
+		m, e := v.setUp(ctx, b, p, dir, volume)
 		if e != nil {
 			if err == nil { // of several the first is told
 				err = &Error{Reason: "FailedMount", Message: fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", volume.Name, e), cause: e}
@@ -131,18 +131,18 @@ func (v *Volumes) complete(ctx context.Context, p *podVolumes, pod *corev1.Pod, 
 		p.mu.Unlock()
 	}
 	p.mu.Lock()
-	p.lacking = err != nil
+	p.incomplete = err != nil
 	p.mu.Unlock()
 	return err
 }
 
-// keep finds or begins what is kept of a pod.
-func (v *Volumes) keep(pod *corev1.Pod) *podVolumes {
+// track finds or begins what is kept of a pod.
+func (v *Volumes) track(pod *corev1.Pod) *podVolumes {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	p := v.pods[pod.UID]
 	if p == nil {
-		p = &podVolumes{volumes: map[string]mounted{}, tokens: tokens{known: map[source]token{}}}
+		p = &podVolumes{volumes: map[string]mountedVolume{}, tokens: tokenCache{cached: map[tokenSource]token{}}}
 		v.pods[pod.UID] = p
 	}
 	p.mu.Lock()
@@ -151,7 +151,7 @@ func (v *Volumes) keep(pod *corev1.Pod) *podVolumes {
 	return p
 }
 
-func (v *Volumes) prepared(uid types.UID) *podVolumes {
+func (v *Volumes) tracked(uid types.UID) *podVolumes {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.pods[uid]
@@ -164,57 +164,57 @@ func (p *podVolumes) has(volume string) bool {
 	return ok
 }
 
-func (p *podVolumes) ended() bool {
+func (p *podVolumes) isTornDown() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.gone
+	return p.tornDown
 }
 
-// make makes one volume.
-func (v *Volumes) make(ctx context.Context, b *builder, p *podVolumes, dir string, volume *corev1.Volume) (mounted, error) {
-	dir = filepath.Join(dir, "volumes", directory(volume), volume.Name)
+// setUp makes one volume.
+func (v *Volumes) setUp(ctx context.Context, b *payloadBuilder, p *podVolumes, dir string, volume *corev1.Volume) (mountedVolume, error) {
+	dir = filepath.Join(dir, "volumes", pluginDirName(volume), volume.Name)
 	switch s := volume.VolumeSource; {
 	case s.EmptyDir != nil:
-		return mounted{host: dir, measured: true, memory: s.EmptyDir.Medium == corev1.StorageMediumMemory}, v.emptyDir(b.pod, dir, s.EmptyDir)
+		return mountedVolume{hostPath: dir, measured: true, tmpfs: s.EmptyDir.Medium == corev1.StorageMediumMemory}, v.emptyDir(b.pod, dir, s.EmptyDir)
 	case s.HostPath != nil:
-		return mounted{host: s.HostPath.Path}, hostPath(s.HostPath.Path, s.HostPath.Type)
+		return mountedVolume{hostPath: s.HostPath.Path}, checkHostPath(s.HostPath.Path, s.HostPath.Type)
 	case s.PersistentVolumeClaim != nil || s.Ephemeral != nil:
-		return v.claimed(ctx, b.pod, volume)
+		return v.resolveClaim(ctx, b.pod, volume)
 	}
 	files, ok, err := b.payload(ctx, volume)
 	if err != nil {
-		return mounted{}, err
+		return mountedVolume{}, err
 	}
 	if !ok {
-		return mounted{}, errors.New("of a kind that is not supported; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected")
+		return mountedVolume{}, errors.New("of a kind that is not supported; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected")
 	}
-	m := mounted{host: dir, readOnly: true, files: true, still: b.still, measured: true, memory: secretive(volume)}
-	return m, p.write(volume, m, files)
+	m := mountedVolume{hostPath: dir, readOnly: true, hasPayload: true, immutable: b.immutable, measured: true, tmpfs: usesTmpfs(volume)}
+	return m, p.writePayload(volume, m, files)
 }
 
-// write shows files in a volume of files.
-func (p *podVolumes) write(volume *corev1.Volume, m mounted, files payload) error {
+// writePayload shows files in a volume of files.
+func (p *podVolumes) writePayload(volume *corev1.Volume, m mountedVolume, files payload) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.gone {
+	if p.tornDown {
 		return nil
 	}
-	if err := os.MkdirAll(m.host, 0o755); err != nil {
+	if err := os.MkdirAll(m.hostPath, 0o755); err != nil {
 		return err
 	}
-	if m.memory {
-		if err := mountMemory(m.host, 0, 0o755, noGroup); err != nil {
+	if m.tmpfs {
+		if err := mountTmpfs(m.hostPath, 0, 0o755, noFSGroup); err != nil {
 			return err
 		}
 	}
-	return show(m.host, files, group(p.pod))
+	return writePayload(m.hostPath, files, fsGroup(p.pod))
 }
 
-// secretive says whether a volume of files lies in memory.
-func secretive(volume *corev1.Volume) bool { return volume.Secret != nil || volume.Projected != nil }
+// usesTmpfs says whether a volume of files lies in memory.
+func usesTmpfs(volume *corev1.Volume) bool { return volume.Secret != nil || volume.Projected != nil }
 
-// directory is what the kubelet calls the directory of a kind.
-func directory(volume *corev1.Volume) string {
+// pluginDirName is what the kubelet calls the directory of a kind.
+func pluginDirName(volume *corev1.Volume) string {
 	switch s := volume.VolumeSource; {
 	case s.EmptyDir != nil:
 		return "kubernetes.io~empty-dir"
@@ -228,16 +228,16 @@ func directory(volume *corev1.Volume) string {
 	return "kubernetes.io~projected"
 }
 
-// dir is the directory of a pod.
-func (v *Volumes) dir(uid types.UID) (string, error) {
+// podDir is the directory of a pod.
+func (v *Volumes) podDir(uid types.UID) (string, error) {
 	if name := string(uid); name == "" || name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
 		return "", fmt.Errorf("pod uid %q: cannot be the name of a directory", uid)
 	}
 	return filepath.Join(v.root, string(uid)), nil
 }
 
-// used are the names of the volumes that containers mount or get as devices.
-func used(pod *corev1.Pod) map[string]bool {
+// usedVolumes are the names of the volumes that containers mount or get as devices.
+func usedVolumes(pod *corev1.Pod) map[string]bool {
 	out := map[string]bool{}
 	for c := range containers(pod) {
 		for _, m := range c.VolumeMounts {

@@ -18,7 +18,7 @@ import (
 )
 
 func TestEmptyDirKeepsItsData(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	pod := podWith(emptyDir("disk"), volume("memory", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 		Medium: corev1.StorageMediumMemory, SizeLimit: ptr.To(resource.MustParse("1Mi"))}}))
 	pod.Spec.SecurityContext = &corev1.PodSecurityContext{FSGroup: ptr.To(int64(4711))}
@@ -32,7 +32,7 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 		if s := info.Sys().(*syscall.Stat_t); info.Mode() != os.ModeDir|os.ModeSetgid|0o777 || s.Gid != 4711 {
 			t.Errorf("%s is %v of group %d; want open to all and the group's", name, info.Mode(), s.Gid)
 		}
-		put(t, "kept", dir, "file")
+		writeFile(t, "kept", dir, "file")
 		if err := os.Chmod(dir, 0o700); err != nil { // as databases do with theirs
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 	h.prepare(pod)
 	h.prepare(pod)
 	for _, name := range []string{"disk", "memory"} {
-		if got := content(t, h.path(pod, name), "file"); got != "kept" {
+		if got := readFile(t, h.path(pod, name), "file"); got != "kept" {
 			t.Errorf("%s holds %q after a restart", name, got)
 		}
 		if info, err := os.Stat(h.path(pod, name)); err != nil || info.Mode().Perm() != 0o700 {
@@ -61,7 +61,7 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 
 // Without its own limit a memory volume is as large as the pod's memory, or the node's.
 func TestMemorySize(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for name, tc := range map[string]struct {
 		limit, pod string
 		want       int64
@@ -84,10 +84,10 @@ func TestMemorySize(t *testing.T) {
 	}
 }
 
-func TestHostPathIsWhatThePodSays(t *testing.T) {
-	h := newHouse(t)
+func TestHostPathTypes(t *testing.T) {
+	h := newFixture(t)
 	dir := t.TempDir()
-	put(t, "", dir, "file")
+	writeFile(t, "", dir, "file")
 	for _, tc := range []struct {
 		path string
 		kind corev1.HostPathType
@@ -124,8 +124,8 @@ func TestHostPathIsWhatThePodSays(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
-	h := newHouse(t)
+func TestUnsupportedKinds(t *testing.T) {
+	h := newFixture(t)
 	pod := podWith(volume("nfs", corev1.VolumeSource{NFS: &corev1.NFSVolumeSource{Server: "s", Path: "/"}}))
 	want := `MountVolume.SetUp failed for volume "nfs" : of a kind that is not supported; use emptyDir, hostPath, persistentVolumeClaim, ephemeral, configMap, secret, downwardAPI or projected`
 	if err := h.Prepare(context.Background(), pod); errorText(err) != want {
@@ -139,8 +139,8 @@ func TestWhatIsNotSupportedIsRefusedByName(t *testing.T) {
 }
 
 // A volume that no container mounts is not made: it cannot hold the pod up.
-func TestOnlyUsedVolumesAreMade(t *testing.T) {
-	h := newHouse(t)
+func TestOnlyUsedVolumesAreSetUp(t *testing.T) {
+	h := newFixture(t)
 	pod := podWith(emptyDir("data"))
 	pod.Spec.Volumes = append(pod.Spec.Volumes, configMapVolume("unused", "missing"))
 	h.prepare(pod)
@@ -151,10 +151,10 @@ func TestOnlyUsedVolumesAreMade(t *testing.T) {
 	}
 }
 
-func TestUIDsAreDirectoryNames(t *testing.T) {
-	h := newHouse(t)
+func TestInvalidUIDs(t *testing.T) {
+	h := newFixture(t)
 	for _, uid := range []types.UID{"", ".", "..", "a/b", "../x", "/etc"} {
-		if _, err := h.dir(uid); err == nil {
+		if _, err := h.podDir(uid); err == nil {
 			t.Errorf("uid %q is accepted", uid)
 		}
 		if err := h.Teardown(uid); err == nil {

@@ -57,34 +57,34 @@ func (c *Client) Holds(namespace string) *NamespacedClient {
 // List lists.
 func (c *NamespacedClient) List(ctx context.Context, o metav1.ListOptions) (*HoldList, error) {
 	out := &HoldList{}
-	return out, c.rest.Get().NamespaceIfScoped(c.namespace, c.namespace != "").Resource(Holds).VersionedParams(&o, c.parameter).Do(ctx).Into(out)
+	return out, c.rest.Get().NamespaceIfScoped(c.namespace, c.namespace != "").Resource(HoldsResource).VersionedParams(&o, c.parameter).Do(ctx).Into(out)
 }
 
 // Watch watches.
 func (c *NamespacedClient) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
-	return c.rest.Get().NamespaceIfScoped(c.namespace, c.namespace != "").Resource(Holds).VersionedParams(&o, c.parameter).Watch(ctx)
+	return c.rest.Get().NamespaceIfScoped(c.namespace, c.namespace != "").Resource(HoldsResource).VersionedParams(&o, c.parameter).Watch(ctx)
 }
 
 // Get reads one.
 func (c *NamespacedClient) Get(ctx context.Context, name string, o metav1.GetOptions) (*Hold, error) {
 	out := &Hold{}
-	return out, c.rest.Get().Namespace(c.namespace).Resource(Holds).Name(name).VersionedParams(&o, c.parameter).Do(ctx).Into(out)
+	return out, c.rest.Get().Namespace(c.namespace).Resource(HoldsResource).Name(name).VersionedParams(&o, c.parameter).Do(ctx).Into(out)
 }
 
 // Create makes one.
 func (c *NamespacedClient) Create(ctx context.Context, h *Hold, o metav1.CreateOptions) (*Hold, error) {
 	out := &Hold{}
-	return out, c.rest.Post().Namespace(c.namespace).Resource(Holds).VersionedParams(&o, c.parameter).Body(h).Do(ctx).Into(out)
+	return out, c.rest.Post().Namespace(c.namespace).Resource(HoldsResource).VersionedParams(&o, c.parameter).Body(h).Do(ctx).Into(out)
 }
 
 // Update replaces one.
 func (c *NamespacedClient) Update(ctx context.Context, h *Hold, o metav1.UpdateOptions) (*Hold, error) {
 	out := &Hold{}
-	return out, c.rest.Put().Namespace(c.namespace).Resource(Holds).Name(h.Name).VersionedParams(&o, c.parameter).Body(h).Do(ctx).Into(out)
+	return out, c.rest.Put().Namespace(c.namespace).Resource(HoldsResource).Name(h.Name).VersionedParams(&o, c.parameter).Body(h).Do(ctx).Into(out)
 }
 
 // Delete deletes one.
 func (c *NamespacedClient) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
-	return c.rest.Delete().Namespace(c.namespace).Resource(Holds).Name(name).Body(&o).Do(ctx).Error()
+	return c.rest.Delete().Namespace(c.namespace).Resource(HoldsResource).Name(name).Body(&o).Do(ctx).Error()
 }

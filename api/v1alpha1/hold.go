@@ -10,8 +10,8 @@ import (
 // GroupVersion is the group and version of the package.
 var GroupVersion = schema.GroupVersion{Group: "berth.dev", Version: "v1alpha1"}
 
-// Holds is the resource.
-const Holds = "holds"
+// HoldsResource is the resource.
+const HoldsResource = "holds"
 
 // Hold keeps a node for, or from, the pods of one owner in its namespace.
 type Hold struct {

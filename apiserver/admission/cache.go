@@ -16,51 +16,51 @@ const cacheLag = 2 * time.Second
 
 var errNoClient = errors.New("admission plugin was not given a client and informers")
 
-// cached knows whether the cache of one resource can be trusted. The zero value trusts nothing.
-type cached struct {
-	synced func() bool
+// cacheTracker knows whether the cache of one resource can be trusted. The zero value trusts nothing.
+type cacheTracker struct {
+	hasSynced func() bool
 
-	mu      sync.Mutex
-	written map[string]time.Time // by namespace: the last write seen; what is over for long is swept out by the next write
+	mu        sync.Mutex
+	lastWrite map[string]time.Time // by namespace: the last write seen; what is over for long is swept out by the next write
 }
 
 // stale says that a reader has to ask the store for what is in a namespace, "" for what is in none.
-func (c *cached) stale(namespace string) bool {
-	if c.synced == nil || !c.synced() {
+func (c *cacheTracker) stale(namespace string) bool {
+	if c.hasSynced == nil || !c.hasSynced() {
 		return true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Since(c.written[namespace]) < cacheLag
+	return time.Since(c.lastWrite[namespace]) < cacheLag
 }
 
-// note remembers a write that is being admitted.
-func (c *cached) note(namespace string) {
+// recordWrite remembers a write that is being admitted.
+func (c *cacheTracker) recordWrite(namespace string) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.written, func(_ string, at time.Time) bool { return now.Sub(at) >= cacheLag })
-	if c.written == nil {
-		c.written = map[string]time.Time{}
+	maps.DeleteFunc(c.lastWrite, func(_ string, at time.Time) bool { return now.Sub(at) >= cacheLag })
+	if c.lastWrite == nil {
+		c.lastWrite = map[string]time.Time{}
 	}
-	c.written[namespace] = now
+	c.lastWrite[namespace] = now
 }
 
-// client is the part of a plugin that reads the store.
-type client struct{ kube kubernetes.Interface }
+// kubeClient is the part of a plugin that reads the store.
+type kubeClient struct{ client kubernetes.Interface }
 
 // SetExternalKubeClientSet takes the client that the server hands to plugins.
-func (c *client) SetExternalKubeClientSet(kube kubernetes.Interface) { c.kube = kube }
+func (c *kubeClient) SetExternalKubeClientSet(kube kubernetes.Interface) { c.client = kube }
 
 // ValidateInitialization fails where the server handed out nothing.
-func (c *client) ValidateInitialization() error {
-	if c.kube == nil {
+func (c *kubeClient) ValidateInitialization() error {
+	if c.client == nil {
 		return errNoClient
 	}
 	return nil
 }
 
-// about says whether a request is for a resource itself, not for a subresource.
-func about(a admission.Attributes, resource schema.GroupResource) bool {
+// isForResource says whether a request is for a resource itself, not for a subresource.
+func isForResource(a admission.Attributes, resource schema.GroupResource) bool {
 	return a.GetResource().GroupResource() == resource && a.GetSubresource() == ""
 }

@@ -69,7 +69,7 @@ func TestWhatWasWrittenCountsAtOnce(t *testing.T) {
 		"a node moves":               {request(admission.Update, nodes, "", in("y"), in("z")), "node"},
 		"a node is deleted":          {request(admission.Delete, nodes, "", nil, in("z")), "node"},
 	} {
-		classes, accounts, nodes := started(t, newRuntimeClass()), started(t, newServiceAccount()), started(t, newTopologyLabels())
+		classes, accounts, nodes := started(t, newRuntimeClass()), started(t, newServiceAccount()), started(t, newPodTopologyLabels())
 		for _, plugin := range []admission.Interface{classes, accounts, nodes} {
 			if refused := admit(t, plugin, tc.write); refused != "" {
 				t.Errorf("%s: refused: %s", name, refused)
@@ -87,7 +87,7 @@ func TestWhatWasWrittenCountsAtOnce(t *testing.T) {
 func TestPodsAreCompletedWhenTheyAreMade(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "z"}}}
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: corev1.PodSpec{NodeName: "n"}}
-	for _, plugin := range []admission.Interface{started(t, newRuntimeClass(), node), started(t, newServiceAccount(), node), started(t, newTopologyLabels(), node)} {
+	for _, plugin := range []admission.Interface{started(t, newRuntimeClass(), node), started(t, newServiceAccount(), node), started(t, newPodTopologyLabels(), node)} {
 		now := p.DeepCopy()
 		if refused := admit(t, plugin, request(admission.Update, corev1.Resource("pods"), "", now, p)); refused != "" || !equality.Semantic.DeepEqual(now, p) {
 			t.Errorf("%T: %s %+v", plugin, refused, now)

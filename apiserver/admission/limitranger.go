@@ -21,8 +21,8 @@ const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 // limitRanger applies the limit ranges of a namespace to its pods and claims.
 type limitRanger struct {
 	*admission.Handler
-	client
-	cache  cached
+	kubeClient
+	cache  cacheTracker
 	lister corelisters.LimitRangeLister
 }
 
@@ -40,13 +40,13 @@ func newLimitRanger() *limitRanger {
 // SetExternalKubeInformerFactory takes the shared caches.
 func (l *limitRanger) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Core().V1().LimitRanges()
-	l.lister, l.cache.synced = informer.Lister(), informer.Informer().HasSynced
+	l.lister, l.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
 // Admit fills requests and limits that a new pod leaves out.
 func (l *limitRanger) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	pod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !limited(a) || a.GetSubresource() != "" {
+	if !ok || !supportsAttributes(a) || a.GetSubresource() != "" {
 		return nil
 	}
 	ranges, err := l.ranges(ctx, a.GetNamespace())
@@ -54,18 +54,18 @@ func (l *limitRanger) Admit(ctx context.Context, a admission.Attributes, _ admis
 		return admission.NewForbidden(a, err)
 	}
 	for _, r := range ranges {
-		fillLimits(pod, r)
+		mergePodResourceRequirements(pod, r)
 	}
 	return nil
 }
 
 // Validate refuses pods and claims outside the limits.
 func (l *limitRanger) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if about(a, corev1.Resource("limitranges")) {
-		l.cache.note(a.GetNamespace())
+	if isForResource(a, corev1.Resource("limitranges")) {
+		l.cache.recordWrite(a.GetNamespace())
 		return nil
 	}
-	if !limited(a) {
+	if !supportsAttributes(a) {
 		return nil
 	}
 	ranges, err := l.ranges(ctx, a.GetNamespace())
@@ -73,22 +73,22 @@ func (l *limitRanger) Validate(ctx context.Context, a admission.Attributes, _ ad
 		return admission.NewForbidden(a, err)
 	}
 	for _, r := range ranges {
-		var faults []error
+		var errs []error
 		switch obj := a.GetObject().(type) {
 		case *corev1.Pod:
-			faults = podOutside(obj, r)
+			errs = validatePodLimits(obj, r)
 		case *corev1.PersistentVolumeClaim:
-			faults = claimOutside(obj, r)
+			errs = validateClaimLimits(obj, r)
 		}
-		if err := utilerrors.NewAggregate(faults); err != nil {
+		if err := utilerrors.NewAggregate(errs); err != nil {
 			return admission.NewForbidden(a, err)
 		}
 	}
 	return nil
 }
 
-// limited says whether limits concern a request: containers change only by creation and resize.
-func limited(a admission.Attributes) bool {
+// supportsAttributes says whether limits concern a request: containers change only by creation and resize.
+func supportsAttributes(a admission.Attributes) bool {
 	if a.GetOperation() == admission.Delete {
 		return false
 	}
@@ -108,7 +108,7 @@ func limited(a admission.Attributes) bool {
 func (l *limitRanger) ranges(ctx context.Context, namespace string) ([]*corev1.LimitRange, error) {
 	var items []*corev1.LimitRange
 	if l.cache.stale(namespace) {
-		list, err := l.kube.CoreV1().LimitRanges(namespace).List(ctx, metav1.ListOptions{})
+		list, err := l.client.CoreV1().LimitRanges(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -125,8 +125,8 @@ func (l *limitRanger) ranges(ctx context.Context, namespace string) ([]*corev1.L
 	return items, nil
 }
 
-// fillLimits gives each container the default requests and limits, and says so in an annotation.
-func fillLimits(pod *corev1.Pod, r *corev1.LimitRange) {
+// mergePodResourceRequirements gives each container the default requests and limits, and says so in an annotation.
+func mergePodResourceRequirements(pod *corev1.Pod, r *corev1.LimitRange) {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	for _, item := range r.Spec.Limits {
 		if item.Type != corev1.LimitTypeContainer {
@@ -146,8 +146,8 @@ func fillLimits(pod *corev1.Pod, r *corev1.LimitRange) {
 				notes = append(notes, fmt.Sprintf("%s %s for %s %s", strings.Join(names, ", "), what, kind, c.Name))
 			}
 		}
-		note(fillList(&c.Resources.Requests, requests), "request")
-		note(fillList(&c.Resources.Limits, limits), "limit")
+		note(setMissingResources(&c.Resources.Requests, requests), "request")
+		note(setMissingResources(&c.Resources.Limits, limits), "limit")
 	}
 	for i := range pod.Spec.Containers {
 		fill(&pod.Spec.Containers[i], "container")
@@ -164,8 +164,8 @@ func fillLimits(pod *corev1.Pod, r *corev1.LimitRange) {
 	pod.Annotations[limitRangerAnnotation] = "LimitRanger plugin set: " + strings.Join(notes, "; ")
 }
 
-// fillList adds what is missing, and returns its names in order.
-func fillList(list *corev1.ResourceList, standard corev1.ResourceList) []string {
+// setMissingResources adds what is missing, and returns its names in order.
+func setMissingResources(list *corev1.ResourceList, standard corev1.ResourceList) []string {
 	var added []string
 	for name, q := range standard {
 		if _, found := (*list)[name]; found {

@@ -28,18 +28,18 @@ var Order = []string{
 }
 
 // Register makes the plugins known by their names. lost is for how long pods stay on lost nodes.
-func Register(plugins *admission.Plugins, lost LostNodes) {
+func Register(plugins *admission.Plugins, tolerationSeconds NodeTolerationSeconds) {
 	for name, build := range map[string]func() (admission.Interface, error){
 		LimitRanger:                  func() (admission.Interface, error) { return newLimitRanger(), nil },
 		ServiceAccount:               func() (admission.Interface, error) { return newServiceAccount(), nil },
-		TaintNodesByCondition:        func() (admission.Interface, error) { return newTaintNodes(), nil },
+		TaintNodesByCondition:        func() (admission.Interface, error) { return newNodeTaint(), nil },
 		Priority:                     func() (admission.Interface, error) { return newPriority(), nil },
-		DefaultTolerationSeconds:     func() (admission.Interface, error) { return newTolerationSeconds(lost), nil },
-		DefaultStorageClass:          func() (admission.Interface, error) { return newDefaultClass(), nil },
-		StorageObjectInUseProtection: func() (admission.Interface, error) { return newProtection(), nil },
-		PersistentVolumeClaimResize:  func() (admission.Interface, error) { return newResize(), nil },
+		DefaultTolerationSeconds:     func() (admission.Interface, error) { return newDefaultTolerations(tolerationSeconds), nil },
+		DefaultStorageClass:          func() (admission.Interface, error) { return newDefaultStorageClass(), nil },
+		StorageObjectInUseProtection: func() (admission.Interface, error) { return newStorageObjectInUseProtection(), nil },
+		PersistentVolumeClaimResize:  func() (admission.Interface, error) { return newPersistentVolumeClaimResize(), nil },
 		RuntimeClass:                 func() (admission.Interface, error) { return newRuntimeClass(), nil },
-		PodTopologyLabels:            func() (admission.Interface, error) { return newTopologyLabels(), nil },
+		PodTopologyLabels:            func() (admission.Interface, error) { return newPodTopologyLabels(), nil },
 		ResourceQuota:                newQuota,
 	} {
 		plugins.Register(name, func(io.Reader) (admission.Interface, error) { return build() })

@@ -15,7 +15,7 @@ import (
 
 func TestOrderNamesEveryPlugin(t *testing.T) {
 	plugins := admission.NewPlugins()
-	Register(plugins, DefaultLostNodes())
+	Register(plugins, DefaultNodeTolerationSeconds())
 	known, order := plugins.Registered(), slices.Clone(Order)
 	slices.Sort(known)
 	slices.Sort(order)
@@ -31,7 +31,7 @@ func TestNewNodesAreNotReady(t *testing.T) {
 		"NoExecute": {{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoExecute}},
 	} {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Spec: corev1.NodeSpec{Taints: taints}}
-		admit(t, newTaintNodes(), create(corev1.Resource("nodes"), node))
+		admit(t, newNodeTaint(), create(corev1.Resource("nodes"), node))
 		count := 0
 		for _, taint := range node.Spec.Taints {
 			if taint.Key == corev1.TaintNodeNotReady && taint.Effect == corev1.TaintEffectNoSchedule {
@@ -55,7 +55,7 @@ func TestTolerationSeconds(t *testing.T) {
 		"other effect": {given: []corev1.Toleration{{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}, added: 2},
 	} {
 		pod := podOf(func(p *corev1.Pod) { p.Spec.Tolerations = slices.Clone(tc.given) })
-		admit(t, newTolerationSeconds(LostNodes{NotReady: 7, Unreachable: 9}), create(corev1.Resource("pods"), pod))
+		admit(t, newDefaultTolerations(NodeTolerationSeconds{NotReady: 7, Unreachable: 9}), create(corev1.Resource("pods"), pod))
 		if got := len(pod.Spec.Tolerations) - len(tc.given); got != tc.added {
 			t.Errorf("%s: %d added, want %d", name, got, tc.added)
 		}
@@ -69,7 +69,7 @@ func TestTolerationSeconds(t *testing.T) {
 
 func TestBindingsCarryTopology(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "z", corev1.LabelHostname: "h"}}}
-	plugin := started(t, newTopologyLabels(), node)
+	plugin := started(t, newPodTopologyLabels(), node)
 	for target, want := range map[string]string{"n": "z", "gone": "", "No_Name": ""} {
 		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Target: corev1.ObjectReference{Kind: "Node", Name: target}}
 		if refused := admit(t, plugin, request(admission.Create, corev1.Resource("pods"), "binding", binding, nil)); refused != "" {
@@ -86,8 +86,8 @@ func TestStorage(t *testing.T) {
 	fixed := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "fixed"}}
 	claims := corev1.Resource("persistentvolumeclaims")
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c", Namespace: "ns"}}
-	admit(t, started(t, newDefaultClass(), class, fixed), create(claims, claim))
-	admit(t, newProtection(), create(claims, claim))
+	admit(t, started(t, newDefaultStorageClass(), class, fixed), create(claims, claim))
+	admit(t, newStorageObjectInUseProtection(), create(claims, claim))
 	if claim.Spec.StorageClassName == nil || *claim.Spec.StorageClassName != "s" || !slices.Equal(claim.Finalizers, []string{claimProtection}) {
 		t.Errorf("claim: class %v, finalizers %v", claim.Spec.StorageClassName, claim.Finalizers)
 	}
@@ -96,7 +96,7 @@ func TestStorage(t *testing.T) {
 		old.Spec.StorageClassName, old.Status.Phase = &name, corev1.ClaimBound
 		now := old.DeepCopy()
 		now.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}
-		if got := admit(t, started(t, newResize(), class, fixed), request(admission.Update, claims, "", now, old)); got != want {
+		if got := admit(t, started(t, newPersistentVolumeClaimResize(), class, fixed), request(admission.Update, claims, "", now, old)); got != want {
 			t.Errorf("growing a claim of class %s: %q, want %q", name, got, want)
 		}
 	}

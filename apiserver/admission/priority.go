@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/informers"
 	schedulinglisters "k8s.io/client-go/listers/scheduling/v1"
 
-	"github.com/berthproject/berth/apiserver/rules"
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
 var priorityClasses = schedulingv1.Resource("priorityclasses")
@@ -23,8 +23,8 @@ var priorityClasses = schedulingv1.Resource("priorityclasses")
 // priority resolves the class of a pod.
 type priority struct {
 	*admission.Handler
-	client
-	cache  cached
+	kubeClient
+	cache  cacheTracker
 	lister schedulinglisters.PriorityClassLister
 }
 
@@ -42,12 +42,12 @@ func newPriority() *priority {
 // SetExternalKubeInformerFactory takes the shared caches.
 func (p *priority) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Scheduling().V1().PriorityClasses()
-	p.lister, p.cache.synced = informer.Lister(), informer.Informer().HasSynced
+	p.lister, p.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
 // Admit sets priority and preemption policy of a new pod, and keeps them on updates that leave them out.
 func (p *priority) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if !about(a, corev1.Resource("pods")) || a.GetOperation() == admission.Delete {
+	if !isForResource(a, corev1.Resource("pods")) || a.GetOperation() == admission.Delete {
 		return nil
 	}
 	pod, ok := a.GetObject().(*corev1.Pod)
@@ -71,7 +71,7 @@ func (p *priority) Admit(ctx context.Context, a admission.Attributes, _ admissio
 }
 
 func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *corev1.Pod) error {
-	class, err := p.classOf(ctx, a, pod)
+	class, err := p.resolveClass(ctx, a, pod)
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *cor
 	return nil
 }
 
-// classOf finds the class that the pod names, or else the default one, or else one of value 0 without a name.
-func (p *priority) classOf(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*schedulingv1.PriorityClass, error) {
+// resolveClass finds the class that the pod names, or else the default one, or else one of value 0 without a name.
+func (p *priority) resolveClass(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*schedulingv1.PriorityClass, error) {
 	name := pod.Spec.PriorityClassName
 	if name == "" {
 		class, err := p.defaultClass(ctx)
@@ -123,14 +123,14 @@ func (p *priority) get(ctx context.Context, name string) (*schedulingv1.Priority
 			return class, nil
 		}
 	}
-	return p.kube.SchedulingV1().PriorityClasses().Get(ctx, name, metav1.GetOptions{})
+	return p.client.SchedulingV1().PriorityClasses().Get(ctx, name, metav1.GetOptions{})
 }
 
 // defaultClass is nil if there is none; of several, which a race can make, the lowest counts.
 func (p *priority) defaultClass(ctx context.Context) (*schedulingv1.PriorityClass, error) {
 	var all []*schedulingv1.PriorityClass
 	if p.cache.stale("") {
-		list, err := p.kube.SchedulingV1().PriorityClasses().List(ctx, metav1.ListOptions{})
+		list, err := p.client.SchedulingV1().PriorityClasses().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}
@@ -154,16 +154,16 @@ func (p *priority) defaultClass(ctx context.Context) (*schedulingv1.PriorityClas
 
 // Validate refuses a second default class and the deletion of system classes.
 func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if !about(a, priorityClasses) {
+	if !isForResource(a, priorityClasses) {
 		return nil
 	}
 	// A class that is new, and not the default one, is found in the store by who asks for its name.
 	old, _ := a.GetOldObject().(*schedulingv1.PriorityClass)
 	if a.GetOperation() == admission.Delete || (old != nil && old.GlobalDefault) {
-		defer p.cache.note("")
+		defer p.cache.recordWrite("")
 	}
 	if a.GetOperation() == admission.Delete {
-		return keepSystemClasses(a)
+		return forbidSystemClassDeletion(a)
 	}
 	class, ok := a.GetObject().(*schedulingv1.PriorityClass)
 	if !ok {
@@ -172,7 +172,7 @@ func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admis
 	if !class.GlobalDefault {
 		return nil
 	}
-	defer p.cache.note("")
+	defer p.cache.recordWrite("")
 	before, err := p.defaultClass(ctx)
 	if err != nil {
 		return fmt.Errorf("failed to get default priority class: %w", err)
@@ -183,8 +183,8 @@ func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admis
 	return nil
 }
 
-func keepSystemClasses(a admission.Attributes) error {
-	for _, system := range rules.SystemPriorityClasses() {
+func forbidSystemClassDeletion(a admission.Attributes) error {
+	for _, system := range validation.SystemPriorityClasses() {
 		old, _ := a.GetOldObject().(*schedulingv1.PriorityClass) // a deletion of the collection names none
 		if a.GetName() == system.Name || old != nil && old.Name == system.Name {
 			return admission.NewForbidden(a, errors.New("this is a system priority class and cannot be deleted"))

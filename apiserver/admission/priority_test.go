@@ -80,7 +80,7 @@ func TestFreshClass(t *testing.T) {
 	plugin := started(t, newPriority())
 	class := classOf("fresh", 3, true, corev1.PreemptNever)
 	admit(t, plugin, create(priorityClasses, class))
-	if _, err := plugin.kube.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
+	if _, err := plugin.client.SchedulingV1().PriorityClasses().Create(t.Context(), class, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	pod := podOf(nil)

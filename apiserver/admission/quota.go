@@ -25,7 +25,7 @@ import (
 // quotaAdmission is the library's plugin, told what counts.
 type quotaAdmission struct {
 	*resourcequota.QuotaAdmission
-	cache  cached
+	cache  cacheTracker
 	lister corelisters.ResourceQuotaLister
 }
 
@@ -51,14 +51,14 @@ func (q *quotaAdmission) SetExternalKubeInformerFactory(f informers.SharedInform
 	q.QuotaAdmission.SetExternalKubeInformerFactory(f)
 	q.SetQuotaConfiguration(quotaConfiguration())
 	informer := f.Core().V1().ResourceQuotas()
-	q.lister, q.cache.synced = informer.Lister(), informer.Informer().HasSynced
+	q.lister, q.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
 // Validate books what a request takes. A namespace without quota is let pass at once: the
 // library would ask the store, and wait for it, for each.
 func (q *quotaAdmission) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() == corev1.Resource("resourcequotas") {
-		q.cache.note(a.GetNamespace())
+		q.cache.recordWrite(a.GetNamespace())
 	}
 	if !q.cache.stale(a.GetNamespace()) {
 		if all, err := q.lister.ResourceQuotas(a.GetNamespace()).List(labels.Everything()); err == nil && len(all) == 0 {
@@ -72,9 +72,9 @@ func (q *quotaAdmission) Validate(ctx context.Context, a admission.Attributes, o
 // under their old names, and every other kind by number.
 func quotaConfiguration() quota.Configuration {
 	evaluators := []quota.Evaluator{
-		&evaluator{resource: corev1.Resource("pods"), names: podResources, usage: podUsage, missing: podMissing, scoped: podInScope},
-		&evaluator{resource: corev1.Resource("services"), names: plainResources("services", "services.nodeports", "services.loadbalancers"), usage: serviceUsage},
-		&evaluator{resource: corev1.Resource("persistentvolumeclaims"), names: claimResources, usage: claimUsage},
+		&evaluator{resource: corev1.Resource("pods"), isCounted: isPodResource, usage: podUsage, checkRequired: podConstraints, matchesScope: podMatchesScope},
+		&evaluator{resource: corev1.Resource("services"), isCounted: isOneOf("services", "services.nodeports", "services.loadbalancers"), usage: serviceUsage},
+		&evaluator{resource: corev1.Resource("persistentvolumeclaims"), isCounted: isClaimResource, usage: claimUsage},
 	}
 	for _, name := range []string{"configmaps", "resourcequotas", "replicationcontrollers", "secrets"} {
 		evaluators = append(evaluators, generic.NewObjectCountEvaluator(corev1.Resource(name), nil, corev1.ResourceName(name)))
@@ -90,13 +90,13 @@ func quotaConfiguration() quota.Configuration {
 // evaluator counts the objects of one resource.
 type evaluator struct {
 	resource schema.GroupResource
-	// names says whether a quota's resource is one that these objects use.
-	names func(corev1.ResourceName) bool
-	usage func(runtime.Object) corev1.ResourceList
-	// missing names the required resources that an object does not set; nil if it need not set any.
-	missing func(required []corev1.ResourceName, obj runtime.Object) error
-	// scoped says whether an object is within a scope; nil if it is in none.
-	scoped func(scope corev1.ScopedResourceSelectorRequirement, obj runtime.Object) (bool, error)
+	// isCounted says whether a quota's resource is one that these objects use.
+	isCounted func(corev1.ResourceName) bool
+	usage     func(runtime.Object) corev1.ResourceList
+	// checkRequired names the required resources that an object does not set; nil if it need not set any.
+	checkRequired func(required []corev1.ResourceName, obj runtime.Object) error
+	// matchesScope says whether an object is within a scope; nil if it is in none.
+	matchesScope func(scope corev1.ScopedResourceSelectorRequirement, obj runtime.Object) (bool, error)
 }
 
 var _ quota.Evaluator = &evaluator{}
@@ -114,10 +114,10 @@ func (e *evaluator) Handles(a admission.Attributes) bool {
 
 // Constraints fails where an object leaves out what a quota limits.
 func (e *evaluator) Constraints(required []corev1.ResourceName, obj runtime.Object) error {
-	if e.missing == nil {
+	if e.checkRequired == nil {
 		return nil
 	}
-	return e.missing(required, obj)
+	return e.checkRequired(required, obj)
 }
 
 // Matches says whether a quota counts the object.
@@ -126,16 +126,16 @@ func (e *evaluator) Matches(q *corev1.ResourceQuota, obj runtime.Object) (bool, 
 }
 
 func (e *evaluator) inScope(scope corev1.ScopedResourceSelectorRequirement, obj runtime.Object) (bool, error) {
-	if e.scoped == nil {
+	if e.matchesScope == nil {
 		return false, nil
 	}
-	return e.scoped(scope, obj)
+	return e.matchesScope(scope, obj)
 }
 
 // MatchingResources are those of input that are counted here.
 func (e *evaluator) MatchingResources(input []corev1.ResourceName) []corev1.ResourceName {
 	count := generic.ObjectCountQuotaResourceNameFor(e.resource)
-	return slices.DeleteFunc(slices.Clone(input), func(name corev1.ResourceName) bool { return name != count && !e.names(name) })
+	return slices.DeleteFunc(slices.Clone(input), func(name corev1.ResourceName) bool { return name != count && !e.isCounted(name) })
 }
 
 // MatchingScopes are those of scopes that the object is in.
@@ -179,11 +179,11 @@ func (e *evaluator) UsageStats(quota.UsageStatsOptions) (quota.UsageStats, error
 	return quota.UsageStats{}, fmt.Errorf("usage of %s is not summed up by admission", e.resource)
 }
 
-func plainResources(names ...corev1.ResourceName) func(corev1.ResourceName) bool {
+func isOneOf(names ...corev1.ResourceName) func(corev1.ResourceName) bool {
 	return func(name corev1.ResourceName) bool { return slices.Contains(names, name) }
 }
 
-func podResources(name corev1.ResourceName) bool {
+func isPodResource(name corev1.ResourceName) bool {
 	switch name {
 	case corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
 		corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory, corev1.ResourceRequestsEphemeralStorage,
@@ -221,8 +221,8 @@ func podUsage(obj runtime.Object) corev1.ResourceList {
 	return used
 }
 
-// podMissing wants every container to set the requests and limits that a quota counts.
-func podMissing(required []corev1.ResourceName, obj runtime.Object) error {
+// podConstraints wants every container to set the requests and limits that a quota counts.
+func podConstraints(required []corev1.ResourceName, obj runtime.Object) error {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return fmt.Errorf("unexpected input object %v", obj)
@@ -230,7 +230,7 @@ func podMissing(required []corev1.ResourceName, obj runtime.Object) error {
 	missing := map[string][]string{}
 	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
 		for _, name := range required {
-			if !setByContainer(&c, name) {
+			if !isSetByContainer(&c, name) {
 				missing[string(name)] = append(missing[string(name)], c.Name)
 			}
 		}
@@ -246,7 +246,7 @@ func podMissing(required []corev1.ResourceName, obj runtime.Object) error {
 	return fmt.Errorf("must specify %s", strings.Join(texts, "; "))
 }
 
-func setByContainer(c *corev1.Container, name corev1.ResourceName) bool {
+func isSetByContainer(c *corev1.Container, name corev1.ResourceName) bool {
 	list, plain := c.Resources.Requests, strings.TrimPrefix(string(name), "requests.")
 	if limit, found := strings.CutPrefix(string(name), "limits."); found {
 		list, plain = c.Resources.Limits, limit
@@ -259,7 +259,7 @@ func setByContainer(c *corev1.Container, name corev1.ResourceName) bool {
 	return true
 }
 
-func podInScope(scope corev1.ScopedResourceSelectorRequirement, obj runtime.Object) (bool, error) {
+func podMatchesScope(scope corev1.ScopedResourceSelectorRequirement, obj runtime.Object) (bool, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
 		return false, fmt.Errorf("unexpected input object %v", obj)
@@ -271,16 +271,16 @@ func podInScope(scope corev1.ScopedResourceSelectorRequirement, obj runtime.Obje
 	case corev1.ResourceQuotaScopeNotTerminating:
 		return !ends, nil
 	case corev1.ResourceQuotaScopeBestEffort:
-		return bestEffort(pod), nil
+		return isBestEffort(pod), nil
 	case corev1.ResourceQuotaScopeNotBestEffort:
-		return !bestEffort(pod), nil
+		return !isBestEffort(pod), nil
 	case corev1.ResourceQuotaScopePriorityClass:
-		return inValues(scope, pod.Spec.PriorityClassName), nil
+		return matchesScopeValue(scope, pod.Spec.PriorityClassName), nil
 	}
 	return false, nil
 }
 
-func bestEffort(pod *corev1.Pod) bool {
+func isBestEffort(pod *corev1.Pod) bool {
 	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
 		if len(c.Resources.Requests)+len(c.Resources.Limits) > 0 {
 			return false
@@ -289,7 +289,7 @@ func bestEffort(pod *corev1.Pod) bool {
 	return true
 }
 
-func inValues(scope corev1.ScopedResourceSelectorRequirement, value string) bool {
+func matchesScopeValue(scope corev1.ScopedResourceSelectorRequirement, value string) bool {
 	listed := slices.Contains(scope.Values, value)
 	switch scope.Operator {
 	case corev1.ScopeSelectorOpIn:
@@ -326,10 +326,10 @@ func serviceUsage(obj runtime.Object) corev1.ResourceList {
 	}
 }
 
-const ofStorageClass = ".storageclass.storage.k8s.io/"
+const storageClassSuffix = ".storageclass.storage.k8s.io/"
 
-func claimResources(name corev1.ResourceName) bool {
-	return name == corev1.ResourcePersistentVolumeClaims || name == corev1.ResourceRequestsStorage || strings.Contains(string(name), ofStorageClass)
+func isClaimResource(name corev1.ResourceName) bool {
+	return name == corev1.ResourcePersistentVolumeClaims || name == corev1.ResourceRequestsStorage || strings.Contains(string(name), storageClassSuffix)
 }
 
 // claimUsage counts a claim in sum and under its class.
@@ -340,14 +340,14 @@ func claimUsage(obj runtime.Object) corev1.ResourceList {
 	}
 	one := *resource.NewQuantity(1, resource.DecimalSI)
 	used := corev1.ResourceList{corev1.ResourcePersistentVolumeClaims: one}
-	class := className(c)
+	class := storageClassName(c)
 	if class != "" {
-		used[corev1.ResourceName(class+ofStorageClass+"persistentvolumeclaims")] = one
+		used[corev1.ResourceName(class+storageClassSuffix+"persistentvolumeclaims")] = one
 	}
 	if size, found := c.Spec.Resources.Requests[corev1.ResourceStorage]; found {
 		used[corev1.ResourceRequestsStorage] = size
 		if class != "" {
-			used[corev1.ResourceName(class+ofStorageClass+"requests.storage")] = size
+			used[corev1.ResourceName(class+storageClassSuffix+"requests.storage")] = size
 		}
 	}
 	return used

@@ -16,13 +16,13 @@ import (
 	nodelisters "k8s.io/client-go/listers/node/v1"
 )
 
-var errOtherOverhead = errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+var errOverheadMismatch = errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 
 // runtimeClass adds to a pod what running its class costs and where the class can run.
 type runtimeClass struct {
 	*admission.Handler
-	client
-	cache  cached
+	kubeClient
+	cache  cacheTracker
 	lister nodelisters.RuntimeClassLister
 }
 
@@ -40,22 +40,22 @@ func newRuntimeClass() *runtimeClass {
 // SetExternalKubeInformerFactory takes the shared caches.
 func (r *runtimeClass) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Node().V1().RuntimeClasses()
-	r.lister, r.cache.synced = informer.Lister(), informer.Informer().HasSynced
+	r.lister, r.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
 // Admit sets overhead, node selector and tolerations of a new pod.
 func (r *runtimeClass) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	pod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !about(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
+	if !ok || !isForResource(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
 		return nil
 	}
-	class, err := r.classOf(ctx, a, pod)
+	class, err := r.getClass(ctx, a, pod)
 	if err != nil || class == nil {
 		return err
 	}
 	if class.Overhead != nil {
 		if pod.Spec.Overhead != nil && !equality.Semantic.DeepEqual(class.Overhead.PodFixed, pod.Spec.Overhead) {
-			return admission.NewForbidden(a, errOtherOverhead)
+			return admission.NewForbidden(a, errOverheadMismatch)
 		}
 		pod.Spec.Overhead = class.Overhead.PodFixed.DeepCopy()
 	}
@@ -72,14 +72,14 @@ func (r *runtimeClass) Admit(ctx context.Context, a admission.Attributes, _ admi
 		pod.Spec.NodeSelector[key] = value
 	}
 	for _, t := range class.Scheduling.Tolerations {
-		if !tolerates(pod.Spec.Tolerations, t) {
+		if !containsToleration(pod.Spec.Tolerations, t) {
 			pod.Spec.Tolerations = append(pod.Spec.Tolerations, t)
 		}
 	}
 	return nil
 }
 
-func tolerates(list []corev1.Toleration, t corev1.Toleration) bool {
+func containsToleration(list []corev1.Toleration, t corev1.Toleration) bool {
 	for _, given := range list {
 		if equality.Semantic.DeepEqual(given, t) {
 			return true
@@ -91,14 +91,14 @@ func tolerates(list []corev1.Toleration, t corev1.Toleration) bool {
 // Validate refuses an overhead that is not the class's own. It notes that classes change; one that is new is found in the
 // store, as it is in no cache.
 func (r *runtimeClass) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if about(a, nodev1.Resource("runtimeclasses")) && a.GetOperation() != admission.Create {
-		r.cache.note("")
+	if isForResource(a, nodev1.Resource("runtimeclasses")) && a.GetOperation() != admission.Create {
+		r.cache.recordWrite("")
 	}
 	pod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !about(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
+	if !ok || !isForResource(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
 		return nil
 	}
-	class, err := r.classOf(ctx, a, pod)
+	class, err := r.getClass(ctx, a, pod)
 	switch {
 	case err != nil:
 		return err
@@ -107,14 +107,14 @@ func (r *runtimeClass) Validate(ctx context.Context, a admission.Attributes, _ a
 			return admission.NewForbidden(a, errors.New("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"))
 		}
 	case pod.Spec.Overhead == nil || !equality.Semantic.DeepEqual(class.Overhead.PodFixed, pod.Spec.Overhead):
-		return admission.NewForbidden(a, errOtherOverhead)
+		return admission.NewForbidden(a, errOverheadMismatch)
 	}
 	return nil
 }
 
-// classOf is nil for pods without a class.
-func (r *runtimeClass) classOf(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*nodev1.RuntimeClass, error) {
-	if pod.Spec.RuntimeClassName == nil || !validNodeName(*pod.Spec.RuntimeClassName) {
+// getClass is nil for pods without a class.
+func (r *runtimeClass) getClass(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*nodev1.RuntimeClass, error) {
+	if pod.Spec.RuntimeClassName == nil || !isValidNodeName(*pod.Spec.RuntimeClassName) {
 		return nil, nil
 	}
 	name := *pod.Spec.RuntimeClassName
@@ -123,7 +123,7 @@ func (r *runtimeClass) classOf(ctx context.Context, a admission.Attributes, pod 
 			return class, nil
 		}
 	}
-	class, err := r.kube.NodeV1().RuntimeClasses().Get(ctx, name, metav1.GetOptions{})
+	class, err := r.client.NodeV1().RuntimeClasses().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, admission.NewForbidden(a, fmt.Errorf("pod rejected: RuntimeClass %q not found", name))
 	}

@@ -22,19 +22,19 @@ const (
 	tokenVolumePrefix = "kube-api-access-"
 	tokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
 	// tokenSeconds is an hour and seven seconds: the odd figure marks tokens that nobody asked for.
-	tokenSeconds = 3607
-	tokenMode    = int32(0o644)
-	rootCAConfig = "kube-root-ca.crt"
-	// accountTries wait for the account of a namespace that was made a moment ago.
-	accountTries = 10
-	accountPause = 100 * time.Millisecond
+	tokenSeconds    = 3607
+	tokenMode       = int32(0o644)
+	rootCAConfigMap = "kube-root-ca.crt"
+	// accountAttempts wait for the account of a namespace that was made a moment ago.
+	accountAttempts      = 10
+	accountRetryInterval = 100 * time.Millisecond
 )
 
 // serviceAccount gives each pod an account that exists, and a volume with its token.
 type serviceAccount struct {
 	*admission.Handler
-	client
-	cache  cached
+	kubeClient
+	cache  cacheTracker
 	lister corelisters.ServiceAccountLister
 }
 
@@ -52,17 +52,17 @@ func newServiceAccount() *serviceAccount {
 // SetExternalKubeInformerFactory takes the shared caches.
 func (s *serviceAccount) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Core().V1().ServiceAccounts()
-	s.lister, s.cache.synced = informer.Lister(), informer.Informer().HasSynced
+	s.lister, s.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
 // Admit names the account, mounts its token and takes over its pull secrets.
 // Mirrors of static pods have no account.
 func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	pod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !about(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
+	if !ok || !isForResource(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
 		return nil
 	}
-	if isMirror(pod) {
+	if isMirrorPod(pod) {
 		return s.Validate(ctx, a, o)
 	}
 	if pod.Spec.ServiceAccountName == "" {
@@ -74,7 +74,7 @@ func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o ad
 	if err != nil {
 		return admission.NewForbidden(a, fmt.Errorf("error looking up service account %s/%s: %w", a.GetNamespace(), pod.Spec.ServiceAccountName, err))
 	}
-	if automounts(account, pod) {
+	if shouldAutomount(account, pod) {
 		mountToken(pod)
 	}
 	if len(pod.Spec.ImagePullSecrets) == 0 {
@@ -86,15 +86,15 @@ func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o ad
 // Validate checks that the account exists, and that mirrors use none. It notes that accounts change; one that is new is found in
 // the store, as it is in no cache.
 func (s *serviceAccount) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if about(a, corev1.Resource("serviceaccounts")) && a.GetOperation() != admission.Create {
-		s.cache.note(a.GetNamespace())
+	if isForResource(a, corev1.Resource("serviceaccounts")) && a.GetOperation() != admission.Create {
+		s.cache.recordWrite(a.GetNamespace())
 	}
 	pod, ok := a.GetObject().(*corev1.Pod)
-	if !ok || !about(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
+	if !ok || !isForResource(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
 		return nil
 	}
-	if isMirror(pod) {
-		return validateMirror(a, pod)
+	if isMirrorPod(pod) {
+		return validateMirrorPod(a, pod)
 	}
 	if _, err := s.get(ctx, a.GetNamespace(), pod.Spec.ServiceAccountName); err != nil {
 		return admission.NewForbidden(a, fmt.Errorf("error looking up service account %s/%s: %w", a.GetNamespace(), pod.Spec.ServiceAccountName, err))
@@ -102,12 +102,12 @@ func (s *serviceAccount) Validate(ctx context.Context, a admission.Attributes, _
 	return nil
 }
 
-func isMirror(pod *corev1.Pod) bool {
+func isMirrorPod(pod *corev1.Pod) bool {
 	_, found := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	return found
 }
 
-func validateMirror(a admission.Attributes, pod *corev1.Pod) error {
+func validateMirrorPod(a admission.Attributes, pod *corev1.Pod) error {
 	if pod.Spec.ServiceAccountName != "" {
 		return admission.NewForbidden(a, errors.New("a mirror pod may not reference service accounts"))
 	}
@@ -131,14 +131,14 @@ func validateMirror(a admission.Attributes, pod *corev1.Pod) error {
 func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
 	tries := 1
 	if name == defaultAccount {
-		tries = accountTries
+		tries = accountAttempts
 	}
 	for i := range tries {
 		if i > 0 {
 			select {
 			case <-ctx.Done():
 				return nil, ctx.Err()
-			case <-time.After(accountPause):
+			case <-time.After(accountRetryInterval):
 			}
 		}
 		if !s.cache.stale(namespace) {
@@ -146,7 +146,7 @@ func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*core
 				return account, nil
 			}
 		}
-		account, err := s.kube.CoreV1().ServiceAccounts(namespace).Get(ctx, name, metav1.GetOptions{})
+		account, err := s.client.CoreV1().ServiceAccounts(namespace).Get(ctx, name, metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) {
 			return account, err
 		}
@@ -154,8 +154,8 @@ func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*core
 	return nil, apierrors.NewNotFound(corev1.Resource("serviceaccounts"), name)
 }
 
-// automounts: the pod's word counts before the account's; silence means yes.
-func automounts(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
+// shouldAutomount: the pod's word counts before the account's; silence means yes.
+func shouldAutomount(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
 	if pod.Spec.AutomountServiceAccountToken != nil {
 		return *pod.Spec.AutomountServiceAccountToken
 	}
@@ -176,14 +176,14 @@ func mountToken(pod *corev1.Pod) {
 		name = names.SimpleNameGenerator.GenerateName(tokenVolumePrefix)
 	}
 	mount := corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: tokenPath}
-	needed := mountInto(pod.Spec.InitContainers, mount)
-	needed = mountInto(pod.Spec.Containers, mount) || needed
+	needed := addMount(pod.Spec.InitContainers, mount)
+	needed = addMount(pod.Spec.Containers, mount) || needed
 	if needed && !exists {
-		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: tokenSource()})
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: name, VolumeSource: tokenVolumeSource()})
 	}
 }
 
-func mountInto(containers []corev1.Container, mount corev1.VolumeMount) bool {
+func addMount(containers []corev1.Container, mount corev1.VolumeMount) bool {
 	added := false
 next:
 	for i := range containers {
@@ -198,15 +198,15 @@ next:
 	return added
 }
 
-// tokenSource is the token, the certificate of the server, and the name of the namespace.
-func tokenSource() corev1.VolumeSource {
+// tokenVolumeSource is the token, the certificate of the server, and the name of the namespace.
+func tokenVolumeSource() corev1.VolumeSource {
 	mode, seconds := tokenMode, int64(tokenSeconds)
 	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 		DefaultMode: &mode,
 		Sources: []corev1.VolumeProjection{
 			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &seconds}},
 			{ConfigMap: &corev1.ConfigMapProjection{
-				LocalObjectReference: corev1.LocalObjectReference{Name: rootCAConfig},
+				LocalObjectReference: corev1.LocalObjectReference{Name: rootCAConfigMap},
 				Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
 			}},
 			{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{

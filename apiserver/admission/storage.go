@@ -24,24 +24,24 @@ const (
 
 var storageClasses = storagev1.Resource("storageclasses")
 
-// classes reads storage classes.
-type classes struct {
-	client
-	cache  cached
+// storageClassReader reads storage classes.
+type storageClassReader struct {
+	kubeClient
+	cache  cacheTracker
 	lister storagelisters.StorageClassLister
 }
 
 // SetExternalKubeInformerFactory takes the shared caches.
-func (c *classes) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
+func (c *storageClassReader) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Storage().V1().StorageClasses()
-	c.lister, c.cache.synced = informer.Lister(), informer.Informer().HasSynced
+	c.lister, c.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
-func (c *classes) list(ctx context.Context) ([]*storagev1.StorageClass, error) {
+func (c *storageClassReader) list(ctx context.Context) ([]*storagev1.StorageClass, error) {
 	if !c.cache.stale("") {
 		return c.lister.List(labels.Everything())
 	}
-	list, err := c.kube.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
+	list, err := c.client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -52,35 +52,35 @@ func (c *classes) list(ctx context.Context) ([]*storagev1.StorageClass, error) {
 	return all, nil
 }
 
-func (c *classes) get(ctx context.Context, name string) (*storagev1.StorageClass, error) {
+func (c *storageClassReader) get(ctx context.Context, name string) (*storagev1.StorageClass, error) {
 	if !c.cache.stale("") {
 		if class, err := c.lister.Get(name); err == nil {
 			return class, nil
 		}
 	}
-	return c.kube.StorageV1().StorageClasses().Get(ctx, name, metav1.GetOptions{})
+	return c.client.StorageV1().StorageClasses().Get(ctx, name, metav1.GetOptions{})
 }
 
-// defaultClass gives claims without a class the default one.
-type defaultClass struct {
+// defaultStorageClass gives claims without a class the default one.
+type defaultStorageClass struct {
 	*admission.Handler
-	classes
+	storageClassReader
 }
 
 var (
-	_ admission.MutationInterface                  = &defaultClass{}
-	_ admission.ValidationInterface                = &defaultClass{}
-	_ initializer.WantsExternalKubeInformerFactory = &defaultClass{}
-	_ initializer.WantsExternalKubeClientSet       = &defaultClass{}
+	_ admission.MutationInterface                  = &defaultStorageClass{}
+	_ admission.ValidationInterface                = &defaultStorageClass{}
+	_ initializer.WantsExternalKubeInformerFactory = &defaultStorageClass{}
+	_ initializer.WantsExternalKubeClientSet       = &defaultStorageClass{}
 )
 
-func newDefaultClass() *defaultClass {
-	return &defaultClass{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
+func newDefaultStorageClass() *defaultStorageClass {
+	return &defaultStorageClass{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
 // Admit sets the class of a new claim that names none, neither in the field nor in the old annotation.
-func (d *defaultClass) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if !about(a, corev1.Resource("persistentvolumeclaims")) || a.GetOperation() != admission.Create {
+func (d *defaultStorageClass) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if !isForResource(a, corev1.Resource("persistentvolumeclaims")) || a.GetOperation() != admission.Create {
 		return nil
 	}
 	claim, ok := a.GetObject().(*corev1.PersistentVolumeClaim)
@@ -94,15 +94,15 @@ func (d *defaultClass) Admit(ctx context.Context, a admission.Attributes, _ admi
 	if err != nil {
 		return admission.NewForbidden(a, err)
 	}
-	if class := newestDefault(all); class != nil {
+	if class := newestDefaultClass(all); class != nil {
 		name := class.Name
 		claim.Spec.StorageClassName = &name
 	}
 	return nil
 }
 
-// newestDefault is the default class made last, nil if there is none.
-func newestDefault(all []*storagev1.StorageClass) *storagev1.StorageClass {
+// newestDefaultClass is the default class made last, nil if there is none.
+func newestDefaultClass(all []*storagev1.StorageClass) *storagev1.StorageClass {
 	var defaults []*storagev1.StorageClass
 	for _, class := range all {
 		if class.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
@@ -122,63 +122,65 @@ func newestDefault(all []*storagev1.StorageClass) *storagev1.StorageClass {
 }
 
 // Validate only notes that classes change.
-func (d *defaultClass) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if about(a, storageClasses) {
-		d.cache.note("")
+func (d *defaultStorageClass) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if isForResource(a, storageClasses) {
+		d.cache.recordWrite("")
 	}
 	return nil
 }
 
-// protection puts finalizers on volumes and claims.
-type protection struct{ *admission.Handler }
+// storageObjectInUseProtection puts finalizers on volumes and claims.
+type storageObjectInUseProtection struct{ *admission.Handler }
 
-var _ admission.MutationInterface = &protection{}
+var _ admission.MutationInterface = &storageObjectInUseProtection{}
 
-func newProtection() *protection { return &protection{admission.NewHandler(admission.Create)} }
+func newStorageObjectInUseProtection() *storageObjectInUseProtection {
+	return &storageObjectInUseProtection{admission.NewHandler(admission.Create)}
+}
 
 // Admit adds the finalizer of the kind.
-func (p *protection) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+func (p *storageObjectInUseProtection) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetSubresource() != "" {
 		return nil
 	}
 	switch obj := a.GetObject().(type) {
 	case *corev1.PersistentVolumeClaim:
-		protect(&obj.ObjectMeta, claimProtection)
+		addFinalizer(&obj.ObjectMeta, claimProtection)
 	case *corev1.PersistentVolume:
-		protect(&obj.ObjectMeta, volumeProtection)
+		addFinalizer(&obj.ObjectMeta, volumeProtection)
 	}
 	return nil
 }
 
-func protect(m *metav1.ObjectMeta, finalizer string) {
+func addFinalizer(m *metav1.ObjectMeta, finalizer string) {
 	if !slices.Contains(m.Finalizers, finalizer) {
 		m.Finalizers = append(m.Finalizers, finalizer)
 	}
 }
 
-// resize guards the growth of claims.
-type resize struct {
+// persistentVolumeClaimResize guards the growth of claims.
+type persistentVolumeClaimResize struct {
 	*admission.Handler
-	classes
+	storageClassReader
 }
 
 var (
-	_ admission.ValidationInterface                = &resize{}
-	_ initializer.WantsExternalKubeInformerFactory = &resize{}
-	_ initializer.WantsExternalKubeClientSet       = &resize{}
+	_ admission.ValidationInterface                = &persistentVolumeClaimResize{}
+	_ initializer.WantsExternalKubeInformerFactory = &persistentVolumeClaimResize{}
+	_ initializer.WantsExternalKubeClientSet       = &persistentVolumeClaimResize{}
 )
 
-func newResize() *resize {
-	return &resize{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
+func newPersistentVolumeClaimResize() *persistentVolumeClaimResize {
+	return &persistentVolumeClaimResize{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
 // Validate lets a bound claim grow if its class allows it.
-func (r *resize) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if about(a, storageClasses) {
-		r.cache.note("")
+func (r *persistentVolumeClaimResize) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if isForResource(a, storageClasses) {
+		r.cache.recordWrite("")
 		return nil
 	}
-	if !about(a, corev1.Resource("persistentvolumeclaims")) || a.GetOperation() != admission.Update {
+	if !isForResource(a, corev1.Resource("persistentvolumeclaims")) || a.GetOperation() != admission.Update {
 		return nil
 	}
 	claim, isClaim := a.GetObject().(*corev1.PersistentVolumeClaim)
@@ -193,19 +195,19 @@ func (r *resize) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	if old.Status.Phase != corev1.ClaimBound {
 		return admission.NewForbidden(a, errors.New("Only bound persistent volume claims can be expanded")) //nolint:staticcheck // kube-apiserver's text
 	}
-	name := className(claim)
-	if name == "" || name != className(old) || !r.growable(ctx, name) {
+	name := storageClassName(claim)
+	if name == "" || name != storageClassName(old) || !r.allowsResize(ctx, name) {
 		return admission.NewForbidden(a, errors.New("only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"))
 	}
 	return nil
 }
 
-func (r *resize) growable(ctx context.Context, name string) bool {
+func (r *persistentVolumeClaimResize) allowsResize(ctx context.Context, name string) bool {
 	class, err := r.get(ctx, name)
 	return err == nil && class.AllowVolumeExpansion != nil && *class.AllowVolumeExpansion
 }
 
-func className(c *corev1.PersistentVolumeClaim) string {
+func storageClassName(c *corev1.PersistentVolumeClaim) string {
 	if name, found := c.Annotations[corev1.BetaStorageClassAnnotation]; found {
 		return name
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/tokens"
 )
 
-// assembleAuthentication builds the chain: certificate, then bearer token, then
+// buildAuthenticator builds the chain: certificate, then bearer token, then
 // anonymous, who comes only when no credential was shown at all.
-func (s *Security) assembleAuthentication() error {
+func (s *Security) buildAuthenticator() error {
 	o := &s.options
 	var err error
 	s.ClientCA, err = dynamiccertificates.NewDynamicCAContentFromFile("client-ca", o.ClientCAFile)
@@ -30,26 +30,26 @@ func (s *Security) assembleAuthentication() error {
 	if s.issuer, err = tokens.NewIssuer(o.Issuer, o.CA.SigningKey(), o.Now); err != nil {
 		return err
 	}
-	s.lookup = tokens.NewLookup(o.Client, o.Informers)
-	accounts := tokens.NewVerifier(o.Issuer, &o.CA.SigningKey().PublicKey, o.Audiences, s.lookup, o.Now)
+	s.tokenGetter = tokens.NewGetter(o.Client, o.Informers)
+	accounts := tokens.NewVerifier(o.Issuer, &o.CA.SigningKey().PublicKey, o.Audiences, s.tokenGetter, o.Now)
 
-	known := []authenticator.Token{}
+	tokenAuthenticators := []authenticator.Token{}
 	if o.TokenFile != "" {
 		static, err := tokenfile.NewCSV(o.TokenFile)
 		if err != nil {
 			return fmt.Errorf("static token file %s: %w", o.TokenFile, err)
 		}
-		known = append(known, authenticator.WrapAudienceAgnosticToken(s.Audiences, static))
+		tokenAuthenticators = append(tokenAuthenticators, authenticator.WrapAudienceAgnosticToken(s.Audiences, static))
 	}
-	known = append(known, accounts)
-	all := tokenunion.New(known...)
+	tokenAuthenticators = append(tokenAuthenticators, accounts)
+	all := tokenunion.New(tokenAuthenticators...)
 	s.tokens = group.NewTokenGroupAdder(all, []string{user.AllAuthenticated})
 
-	shown := group.NewAuthenticatedGroupAdder(union.New(
+	authenticated := group.NewAuthenticatedGroupAdder(union.New(
 		x509.NewDynamic(s.ClientCA.VerifyOptions, x509.CommonNameUserConversion),
 		bearertoken.New(all),
 		websocket.NewProtocolAuthenticator(all),
 	))
-	s.Authenticator = union.NewFailOnError(shown, anonymous.NewAuthenticator(nil))
+	s.Authenticator = union.NewFailOnError(authenticated, anonymous.NewAuthenticator(nil))
 	return nil
 }

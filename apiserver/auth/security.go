@@ -50,15 +50,15 @@ type Security struct {
 	Audiences     authenticator.Audiences
 	ClientCA      *dynamiccertificates.DynamicFileCAContent
 	Authorizer    authorizer.Authorizer
-	Rules         authorizer.RuleResolver
+	RuleResolver  authorizer.RuleResolver
 
-	options    Options
-	lookup     tokens.Lookup
-	issuer     *tokens.Issuer
-	tokens     authenticator.Token
-	resolver   *rbac.Resolver
-	graph      *nodeauth.Graph
-	aggregator *rbac.Aggregator
+	options     Options
+	tokenGetter tokens.Getter
+	issuer      *tokens.Issuer
+	tokens      authenticator.Token
+	resolver    *rbac.Resolver
+	graph       *nodeauth.Graph
+	aggregator  *rbac.Aggregator
 }
 
 // New assembles a server's security.
@@ -79,10 +79,10 @@ func New(o Options) (*Security, error) {
 		o.ClientCAFile = o.CA.CAFile()
 	}
 	s := &Security{options: o, Audiences: o.Audiences}
-	if err := s.assembleAuthentication(); err != nil {
+	if err := s.buildAuthenticator(); err != nil {
 		return nil, err
 	}
-	if err := s.assembleAuthorization(); err != nil {
+	if err := s.buildAuthorizer(); err != nil {
 		return nil, err
 	}
 	var err error
@@ -90,7 +90,7 @@ func New(o Options) (*Security, error) {
 	return s, err
 }
 
-func (s *Security) assembleAuthorization() error {
+func (s *Security) buildAuthorizer() error {
 	var err error
 	if s.resolver, err = rbac.NewResolver(s.options.Informers); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (s *Security) assembleAuthorization() error {
 		return err
 	}
 	roles := rbac.NewAuthorizer(s.resolver)
-	s.Rules = roles
+	s.RuleResolver = roles
 	s.Authorizer, err = union.New(
 		union.NamedAuthorizer{AuthorizerName: "masters", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
 		union.NamedAuthorizer{AuthorizerName: "public", Authorizer: public},
@@ -129,20 +129,20 @@ func RegisterPlugins(plugins *admission.Plugins) {
 func (s *Security) Storages() map[schema.GroupResource]rest.Storage {
 	const authn, authz = "authentication.k8s.io", "authorization.k8s.io"
 	return map[schema.GroupResource]rest.Storage{
-		{Resource: "serviceaccounts/token"}:                   tokens.NewRequestREST(s.issuer, s.lookup, s.options.Audiences),
+		{Resource: "serviceaccounts/token"}:                   tokens.NewRequestREST(s.issuer, s.tokenGetter, s.options.Audiences),
 		{Group: authn, Resource: "tokenreviews"}:              review.NewTokenReview(s.tokens, s.options.Audiences),
 		{Group: authn, Resource: "selfsubjectreviews"}:        review.NewSelfSubjectReview(s.options.Now),
 		{Group: authz, Resource: "subjectaccessreviews"}:      review.NewSubjectAccessReview(s.Authorizer),
 		{Group: authz, Resource: "localsubjectaccessreviews"}: review.NewLocalSubjectAccessReview(s.Authorizer),
 		{Group: authz, Resource: "selfsubjectaccessreviews"}:  review.NewSelfSubjectAccessReview(s.Authorizer),
-		{Group: authz, Resource: "selfsubjectrulesreviews"}:   review.NewSelfSubjectRulesReview(s.Rules),
+		{Group: authz, Resource: "selfsubjectrulesreviews"}:   review.NewSelfSubjectRulesReview(s.RuleResolver),
 	}
 }
 
-// Documents are the handlers, by path, of the token issuer's public documents.
+// DiscoveryHandlers are the handlers, by path, of the token issuer's public documents.
 // address is HOST:PORT under which clients reach this server.
-func (s *Security) Documents(address string) (map[string]http.Handler, error) {
-	return s.issuer.Documents(address)
+func (s *Security) DiscoveryHandlers(address string) (map[string]http.Handler, error) {
+	return s.issuer.DiscoveryHandlers(address)
 }
 
 // Bootstrap makes the built-in roles exist and waits until the authorizer sees
@@ -151,10 +151,10 @@ func (s *Security) Bootstrap(ctx context.Context) error {
 	if err := rbac.Bootstrap(ctx, s.options.Client); err != nil {
 		return err
 	}
-	if err := s.publishTrust(ctx); err != nil {
+	if err := s.publishClientCA(ctx); err != nil {
 		return err
 	}
-	return s.waitSynced(ctx)
+	return s.waitForSync(ctx)
 }
 
 // Run keeps aggregated roles up to date until ctx ends. (The generic server

@@ -56,7 +56,7 @@ func newGuard(t *testing.T) *guard {
 	if err := sec.Bootstrap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	certFile, keyFile, err := ca.ServingPair(pki.ServerNames(nil))
+	certFile, keyFile, err := ca.ServingPair(pki.APIServerAltNames(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestWhoIsWho(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forged, err := forger.Issue(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", UID: "1"}}, tokens.Bound{}, []string{tokens.DefaultIssuer}, time.Hour)
+	forged, err := forger.Issue(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "web", UID: "1"}}, tokens.BoundObjects{}, []string{tokens.DefaultIssuer}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 func scale(version schema.GroupVersion) map[string]func(Stores) rest.Storage {
 	return map[string]func(Stores) rest.Storage{
-		"scale": func(s Stores) rest.Storage { return subresource.NewScale(s.Own, version) },
+		"scale": func(s Stores) rest.Storage { return subresource.NewScaleREST(s.Own, version) },
 	}
 }
 
@@ -24,28 +24,28 @@ func apps() []Kind {
 			GroupVersion: gv, Kind: "Deployment", Resource: "deployments", ShortNames: []string{"deploy"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &appsv1.Deployment{} },
 			NewList:   func() runtime.Object { return &appsv1.DeploymentList{} },
-			HasStatus: true, ResetOnStatus: []string{"metadata.labels"}, Generation: Counted,
+			HasStatus: true, ResetOnStatusUpdate: []string{"metadata.labels"}, Generation: CountedGeneration,
 			Subresources: scale(gv),
 		},
 		{
 			GroupVersion: gv, Kind: "ReplicaSet", Resource: "replicasets", ShortNames: []string{"rs"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &appsv1.ReplicaSet{} },
 			NewList:   func() runtime.Object { return &appsv1.ReplicaSetList{} },
-			HasStatus: true, Generation: Counted,
+			HasStatus: true, Generation: CountedGeneration,
 			Subresources: scale(gv),
 		},
 		{
 			GroupVersion: gv, Kind: "StatefulSet", Resource: "statefulsets", ShortNames: []string{"sts"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &appsv1.StatefulSet{} },
 			NewList:   func() runtime.Object { return &appsv1.StatefulSetList{} },
-			HasStatus: true, Generation: Counted,
+			HasStatus: true, Generation: CountedGeneration,
 			Subresources: scale(gv),
 		},
 		{
 			GroupVersion: gv, Kind: "DaemonSet", Resource: "daemonsets", ShortNames: []string{"ds"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &appsv1.DaemonSet{} },
 			NewList:   func() runtime.Object { return &appsv1.DaemonSetList{} },
-			HasStatus: true, Generation: Counted,
+			HasStatus: true, Generation: CountedGeneration,
 		},
 		{
 			GroupVersion: gv, Kind: "ControllerRevision", Resource: "controllerrevisions", Namespaced: true,
@@ -56,7 +56,7 @@ func apps() []Kind {
 			GroupVersion: v1, Kind: "ReplicationController", Resource: "replicationcontrollers", ShortNames: []string{"rc"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &corev1.ReplicationController{} },
 			NewList:   func() runtime.Object { return &corev1.ReplicationControllerList{} },
-			HasStatus: true, OrphansByDefault: true, Generation: Counted,
+			HasStatus: true, OrphansByDefault: true, Generation: CountedGeneration,
 			Fields:       controllerFields,
 			Subresources: scale(v1),
 		},

@@ -13,14 +13,14 @@ func batch() []Kind {
 			GroupVersion: gv, Kind: "Job", Resource: "jobs", Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &batchv1.Job{} },
 			NewList:   func() runtime.Object { return &batchv1.JobList{} },
-			HasStatus: true, OrphansByDefault: true, Generation: Counted,
+			HasStatus: true, OrphansByDefault: true, Generation: CountedGeneration,
 			Fields: jobFields,
 		},
 		{
 			GroupVersion: gv, Kind: "CronJob", Resource: "cronjobs", ShortNames: []string{"cj"}, Categories: []string{"all"}, Namespaced: true,
 			New:       func() runtime.Object { return &batchv1.CronJob{} },
 			NewList:   func() runtime.Object { return &batchv1.CronJobList{} },
-			HasStatus: true, Generation: Counted,
+			HasStatus: true, Generation: CountedGeneration,
 		},
 	}
 }

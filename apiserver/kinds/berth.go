@@ -10,10 +10,10 @@ import (
 // berth are the kinds that upstream does not have.
 func berth() []Kind {
 	return []Kind{{
-		GroupVersion: v1alpha1.GroupVersion, Kind: "Hold", Resource: v1alpha1.Holds, Namespaced: true,
+		GroupVersion: v1alpha1.GroupVersion, Kind: "Hold", Resource: v1alpha1.HoldsResource, Namespaced: true,
 		New:        func() runtime.Object { return &v1alpha1.Hold{} },
 		NewList:    func() runtime.Object { return &v1alpha1.HoldList{} },
-		Generation: Counted,
+		Generation: CountedGeneration,
 		Fields: func(obj runtime.Object) fields.Set {
 			h := obj.(*v1alpha1.Hold)
 			return fields.Set{"spec.node": h.Spec.Node, "spec.type": string(h.Spec.Type)}

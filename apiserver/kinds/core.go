@@ -4,8 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/berthproject/berth/apiserver/rules"
 	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
 var v1 = corev1.SchemeGroupVersion
@@ -66,12 +66,12 @@ func namespaces() Kind {
 		NewList:   func() runtime.Object { return &corev1.NamespaceList{} },
 		HasStatus: true,
 		Fields:    namespaceFields,
-		Setup:     subresource.KeepNamespace,
+		Setup:     subresource.KeepNamespaceUntilFinalized,
 		Delete:    subresource.DeleteNamespace, NoDeleteCollection: true,
-		Updates: map[string]Update{"finalize": {
-			Prepare:  prepareUpdate(rules.PrepareNamespaceFinalize),
-			Validate: checkUpdate(rules.ValidateNamespaceFinalizeUpdate),
-			Resets:   []string{"status"},
+		UpdateSubresources: map[string]UpdateSubresource{"finalize": {
+			Prepare:     prepareUpdate(validation.PrepareNamespaceFinalize),
+			Validate:    checkUpdate(validation.ValidateNamespaceFinalizeUpdate),
+			ResetFields: []string{"status"},
 		}},
 	}
 }

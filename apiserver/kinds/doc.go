@@ -6,7 +6,7 @@
 // validation, warnings, graceful deletion. A row without hooks is three lines
 // and already has create, get, list, watch, update, all patches, server-side
 // apply, delete and tables. The rules behind the hooks live in
-// apiserver/podspec (pods and pod templates), apiserver/rules (all other
+// apiserver/podvalidation (pods and pod templates), apiserver/validation (all other
 // kinds) and apiserver/tables (printer columns); this package only joins them.
 //
 // Invariants: every resource is declared once; a kind has exactly one stored

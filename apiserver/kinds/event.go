@@ -28,7 +28,7 @@ func events() []Kind {
 			NewList:             func() runtime.Object { return &eventsv1.EventList{} },
 			AllowCreateOnUpdate: true, NoGarbageCollection: true,
 			Hub:          &Hub{Of: corev1.Resource("events"), AddConversions: addEventConversions},
-			FieldAliases: regardingNames,
+			FieldAliases: eventFieldAliases,
 		},
 	}
 }
@@ -112,8 +112,8 @@ func eventFromCore(from *corev1.Event, to *eventsv1.Event) {
 	}
 }
 
-// regardingNames are the selectable fields of events.k8s.io in terms of the stored Event.
-var regardingNames = map[string]string{
+// eventFieldAliases are the selectable fields of events.k8s.io in terms of the stored Event.
+var eventFieldAliases = map[string]string{
 	"regarding.kind":            "involvedObject.kind",
 	"regarding.namespace":       "involvedObject.namespace",
 	"regarding.name":            "involvedObject.name",

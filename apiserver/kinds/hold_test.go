@@ -53,7 +53,7 @@ func TestTheHoldCRDSaysWhatTheRowSays(t *testing.T) {
 	if err := yaml.Unmarshal(data, &c); err != nil {
 		t.Fatal(err)
 	}
-	row, found := kinds.Find(kinds.All(), v1alpha1.GroupVersion.WithResource(v1alpha1.Holds).GroupResource())
+	row, found := kinds.Find(kinds.All(), v1alpha1.GroupVersion.WithResource(v1alpha1.HoldsResource).GroupResource())
 	if !found {
 		t.Fatal("the table has no holds")
 	}

@@ -41,9 +41,9 @@ type Kind struct {
 	// HasStatus gives the kind a status subresource; the main resource then
 	// ignores changes of status and the subresource all others.
 	HasStatus bool
-	// ResetOnStatus are further paths that PrepareStatus restores, such as
+	// ResetOnStatusUpdate are further paths that PrepareStatus restores, such as
 	// "metadata.labels". Everything but status and metadata is restored anyway.
-	ResetOnStatus []string
+	ResetOnStatusUpdate []string
 	// KeepStatusOnCreate stores the status that the creator sent (Node);
 	// otherwise a kind with status starts with an empty one.
 	KeepStatusOnCreate bool
@@ -103,10 +103,10 @@ type Kind struct {
 	Columns []metav1.TableColumnDefinition
 	Row     func(obj runtime.Object) ([]any, error)
 
-	// Updates are subresources that write the object itself under rules of
+	// UpdateSubresources are subresources that write the object itself under rules of
 	// their own, by name (ephemeralcontainers, resize, finalize). Status is one of them, made
 	// from HasStatus.
-	Updates map[string]Update
+	UpdateSubresources map[string]UpdateSubresource
 	// Subresources are all others, by name (binding, scale).
 	Subresources map[string]func(Stores) rest.Storage
 	// Setup may add transactions to the store (allocation of addresses).
@@ -124,25 +124,25 @@ type Kind struct {
 type Generation int
 
 const (
-	// Ungenerated leaves it at zero (ConfigMap, Node), or to the kind's hooks.
-	Ungenerated Generation = iota
-	// Fixed sets 1 at creation and nothing afterwards (PriorityClass).
-	Fixed
-	// Counted sets 1 at creation and adds 1 when anything but metadata and status changes.
-	Counted
+	// NoGeneration leaves it at zero (ConfigMap, Node), or to the kind's hooks.
+	NoGeneration Generation = iota
+	// FixedGeneration sets 1 at creation and nothing afterwards (PriorityClass).
+	FixedGeneration
+	// CountedGeneration sets 1 at creation and adds 1 when anything but metadata and status changes.
+	CountedGeneration
 )
 
-// Update is a subresource that writes the object under rules of its own.
-type Update struct {
+// UpdateSubresource is a subresource that writes the object under rules of its own.
+type UpdateSubresource struct {
 	// Prepare restores from old what the subresource must not change.
 	Prepare func(ctx context.Context, obj, old runtime.Object)
 	// Validate judges the result; nil accepts what the library accepts.
 	Validate func(ctx context.Context, obj, old runtime.Object) field.ErrorList
 	// Warnings as in Kind.
 	Warnings func(ctx context.Context, obj, old runtime.Object) []string
-	// Resets are the fields (dotted paths) that Prepare restores: nobody can
+	// ResetFields are the fields (dotted paths) that Prepare restores: nobody can
 	// come to own them through this subresource.
-	Resets []string
+	ResetFields []string
 }
 
 // Hub names the kind whose store is shared, and converts to and from its type.

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 
-	"github.com/berthproject/berth/apiserver/podspec"
+	"github.com/berthproject/berth/apiserver/podvalidation"
 	"github.com/berthproject/berth/apiserver/subresource"
 )
 
@@ -17,39 +17,39 @@ func pods() Kind {
 		GroupVersion: v1, Kind: "Pod", Resource: "pods", ShortNames: []string{"po"}, Categories: []string{"all"}, Namespaced: true,
 		New:       func() runtime.Object { return &corev1.Pod{} },
 		NewList:   func() runtime.Object { return &corev1.PodList{} },
-		HasStatus: true, ResetOnStatus: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
-		Generation:     Counted,
-		Default:        defaults(podspec.DefaultPod),
-		PrepareCreate:  prepare(podspec.PrepareForCreate),
-		PrepareUpdate:  prepareUpdate(podspec.PrepareForUpdate),
-		PrepareStatus:  prepareUpdate(podspec.PrepareForStatusUpdate),
-		Validate:       check(podspec.ValidatePod),
-		ValidateUpdate: checkUpdate(podspec.ValidatePodUpdate),
-		ValidateStatus: checkUpdate(podspec.ValidatePodStatusUpdate),
-		Warnings:       warn(podspec.PodWarnings),
-		GracefulDelete: podGrace, ReturnDeleted: true,
+		HasStatus: true, ResetOnStatusUpdate: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
+		Generation:     CountedGeneration,
+		Default:        defaults(podvalidation.DefaultPod),
+		PrepareCreate:  prepare(podvalidation.PrepareForCreate),
+		PrepareUpdate:  prepareUpdate(podvalidation.PrepareForUpdate),
+		PrepareStatus:  prepareUpdate(podvalidation.PrepareForStatusUpdate),
+		Validate:       check(podvalidation.ValidatePod),
+		ValidateUpdate: checkUpdate(podvalidation.ValidatePodUpdate),
+		ValidateStatus: checkUpdate(podvalidation.ValidatePodStatusUpdate),
+		Warnings:       warn(podvalidation.PodWarnings),
+		GracefulDelete: podGracefulDelete, ReturnDeleted: true,
 		Fields: podFields, FieldAliases: map[string]string{"spec.host": "spec.nodeName"}, Trigger: "spec.nodeName",
-		Updates: map[string]Update{
+		UpdateSubresources: map[string]UpdateSubresource{
 			"ephemeralcontainers": {
-				Prepare:  prepareUpdate(podspec.PrepareForEphemeralContainersUpdate),
-				Validate: checkUpdate(podspec.ValidatePodEphemeralContainersUpdate),
-				Resets:   []string{"status"},
+				Prepare:     prepareUpdate(podvalidation.PrepareForEphemeralContainersUpdate),
+				Validate:    checkUpdate(podvalidation.ValidatePodEphemeralContainersUpdate),
+				ResetFields: []string{"status"},
 			},
 			"resize": {
-				Prepare:  prepareUpdate(podspec.PrepareForResize),
-				Validate: checkUpdate(podspec.ValidatePodResize),
-				Resets:   []string{"status"},
+				Prepare:     prepareUpdate(podvalidation.PrepareForResize),
+				Validate:    checkUpdate(podvalidation.ValidatePodResize),
+				ResetFields: []string{"status"},
 			},
 		},
 		Subresources: map[string]func(Stores) rest.Storage{
-			"binding": func(s Stores) rest.Storage { return subresource.NewBinding(s.Own) },
+			"binding": func(s Stores) rest.Storage { return subresource.NewBindingREST(s.Own) },
 		},
 	}
 }
 
-// podGrace lets a bound pod finish: the agent of its node removes it. A pod
+// podGracefulDelete lets a bound pod finish: the agent of its node removes it. A pod
 // that is bound to no node, or has finished, has nobody to wait for.
-func podGrace(_ context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
+func podGracefulDelete(_ context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
 	pod := obj.(*corev1.Pod)
 	grace := int64(0)
 	switch {

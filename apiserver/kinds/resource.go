@@ -25,14 +25,14 @@ func resources() []Kind {
 			GroupVersion: gv, Kind: "ResourceSlice", Resource: "resourceslices",
 			New:        func() runtime.Object { return &resourcev1.ResourceSlice{} },
 			NewList:    func() runtime.Object { return &resourcev1.ResourceSliceList{} },
-			StoredOnly: true, Generation: Counted, ReturnDeleted: true,
+			StoredOnly: true, Generation: CountedGeneration, ReturnDeleted: true,
 			Fields: sliceFields, Trigger: "spec.nodeName",
 		},
 		{
 			GroupVersion: gv, Kind: "DeviceClass", Resource: "deviceclasses",
 			New:        func() runtime.Object { return &resourcev1.DeviceClass{} },
 			NewList:    func() runtime.Object { return &resourcev1.DeviceClassList{} },
-			StoredOnly: true, Generation: Counted, ReturnDeleted: true,
+			StoredOnly: true, Generation: CountedGeneration, ReturnDeleted: true,
 		},
 	}
 }

@@ -27,7 +27,7 @@ func services() []Kind {
 			GroupVersion: discoveryv1.SchemeGroupVersion, Kind: "EndpointSlice", Resource: "endpointslices", Namespaced: true,
 			New:        func() runtime.Object { return &discoveryv1.EndpointSlice{} },
 			NewList:    func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
-			Generation: Counted,
+			Generation: CountedGeneration,
 		},
 	}
 }

@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/berthproject/berth/apiserver/rules"
 	"github.com/berthproject/berth/apiserver/tables"
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
 // All returns the table: every resource that the server serves, in the order of
@@ -18,19 +18,19 @@ func All() []Kind {
 		storage(), scheduling(), rbac(), resources(), reviews(), berth(), metrics(),
 	)
 	for i := range table {
-		table[i].fill()
+		table[i].setHooks()
 	}
 	return table
 }
 
-// fill takes what the row leaves open from apiserver/tables and apiserver/rules,
+// setHooks takes what the row leaves open from apiserver/tables and apiserver/validation,
 // where columns and hooks are found by the kind's name.
-func (k *Kind) fill() {
+func (k *Kind) setHooks() {
 	if k.Row == nil {
 		t, _ := tables.For(k.GroupResource())
 		k.Columns, k.Row = t.Columns, t.Row
 	}
-	h, found := rules.Of(k.GroupVersionKind().GroupKind())
+	h, found := validation.HooksFor(k.GroupVersionKind().GroupKind())
 	if !found || k.Hub != nil {
 		return
 	}

@@ -41,16 +41,16 @@ func TestMainWriteKeepsStatusAndCounts(t *testing.T) {
 			t.Errorf("replicas %d: ready %d, generation %d; want 1 and %d", c.replicas, obj.Status.ReadyReplicas, obj.Generation, c.generation)
 		}
 	}
-	made := deployment(1, 5)
-	s.PrepareForCreate(t.Context(), made)
-	if made.Status.ReadyReplicas != 0 || made.Generation != 1 {
-		t.Errorf("created with status %+v, generation %d", made.Status, made.Generation)
+	subresources := deployment(1, 5)
+	s.PrepareForCreate(t.Context(), subresources)
+	if subresources.Status.ReadyReplicas != 0 || subresources.Generation != 1 {
+		t.Errorf("created with status %+v, generation %d", subresources.Status, subresources.Generation)
 	}
 }
 
 func TestStatusWriteKeepsTheRest(t *testing.T) {
 	kind := row(t, "deployments")
-	s := updateStrategy{strategy: newStrategy(kind, runtime.NewScheme(), false), rules: statusRules(kind)}
+	s := updateStrategy{strategy: newStrategy(kind, runtime.NewScheme(), false), update: statusUpdate(kind)}
 	obj, old := deployment(7, 5), deployment(1, 1)
 	s.PrepareForUpdate(t.Context(), obj, old)
 	if *obj.Spec.Replicas != 1 || obj.Status.ReadyReplicas != 5 || obj.Generation != 1 {

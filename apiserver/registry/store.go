@@ -22,8 +22,8 @@ import (
 // REST serves the main resource of a kind.
 type REST struct {
 	*genericregistry.Store
-	kind           kinds.Kind
-	strictVersions bool
+	kind                   kinds.Kind
+	strictResourceVersions bool
 }
 
 var (
@@ -50,7 +50,7 @@ func (r *REST) Delete(ctx context.Context, name string, validate rest.ValidateOb
 // Storage is what the API installs for the kind.
 func (r *REST) Storage() rest.Storage {
 	if r.kind.NoDeleteCollection {
-		return single{r: r}
+		return noDeleteCollection{r: r}
 	}
 	return r
 }
@@ -61,16 +61,16 @@ type Config struct {
 	Options generic.RESTOptionsGetter
 	// Typer knows the kinds of Go types.
 	Typer runtime.ObjectTyper
-	// WarnStored answers creates of kinds that nothing acts on with a warning.
-	WarnStored bool
-	// StrictVersions refuses resource versions that are no numbers as the
+	// WarnStoredOnly answers creates of kinds that nothing acts on with a warning.
+	WarnStoredOnly bool
+	// StrictResourceVersions refuses resource versions that are no numbers as the
 	// caller's mistake wherever they stand.
-	StrictVersions bool
+	StrictResourceVersions bool
 }
 
 // New makes the storage of a kind that owns its store.
 func New(kind kinds.Kind, c Config) (*REST, error) {
-	s := newStrategy(kind, c.Typer, c.WarnStored)
+	s := newStrategy(kind, c.Typer, c.WarnStoredOnly)
 	resource := kind.GroupResource()
 	store := &genericregistry.Store{
 		NewFunc:                   kind.New,
@@ -82,7 +82,7 @@ func New(kind kinds.Kind, c Config) (*REST, error) {
 		DeleteStrategy:            s,
 		ResetFieldsStrategy:       s,
 		ReturnDeletedObject:       kind.ReturnDeleted,
-		TableConvertor:            tables{columns: kind.Columns, row: kind.Row},
+		TableConvertor:            tableConvertor{columns: kind.Columns, row: kind.Row},
 		PredicateFunc:             predicate(kind),
 	}
 	if kind.TTL != nil {
@@ -100,31 +100,31 @@ func New(kind kinds.Kind, c Config) (*REST, error) {
 			return nil, fmt.Errorf("store of %s: %w", resource, err)
 		}
 	}
-	return &REST{Store: store, kind: kind, strictVersions: c.StrictVersions}, nil
+	return &REST{Store: store, kind: kind, strictResourceVersions: c.StrictResourceVersions}, nil
 }
 
-// NewView makes the storage of a kind that shares the store of another one,
+// NewShared makes the storage of a kind that shares the store of another one,
 // whose REST is given; only names and columns are its own.
-func NewView(kind kinds.Kind, owner *REST) *REST {
+func NewShared(kind kinds.Kind, owner *REST) *REST {
 	store := *owner.Store
-	store.TableConvertor = tables{columns: kind.Columns, row: kind.Row}
+	store.TableConvertor = tableConvertor{columns: kind.Columns, row: kind.Row}
 	return &REST{Store: &store, kind: kind}
 }
 
 // Subresources makes all subresources of a kind, by name.
 func (r *REST) Subresources(c Config, of func(schema.GroupResource) *genericregistry.Store) map[string]rest.Storage {
 	s := newStrategy(r.kind, c.Typer, false)
-	made := map[string]rest.Storage{}
+	subresources := map[string]rest.Storage{}
 	if r.kind.HasStatus {
-		made["status"] = newUpdateREST(r, s, statusRules(r.kind))
+		subresources["status"] = newSubresourceREST(r, s, statusUpdate(r.kind))
 	}
-	for name, rules := range r.kind.Updates {
-		made[name] = newUpdateREST(r, s, rules)
+	for name, rules := range r.kind.UpdateSubresources {
+		subresources[name] = newSubresourceREST(r, s, rules)
 	}
 	for name, build := range r.kind.Subresources {
-		made[name] = build(kinds.Stores{Own: r.Store, Of: of})
+		subresources[name] = build(kinds.Stores{Own: r.Store, Of: of})
 	}
-	return made
+	return subresources
 }
 
 func singular(kind kinds.Kind) string {

@@ -20,8 +20,8 @@ type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind kinds.Kind
-	// warnStored tells creators of a StoredOnly kind that nothing acts on it.
-	warnStored bool
+	// warnStoredOnly tells creators of a StoredOnly kind that nothing acts on it.
+	warnStoredOnly bool
 }
 
 var (
@@ -32,8 +32,8 @@ var (
 	_ rest.ResetFieldsStrategy             = strategy{}
 )
 
-func newStrategy(kind kinds.Kind, typer runtime.ObjectTyper, warnStored bool) strategy {
-	return strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: kind, warnStored: warnStored && kind.StoredOnly}
+func newStrategy(kind kinds.Kind, typer runtime.ObjectTyper, warnStoredOnly bool) strategy {
+	return strategy{ObjectTyper: typer, NameGenerator: names.SimpleNameGenerator, kind: kind, warnStoredOnly: warnStoredOnly && kind.StoredOnly}
 }
 
 func (s strategy) NamespaceScoped() bool { return s.kind.Namespaced }
@@ -50,7 +50,7 @@ func (s strategy) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	if s.kind.HasStatus && !s.kind.KeepStatusOnCreate {
 		clearStatus(obj)
 	}
-	if s.kind.Generation != kinds.Ungenerated {
+	if s.kind.Generation != kinds.NoGeneration {
 		setGeneration(obj, 1)
 	}
 	if s.kind.PrepareCreate != nil {
@@ -65,12 +65,12 @@ func (s strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object)
 	if s.kind.PrepareUpdate != nil {
 		s.kind.PrepareUpdate(ctx, obj, old)
 	}
-	s.count(obj, old)
+	s.updateGeneration(obj, old)
 }
 
-// count adds one to the generation if a write changes what is asked for.
-func (s strategy) count(obj, old runtime.Object) {
-	if s.kind.Generation == kinds.Counted && !sameContent(obj, old) {
+// updateGeneration adds one to the generation if a write changes what is asked for.
+func (s strategy) updateGeneration(obj, old runtime.Object) {
+	if s.kind.Generation == kinds.CountedGeneration && !sameContent(obj, old) {
 		setGeneration(obj, generation(old)+1)
 	}
 }
@@ -94,7 +94,7 @@ func (s strategy) WarningsOnCreate(ctx context.Context, obj runtime.Object) []st
 	if s.kind.Warnings != nil {
 		texts = s.kind.Warnings(ctx, obj, nil)
 	}
-	if s.warnStored {
+	if s.warnStoredOnly {
 		texts = append(texts, fmt.Sprintf("%s is stored, but nothing acts on it yet in this release", s.kind.Kind))
 	}
 	return texts

@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// tables turns objects and lists of a kind into rows for kubectl.
-type tables struct {
+// tableConvertor turns objects and lists of a kind into rows for kubectl.
+type tableConvertor struct {
 	columns []metav1.TableColumnDefinition
 	row     func(runtime.Object) ([]any, error)
 }
 
 // ConvertToTable makes one row an object, in the order of the list.
-func (t tables) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
+func (t tableConvertor) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	table := &metav1.Table{Rows: []metav1.TableRow{}}
 	if wanted, ok := options.(*metav1.TableOptions); !ok || !wanted.NoHeaders {
 		table.ColumnDefinitions = t.columns

@@ -22,9 +22,9 @@ var parameterTypes = []runtime.Object{
 func addParameters(s *runtime.Scheme) error {
 	for _, add := range []func() error{
 		parameters(s, func(q *query, o *corev1.PodLogOptions) {
-			o.Container, o.Follow, o.Previous, o.Timestamps = q.Get("container"), q.yes("follow"), q.yes("previous"), q.yes("timestamps")
+			o.Container, o.Follow, o.Previous, o.Timestamps = q.Get("container"), q.boolean("follow"), q.boolean("previous"), q.boolean("timestamps")
 			o.SinceSeconds, o.TailLines, o.LimitBytes = q.number("sinceSeconds"), q.number("tailLines"), q.number("limitBytes")
-			o.SinceTime, o.InsecureSkipTLSVerifyBackend = q.time("sinceTime"), q.yes("insecureSkipTLSVerifyBackend")
+			o.SinceTime, o.InsecureSkipTLSVerifyBackend = q.time("sinceTime"), q.boolean("insecureSkipTLSVerifyBackend")
 			if q.Has("stream") {
 				stream := q.Get("stream")
 				o.Stream = &stream
@@ -32,11 +32,11 @@ func addParameters(s *runtime.Scheme) error {
 		}),
 		parameters(s, func(q *query, o *corev1.PodExecOptions) {
 			o.Container, o.Command = q.Get("container"), q.Values["command"]
-			o.Stdin, o.Stdout, o.Stderr, o.TTY = q.yes("stdin"), q.yes("stdout"), q.yes("stderr"), q.yes("tty")
+			o.Stdin, o.Stdout, o.Stderr, o.TTY = q.boolean("stdin"), q.boolean("stdout"), q.boolean("stderr"), q.boolean("tty")
 		}),
 		parameters(s, func(q *query, o *corev1.PodAttachOptions) {
 			o.Container = q.Get("container")
-			o.Stdin, o.Stdout, o.Stderr, o.TTY = q.yes("stdin"), q.yes("stdout"), q.yes("stderr"), q.yes("tty")
+			o.Stdin, o.Stdout, o.Stderr, o.TTY = q.boolean("stdin"), q.boolean("stdout"), q.boolean("stderr"), q.boolean("tty")
 		}),
 		parameters(s, func(q *query, o *corev1.PodPortForwardOptions) { o.Ports = q.ports("ports") }),
 		parameters(s, func(q *query, o *corev1.PodProxyOptions) { o.Path = q.Get("path") }),
@@ -73,9 +73,9 @@ func (q *query) fail(name, want string) {
 	}
 }
 
-// yes reads as Kubernetes does: a parameter without a value is on, and
+// boolean reads as Kubernetes does: a parameter without a value is on, and
 // what is not a form of "false" is true.
-func (q *query) yes(name string) bool {
+func (q *query) boolean(name string) bool {
 	if !q.Has(name) {
 		return false
 	}

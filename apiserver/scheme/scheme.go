@@ -64,7 +64,7 @@ func New(table []kinds.Kind) (*Set, error) {
 		metav1.AddToGroupVersion(external, gv)
 	}
 	v1 := schema.GroupVersion{Version: "v1"}
-	if err := addOldEviction(s); err != nil {
+	if err := addV1beta1Eviction(s); err != nil {
 		return nil, fmt.Errorf("registering the eviction of old clients: %w", err)
 	}
 	metav1.AddToGroupVersion(s, v1)
@@ -143,9 +143,9 @@ func addFieldLabels(s *runtime.Scheme, k kinds.Kind) error {
 	})
 }
 
-// addOldEviction decodes what clients of before policy/v1 send: the same under
+// addV1beta1Eviction decodes what clients of before policy/v1 send: the same under
 // another version. Nothing is served or answered in it.
-func addOldEviction(s *runtime.Scheme) error {
+func addV1beta1Eviction(s *runtime.Scheme) error {
 	s.AddKnownTypes(policyv1beta1.SchemeGroupVersion, &policyv1beta1.Eviction{})
 	if err := s.AddConversionFunc((*policyv1beta1.Eviction)(nil), (*policyv1.Eviction)(nil), func(a, b any, _ conversion.Scope) error {
 		old := a.(*policyv1beta1.Eviction)

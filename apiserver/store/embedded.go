@@ -32,8 +32,8 @@ const (
 	snapshotCount = 10000
 	// maxRequestBytes is etcd's default, which the API server's limit of 3 MiB on bodies assumes.
 	maxRequestBytes = 3 << 19
-	// readyWithin bounds the replay of the log at start.
-	readyWithin = 2 * time.Minute
+	// startTimeout bounds the replay of the log at start.
+	startTimeout = 2 * time.Minute
 )
 
 // OpenEmbedded starts the member kept in dir/etcd, making it if there is none.
@@ -51,22 +51,22 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 		_ = lock.Close()
 		return nil, err
 	}
-	announceProgress(ctx, version.Version)
+	enableWatchProgress(ctx, version.Version)
 	watcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
-	room := &space{server: server, quota: quota}
-	if err := room.look(ctx); err != nil {
+	room := &defragmenter{server: server, quota: quota}
+	if err := room.reclaim(ctx); err != nil {
 		klog.ErrorS(err, "The store's file could not be made smaller")
 	}
-	looking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var looks sync.WaitGroup
-	looks.Go(func() { room.run(looking) })
+	defragContext, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var defragWorkers sync.WaitGroup
+	defragWorkers.Go(func() { room.run(defragContext) })
 	b := newBackend(v3client.New(server), watcher, func() {
 		stop()
-		looks.Wait()
+		defragWorkers.Wait()
 		server.Stop()
 		_ = lock.Close()
 	})
-	b.full = room.full
+	b.spaceError = room.spaceError
 	return b, nil
 }
 
@@ -107,9 +107,9 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 	case <-ctx.Done():
 		server.Stop()
 		return nil, ctx.Err()
-	case <-time.After(readyWithin):
+	case <-time.After(startTimeout):
 		server.Stop()
-		return nil, fmt.Errorf("the store in %s was not ready after %s", dir, readyWithin)
+		return nil, fmt.Errorf("the store in %s was not ready after %s", dir, startTimeout)
 	}
 }
 
@@ -163,7 +163,7 @@ func memberConfig(dir string, quota int64) (config.ServerConfig, error) {
 		WarningApplyDuration:        time.Second,
 		WarningUnaryRequestDuration: time.Second,
 		CompactHashCheckTime:        time.Minute,
-		BootstrapTimeout:            readyWithin,
+		BootstrapTimeout:            startTimeout,
 		V2Deprecation:               config.V2DeprDefault,
 		Logger:                      logger,
 		ServerFeatureGate:           features.NewDefaultServerFeatureGate(memberName, logger),

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/storage/feature"
 )
 
-// External says where an etcd cluster is and how to talk to it.
-type External struct {
+// ExternalConfig says where an etcd cluster is and how to talk to it.
+type ExternalConfig struct {
 	// Servers are URLs, such as https://10.0.0.1:2379.
 	Servers []string
 	// CAFile verifies the servers; CertFile and KeyFile are shown to them. PEM, all optional.
@@ -22,7 +22,7 @@ type External struct {
 }
 
 // OpenExternal connects to a cluster and fails if it does not answer within 20 seconds.
-func OpenExternal(ctx context.Context, at External) (*Backend, error) {
+func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 	cfg := clientv3.Config{
 		Context:              ctx,
 		Endpoints:            at.Servers,

@@ -20,7 +20,7 @@ import (
 // authority signs both.
 func guardedEtcd(t *testing.T, authority *pki.Authority) string {
 	t.Helper()
-	certFile, keyFile, err := authority.ServingPair(pki.ServerNames(net.IPv4(127, 0, 0, 1), "127.0.0.1"))
+	certFile, keyFile, err := authority.ServingPair(pki.APIServerAltNames(net.IPv4(127, 0, 0, 1), "127.0.0.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestExternalOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := External{Servers: []string{guardedEtcd(t, authority)}, CAFile: authority.CAFile()}
+	at := ExternalConfig{Servers: []string{guardedEtcd(t, authority)}, CAFile: authority.CAFile()}
 	at.CertFile, at.KeyFile = clientFiles(t, authority)
 	backend, err := OpenExternal(t.Context(), at)
 	if err != nil {
@@ -94,7 +94,7 @@ func TestExternalOverTLS(t *testing.T) {
 }
 
 // openSoon gives up after some seconds instead of the patience of a start.
-func openSoon(t *testing.T, at External) (*Backend, error) {
+func openSoon(t *testing.T, at ExternalConfig) (*Backend, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	return OpenExternal(ctx, at)

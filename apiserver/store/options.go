@@ -63,7 +63,7 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 	if err != nil {
 		return generic.RESTOptions{}, err
 	}
-	cfg.Codec, cfg.EncodeVersioner = untyped{codec}, versioner
+	cfg.Codec, cfg.EncodeVersioner = untypedCodec{codec}, versioner
 	cfg.StorageObjectCountTracker = o.Counter
 	return generic.RESTOptions{
 		StorageConfig:             cfg.ForResource(resource),
@@ -98,7 +98,7 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 	attrs storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
 ) (storage.Interface, factory.DestroyFunc, error) {
 	versioner := storage.APIObjectVersioner{}
-	client, endWatches := o.Backend.forResource()
+	client, endWatches := o.Backend.newResourceClient()
 	raw, err := etcd3.New(client, o.Backend.compactor, c.Codec, newFunc, newListFunc, c.Prefix, resourcePrefix,
 		c.GroupResource, identity.NewEncryptCheckTransformer(), c.LeaseManagerConfig,
 		etcd3.NewDefaultDecoder(c.Codec, versioner), versioner)
@@ -132,18 +132,18 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 		return nil, nil, err
 	}
 	delegator := cacher.NewCacheDelegator(cached, raw)
-	return lenient{delegator}, sync.OnceFunc(func() {
+	return bufferedWatchStorage{delegator}, sync.OnceFunc(func() {
 		delegator.Stop()
 		cached.Stop()
 		closeRaw()
 	}), nil
 }
 
-// untyped decodes objects without kind and version, as conversion to an
+// untypedCodec decodes objects without kind and version, as conversion to an
 // internal type would leave them: items of a list must not show them.
-type untyped struct{ runtime.Codec }
+type untypedCodec struct{ runtime.Codec }
 
-func (u untyped) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+func (u untypedCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	obj, kind, err := u.Codec.Decode(data, defaults, into)
 	if obj != nil {
 		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})

@@ -49,7 +49,7 @@ func TestClaims(t *testing.T) {
 	b := open(t, t.TempDir())
 	claim := func(value, owner string, want bool) {
 		t.Helper()
-		if got, err := b.Claim(t.Context(), "p", value, owner); err != nil || got != want {
+		if got, err := b.Allocate(t.Context(), "p", value, owner); err != nil || got != want {
 			t.Errorf("claim of %s by %s: %v, %v, want %v", value, owner, got, err, want)
 		}
 	}
@@ -65,7 +65,7 @@ func TestClaims(t *testing.T) {
 		t.Error(err)
 	}
 	claim("1", "b", true)
-	held, err := b.Claims(t.Context(), "p")
+	held, err := b.Allocated(t.Context(), "p")
 	if err != nil || len(held) != 2 || held["1"] != "b" || held["2"] != "b" {
 		t.Errorf("claims are %v, %v", held, err)
 	}
@@ -73,7 +73,7 @@ func TestClaims(t *testing.T) {
 
 func TestExternalThatDoesNotAnswer(t *testing.T) {
 	ctx := t.Context()
-	_, err := OpenExternal(ctx, External{Servers: []string{"http://127.0.0.1:1"}, CAFile: "no-such-file"})
+	_, err := OpenExternal(ctx, ExternalConfig{Servers: []string{"http://127.0.0.1:1"}, CAFile: "no-such-file"})
 	if err == nil || !strings.Contains(err.Error(), "no-such-file") {
 		t.Errorf("got %v, want an error that names the file", err)
 	}
@@ -99,7 +99,7 @@ func TestFullStoreIsMadeSmaller(t *testing.T) {
 			t.Fatalf("%d MiB were written into %d", n, quota>>20)
 		}
 	}
-	if err := b.Writable(); err == nil || !strings.Contains(err.Error(), "takes no writes") {
+	if err := b.CheckWritable(); err == nil || !strings.Contains(err.Error(), "takes no writes") {
 		t.Errorf("a full store says %v of itself", err)
 	}
 	if err := b.Check(t.Context()); err != nil {
@@ -110,7 +110,7 @@ func TestFullStoreIsMadeSmaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	if err := errors.Join(b.Check(t.Context()), b.Writable()); err != nil {
+	if err := errors.Join(b.Check(t.Context()), b.CheckWritable()); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}
 	if err := put(); err != nil {
@@ -128,7 +128,7 @@ func TestStoreFullOfObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Stop)
-	room, client := &space{server: server, quota: quota}, v3client.New(server)
+	room, client := &defragmenter{server: server, quota: quota}, v3client.New(server)
 	key := func(n int) string { return fmt.Sprint("/big/", n) }
 	n := 0
 	put := func() error {
@@ -138,7 +138,7 @@ func TestStoreFullOfObjects(t *testing.T) {
 	}
 	for err = nil; err == nil && n < 4*quota>>18; err = put() {
 	}
-	if room.full() == nil {
+	if room.spaceError() == nil {
 		t.Fatalf("it is not full after %d objects: %v", n, err)
 	}
 	file := func() fs.FileInfo {
@@ -150,14 +150,14 @@ func TestStoreFullOfObjects(t *testing.T) {
 	}
 	before := file()
 	for range 3 {
-		if err := room.look(t.Context()); err != nil {
+		if err := room.reclaim(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if !os.SameFile(before, file()) {
 		t.Error("its file was written anew, though that gains nothing")
 	}
-	if room.full() == nil || put() == nil {
+	if room.spaceError() == nil || put() == nil {
 		t.Error("it takes writes")
 	}
 	for i := range n / 2 {
@@ -165,7 +165,7 @@ func TestStoreFullOfObjects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(room.look(t.Context()), room.full(), put()); err != nil {
+	if err := errors.Join(room.reclaim(t.Context()), room.spaceError(), put()); err != nil {
 		t.Errorf("after half of the objects were deleted: %v", err)
 	}
 	if os.SameFile(before, file()) {

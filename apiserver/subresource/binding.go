@@ -19,34 +19,34 @@ import (
 
 var bindingResource = corev1.Resource("pods/binding")
 
-// Binding gives a pod its node.
-type Binding struct {
+// BindingREST gives a pod its node.
+type BindingREST struct {
 	pods *registry.Store
 }
 
 var (
-	_ rest.NamedCreater                   = &Binding{}
-	_ rest.SubresourceObjectMetaPreserver = &Binding{}
-	_ rest.Scoper                         = &LegacyBinding{}
-	_ rest.Creater                        = &LegacyBinding{}
+	_ rest.NamedCreater                   = &BindingREST{}
+	_ rest.SubresourceObjectMetaPreserver = &BindingREST{}
+	_ rest.Scoper                         = &LegacyBindingREST{}
+	_ rest.Creater                        = &LegacyBindingREST{}
 )
 
-// NewBinding serves pods/binding.
-func NewBinding(pods *registry.Store) *Binding { return &Binding{pods: pods} }
+// NewBindingREST serves pods/binding.
+func NewBindingREST(pods *registry.Store) *BindingREST { return &BindingREST{pods: pods} }
 
 // New returns what a request carries.
-func (b *Binding) New() runtime.Object { return &corev1.Binding{} }
+func (b *BindingREST) New() runtime.Object { return &corev1.Binding{} }
 
 // Destroy does nothing: the store belongs to the pods.
-func (b *Binding) Destroy() {}
+func (b *BindingREST) Destroy() {}
 
 // PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps uid and
 // resourceVersion of the request: they are preconditions here.
-func (b *Binding) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
+func (b *BindingREST) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
 // Create binds the pod called name. A pod that is bound already, also to the
 // same node, that is being deleted or that is gated is a conflict.
-func (b *Binding) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (b *BindingREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	binding, ok := obj.(*corev1.Binding)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Binding, have %T", obj))
@@ -62,7 +62,7 @@ func (b *Binding) Create(ctx context.Context, name string, obj runtime.Object, v
 			return nil, err
 		}
 	}
-	if err := b.assign(ctx, binding, dryrun.IsDryRun(options.DryRun)); err != nil {
+	if err := b.assignPod(ctx, binding, dryrun.IsDryRun(options.DryRun)); err != nil {
 		return nil, err
 	}
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated}, nil
@@ -79,9 +79,9 @@ func validateBinding(binding *corev1.Binding) field.ErrorList {
 	return errs
 }
 
-// assign writes the node into the pod, straight in the store: strategies and
+// assignPod writes the node into the pod, straight in the store: strategies and
 // admission of pod updates have no say in a binding.
-func (b *Binding) assign(ctx context.Context, binding *corev1.Binding, dryRun bool) error {
+func (b *BindingREST) assignPod(ctx context.Context, binding *corev1.Binding, dryRun bool) error {
 	key, err := b.pods.KeyFunc(ctx, binding.Name)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (b *Binding) assign(ctx context.Context, binding *corev1.Binding, dryRun bo
 			if !ok {
 				return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
 			}
-			return pod, place(pod, binding)
+			return pod, setPodNode(pod, binding)
 		}), dryRun, nil)
 	if storage.IsInvalidObj(err) {
 		return apierrors.NewConflict(corev1.Resource("pods"), binding.Name, err)
@@ -114,8 +114,8 @@ func (b *Binding) assign(ctx context.Context, binding *corev1.Binding, dryRun bo
 	return apierrors.NewConflict(bindingResource, binding.Name, err)
 }
 
-// place changes the pod as a binding does, or says why it may not be bound.
-func place(pod *corev1.Pod, binding *corev1.Binding) error {
+// setPodNode changes the pod as a binding does, or says why it may not be bound.
+func setPodNode(pod *corev1.Pod, binding *corev1.Binding) error {
 	switch {
 	case pod.DeletionTimestamp != nil:
 		return fmt.Errorf("pod %s is being deleted, cannot be assigned to a host", pod.Name)
@@ -126,13 +126,13 @@ func place(pod *corev1.Pod, binding *corev1.Binding) error {
 	}
 	pod.Spec.NodeName = binding.Target.Name
 	pod.Status.NominatedNodeName = ""
-	pod.Annotations = merged(pod.Annotations, binding.Annotations)
-	pod.Labels = merged(pod.Labels, binding.Labels)
+	pod.Annotations = mergeMap(pod.Annotations, binding.Annotations)
+	pod.Labels = mergeMap(pod.Labels, binding.Labels)
 	setScheduled(pod)
 	return nil
 }
 
-func merged(to, from map[string]string) map[string]string {
+func mergeMap(to, from map[string]string) map[string]string {
 	if to == nil && len(from) > 0 {
 		to = make(map[string]string, len(from))
 	}
@@ -159,27 +159,27 @@ func setScheduled(pod *corev1.Pod) {
 	pod.Status.Conditions = append(pod.Status.Conditions, condition)
 }
 
-// LegacyBinding serves POST bindings, which names the pod in the body.
-type LegacyBinding struct {
-	*Binding
+// LegacyBindingREST serves POST bindings, which names the pod in the body.
+type LegacyBindingREST struct {
+	*BindingREST
 }
 
-// NewLegacyBinding serves the resource "bindings".
-func NewLegacyBinding(pods *registry.Store) *LegacyBinding {
-	return &LegacyBinding{Binding: NewBinding(pods)}
+// NewLegacyBindingREST serves the resource "bindings".
+func NewLegacyBindingREST(pods *registry.Store) *LegacyBindingREST {
+	return &LegacyBindingREST{BindingREST: NewBindingREST(pods)}
 }
 
 // NamespaceScoped is true: a binding is in its pod's namespace.
-func (b *LegacyBinding) NamespaceScoped() bool { return true }
+func (b *LegacyBindingREST) NamespaceScoped() bool { return true }
 
 // GetSingularName names one binding.
-func (b *LegacyBinding) GetSingularName() string { return "binding" }
+func (b *LegacyBindingREST) GetSingularName() string { return "binding" }
 
 // Create binds the pod that the body names.
-func (b *LegacyBinding) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (b *LegacyBindingREST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	binding, ok := obj.(*corev1.Binding)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a Binding, have %T", obj))
 	}
-	return b.Binding.Create(ctx, binding.Name, obj, validate, options)
+	return b.BindingREST.Create(ctx, binding.Name, obj, validate, options)
 }

@@ -28,8 +28,8 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 
 	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/engine/displace"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // EvictionOptions say how evictions are answered.
@@ -37,85 +37,85 @@ type EvictionOptions struct {
 	Rules budget.Evictions
 	// Refund gives back what was taken from budgets for an eviction that then failed.
 	Refund bool
-	// SayWhy puts the reason of a refusal into its message, too.
-	SayWhy bool
+	// IncludeReason puts the reason of a refusal into its message, too.
+	IncludeReason bool
 }
 
-// Evictions serves pods/eviction: a request to delete a pod that disruption budgets may refuse.
+// EvictionREST serves pods/eviction: a request to delete a pod that disruption budgets may refuse.
 //
 // The answer is engine/budget's, from the budgets and pods that the store has now. What it takes from a budget is one
 // update that fails if the budget has changed since it was read; then all is asked again. So no
 // two requests, in this process or another, count on the same disruption. The pod then gets its
 // DisruptionTarget condition, the event tells, and it is deleted.
-type Evictions struct {
+type EvictionREST struct {
 	pods, budgets *registry.Store
 	deleter       rest.GracefulDeleter // of pods
-	tell          func(context.Context, *displace.Record) error
-	o             EvictionOptions
-	intake        *intake.Intake
+	record        func(context.Context, *displacement.Record) error
+	options       EvictionOptions
+	converter     *conversion.Converter
 
 	// Requests of one namespace take turns from asking to booking, lest they only conflict.
-	turns [64]sync.Mutex
-	seed  maphash.Seed
+	namespaceLocks [64]sync.Mutex
+	seed           maphash.Seed
 }
 
 var (
-	_ rest.NamedCreater             = &Evictions{}
-	_ rest.GroupVersionKindProvider = &Evictions{}
-	_ rest.GroupVersionAcceptor     = &Evictions{}
+	_ rest.NamedCreater             = &EvictionREST{}
+	_ rest.GroupVersionKindProvider = &EvictionREST{}
+	_ rest.GroupVersionAcceptor     = &EvictionREST{}
 )
 
-// NewEvictions serves pods/eviction. Deleter deletes pods by their own rules; tell is told of
+// NewEvictionREST serves pods/eviction. Deleter deletes pods by their own rules; tell is told of
 // each displacement before the pod is deleted, and again if it fails.
-func NewEvictions(pods, budgets *registry.Store, deleter rest.GracefulDeleter, tell func(context.Context, *displace.Record) error, o EvictionOptions) *Evictions {
-	return &Evictions{pods: pods, budgets: budgets, deleter: deleter, tell: tell, o: o, intake: intake.New(), seed: maphash.MakeSeed()}
+func NewEvictionREST(pods, budgets *registry.Store, deleter rest.GracefulDeleter, tell func(context.Context, *displacement.Record) error, o EvictionOptions) *EvictionREST {
+	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: tell, options: o, converter: conversion.New(), seed: maphash.MakeSeed()}
 }
 
 // New returns what a request carries.
-func (e *Evictions) New() runtime.Object { return &policyv1.Eviction{} }
+func (e *EvictionREST) New() runtime.Object { return &policyv1.Eviction{} }
 
 // Destroy does nothing: the stores belong to their kinds.
-func (e *Evictions) Destroy() {}
+func (e *EvictionREST) Destroy() {}
 
 // GroupVersionKind is Eviction in policy/v1.
-func (e *Evictions) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
+func (e *EvictionREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return policyv1.SchemeGroupVersion.WithKind("Eviction")
 }
 
 // AcceptsGroupVersion also takes the version that old clients send.
-func (e *Evictions) AcceptsGroupVersion(gv schema.GroupVersion) bool {
+func (e *EvictionREST) AcceptsGroupVersion(gv schema.GroupVersion) bool {
 	return gv == policyv1.SchemeGroupVersion || gv == policyv1beta1.SchemeGroupVersion
 }
 
 const (
-	evictionTries = 20
-	// evictionPause is the longest pause between tries; it grows to that.
-	evictionPause = 500 * time.Millisecond
+	evictionAttempts = 20
+	// maxEvictionRetryDelay is the longest pause between tries; it grows to that.
+	maxEvictionRetryDelay = 500 * time.Millisecond
 )
 
-// errAgain: what the answer was made from has changed meanwhile.
-var errAgain = errors.New("it has changed meanwhile")
+// errRetry: what the answer was made from has changed meanwhile.
+var errRetry = errors.New("it has changed meanwhile")
 
-// request is one eviction as far as it has come.
-type request struct {
-	name string
-	opts *metav1.DeleteOptions
-	dry  bool
-	paid []payment
-	pod  types.UID // that was paid for
-	// marked is the pod's resource version after this request has marked it.
-	marked string
-	// mark is the DisruptionTarget condition that this request has written, nil if another was there; before is what it replaced.
-	mark, before *corev1.PodCondition
+// evictionRequest is one eviction as far as it has come.
+type evictionRequest struct {
+	name       string
+	opts       *metav1.DeleteOptions
+	dryRun     bool
+	debits     []budgetDebit
+	debitedPod types.UID // that was paid for
+	// markedVersion is the pod's resource version after this request has marked it.
+	markedVersion string
+	// condition is the DisruptionTarget condition that this request has written, nil if another was there; before is what it replaced.
+	condition, previousCondition *corev1.PodCondition
 
-	asker string // and on whose behalf, if the request says that
-	why   string // in the request's own words
+	requestedBy string // and on whose behalf, if the request says that
+	reason      string // in the request's own words
 }
 
 // Annotations of an eviction that say who wants it and why, Berth's and the descheduler's; they go into the record.
 var (
-	askedBy = []string{"berth.dev/requested-by", "requested-by"}
-	askWhy  = []string{"berth.dev/reason", "reason"}
+	requestedByAnnotations = []string{"berth.dev/requested-by", "requested-by"}
+	reasonAnnotations      = []string{"berth.dev/reason", "reason"}
 )
 
 // annotation is the first of some annotations that is there, cut to a length that fits a record.
@@ -128,19 +128,19 @@ func annotation(eviction *policyv1.Eviction, names []string) string {
 	return ""
 }
 
-func requestOf(ctx context.Context, eviction *policyv1.Eviction, opts *metav1.DeleteOptions) *request {
-	r := &request{name: eviction.Name, opts: opts, dry: dryrun.IsDryRun(opts.DryRun), why: annotation(eviction, askWhy)}
+func newEvictionRequest(ctx context.Context, eviction *policyv1.Eviction, opts *metav1.DeleteOptions) *evictionRequest {
+	r := &evictionRequest{name: eviction.Name, opts: opts, dryRun: dryrun.IsDryRun(opts.DryRun), reason: annotation(eviction, reasonAnnotations)}
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
-		r.asker = u.GetName()
+		r.requestedBy = u.GetName()
 	}
-	if by := annotation(eviction, askedBy); by != "" {
-		r.asker += " for " + by
+	if by := annotation(eviction, requestedByAnnotations); by != "" {
+		r.requestedBy += " for " + by
 	}
 	return r
 }
 
 // Create evicts the pod called name, or says why not.
-func (e *Evictions) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+func (e *EvictionREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	eviction, ok := obj.(*policyv1.Eviction)
 	if !ok {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("want an Eviction, have %T", obj))
@@ -157,28 +157,28 @@ func (e *Evictions) Create(ctx context.Context, name string, obj runtime.Object,
 			return nil, err
 		}
 	}
-	r := requestOf(ctx, eviction, opts)
-	for try := range evictionTries {
-		if err = e.try(ctx, r); !errors.Is(err, errAgain) {
+	r := newEvictionRequest(ctx, eviction, opts)
+	for try := range evictionAttempts {
+		if err = e.tryEvict(ctx, r); !errors.Is(err, errRetry) {
 			break
 		}
-		pause(ctx, try)
+		sleepBeforeRetry(ctx, try)
 	}
 	if err != nil {
-		e.giveBack(ctx, r)
+		e.refundFailed(ctx, r)
 	}
 	switch {
-	case errors.Is(err, errAgain):
-		return nil, apierrors.NewTimeoutError(fmt.Sprintf("pod %s/%s and its disruption budgets changed %d times while it was to be evicted", genericapirequest.NamespaceValue(ctx), name, evictionTries), 10)
+	case errors.Is(err, errRetry):
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("pod %s/%s and its disruption budgets changed %d times while it was to be evicted", genericapirequest.NamespaceValue(ctx), name, evictionAttempts), 10)
 	case err != nil:
 		return nil, err
 	}
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated}, nil
 }
 
-// pause waits longer from try to try, never quite the same time.
-func pause(ctx context.Context, try int) {
-	longest := min(evictionPause, 5*time.Millisecond<<min(try, 10))
+// sleepBeforeRetry waits longer from try to try, never quite the same time.
+func sleepBeforeRetry(ctx context.Context, try int) {
+	longest := min(maxEvictionRetryDelay, 5*time.Millisecond<<min(try, 10))
 	t := time.NewTimer(longest/2 + rand.N(longest/2+1))
 	defer t.Stop()
 	select {
@@ -205,8 +205,8 @@ func deleteOptions(eviction *policyv1.Eviction, options *metav1.CreateOptions) (
 	return opts, nil
 }
 
-// try evicts unless something changes meanwhile.
-func (e *Evictions) try(ctx context.Context, r *request) error {
+// tryEvict evicts unless something changes meanwhile.
+func (e *EvictionREST) tryEvict(ctx context.Context, r *evictionRequest) error {
 	pod, guarded, err := e.grant(ctx, r)
 	if err != nil {
 		return err
@@ -214,13 +214,13 @@ func (e *Evictions) try(ctx context.Context, r *request) error {
 	// What is paid for is done, even if whoever asked has gone.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	return e.remove(ctx, r, pod, guarded)
+	return e.evict(ctx, r, pod, guarded)
 }
 
 // grant asks the budgets and books what it takes. It returns the pod that it is granted for, and
 // whether only as it is.
-func (e *Evictions) grant(ctx context.Context, r *request) (*corev1.Pod, bool, error) {
-	turn := &e.turns[maphash.String(e.seed, genericapirequest.NamespaceValue(ctx))%uint64(len(e.turns))]
+func (e *EvictionREST) grant(ctx context.Context, r *evictionRequest) (*corev1.Pod, bool, error) {
+	turn := &e.namespaceLocks[maphash.String(e.seed, genericapirequest.NamespaceValue(ctx))%uint64(len(e.namespaceLocks))]
 	turn.Lock()
 	defer turn.Unlock()
 	obj, err := e.pods.Get(ctx, r.name, &metav1.GetOptions{})
@@ -231,29 +231,29 @@ func (e *Evictions) grant(ctx context.Context, r *request) (*corev1.Pod, bool, e
 	if !ok {
 		return nil, false, fmt.Errorf("want a Pod called %s, have %T", r.name, obj)
 	}
-	if e.o.Refund {
-		if err := r.means(pod); err != nil {
+	if e.options.Refund {
+		if err := r.checkPreconditions(pod); err != nil {
 			return nil, false, err
 		}
 	}
-	v, budgets, err := e.judge(ctx, r, pod)
+	v, budgets, err := e.checkBudgets(ctx, r, pod)
 	if err != nil {
 		return nil, false, err
 	}
 	if v.Result != budget.Granted {
-		return nil, false, e.refusal(v)
+		return nil, false, e.refusalError(v)
 	}
-	if !r.dry {
+	if !r.dryRun {
 		if err := e.debit(ctx, r, pod, v, budgets); err != nil {
 			return nil, false, err
 		}
 	}
-	return pod, v.Guarded || r.joins(pod), nil
+	return pod, v.RequireUnchanged || r.sharesDisruptionTarget(pod), nil
 }
 
-// joins says that another eviction has marked the pod, and perhaps paid for it: if that one fails, and takes both back, this one
+// sharesDisruptionTarget says that another eviction has marked the pod, and perhaps paid for it: if that one fails, and takes both back, this one
 // must not go on.
-func (r *request) joins(pod *corev1.Pod) bool {
-	i := slices.IndexFunc(pod.Status.Conditions, isTarget)
-	return i >= 0 && pod.DeletionTimestamp == nil && (r.mark == nil || !equality.Semantic.DeepEqual(*r.mark, pod.Status.Conditions[i]))
+func (r *evictionRequest) sharesDisruptionTarget(pod *corev1.Pod) bool {
+	i := slices.IndexFunc(pod.Status.Conditions, isDisruptionTarget)
+	return i >= 0 && pod.DeletionTimestamp == nil && (r.condition == nil || !equality.Semantic.DeepEqual(*r.condition, pod.Status.Conditions[i]))
 }

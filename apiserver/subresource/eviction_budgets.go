@@ -19,21 +19,21 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
-// payment is what was taken from a budget.
-type payment struct {
+// budgetDebit is what was taken from a budget.
+type budgetDebit struct {
 	budget *policyv1.PodDisruptionBudget // as it was
-	entry  displace.Entry
+	entry  displacement.Entry
 }
 
-// judge asks the budgets of a pod, and returns them by name. Pods are counted after the
+// checkBudgets asks the budgets of a pod, and returns them by name. Pods are counted after the
 // budgets were read: whom a budget has let go is either in its entries or seen to go.
-func (e *Evictions) judge(ctx context.Context, r *request, pod *corev1.Pod) (budget.Verdict, map[string]*policyv1.PodDisruptionBudget, error) {
-	list, err := fresh(ctx, e.budgets, labels.Everything())
+func (e *EvictionREST) checkBudgets(ctx context.Context, r *evictionRequest, pod *corev1.Pod) (budget.Verdict, map[string]*policyv1.PodDisruptionBudget, error) {
+	list, err := listLatest(ctx, e.budgets, labels.Everything())
 	if err != nil {
 		return budget.Verdict{}, nil, err
 	}
@@ -41,38 +41,38 @@ func (e *Evictions) judge(ctx context.Context, r *request, pod *corev1.Pod) (bud
 	if !ok {
 		return budget.Verdict{}, nil, fmt.Errorf("want a list of disruption budgets, have %T", list)
 	}
-	p := intake.Standing(pod)
+	p := conversion.BudgetPod(pod)
 	var budgets []*model.Budget
 	byName := map[string]*policyv1.PodDisruptionBudget{}
 	for i := range found.Items {
-		b := e.intake.Budget(&found.Items[i])
+		b := e.converter.Budget(&found.Items[i])
 		if budget.Ledger.Covers(b, p) {
 			budgets = append(budgets, b)
 			byName[b.Name] = &found.Items[i]
 		}
 	}
 	now := time.Now()
-	rules := e.o.Rules
-	for _, p := range r.paid {
-		rules.Mine = append(rules.Mine, p.budget.Name)
+	rules := e.options.Rules
+	for _, p := range r.debits {
+		rules.OwnEntries = append(rules.OwnEntries, p.budget.Name)
 	}
 	recount := rules.Recount
 	rules.Recount = false
-	v := rules.Judge(p, budgets, nil, now)
+	v := rules.Check(p, budgets, nil, now)
 	if !recount || v.Result != budget.Granted || len(budgets) == 0 || p.Phase == model.Pending || p.Deleting || p.Finished() {
 		return v, byName, nil
 	}
-	pods, err := e.standing(ctx, byName)
+	pods, err := e.podsUnderBudgets(ctx, byName)
 	if err != nil {
 		return budget.Verdict{}, nil, err
 	}
 	rules.Recount = true
-	return rules.Judge(p, budgets, pods, now), byName, nil
+	return rules.Check(p, budgets, pods, now), byName, nil
 }
 
-// standing are the pods under any of the budgets. Only those are read: what an eviction costs does not grow with the
+// podsUnderBudgets are the pods under any of the budgets. Only those are read: what an eviction costs does not grow with the
 // pods of its namespace that are none of its budgets'.
-func (e *Evictions) standing(ctx context.Context, budgets map[string]*policyv1.PodDisruptionBudget) ([]*model.Pod, error) {
+func (e *EvictionREST) podsUnderBudgets(ctx context.Context, budgets map[string]*policyv1.PodDisruptionBudget) ([]*model.Pod, error) {
 	var out []*model.Pod
 	seen := map[types.UID]bool{}
 	for _, b := range budgets {
@@ -80,7 +80,7 @@ func (e *Evictions) standing(ctx context.Context, budgets map[string]*policyv1.P
 		if err != nil {
 			continue // it covers none
 		}
-		list, err := fresh(ctx, e.pods, selector)
+		list, err := listLatest(ctx, e.pods, selector)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (e *Evictions) standing(ctx context.Context, budgets map[string]*policyv1.P
 		for i := range pods.Items {
 			if p := &pods.Items[i]; !seen[p.UID] {
 				seen[p.UID] = true
-				out = append(out, intake.Standing(p))
+				out = append(out, conversion.BudgetPod(p))
 			}
 		}
 	}
@@ -100,41 +100,41 @@ func (e *Evictions) standing(ctx context.Context, budgets map[string]*policyv1.P
 
 // debit books the pod in each budget that is to pay, as long as it is as it was judged. If
 // one is not, those before get back what they paid.
-func (e *Evictions) debit(ctx context.Context, r *request, pod *corev1.Pod, v budget.Verdict, budgets map[string]*policyv1.PodDisruptionBudget) error {
-	before := len(r.paid)
-	for _, m := range v.Pay {
+func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev1.Pod, v budget.Verdict, budgets map[string]*policyv1.PodDisruptionBudget) error {
+	before := len(r.debits)
+	for _, m := range v.Debits {
 		b := budgets[m.Name]
 		now := metav1.Now()
-		err := e.change(ctx, b, &b.ResourceVersion, func(s *policyv1.PodDisruptionBudgetStatus) bool {
+		err := e.updateBudgetStatus(ctx, b, &b.ResourceVersion, func(s *policyv1.PodDisruptionBudgetStatus) bool {
 			s.DisruptionsAllowed--
 			if s.DisruptedPods == nil {
 				s.DisruptedPods = map[string]metav1.Time{}
 			}
 			s.DisruptedPods[pod.Name] = now
 			if s.DisruptionsAllowed == 0 {
-				setAllowed(s, now)
+				setDisruptionAllowed(s, now)
 			}
 			return true
 		})
 		if err == nil {
-			r.pod = pod.UID
-			r.paid = append(r.paid, payment{budget: b, entry: displace.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1}})
+			r.debitedPod = pod.UID
+			r.debits = append(r.debits, budgetDebit{budget: b, entry: displacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1}})
 			continue
 		}
-		mine := request{name: r.name, paid: r.paid[before:]}
+		mine := evictionRequest{name: r.name, debits: r.debits[before:]}
 		e.refund(ctx, &mine)
-		r.paid = r.paid[:before]
+		r.debits = r.debits[:before]
 		if storage.IsInvalidObj(err) || storage.IsNotFound(err) || storage.IsConflict(err) {
-			return errAgain
+			return errRetry
 		}
 		return fmt.Errorf("booking pod %s/%s in disruption budget %s: %w", pod.Namespace, pod.Name, b.Name, err)
 	}
 	return nil
 }
 
-// change writes a budget's status straight into the store: strategies and
+// updateBudgetStatus writes a budget's status straight into the store: strategies and
 // admission have no say in what evictions book. Version, if given, is a precondition.
-func (e *Evictions) change(ctx context.Context, b *policyv1.PodDisruptionBudget, version *string, f func(*policyv1.PodDisruptionBudgetStatus) bool) error {
+func (e *EvictionREST) updateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, version *string, f func(*policyv1.PodDisruptionBudgetStatus) bool) error {
 	key, err := e.budgets.KeyFunc(ctx, b.Name)
 	if err != nil {
 		return err
@@ -150,75 +150,75 @@ func (e *Evictions) change(ctx context.Context, b *policyv1.PodDisruptionBudget,
 		}), false, nil)
 }
 
-// giveBack refunds what a request has paid that has failed, unless the pod goes all the same, or somebody else is at displacing
+// refundFailed refunds what a request has paid that has failed, unless the pod goes all the same, or somebody else is at displacing
 // it: he has found the entry and counts on it, and what is given back would be spent on another pod besides. The mark
 // goes first: who has counted on the entry because of it finds the pod changed, and asks again.
-func (e *Evictions) giveBack(ctx context.Context, r *request) {
-	if !e.o.Refund || len(r.paid) == 0 {
+func (e *EvictionREST) refundFailed(ctx context.Context, r *evictionRequest) {
+	if !e.options.Refund || len(r.debits) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	if e.unmark(ctx, r) != nil {
+	if e.clearDisruptionTarget(ctx, r) != nil {
 		return // it ages out, or the next count drops it
 	}
 	e.refund(ctx, r)
 }
 
-// unmark takes back the DisruptionTarget condition that this request has written, if any. It is an error when the pod goes,
+// clearDisruptionTarget takes back the DisruptionTarget condition that this request has written, if any. It is an error when the pod goes,
 // or carries somebody else's.
-func (e *Evictions) unmark(ctx context.Context, r *request) error {
+func (e *EvictionREST) clearDisruptionTarget(ctx context.Context, r *evictionRequest) error {
 	key, err := e.pods.KeyFunc(ctx, r.name)
 	if err != nil {
 		return err
 	}
-	return e.pods.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, false, &storage.Preconditions{UID: &r.pod}, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+	return e.pods.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, false, &storage.Preconditions{UID: &r.debitedPod}, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 		pod, ok := obj.(*corev1.Pod)
 		if !ok {
 			return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
 		}
-		i := slices.IndexFunc(pod.Status.Conditions, isTarget)
+		i := slices.IndexFunc(pod.Status.Conditions, isDisruptionTarget)
 		switch {
 		case pod.DeletionTimestamp != nil:
 			return nil, errors.New("it is being deleted")
 		case i < 0:
-		case r.mark == nil || !equality.Semantic.DeepEqual(*r.mark, pod.Status.Conditions[i]):
+		case r.condition == nil || !equality.Semantic.DeepEqual(*r.condition, pod.Status.Conditions[i]):
 			return nil, errors.New("somebody else displaces it")
-		case r.before == nil:
+		case r.previousCondition == nil:
 			pod.Status.Conditions = slices.Delete(pod.Status.Conditions, i, i+1)
 		default:
-			pod.Status.Conditions[i] = *r.before
+			pod.Status.Conditions[i] = *r.previousCondition
 		}
 		return pod, nil
 	}), false, nil)
 }
 
-// isTarget says that a condition is DisruptionTarget, and true.
-func isTarget(c corev1.PodCondition) bool {
+// isDisruptionTarget says that a condition is DisruptionTarget, and true.
+func isDisruptionTarget(c corev1.PodCondition) bool {
 	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 }
 
 // refund gives back what a request has paid. What cannot be given back ages out, on the safe side.
-func (e *Evictions) refund(ctx context.Context, r *request) {
-	for _, p := range r.paid {
-		err := e.change(ctx, p.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) bool {
+func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
+	for _, p := range r.debits {
+		err := e.updateBudgetStatus(ctx, p.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) bool {
 			if _, there := s.DisruptedPods[r.name]; !there {
 				return false // a count has come between
 			}
 			delete(s.DisruptedPods, r.name)
 			s.DisruptionsAllowed++
-			setAllowed(s, metav1.Now())
+			setDisruptionAllowed(s, metav1.Now())
 			return true
 		})
 		if err != nil && !storage.IsNotFound(err) && !storage.IsInvalidObj(err) {
 			klog.ErrorS(err, "An eviction that failed could not be taken out of its disruption budget; it ages out in two minutes", "budget", klog.KObj(p.budget), "pod", r.name)
 		}
 	}
-	r.paid = nil
+	r.debits = nil
 }
 
-// setAllowed makes the DisruptionAllowed condition say what the number says.
-func setAllowed(s *policyv1.PodDisruptionBudgetStatus, now metav1.Time) {
+// setDisruptionAllowed makes the DisruptionAllowed condition say what the number says.
+func setDisruptionAllowed(s *policyv1.PodDisruptionBudgetStatus, now metav1.Time) {
 	c := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason,
 		ObservedGeneration: s.ObservedGeneration, LastTransitionTime: now}
 	if s.DisruptionsAllowed > 0 {

@@ -25,7 +25,7 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/displacement"
 )
 
 // ledger is evictions over stores of their own, whose records the test takes.
@@ -33,8 +33,8 @@ type ledger struct {
 	*testing.T
 	ctx           context.Context
 	pods, budgets *registry.REST
-	tell          func(*displace.Record) error
-	*subresource.Evictions
+	tell          func(*displacement.Record) error
+	*subresource.EvictionREST
 }
 
 func newLedger(t *testing.T) *ledger {
@@ -47,7 +47,7 @@ func newLedger(t *testing.T) *ledger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ledger{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), tell: func(*displace.Record) error { return nil }}
+	l := &ledger{T: t, ctx: genericapirequest.WithNamespace(t.Context(), "default"), tell: func(*displacement.Record) error { return nil }}
 	c := registry.Config{Options: store.Options{Backend: backend, Scheme: set.Scheme, Codecs: set.Codecs}, Typer: set.Scheme}
 	for _, k := range kinds.All() {
 		to := map[string]**registry.REST{"pods": &l.pods, "poddisruptionbudgets": &l.budgets}[k.Resource]
@@ -65,8 +65,8 @@ func newLedger(t *testing.T) *ledger {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	l.Evictions = subresource.NewEvictions(l.pods.Store, l.budgets.Store, l.pods, func(_ context.Context, r *displace.Record) error { return l.tell(r) },
-		subresource.EvictionOptions{Refund: true, SayWhy: true, Rules: budget.Evictions{Recount: true}})
+	l.EvictionREST = subresource.NewEvictionREST(l.pods.Store, l.budgets.Store, l.pods, func(_ context.Context, r *displacement.Record) error { return l.tell(r) },
+		subresource.EvictionOptions{Refund: true, IncludeReason: true, Rules: budget.Evictions{Recount: true}})
 	return l
 }
 
@@ -112,7 +112,7 @@ func TestTheMarkOfAnEvictionIsNoChangeToItsCaller(t *testing.T) {
 	l := newLedger(t)
 	p := l.pod("a", nil)
 	told := 0
-	l.tell = func(*displace.Record) error {
+	l.tell = func(*displacement.Record) error {
 		if told++; told < 3 {
 			return errors.New("the events are away")
 		}
@@ -152,7 +152,7 @@ func TestAChangeBesideTheMarkIsOne(t *testing.T) {
 			if tc.before != nil {
 				p = l.change("a", func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions, *tc.before) })
 			}
-			l.tell = func(*displace.Record) error {
+			l.tell = func(*displacement.Record) error {
 				l.change("a", func(p *corev1.Pod) {
 					p.Labels = map[string]string{"changed": p.ResourceVersion}
 					tc.beside(p)
@@ -178,7 +178,7 @@ func TestNobodyGoesOnAMarkThatIsTakenBack(t *testing.T) {
 	p := l.pod("a", nil)
 	var second error
 	told := 0
-	l.tell = func(*displace.Record) error {
+	l.tell = func(*displacement.Record) error {
 		switch told++; told {
 		case 1: // the first has paid and marked
 			second = l.evict("a", nil)

@@ -27,7 +27,7 @@ func DeleteNamespace(ctx context.Context, store *registry.Store, name string, va
 	if options == nil {
 		options = metav1.NewDeleteOptions(0)
 	}
-	if err := pinNamespace(namespace, options); err != nil {
+	if err := setNamespacePreconditions(namespace, options); err != nil {
 		return nil, false, err
 	}
 	if namespace.DeletionTimestamp.IsZero() {
@@ -39,8 +39,8 @@ func DeleteNamespace(ctx context.Context, store *registry.Store, name string, va
 	return store.Delete(ctx, name, validate, options)
 }
 
-// pinNamespace makes sure that the rest of the delete is about the object that was read.
-func pinNamespace(namespace *corev1.Namespace, options *metav1.DeleteOptions) error {
+// setNamespacePreconditions makes sure that the rest of the delete is about the object that was read.
+func setNamespacePreconditions(namespace *corev1.Namespace, options *metav1.DeleteOptions) error {
 	if options.Preconditions == nil {
 		options.Preconditions = &metav1.Preconditions{}
 	}
@@ -100,9 +100,9 @@ func markTerminating(namespace *corev1.Namespace, options *metav1.DeleteOptions)
 	}
 }
 
-// KeepNamespace makes updates remove a namespace that is being deleted only
+// KeepNamespaceUntilFinalized makes updates remove a namespace that is being deleted only
 // when its spec.finalizers are gone too, and not just those of its metadata.
-func KeepNamespace(store *registry.Store) error {
+func KeepNamespaceUntilFinalized(store *registry.Store) error {
 	store.ShouldDeleteDuringUpdate = func(_ context.Context, _ string, obj, _ runtime.Object) bool {
 		namespace, ok := obj.(*corev1.Namespace)
 		return ok && len(namespace.Spec.Finalizers) == 0

@@ -21,35 +21,35 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// scaled is what a Scale shows of a workload. Replicas may be set.
-type scaled struct {
+// scaleFields is what a Scale shows of a workload. Replicas may be set.
+type scaleFields struct {
 	replicas *int32
 	current  int32
 	selector string
 }
 
-// Scale serves get and update of how many replicas a workload should have.
-type Scale struct {
+// ScaleREST serves get and update of how many replicas a workload should have.
+type ScaleREST struct {
 	store *registry.Store
 	// version of the workload, for the owners of its replicas field.
 	version schema.GroupVersion
 }
 
 var (
-	_ rest.Patcher                  = &Scale{}
-	_ rest.GroupVersionKindProvider = &Scale{}
-	_ rest.TableConvertor           = &Scale{}
+	_ rest.Patcher                  = &ScaleREST{}
+	_ rest.GroupVersionKindProvider = &ScaleREST{}
+	_ rest.TableConvertor           = &ScaleREST{}
 )
 
-// NewScale serves scale of a workload with spec.replicas: ReplicaSet,
+// NewScaleREST serves scale of a workload with spec.replicas: ReplicaSet,
 // Deployment, StatefulSet or ReplicationController.
-func NewScale(store *registry.Store, version schema.GroupVersion) *Scale {
-	return &Scale{store: store, version: version}
+func NewScaleREST(store *registry.Store, version schema.GroupVersion) *ScaleREST {
+	return &ScaleREST{store: store, version: version}
 }
 
-// scaleOf finds replicas and selector. An absent spec.replicas means 0 here as
+// scaleFieldsOf finds replicas and selector. An absent spec.replicas means 0 here as
 // in Kubernetes; defaulting makes it 1 before anything is stored.
-func scaleOf(obj runtime.Object) (scaled, error) {
+func scaleFieldsOf(obj runtime.Object) (scaleFields, error) {
 	var spec **int32
 	var current int32
 	var selector *metav1.LabelSelector
@@ -64,60 +64,60 @@ func scaleOf(obj runtime.Object) (scaled, error) {
 		spec, current = &w.Spec.Replicas, w.Status.Replicas
 		selector = &metav1.LabelSelector{MatchLabels: w.Spec.Selector}
 	default:
-		return scaled{}, fmt.Errorf("%T has no scale", obj)
+		return scaleFields{}, fmt.Errorf("%T has no scale", obj)
 	}
 	if *spec == nil {
 		*spec = new(int32)
 	}
 	s, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
-		return scaled{}, err
+		return scaleFields{}, err
 	}
 	if s.Empty() {
 		s = labels.Everything()
 	}
-	return scaled{replicas: *spec, current: current, selector: s.String()}, nil
+	return scaleFields{replicas: *spec, current: current, selector: s.String()}, nil
 }
 
 // GroupVersionKind is Scale in autoscaling/v1, whatever the workload's group.
-func (r *Scale) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
+func (r *ScaleREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
 
 // New returns what a request carries.
-func (r *Scale) New() runtime.Object { return &autoscalingv1.Scale{} }
+func (r *ScaleREST) New() runtime.Object { return &autoscalingv1.Scale{} }
 
 // Destroy does nothing: the store belongs to the workload.
-func (r *Scale) Destroy() {}
+func (r *ScaleREST) Destroy() {}
 
 // Get shows the scale of one workload.
-func (r *Scale) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := r.store.Get(ctx, name, options)
 	if err != nil {
 		return nil, err
 	}
-	return r.show(obj)
+	return r.toScale(obj)
 }
 
 // Update sets the replicas of one workload; it creates none.
-func (r *Scale) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (r *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	obj, _, err := r.store.Update(ctx, name, &scaleUpdate{scale: r, name: name, info: info},
-		r.asScale(create), r.asScaleUpdate(update), false, options)
+		r.validateAsScale(create), r.validateUpdateAsScale(update), false, options)
 	if err != nil {
 		return nil, false, err
 	}
-	scale, err := r.show(obj)
+	scale, err := r.toScale(obj)
 	return scale, false, err
 }
 
 // ConvertToTable serves `kubectl get --subresource=scale`.
-func (r *Scale) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
+func (r *ScaleREST) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	return rest.NewDefaultTableConvertor(r.store.DefaultQualifiedResource).ConvertToTable(ctx, object, options)
 }
 
-// show makes the Scale of a workload, which may be changed by the caller.
-func (r *Scale) show(obj runtime.Object) (*autoscalingv1.Scale, error) {
-	found, err := scaleOf(obj)
+// toScale makes the Scale of a workload, which may be changed by the caller.
+func (r *ScaleREST) toScale(obj runtime.Object) (*autoscalingv1.Scale, error) {
+	found, err := scaleFieldsOf(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -141,14 +141,14 @@ func (r *Scale) show(obj runtime.Object) (*autoscalingv1.Scale, error) {
 }
 
 // handler translates who owns spec.replicas between workload and Scale.
-func (r *Scale) handler(workload metav1.Object) *managedfields.ScaleHandler {
+func (r *ScaleREST) handler(workload metav1.Object) *managedfields.ScaleHandler {
 	path := fieldpath.MakePathOrDie("spec", "replicas")
 	return managedfields.NewScaleHandler(workload.GetManagedFields(), r.version, managedfields.ResourcePathMappings{r.version.String(): path})
 }
 
-func (r *Scale) asScale(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
+func (r *ScaleREST) validateAsScale(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
-		scale, err := r.show(obj)
+		scale, err := r.toScale(obj)
 		if err != nil {
 			return apierrors.NewInternalError(err)
 		}
@@ -156,13 +156,13 @@ func (r *Scale) asScale(validate rest.ValidateObjectFunc) rest.ValidateObjectFun
 	}
 }
 
-func (r *Scale) asScaleUpdate(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+func (r *ScaleREST) validateUpdateAsScale(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
 	return func(ctx context.Context, obj, old runtime.Object) error {
-		scale, err := r.show(obj)
+		scale, err := r.toScale(obj)
 		if err != nil {
 			return apierrors.NewInternalError(err)
 		}
-		before, err := r.show(old)
+		before, err := r.toScale(old)
 		if err != nil {
 			return apierrors.NewInternalError(err)
 		}
@@ -172,7 +172,7 @@ func (r *Scale) asScaleUpdate(validate rest.ValidateObjectUpdateFunc) rest.Valid
 
 // scaleUpdate turns an update of a Scale into one of the workload.
 type scaleUpdate struct {
-	scale *Scale
+	scale *ScaleREST
 	name  string
 	info  rest.UpdatedObjectInfo
 }
@@ -190,7 +190,7 @@ func (u *scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (ru
 	if accessor.GetResourceVersion() == "" || accessor.GetResourceVersion() == "0" {
 		return nil, apierrors.NewNotFound(u.scale.store.DefaultQualifiedResource, u.name)
 	}
-	before, err := u.scale.show(workload)
+	before, err := u.scale.toScale(workload)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (u *scaleUpdate) apply(workload runtime.Object, accessor metav1.Object, sca
 	if err != nil {
 		return err
 	}
-	target, err := scaleOf(workload)
+	target, err := scaleFieldsOf(workload)
 	if err != nil {
 		return err
 	}

@@ -18,31 +18,31 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/apiserver/rules"
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
-// releaseWithin bounds the return of values after a service is gone; what is
+// releaseTimeout bounds the return of values after a service is gone; what is
 // not returned then, Sweep finds.
-const releaseWithin = 10 * time.Second
+const releaseTimeout = 10 * time.Second
 
-// Services gives services their cluster addresses and node ports.
-type Services struct {
-	addresses addresses
-	store     *registry.Store
+// ServiceAllocator gives services their cluster addresses and node ports.
+type ServiceAllocator struct {
+	clusterIPs clusterIPAllocator
+	store      *registry.Store
 
-	mu   sync.Mutex
-	left map[string][]claim // by owner: what an update that is being written may leave
+	mu             sync.Mutex
+	pendingRelease map[string][]allocation // by owner: what an update that is being written may leave
 }
 
-// NewServices makes the store of services allocate from a range of addresses.
+// NewServiceAllocator makes the store of services allocate from a range of addresses.
 // Every value is claimed before the service is written, and given back if
 // the write fails.
-func NewServices(store *registry.Store, cidr string, claims Claims) (*Services, error) {
+func NewServiceAllocator(store *registry.Store, cidr string, allocator Allocator) (*ServiceAllocator, error) {
 	network, err := netip.ParsePrefix(cidr)
 	if err != nil {
 		return nil, fmt.Errorf("service cluster IP range %q: %w", cidr, err)
 	}
-	s := &Services{addresses: addresses{network: network.Masked(), claims: claims}, store: store}
+	s := &ServiceAllocator{clusterIPs: clusterIPAllocator{network: network.Masked(), allocator: allocator}, store: store}
 	store.BeginCreate = s.beginCreate
 	store.BeginUpdate = s.beginUpdate
 	store.AfterUpdate = s.afterUpdate
@@ -50,24 +50,24 @@ func NewServices(store *registry.Store, cidr string, claims Claims) (*Services, 
 	return s, nil
 }
 
-func (s *Services) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {
+func (s *ServiceAllocator) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {
 	service := obj.(*corev1.Service)
-	rules.PrepareServiceForCreate(service)
+	validation.PrepareServiceForCreate(service)
 	return s.begin(ctx, service, nil, dryrun.IsDryRun(options.DryRun))
 }
 
-func (s *Services) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
+func (s *ServiceAllocator) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
 	service, before := obj.(*corev1.Service), old.(*corev1.Service)
-	rules.PrepareServiceForUpdate(service, before)
+	validation.PrepareServiceForUpdate(service, before)
 	return s.begin(ctx, service, before, dryrun.IsDryRun(options.DryRun))
 }
 
 // begin claims what the service needs and has not. The returned function gives
 // back what was claimed if the request fails; it comes before the write, so that what is needed no more is noted only.
-func (s *Services) begin(ctx context.Context, service, old *corev1.Service, dryRun bool) (registry.FinishFunc, error) {
-	t := &transaction{pools: s.addresses, owner: owner(service, old)}
+func (s *ServiceAllocator) begin(ctx context.Context, service, old *corev1.Service, dryRun bool) (registry.FinishFunc, error) {
+	t := &transaction{clusterIPs: s.clusterIPs, owner: ownerOf(service, old)}
 	if dryRun {
-		t.pools.claims = unsaved{from: t.pools.claims}
+		t.clusterIPs.allocator = dryRunAllocator{from: t.clusterIPs.allocator}
 	}
 	errs, err := t.allocate(ctx, service, old)
 	if err == nil && len(errs) > 0 {
@@ -85,46 +85,46 @@ func (s *Services) begin(ctx context.Context, service, old *corev1.Service, dryR
 		if old != nil && !dryRun {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if s.left == nil {
-				s.left = map[string][]claim{}
+			if s.pendingRelease == nil {
+				s.pendingRelease = map[string][]allocation{}
 			}
-			s.left[t.owner] = holdings(old)
+			s.pendingRelease[t.owner] = allocationsOf(old)
 		}
 	}, nil
 }
 
 // afterUpdate gives back what a service had before it was written, and has no more.
-func (s *Services) afterUpdate(obj runtime.Object, options *metav1.UpdateOptions) {
+func (s *ServiceAllocator) afterUpdate(obj runtime.Object, options *metav1.UpdateOptions) {
 	service := obj.(*corev1.Service)
 	if dryrun.IsDryRun(options.DryRun) {
 		return
 	}
-	t := &transaction{pools: s.addresses, owner: owner(service, nil)}
+	t := &transaction{clusterIPs: s.clusterIPs, owner: ownerOf(service, nil)}
 	s.mu.Lock()
-	left := s.left[t.owner]
-	delete(s.left, t.owner)
+	left := s.pendingRelease[t.owner]
+	delete(s.pendingRelease, t.owner)
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), releaseWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	t.drop(ctx, left, service)
+	t.releaseUnused(ctx, left, service)
 }
 
-func (s *Services) afterDelete(obj runtime.Object, options *metav1.DeleteOptions) {
+func (s *ServiceAllocator) afterDelete(obj runtime.Object, options *metav1.DeleteOptions) {
 	service := obj.(*corev1.Service)
 	if dryrun.IsDryRun(options.DryRun) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), releaseWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	t := &transaction{pools: s.addresses, owner: owner(service, nil)}
+	t := &transaction{clusterIPs: s.clusterIPs, owner: ownerOf(service, nil)}
 	s.mu.Lock()
-	delete(s.left, t.owner)
+	delete(s.pendingRelease, t.owner)
 	s.mu.Unlock()
-	t.drop(ctx, holdings(service), &corev1.Service{})
+	t.releaseUnused(ctx, allocationsOf(service), &corev1.Service{})
 }
 
-// owner names a service for its claims; the uid tells it from a later one of the same name.
-func owner(service, old *corev1.Service) string {
+// ownerOf names a service for its claims; the uid tells it from a later one of the same name.
+func ownerOf(service, old *corev1.Service) string {
 	if old != nil {
 		service = old
 	}
@@ -133,97 +133,97 @@ func owner(service, old *corev1.Service) string {
 
 // transaction is the allocation for one write of one service.
 type transaction struct {
-	pools   addresses
-	owner   string
-	claimed []claim
+	clusterIPs clusterIPAllocator
+	owner      string
+	allocated  []allocation
 }
 
-type claim struct{ pool, value string }
+type allocation struct{ pool, value string }
 
 func (t *transaction) undo(ctx context.Context) {
-	for _, c := range t.claimed {
+	for _, c := range t.allocated {
 		t.release(ctx, c)
 	}
-	t.claimed = nil
+	t.allocated = nil
 }
 
-func (t *transaction) release(ctx context.Context, c claim) {
-	if err := t.pools.claims.Release(context.WithoutCancel(ctx), c.pool, c.value, t.owner); err != nil {
+func (t *transaction) release(ctx context.Context, c allocation) {
+	if err := t.clusterIPs.allocator.Release(context.WithoutCancel(ctx), c.pool, c.value, t.owner); err != nil {
 		klog.ErrorS(err, "A value of a service was not returned; it will be at the next sweep", "service", t.owner)
 	}
 }
 
-func (t *transaction) note(pool, value string) {
-	t.claimed = append(t.claimed, claim{pool, value})
+func (t *transaction) record(pool, value string) {
+	t.allocated = append(t.allocated, allocation{pool, value})
 }
 
 // allocate fills in families, addresses and ports. Faults of the request come
 // as field errors, those of the store as an error.
 func (t *transaction) allocate(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
-	if errs := t.families(service); len(errs) > 0 {
+	if errs := t.setIPFamilies(service); len(errs) > 0 {
 		return errs, nil
 	}
-	if errs, err := t.address(ctx, service, old); err != nil || len(errs) > 0 {
+	if errs, err := t.allocateIP(ctx, service, old); err != nil || len(errs) > 0 {
 		return errs, err
 	}
-	return t.ports(ctx, service, old)
+	return t.allocatePorts(ctx, service, old)
 }
 
-func (t *transaction) address(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
+func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
 	spec := &service.Spec
 	switch {
-	case !rules.NeedsClusterIP(service) || spec.ClusterIP == corev1.ClusterIPNone:
+	case !validation.NeedsClusterIP(service) || spec.ClusterIP == corev1.ClusterIPNone:
 		return nil, nil
 	case spec.ClusterIP == "" && len(spec.ClusterIPs) == 0:
-		address, err := t.pools.next(ctx, t.owner)
+		address, err := t.clusterIPs.allocateNext(ctx, t.owner)
 		if err != nil {
 			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a serviceIP: %w", err))
 		}
-		t.note(addressPool, address)
+		t.record(clusterIPPool, address)
 		spec.ClusterIP, spec.ClusterIPs = address, []string{address}
 		return nil, nil
 	case old != nil && old.Spec.ClusterIP == spec.ClusterIP:
 		return nil, nil
-	case old != nil && old.Spec.ClusterIP != "" && rules.NeedsClusterIP(old):
+	case old != nil && old.Spec.ClusterIP != "" && validation.NeedsClusterIP(old):
 		return nil, nil // it may not change: validation says so
 	}
-	chosen, ok := canonical(spec.ClusterIP)
+	chosen, ok := parseIP(spec.ClusterIP)
 	if !ok {
 		return nil, nil // validation says so
 	}
-	if err := t.pools.take(ctx, spec.ClusterIP, t.owner); err != nil {
+	if err := t.clusterIPs.allocate(ctx, spec.ClusterIP, t.owner); err != nil {
 		text := fmt.Sprintf("failed to allocate IP %s: %v", spec.ClusterIP, err)
 		return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs"), spec.ClusterIPs, text)}, nil
 	}
-	t.note(addressPool, chosen.String())
+	t.record(clusterIPPool, chosen.String())
 	return nil, nil
 }
 
-// drop gives back those claims that service does not hold.
-func (t *transaction) drop(ctx context.Context, claims []claim, service *corev1.Service) {
-	kept := holdings(service)
-	for _, c := range claims {
+// releaseUnused gives back those claims that service does not hold.
+func (t *transaction) releaseUnused(ctx context.Context, allocator []allocation, service *corev1.Service) {
+	kept := allocationsOf(service)
+	for _, c := range allocator {
 		if !slices.Contains(kept, c) {
 			t.release(ctx, c)
 		}
 	}
 }
 
-// holdings are the values that a service has.
-func holdings(service *corev1.Service) []claim {
-	var held []claim
+// allocationsOf are the values that a service has.
+func allocationsOf(service *corev1.Service) []allocation {
+	var held []allocation
 	for _, address := range service.Spec.ClusterIPs {
-		if addr, ok := canonical(address); ok {
-			held = append(held, claim{addressPool, addr.String()})
+		if addr, ok := parseIP(address); ok {
+			held = append(held, allocation{clusterIPPool, addr.String()})
 		}
 	}
 	for _, port := range service.Spec.Ports {
 		if port.NodePort != 0 {
-			held = append(held, claim{nodePortPool, strconv.Itoa(int(port.NodePort))})
+			held = append(held, allocation{nodePortPool, strconv.Itoa(int(port.NodePort))})
 		}
 	}
 	if port := service.Spec.HealthCheckNodePort; port != 0 {
-		held = append(held, claim{nodePortPool, strconv.Itoa(int(port))})
+		held = append(held, allocation{nodePortPool, strconv.Itoa(int(port))})
 	}
 	return held
 }

@@ -10,11 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// memory keeps claims in a map.
-type memory map[claim]string
+// memoryAllocator keeps claims in a map.
+type memoryAllocator map[allocation]string
 
-func (m memory) Claim(_ context.Context, pool, value, owner string) (bool, error) {
-	c := claim{pool, value}
+func (m memoryAllocator) Allocate(_ context.Context, pool, value, owner string) (bool, error) {
+	c := allocation{pool, value}
 	if held, found := m[c]; found {
 		return held == owner, nil
 	}
@@ -22,14 +22,14 @@ func (m memory) Claim(_ context.Context, pool, value, owner string) (bool, error
 	return true, nil
 }
 
-func (m memory) Release(_ context.Context, pool, value, owner string) error {
-	if c := (claim{pool, value}); m[c] == owner {
+func (m memoryAllocator) Release(_ context.Context, pool, value, owner string) error {
+	if c := (allocation{pool, value}); m[c] == owner {
 		delete(m, c)
 	}
 	return nil
 }
 
-func (m memory) Claims(_ context.Context, pool string) (map[string]string, error) {
+func (m memoryAllocator) Allocated(_ context.Context, pool string) (map[string]string, error) {
 	found := map[string]string{}
 	for c, owner := range m {
 		if c.pool == pool {
@@ -39,8 +39,8 @@ func (m memory) Claims(_ context.Context, pool string) (map[string]string, error
 	return found, nil
 }
 
-func services(claims Claims, cidr string) *Services {
-	return &Services{addresses: addresses{network: netip.MustParsePrefix(cidr), claims: claims}}
+func services(allocator Allocator, cidr string) *ServiceAllocator {
+	return &ServiceAllocator{clusterIPs: clusterIPAllocator{network: netip.MustParsePrefix(cidr), allocator: allocator}}
 }
 
 func service(name string, spec corev1.ServiceSpec) *corev1.Service {
@@ -50,7 +50,7 @@ func service(name string, spec corev1.ServiceSpec) *corev1.Service {
 	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: name, UID: types.UID(name)}, Spec: spec}
 }
 
-func create(t *testing.T, s *Services, svc *corev1.Service) func(context.Context, bool) {
+func create(t *testing.T, s *ServiceAllocator, svc *corev1.Service) func(context.Context, bool) {
 	t.Helper()
 	finish, err := s.beginCreate(t.Context(), svc, &metav1.CreateOptions{})
 	if err != nil {
@@ -60,13 +60,13 @@ func create(t *testing.T, s *Services, svc *corev1.Service) func(context.Context
 }
 
 func TestServiceGetsAnAddress(t *testing.T) {
-	held := memory{}
+	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{})
 	finish := create(t, s, svc)
 	addr, err := netip.ParseAddr(svc.Spec.ClusterIP)
-	if err != nil || !s.addresses.network.Contains(addr) || len(svc.Spec.ClusterIPs) != 1 {
-		t.Fatalf("clusterIP %q, clusterIPs %v, want one of %s", svc.Spec.ClusterIP, svc.Spec.ClusterIPs, s.addresses.network)
+	if err != nil || !s.clusterIPs.network.Contains(addr) || len(svc.Spec.ClusterIPs) != 1 {
+		t.Fatalf("clusterIP %q, clusterIPs %v, want one of %s", svc.Spec.ClusterIP, svc.Spec.ClusterIPs, s.clusterIPs.network)
 	}
 	if *svc.Spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack || svc.Spec.IPFamilies[0] != corev1.IPv4Protocol {
 		t.Errorf("policy %v, families %v", *svc.Spec.IPFamilyPolicy, svc.Spec.IPFamilies)
@@ -78,7 +78,7 @@ func TestServiceGetsAnAddress(t *testing.T) {
 }
 
 func TestChosenAddress(t *testing.T) {
-	held := memory{}
+	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	create(t, s, service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10"}))(t.Context(), true)
 	for ip, want := range map[string]string{
@@ -98,7 +98,7 @@ func TestChosenAddress(t *testing.T) {
 
 // The API server's address is nobody else's, even while its Service is not there.
 func TestFirstAddressIsTheServers(t *testing.T) {
-	s := services(memory{}, "10.96.0.0/16")
+	s := services(memoryAllocator{}, "10.96.0.0/16")
 	if _, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.1"}), &metav1.CreateOptions{}); err == nil {
 		t.Error("it was given to another service")
 	}
@@ -109,7 +109,7 @@ func TestFirstAddressIsTheServers(t *testing.T) {
 
 // What an update needs no more is given back when it is written, not before: the write may still fail.
 func TestGivenBackWhenWritten(t *testing.T) {
-	held := memory{}
+	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	old := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.10", ClusterIPs: []string{"10.96.0.10"}})
 	create(t, s, old)(t.Context(), true)
@@ -130,7 +130,7 @@ func TestGivenBackWhenWritten(t *testing.T) {
 
 // A claim goes by the address, however it is written.
 func TestChosenAddressIsGivenBack(t *testing.T) {
-	held := memory{}
+	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{ClusterIP: "10.96.0.010", ClusterIPs: []string{"10.96.0.010"}})
 	create(t, s, svc)(t.Context(), true)
@@ -142,7 +142,7 @@ func TestChosenAddressIsGivenBack(t *testing.T) {
 
 // A load balancer that needs no node ports may choose some, which others then cannot have.
 func TestPortsOfALoadBalancerThatNeedsNone(t *testing.T) {
-	held, none := memory{}, false
+	held, none := memoryAllocator{}, false
 	s := services(held, "10.96.0.0/16")
 	balancer := func(name string, port int32) *corev1.Service {
 		return service(name, corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, AllocateLoadBalancerNodePorts: &none,
@@ -159,7 +159,7 @@ func TestPortsOfALoadBalancerThatNeedsNone(t *testing.T) {
 
 // Every address of a range is given out once, and then there is none.
 func TestAddressesRunOut(t *testing.T) {
-	held := memory{}
+	held := memoryAllocator{}
 	s := services(held, "10.0.0.0/29") // .1, which is the API server's, to .6
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		create(t, s, service(name, corev1.ServiceSpec{}))(t.Context(), true)
@@ -175,7 +175,7 @@ func TestAddressesRunOut(t *testing.T) {
 }
 
 func TestNodePorts(t *testing.T) {
-	held := memory{}
+	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{
 		{Port: 53, Protocol: corev1.ProtocolTCP}, {Port: 53, Protocol: corev1.ProtocolUDP}, {Port: 80, Protocol: corev1.ProtocolTCP, NodePort: 30080},
@@ -204,7 +204,7 @@ func TestNodePorts(t *testing.T) {
 }
 
 func TestDryRunClaimsNothing(t *testing.T) {
-	held := memory{}
+	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
 	svc := service("a", corev1.ServiceSpec{})
 	if _, err := s.beginCreate(t.Context(), svc, &metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {

@@ -23,29 +23,29 @@ func coreTable(resource schema.GroupResource) (Table, bool) {
 	case "pods":
 		return podTable()
 	case "podtemplates":
-		return of(podTemplateRow, nameColumn(), text("Containers", "Names of the containers."),
-			text("Images", "Images of the containers."), text("Pod Labels", "Labels of the pods."))
+		return newTable(podTemplateRow, nameColumn(), stringColumn("Containers", "Names of the containers."),
+			stringColumn("Images", "Images of the containers."), stringColumn("Pod Labels", "Labels of the pods."))
 	case "nodes":
 		return nodeTable()
 	case "namespaces":
-		return of(func(ns *corev1.Namespace) []any {
+		return newTable(func(ns *corev1.Namespace) []any {
 			return []any{ns.Name, string(ns.Status.Phase), age(&ns.ObjectMeta)}
-		}, nameColumn(), text("Status", "Phase of the namespace."), ageColumn())
+		}, nameColumn(), stringColumn("Status", "Phase of the namespace."), ageColumn())
 	case "events":
 		return eventTable()
 	case "configmaps":
-		return of(func(cm *corev1.ConfigMap) []any {
+		return newTable(func(cm *corev1.ConfigMap) []any {
 			return []any{cm.Name, int64(len(cm.Data) + len(cm.BinaryData)), age(&cm.ObjectMeta)}
-		}, nameColumn(), text("Data", "Number of keys."), ageColumn())
+		}, nameColumn(), stringColumn("Data", "Number of keys."), ageColumn())
 	case "secrets":
-		return of(func(s *corev1.Secret) []any {
+		return newTable(func(s *corev1.Secret) []any {
 			return []any{s.Name, string(s.Type), int64(len(s.Data)), age(&s.ObjectMeta)}
-		}, nameColumn(), text("Type", "What the secret is for."), text("Data", "Number of keys."), ageColumn())
+		}, nameColumn(), stringColumn("Type", "What the secret is for."), stringColumn("Data", "Number of keys."), ageColumn())
 	case "serviceaccounts":
-		return of(func(sa *corev1.ServiceAccount) []any { return []any{sa.Name, age(&sa.ObjectMeta)} }, nameColumn(), ageColumn())
+		return newTable(func(sa *corev1.ServiceAccount) []any { return []any{sa.Name, age(&sa.ObjectMeta)} }, nameColumn(), ageColumn())
 	case "resourcequotas":
-		return of(quotaRow, nameColumn(), text("Request", "Use and limit of what is requested."),
-			text("Limit", "Use and limit of limits."), ageColumn())
+		return newTable(quotaRow, nameColumn(), stringColumn("Request", "Use and limit of what is requested."),
+			stringColumn("Limit", "Use and limit of limits."), ageColumn())
 	}
 	return Table{}, false
 }
@@ -65,16 +65,16 @@ func containerCells(list []corev1.Container) (names, images string) {
 }
 
 func nodeTable() (Table, bool) {
-	return of(nodeRow, nameColumn(),
-		text("Status", "Whether the node is ready, and takes new pods."),
-		text("Roles", "Roles that labels give the node."),
+	return newTable(nodeRow, nameColumn(),
+		stringColumn("Status", "Whether the node is ready, and takes new pods."),
+		stringColumn("Roles", "Roles that labels give the node."),
 		ageColumn(),
-		text("Version", "Version of the node agent."),
-		wide(text("Internal-IP", "First address inside the cluster.")),
-		wide(text("External-IP", "First address outside the cluster.")),
-		wide(text("OS-Image", "Operating system.")),
-		wide(text("Kernel-Version", "Kernel and architecture.")),
-		wide(text("Container-Runtime", "Container runtime and its version.")))
+		stringColumn("Version", "Version of the node agent."),
+		wide(stringColumn("Internal-IP", "First address inside the cluster.")),
+		wide(stringColumn("External-IP", "First address outside the cluster.")),
+		wide(stringColumn("OS-Image", "Operating system.")),
+		wide(stringColumn("Kernel-Version", "Kernel and architecture.")),
+		wide(stringColumn("Container-Runtime", "Container runtime and its version.")))
 }
 
 func nodeRow(n *corev1.Node) []any {
@@ -124,31 +124,31 @@ func nodeRoles(n *corev1.Node) string {
 }
 
 func eventTable() (Table, bool) {
-	return of(eventRow,
-		text("Last Seen", "When it happened last."),
-		text("Type", "Normal or Warning."),
-		text("Reason", "Why it happened, in one word."),
-		text("Object", "What it happened to."),
-		wide(text("Subobject", "Which part of that.")),
-		wide(text("Source", "Who saw it.")),
-		text("Message", "What happened."),
-		wide(text("First Seen", "When it happened first.")),
-		wide(text("Count", "How often it happened.")),
+	return newTable(eventRow,
+		stringColumn("Last Seen", "When it happened last."),
+		stringColumn("Type", "Normal or Warning."),
+		stringColumn("Reason", "Why it happened, in one word."),
+		stringColumn("Object", "What it happened to."),
+		wide(stringColumn("Subobject", "Which part of that.")),
+		wide(stringColumn("Source", "Who saw it.")),
+		stringColumn("Message", "What happened."),
+		wide(stringColumn("First Seen", "When it happened first.")),
+		wide(stringColumn("Count", "How often it happened.")),
 		wide(nameColumn()))
 }
 
 func eventRow(e *corev1.Event) []any {
-	first := since(e.FirstTimestamp)
+	first := timestampSince(e.FirstTimestamp)
 	if e.FirstTimestamp.IsZero() {
-		first = since(metav1.Time{Time: e.EventTime.Time})
+		first = timestampSince(metav1.Time{Time: e.EventTime.Time})
 	}
 	last := first
 	if !e.LastTimestamp.IsZero() {
-		last = since(e.LastTimestamp)
+		last = timestampSince(e.LastTimestamp)
 	}
 	count := max(e.Count, 1)
 	if e.Series != nil {
-		last, count = since(metav1.Time{Time: e.Series.LastObservedTime.Time}), e.Series.Count
+		last, count = timestampSince(metav1.Time{Time: e.Series.LastObservedTime.Time}), e.Series.Count
 	}
 	object := strings.ToLower(e.InvolvedObject.Kind)
 	if e.InvolvedObject.Name != "" {

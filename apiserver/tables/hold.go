@@ -10,9 +10,9 @@ import (
 
 // holdColumns are those of deploy/hold-crd.yaml.
 func holdColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{nameColumn(), text("Type", "Reserve keeps room, Avoid keeps pods off."), text("Node", "The node."),
-		text("Owner", "The controller of the pods that it is about."), text("Cause", "Why."), number("Count", "How many pods of the owner went for this."),
-		text("Until", "When it ends."), ageColumn()}
+	return []metav1.TableColumnDefinition{nameColumn(), stringColumn("Type", "Reserve keeps room, Avoid keeps pods off."), stringColumn("Node", "The node."),
+		stringColumn("Owner", "The controller of the pods that it is about."), stringColumn("Cause", "Why."), integerColumn("Count", "How many pods of the owner went for this."),
+		stringColumn("Until", "When it ends."), ageColumn()}
 }
 
 func holdRow(h *v1alpha1.Hold) []any {

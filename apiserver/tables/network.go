@@ -12,21 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// shownEndpoints is how many of a list are shown before "+ n more...".
-const shownEndpoints = 3
+// maxShownEndpoints is how many of a list are shown before "+ n more...".
+const maxShownEndpoints = 3
 
 func networkTable(resource schema.GroupResource) (Table, bool) {
 	switch resource {
 	case corev1.Resource("services"):
-		return of(serviceRow, nameColumn(), text("Type", "How the service is reached."), text("Cluster-IP", "Address inside the cluster."),
-			text("External-IP", "Addresses outside the cluster."), text("Port(s)", "Ports, with those on nodes."), ageColumn(),
-			wide(text("Selector", "Which pods answer.")))
+		return newTable(serviceRow, nameColumn(), stringColumn("Type", "How the service is reached."), stringColumn("Cluster-IP", "Address inside the cluster."),
+			stringColumn("External-IP", "Addresses outside the cluster."), stringColumn("Port(s)", "Ports, with those on nodes."), ageColumn(),
+			wide(stringColumn("Selector", "Which pods answer.")))
 	case corev1.Resource("endpoints"):
-		return of(func(e *corev1.Endpoints) []any { return []any{e.Name, endpointsCell(e), age(&e.ObjectMeta)} },
-			nameColumn(), text("Endpoints", "Addresses and ports."), ageColumn())
+		return newTable(func(e *corev1.Endpoints) []any { return []any{e.Name, endpointsCell(e), age(&e.ObjectMeta)} },
+			nameColumn(), stringColumn("Endpoints", "Addresses and ports."), ageColumn())
 	case discoveryv1.Resource("endpointslices"):
-		return of(sliceRow, nameColumn(), text("AddressType", "What kind of addresses they are."), text("Ports", "Ports of each endpoint."),
-			text("Endpoints", "Addresses."), ageColumn())
+		return newTable(sliceRow, nameColumn(), stringColumn("AddressType", "What kind of addresses they are."), stringColumn("Ports", "Ports of each endpoint."),
+			stringColumn("Endpoints", "Addresses."), ageColumn())
 	}
 	return Table{}, false
 }
@@ -86,15 +86,15 @@ func endpointsCell(e *corev1.Endpoints) string {
 			}
 		}
 	}
-	return someOf(list)
+	return truncateList(list)
 }
 
-// someOf shows the first few of a list and the number of the others.
-func someOf(list []string) string {
-	if len(list) <= shownEndpoints {
+// truncateList shows the first few of a list and the number of the others.
+func truncateList(list []string) string {
+	if len(list) <= maxShownEndpoints {
 		return strings.Join(list, ",")
 	}
-	return fmt.Sprintf("%s + %d more...", strings.Join(list[:shownEndpoints], ","), len(list)-shownEndpoints)
+	return fmt.Sprintf("%s + %d more...", strings.Join(list[:maxShownEndpoints], ","), len(list)-maxShownEndpoints)
 }
 
 func sliceRow(s *discoveryv1.EndpointSlice) []any {
@@ -113,7 +113,7 @@ func sliceRow(s *discoveryv1.EndpointSlice) []any {
 		addresses = append(addresses, e.Addresses...)
 	}
 	cell := func(list []string) string {
-		if shown := someOf(list); shown != "" {
+		if shown := truncateList(list); shown != "" {
 			return shown
 		}
 		return "<unset>"

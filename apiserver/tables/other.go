@@ -19,43 +19,43 @@ import (
 
 func otherTable(resource schema.GroupResource) (Table, bool) {
 	switch resource {
-	case v1alpha1.GroupVersion.WithResource(v1alpha1.Holds).GroupResource():
-		return of(holdRow, holdColumns()...)
+	case v1alpha1.GroupVersion.WithResource(v1alpha1.HoldsResource).GroupResource():
+		return newTable(holdRow, holdColumns()...)
 	case schedulingv1.Resource("priorityclasses"):
-		return of(func(pc *schedulingv1.PriorityClass) []any {
+		return newTable(func(pc *schedulingv1.PriorityClass) []any {
 			return []any{pc.Name, int64(pc.Value), pc.GlobalDefault, age(&pc.ObjectMeta), string(deref(pc.PreemptionPolicy, ""))}
-		}, nameColumn(), number("Value", "Priority that pods of the class get."), flag("Global-Default", "Whether pods without a class get this one."),
-			ageColumn(), text("PreemptionPolicy", "Whether pods of the class displace others."))
+		}, nameColumn(), integerColumn("Value", "Priority that pods of the class get."), booleanColumn("Global-Default", "Whether pods without a class get this one."),
+			ageColumn(), stringColumn("PreemptionPolicy", "Whether pods of the class displace others."))
 	case policyv1.Resource("poddisruptionbudgets"):
-		return of(budgetRow, nameColumn(), text("Min Available", "How many pods must stay."), text("Max Unavailable", "How many pods may be gone."),
-			number("Allowed Disruptions", "How many pods may be evicted now."), ageColumn())
+		return newTable(budgetRow, nameColumn(), stringColumn("Min Available", "How many pods must stay."), stringColumn("Max Unavailable", "How many pods may be gone."),
+			integerColumn("Allowed Disruptions", "How many pods may be evicted now."), ageColumn())
 	case coordinationv1.Resource("leases"):
-		return of(func(l *coordinationv1.Lease) []any {
+		return newTable(func(l *coordinationv1.Lease) []any {
 			return []any{l.Name, deref(l.Spec.HolderIdentity, ""), age(&l.ObjectMeta)}
 		},
-			nameColumn(), text("Holder", "Who holds the lease."), ageColumn())
+			nameColumn(), stringColumn("Holder", "Who holds the lease."), ageColumn())
 	case nodev1.Resource("runtimeclasses"):
-		return of(func(rc *nodev1.RuntimeClass) []any { return []any{rc.Name, rc.Handler, age(&rc.ObjectMeta)} },
-			nameColumn(), text("Handler", "What runs the containers."), ageColumn())
+		return newTable(func(rc *nodev1.RuntimeClass) []any { return []any{rc.Name, rc.Handler, age(&rc.ObjectMeta)} },
+			nameColumn(), stringColumn("Handler", "What runs the containers."), ageColumn())
 	case rbacv1.Resource("rolebindings"):
-		return of(func(b *rbacv1.RoleBinding) []any { return bindingRow(&b.ObjectMeta, b.RoleRef, b.Subjects) }, bindingColumns()...)
+		return newTable(func(b *rbacv1.RoleBinding) []any { return bindingRow(&b.ObjectMeta, b.RoleRef, b.Subjects) }, bindingColumns()...)
 	case rbacv1.Resource("clusterrolebindings"):
-		return of(func(b *rbacv1.ClusterRoleBinding) []any { return bindingRow(&b.ObjectMeta, b.RoleRef, b.Subjects) }, bindingColumns()...)
+		return newTable(func(b *rbacv1.ClusterRoleBinding) []any { return bindingRow(&b.ObjectMeta, b.RoleRef, b.Subjects) }, bindingColumns()...)
 	case resourcev1.Resource("resourceclaims"):
-		return of(func(c *resourcev1.ResourceClaim) []any { return []any{c.Name, claimState(c), age(&c.ObjectMeta)} },
-			nameColumn(), text("State", "Whether the claim has devices, and is in use."), ageColumn())
+		return newTable(func(c *resourcev1.ResourceClaim) []any { return []any{c.Name, claimState(c), age(&c.ObjectMeta)} },
+			nameColumn(), stringColumn("State", "Whether the claim has devices, and is in use."), ageColumn())
 	case resourcev1.Resource("resourceclaimtemplates"):
-		return of(func(t *resourcev1.ResourceClaimTemplate) []any { return []any{t.Name, age(&t.ObjectMeta)} }, nameColumn(), ageColumn())
+		return newTable(func(t *resourcev1.ResourceClaimTemplate) []any { return []any{t.Name, age(&t.ObjectMeta)} }, nameColumn(), ageColumn())
 	case resourcev1.Resource("deviceclasses"):
-		return of(func(c *resourcev1.DeviceClass) []any { return []any{c.Name, age(&c.ObjectMeta)} }, nameColumn(), ageColumn())
+		return newTable(func(c *resourcev1.DeviceClass) []any { return []any{c.Name, age(&c.ObjectMeta)} }, nameColumn(), ageColumn())
 	case resourcev1.Resource("resourceslices"):
-		return of(func(s *resourcev1.ResourceSlice) []any {
+		return newTable(func(s *resourcev1.ResourceSlice) []any {
 			return []any{s.Name, deref(s.Spec.NodeName, ""), s.Spec.Driver, s.Spec.Pool.Name, age(&s.ObjectMeta)}
-		}, nameColumn(), text("Node", "Node that has the devices."), text("Driver", "Driver of the devices."), text("Pool", "Pool that the devices are in."), ageColumn())
+		}, nameColumn(), stringColumn("Node", "Node that has the devices."), stringColumn("Driver", "Driver of the devices."), stringColumn("Pool", "Pool that the devices are in."), ageColumn())
 	case autoscalingv1.Resource("scales"):
-		return of(func(s *autoscalingv1.Scale) []any {
+		return newTable(func(s *autoscalingv1.Scale) []any {
 			return []any{s.Name, int64(s.Spec.Replicas), int64(s.Status.Replicas), age(&s.ObjectMeta)}
-		}, nameColumn(), number("Desired", "How many replicas there should be."), number("Available", "How many replicas there are."), ageColumn())
+		}, nameColumn(), integerColumn("Desired", "How many replicas there should be."), integerColumn("Available", "How many replicas there are."), ageColumn())
 	}
 	return Table{}, false
 }
@@ -71,9 +71,9 @@ func budgetRow(b *policyv1.PodDisruptionBudget) []any {
 }
 
 func bindingColumns() []metav1.TableColumnDefinition {
-	return []metav1.TableColumnDefinition{nameColumn(), text("Role", "What is granted."), ageColumn(),
-		wide(text("Users", "Users that have the role.")), wide(text("Groups", "Groups that have the role.")),
-		wide(text("ServiceAccounts", "Service accounts that have the role."))}
+	return []metav1.TableColumnDefinition{nameColumn(), stringColumn("Role", "What is granted."), ageColumn(),
+		wide(stringColumn("Users", "Users that have the role.")), wide(stringColumn("Groups", "Groups that have the role.")),
+		wide(stringColumn("ServiceAccounts", "Service accounts that have the role."))}
 }
 
 func bindingRow(m *metav1.ObjectMeta, ref rbacv1.RoleRef, subjects []rbacv1.Subject) []any {

@@ -9,19 +9,19 @@ import (
 )
 
 func podTable() (Table, bool) {
-	return of(podRow, nameColumn(),
-		text("Ready", "Ready containers of all containers."),
-		text("Status", "Phase of the pod, or the reason why it is not there yet or no more."),
-		text("Restarts", "How often containers were restarted, and when last."),
+	return newTable(podRow, nameColumn(),
+		stringColumn("Ready", "Ready containers of all containers."),
+		stringColumn("Status", "Phase of the pod, or the reason why it is not there yet or no more."),
+		stringColumn("Restarts", "How often containers were restarted, and when last."),
 		ageColumn(),
-		wide(text("IP", "Address of the pod.")),
-		wide(text("Node", "Node that the pod is bound to.")),
-		wide(text("Nominated Node", "Node on which room is made for the pod.")),
-		wide(text("Readiness Gates", "Readiness gates that are passed, of all.")))
+		wide(stringColumn("IP", "Address of the pod.")),
+		wide(stringColumn("Node", "Node that the pod is bound to.")),
+		wide(stringColumn("Nominated Node", "Node on which room is made for the pod.")),
+		wide(stringColumn("Readiness Gates", "Readiness gates that are passed, of all.")))
 }
 
-// podStatus is what a pod's containers say in sum.
-type podStatus struct {
+// podSummary is what a pod's containers say in sum.
+type podSummary struct {
 	reason       string
 	ready, total int
 	restarts     int
@@ -29,10 +29,10 @@ type podStatus struct {
 }
 
 func podRow(pod *corev1.Pod) []any {
-	s := summarise(pod)
+	s := summarize(pod)
 	restarts := strconv.Itoa(s.restarts)
 	if s.restarts != 0 && !s.lastRestart.IsZero() {
-		restarts = fmt.Sprintf("%d (%s ago)", s.restarts, since(s.lastRestart))
+		restarts = fmt.Sprintf("%d (%s ago)", s.restarts, timestampSince(s.lastRestart))
 	}
 	ip := ""
 	if len(pod.Status.PodIPs) > 0 {
@@ -64,9 +64,9 @@ func podConditionTrue(pod *corev1.Pod, kind corev1.PodConditionType) bool {
 	return false
 }
 
-// summarise looks at init containers first; while they run, only they count.
-func summarise(pod *corev1.Pod) podStatus {
-	s := podStatus{reason: string(pod.Status.Phase), total: len(pod.Spec.Containers)}
+// summarize looks at init containers first; while they run, only they count.
+func summarize(pod *corev1.Pod) podSummary {
+	s := podSummary{reason: string(pod.Status.Phase), total: len(pod.Spec.Containers)}
 	if pod.Status.Reason != "" {
 		s.reason = pod.Status.Reason
 	}
@@ -97,7 +97,7 @@ func summarise(pod *corev1.Pod) podStatus {
 	return s
 }
 
-func (s *podStatus) count(c *corev1.ContainerStatus) {
+func (s *podSummary) count(c *corev1.ContainerStatus) {
 	s.restarts += int(c.RestartCount)
 	if t := c.LastTerminationState.Terminated; t != nil && s.lastRestart.Before(&t.FinishedAt) {
 		s.lastRestart = t.FinishedAt
@@ -105,7 +105,7 @@ func (s *podStatus) count(c *corev1.ContainerStatus) {
 }
 
 // initContainers tells how far initialisation is: it ends at the first container that is not done.
-func (s *podStatus) initContainers(pod *corev1.Pod, sidecars map[string]bool) (ofSidecars podStatus, initializing bool) {
+func (s *podSummary) initContainers(pod *corev1.Pod, sidecars map[string]bool) (ofSidecars podSummary, initializing bool) {
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
 		s.count(c)
@@ -133,7 +133,7 @@ func (s *podStatus) initContainers(pod *corev1.Pod, sidecars map[string]bool) (o
 }
 
 // containers lets the first container with something to say speak, which is why it goes backwards.
-func (s *podStatus) containers(pod *corev1.Pod) {
+func (s *podSummary) containers(pod *corev1.Pod) {
 	running := false
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
 		c := &pod.Status.ContainerStatuses[i]

@@ -15,37 +15,37 @@ const (
 )
 
 func storageTable(resource schema.GroupResource) (Table, bool) {
-	capacity, modes := text("Capacity", "Size of the volume."), text("Access Modes", "How the volume can be mounted.")
-	class, attributes := text("StorageClass", "Class of the volume."), text("VolumeAttributesClass", "Class of changeable attributes.")
-	mode := wide(text("VolumeMode", "Filesystem or block device."))
+	capacity, modes := stringColumn("Capacity", "Size of the volume."), stringColumn("Access Modes", "How the volume can be mounted.")
+	class, attributes := stringColumn("StorageClass", "Class of the volume."), stringColumn("VolumeAttributesClass", "Class of changeable attributes.")
+	mode := wide(stringColumn("VolumeMode", "Filesystem or block device."))
 	switch resource {
 	case corev1.Resource("persistentvolumes"):
-		return of(volumeRow, nameColumn(), capacity, modes, text("Reclaim Policy", "What happens when the claim is gone."),
-			text("Status", "Phase of the volume."), text("Claim", "Whose it is."), class, attributes, text("Reason", "Why it is in this phase."), ageColumn(), mode)
+		return newTable(volumeRow, nameColumn(), capacity, modes, stringColumn("Reclaim Policy", "What happens when the claim is gone."),
+			stringColumn("Status", "Phase of the volume."), stringColumn("Claim", "Whose it is."), class, attributes, stringColumn("Reason", "Why it is in this phase."), ageColumn(), mode)
 	case corev1.Resource("persistentvolumeclaims"):
-		return of(claimRow, nameColumn(), text("Status", "Phase of the claim."), text("Volume", "Volume that it got."), capacity, modes, class, attributes, ageColumn(), mode)
+		return newTable(claimRow, nameColumn(), stringColumn("Status", "Phase of the claim."), stringColumn("Volume", "Volume that it got."), capacity, modes, class, attributes, ageColumn(), mode)
 	case storagev1.Resource("storageclasses"):
-		return of(storageClassRow, nameColumn(), text("Provisioner", "Who makes volumes."), text("ReclaimPolicy", "What happens when the claim is gone."),
-			text("VolumeBindingMode", "When a claim gets its volume."), text("AllowVolumeExpansion", "Whether volumes can grow."), ageColumn())
+		return newTable(storageClassRow, nameColumn(), stringColumn("Provisioner", "Who makes volumes."), stringColumn("ReclaimPolicy", "What happens when the claim is gone."),
+			stringColumn("VolumeBindingMode", "When a claim gets its volume."), stringColumn("AllowVolumeExpansion", "Whether volumes can grow."), ageColumn())
 	case storagev1.Resource("csinodes"):
-		return of(func(n *storagev1.CSINode) []any { return []any{n.Name, int64(len(n.Spec.Drivers)), age(&n.ObjectMeta)} },
-			nameColumn(), number("Drivers", "Number of drivers on the node."), ageColumn())
+		return newTable(func(n *storagev1.CSINode) []any { return []any{n.Name, int64(len(n.Spec.Drivers)), age(&n.ObjectMeta)} },
+			nameColumn(), integerColumn("Drivers", "Number of drivers on the node."), ageColumn())
 	case storagev1.Resource("csidrivers"):
-		return of(driverRow, nameColumn(), flag("AttachRequired", "Whether volumes are attached."), flag("PodInfoOnMount", "Whether mounts are told of the pod."),
-			flag("StorageCapacity", "Whether free storage counts in scheduling."), text("TokenRequests", "Audiences of tokens for mounts."),
-			flag("RequiresRepublish", "Whether mounts are repeated."), text("Modes", "Kinds of volumes."), ageColumn())
+		return newTable(driverRow, nameColumn(), booleanColumn("AttachRequired", "Whether volumes are attached."), booleanColumn("PodInfoOnMount", "Whether mounts are told of the pod."),
+			booleanColumn("StorageCapacity", "Whether free storage counts in scheduling."), stringColumn("TokenRequests", "Audiences of tokens for mounts."),
+			booleanColumn("RequiresRepublish", "Whether mounts are repeated."), stringColumn("Modes", "Kinds of volumes."), ageColumn())
 	case storagev1.Resource("csistoragecapacities"):
-		return of(func(c *storagev1.CSIStorageCapacity) []any {
+		return newTable(func(c *storagev1.CSIStorageCapacity) []any {
 			free := "<unset>"
 			if c.Capacity != nil {
 				free = c.Capacity.String()
 			}
 			return []any{c.Name, c.StorageClassName, free}
-		}, nameColumn(), text("StorageClassName", "Class that the report is about."), text("Capacity", "Free storage."))
+		}, nameColumn(), stringColumn("StorageClassName", "Class that the report is about."), stringColumn("Capacity", "Free storage."))
 	case storagev1.Resource("volumeattachments"):
-		return of(func(a *storagev1.VolumeAttachment) []any {
+		return newTable(func(a *storagev1.VolumeAttachment) []any {
 			return []any{a.Name, a.Spec.Attacher, deref(a.Spec.Source.PersistentVolumeName, ""), a.Spec.NodeName, a.Status.Attached, age(&a.ObjectMeta)}
-		}, nameColumn(), text("Attacher", "Driver that attaches."), text("PV", "Volume."), text("Node", "Node."), flag("Attached", "Whether it is attached."), ageColumn())
+		}, nameColumn(), stringColumn("Attacher", "Driver that attaches."), stringColumn("PV", "Volume."), stringColumn("Node", "Node."), booleanColumn("Attached", "Whether it is attached."), ageColumn())
 	}
 	return Table{}, false
 }
@@ -61,7 +61,7 @@ func volumeRow(pv *corev1.PersistentVolume) []any {
 	}
 	size := pv.Spec.Capacity[corev1.ResourceStorage]
 	return []any{pv.Name, size.String(), accessModes(pv.Spec.AccessModes), string(pv.Spec.PersistentVolumeReclaimPolicy), phase, claim,
-		class(pv.Annotations, &pv.Spec.StorageClassName), deref(pv.Spec.VolumeAttributesClassName, "<unset>"), pv.Status.Reason, age(&pv.ObjectMeta),
+		storageClass(pv.Annotations, &pv.Spec.StorageClassName), deref(pv.Spec.VolumeAttributesClassName, "<unset>"), pv.Status.Reason, age(&pv.ObjectMeta),
 		string(deref(pv.Spec.VolumeMode, "<unset>"))}
 }
 
@@ -74,12 +74,12 @@ func claimRow(c *corev1.PersistentVolumeClaim) []any {
 		q := c.Status.Capacity[corev1.ResourceStorage]
 		size, modes = q.String(), accessModes(c.Status.AccessModes)
 	}
-	return []any{c.Name, phase, c.Spec.VolumeName, size, modes, class(c.Annotations, c.Spec.StorageClassName),
+	return []any{c.Name, phase, c.Spec.VolumeName, size, modes, storageClass(c.Annotations, c.Spec.StorageClassName),
 		deref(c.Spec.VolumeAttributesClassName, "<unset>"), age(&c.ObjectMeta), string(deref(c.Spec.VolumeMode, "<unset>"))}
 }
 
-// class prefers the annotation that was there before the field.
-func class(annotations map[string]string, name *string) string {
+// storageClass prefers the annotation that was there before the field.
+func storageClass(annotations map[string]string, name *string) string {
 	if old, found := annotations[corev1.BetaStorageClassAnnotation]; found {
 		return old
 	}

@@ -39,8 +39,8 @@ func For(resource schema.GroupResource) (Table, bool) {
 	}, false
 }
 
-// of makes a table from a row of one Go type.
-func of[T runtime.Object](row func(T) []any, columns ...metav1.TableColumnDefinition) (Table, bool) {
+// newTable makes a table from a row of one Go type.
+func newTable[T runtime.Object](row func(T) []any, columns ...metav1.TableColumnDefinition) (Table, bool) {
 	return Table{Columns: columns, Row: func(obj runtime.Object) ([]any, error) {
 		typed, ok := obj.(T)
 		if !ok {
@@ -55,18 +55,18 @@ func nameColumn() metav1.TableColumnDefinition {
 }
 
 func ageColumn() metav1.TableColumnDefinition {
-	return text("Age", "Time since the object was made.")
+	return stringColumn("Age", "Time since the object was made.")
 }
 
-func text(name, description string) metav1.TableColumnDefinition {
+func stringColumn(name, description string) metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: name, Type: "string", Description: description}
 }
 
-func number(name, description string) metav1.TableColumnDefinition {
+func integerColumn(name, description string) metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: name, Type: "integer", Description: description}
 }
 
-func flag(name, description string) metav1.TableColumnDefinition {
+func booleanColumn(name, description string) metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: name, Type: "boolean", Description: description}
 }
 
@@ -76,15 +76,15 @@ func wide(c metav1.TableColumnDefinition) metav1.TableColumnDefinition {
 	return c
 }
 
-// since tells how long ago something was, "<unknown>" if it never was.
-func since(t metav1.Time) string {
+// timestampSince tells how long ago something was, "<unknown>" if it never was.
+func timestampSince(t metav1.Time) string {
 	if t.IsZero() {
 		return "<unknown>"
 	}
 	return duration.HumanDuration(time.Since(t.Time))
 }
 
-func age(m *metav1.ObjectMeta) string { return since(m.CreationTimestamp) }
+func age(m *metav1.ObjectMeta) string { return timestampSince(m.CreationTimestamp) }
 
 // orNone shows that there is nothing.
 func orNone(value string) string {

@@ -15,42 +15,42 @@ import (
 )
 
 func containersAndImages() (metav1.TableColumnDefinition, metav1.TableColumnDefinition) {
-	return wide(text("Containers", "Names of the containers.")), wide(text("Images", "Images of the containers."))
+	return wide(stringColumn("Containers", "Names of the containers.")), wide(stringColumn("Images", "Images of the containers."))
 }
 
 func workloadTable(resource schema.GroupResource) (Table, bool) {
 	containers, images := containersAndImages()
-	selector := wide(text("Selector", "Which pods belong to it."))
-	desired := number("Desired", "How many pods there should be.")
-	current, ready := number("Current", "How many pods there are."), number("Ready", "How many of them are ready.")
+	selector := wide(stringColumn("Selector", "Which pods belong to it."))
+	desired := integerColumn("Desired", "How many pods there should be.")
+	current, ready := integerColumn("Current", "How many pods there are."), integerColumn("Ready", "How many of them are ready.")
 	switch resource {
 	case appsv1.Resource("deployments"):
-		return of(deploymentRow, nameColumn(), text("Ready", "Ready pods of those desired."),
-			text("Up-to-date", "Pods of the newest template."), text("Available", "Pods ready for long enough."), ageColumn(), containers, images, selector)
+		return newTable(deploymentRow, nameColumn(), stringColumn("Ready", "Ready pods of those desired."),
+			stringColumn("Up-to-date", "Pods of the newest template."), stringColumn("Available", "Pods ready for long enough."), ageColumn(), containers, images, selector)
 	case appsv1.Resource("replicasets"):
-		return of(func(rs *appsv1.ReplicaSet) []any {
+		return newTable(func(rs *appsv1.ReplicaSet) []any {
 			names, images := containerCells(rs.Spec.Template.Spec.Containers)
 			return []any{rs.Name, int64(deref(rs.Spec.Replicas, 0)), int64(rs.Status.Replicas), int64(rs.Status.ReadyReplicas),
 				age(&rs.ObjectMeta), names, images, metav1.FormatLabelSelector(rs.Spec.Selector)}
 		}, nameColumn(), desired, current, ready, ageColumn(), containers, images, selector)
 	case corev1.Resource("replicationcontrollers"):
-		return of(replicationControllerRow, nameColumn(), desired, current, ready, ageColumn(), containers, images, selector)
+		return newTable(replicationControllerRow, nameColumn(), desired, current, ready, ageColumn(), containers, images, selector)
 	case appsv1.Resource("daemonsets"):
-		return of(daemonSetRow, nameColumn(), desired, current, ready, number("Up-to-date", "Pods of the newest template."),
-			number("Available", "Pods ready for long enough."), text("Node Selector", "Which nodes get a pod."), ageColumn(), containers, images, selector)
+		return newTable(daemonSetRow, nameColumn(), desired, current, ready, integerColumn("Up-to-date", "Pods of the newest template."),
+			integerColumn("Available", "Pods ready for long enough."), stringColumn("Node Selector", "Which nodes get a pod."), ageColumn(), containers, images, selector)
 	case appsv1.Resource("statefulsets"):
-		return of(func(ss *appsv1.StatefulSet) []any {
+		return newTable(func(ss *appsv1.StatefulSet) []any {
 			names, images := containerCells(ss.Spec.Template.Spec.Containers)
 			return []any{ss.Name, fmt.Sprintf("%d/%d", ss.Status.ReadyReplicas, deref(ss.Spec.Replicas, 0)), age(&ss.ObjectMeta), names, images}
-		}, nameColumn(), text("Ready", "Ready pods of those desired."), ageColumn(), containers, images)
+		}, nameColumn(), stringColumn("Ready", "Ready pods of those desired."), ageColumn(), containers, images)
 	case appsv1.Resource("controllerrevisions"):
-		return of(revisionRow, nameColumn(), text("Controller", "Whose revision it is."), number("Revision", "Number of the revision."), ageColumn())
+		return newTable(revisionRow, nameColumn(), stringColumn("Controller", "Whose revision it is."), integerColumn("Revision", "Number of the revision."), ageColumn())
 	case batchv1.Resource("jobs"):
-		return of(jobRow, nameColumn(), text("Status", "Whether the job runs, or how it ended."), text("Completions", "Successful pods of those wanted."),
-			text("Duration", "How long the job took so far."), ageColumn(), containers, images, selector)
+		return newTable(jobRow, nameColumn(), stringColumn("Status", "Whether the job runs, or how it ended."), stringColumn("Completions", "Successful pods of those wanted."),
+			stringColumn("Duration", "How long the job took so far."), ageColumn(), containers, images, selector)
 	case batchv1.Resource("cronjobs"):
-		return of(cronJobRow, nameColumn(), text("Schedule", "When jobs are made."), text("Timezone", "Time zone of the schedule."),
-			flag("Suspend", "Whether no more jobs are made."), number("Active", "Jobs that run."), text("Last Schedule", "When a job was made last."),
+		return newTable(cronJobRow, nameColumn(), stringColumn("Schedule", "When jobs are made."), stringColumn("Timezone", "Time zone of the schedule."),
+			booleanColumn("Suspend", "Whether no more jobs are made."), integerColumn("Active", "Jobs that run."), stringColumn("Last Schedule", "When a job was made last."),
 			ageColumn(), containers, images, selector)
 	}
 	return Table{}, false
@@ -141,7 +141,7 @@ func jobStatus(job *batchv1.Job) string {
 func cronJobRow(cj *batchv1.CronJob) []any {
 	last := "<none>"
 	if cj.Status.LastScheduleTime != nil {
-		last = since(*cj.Status.LastScheduleTime)
+		last = timestampSince(*cj.Status.LastScheduleTime)
 	}
 	suspended := "<unset>"
 	if cj.Spec.Suspend != nil {

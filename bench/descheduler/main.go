@@ -22,11 +22,11 @@ func main() {
 }
 
 func run(file string, planned bool, enough time.Duration, profile string) error {
-	work, err := readWork(file)
+	work, err := readWorkload(file)
 	if err != nil {
 		return err
 	}
-	w, err := newWorld(work)
+	w, err := newBenchCluster(work)
 	if err != nil {
 		return fmt.Errorf("%s: %w", work.Name, err)
 	}

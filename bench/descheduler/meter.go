@@ -17,7 +17,7 @@ type meters struct {
 	allocs uint64
 }
 
-func reading() meters {
+func readMeters() meters {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // it fails for bad arguments only
 	var m runtime.MemStats

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Work is what is to be done; see parity/descheduler.
-type Work struct {
+// Workload is what is to be done; see parity/descheduler.
+type Workload struct {
 	Name      string
 	Nodes     []*corev1.Node
 	Templates []*corev1.Pod
@@ -31,17 +31,17 @@ type Result struct {
 	Refused      int
 }
 
-func readWork(file string) (*Work, error) {
+func readWorkload(file string) (*Workload, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("usage: descheduler FILE (a work of parity/descheduler): %w", err)
 	}
-	w := &Work{}
+	w := &Workload{}
 	return w, json.Unmarshal(raw, w)
 }
 
 // pod makes the pod of one entry.
-func (w *Work) pod(i int) *corev1.Pod {
+func (w *Workload) pod(i int) *corev1.Pod {
 	p := *w.Templates[w.Placed[i].Template]
 	p.Name = fmt.Sprintf("p-%06d", i)
 	p.UID = types.UID("uid-" + p.Name)

@@ -12,18 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// api stands for the API server in front of the shell: pods, the nodes' list, and one
+// fakeAPI stands for the API server in front of the shell: pods, the nodes' list, and one
 // watch of pods that hands over pointers.
-type api struct {
-	w       *Work
-	encoded [][]byte // the templates
-	nodes   *corev1.NodeList
-	events  chan watch.Event
+type fakeAPI struct {
+	workload *Workload
+	encoded  [][]byte // the templates
+	nodes    *corev1.NodeList
+	events   chan watch.Event
 
 	mu       sync.Mutex
 	placed   *corev1.PodList
-	pods     map[string]*held // by name
-	order    []string         // bound pods that arrived, the oldest first
+	pods     map[string]*trackedPod // by name
+	order    []string               // bound pods that arrived, the oldest first
 	version  int64
 	answered int
 	changed  chan struct{}
@@ -31,8 +31,8 @@ type api struct {
 	bound, refused, victims int
 }
 
-func newAPI(w *Work) (*api, error) {
-	a := &api{w: w, pods: map[string]*held{}, changed: make(chan struct{}, 1), nodes: &corev1.NodeList{}, placed: &corev1.PodList{},
+func newFakeAPI(w *Workload) (*fakeAPI, error) {
+	a := &fakeAPI{workload: w, pods: map[string]*trackedPod{}, changed: make(chan struct{}, 1), nodes: &corev1.NodeList{}, placed: &corev1.PodList{},
 		events: make(chan watch.Event, 8*len(w.Pods)+2*len(w.Placed)+1000)}
 	for _, t := range w.Templates {
 		raw, err := t.Marshal()
@@ -49,17 +49,17 @@ func newAPI(w *Work) (*api, error) {
 	a.placed.Items = make([]corev1.Pod, len(w.Placed))
 	for i, p := range w.Placed {
 		pod := &a.placed.Items[i]
-		if err := a.make(pod, p.Template, fmt.Sprintf("placed-%d", i)); err != nil {
+		if err := a.initPod(pod, p.Template, fmt.Sprintf("placed-%d", i)); err != nil {
 			return nil, err
 		}
 		pod.Spec.NodeName, pod.Status.Phase = p.Node, corev1.PodRunning
-		a.pods[pod.Name] = &held{pod: pod, node: p.Node, index: -1}
+		a.pods[pod.Name] = &trackedPod{pod: pod, node: p.Node, index: -1}
 	}
 	return a, nil
 }
 
-// make decodes a pod of its own from a template.
-func (a *api) make(pod *corev1.Pod, template int, name string) error {
+// initPod decodes a pod of its own from a template.
+func (a *fakeAPI) initPod(pod *corev1.Pod, template int, name string) error {
 	if err := pod.Unmarshal(a.encoded[template]); err != nil {
 		return err
 	}
@@ -69,17 +69,17 @@ func (a *api) make(pod *corev1.Pod, template int, name string) error {
 	return nil
 }
 
-func (a *api) nextVersion() string {
+func (a *fakeAPI) nextVersion() string {
 	a.version++
 	return strconv.FormatInt(a.version, 10)
 }
 
 // prepare makes pods that are to arrive.
-func (a *api) prepare(from, to int) ([]*corev1.Pod, error) {
+func (a *fakeAPI) prepare(from, to int) ([]*corev1.Pod, error) {
 	pods := make([]*corev1.Pod, 0, to-from)
 	for i := from; i < to; i++ {
 		pod := &corev1.Pod{}
-		if err := a.make(pod, a.w.Pods[i], fmt.Sprintf("p-%d", i)); err != nil {
+		if err := a.initPod(pod, a.workload.Pods[i], fmt.Sprintf("p-%d", i)); err != nil {
 			return nil, err
 		}
 		pods = append(pods, pod)
@@ -88,10 +88,10 @@ func (a *api) prepare(from, to int) ([]*corev1.Pod, error) {
 }
 
 // arrive lets pods arrive, all at once, and waits for the answers; from is the first's index.
-func (a *api) arrive(pods []*corev1.Pod, from int) error {
+func (a *fakeAPI) arrive(pods []*corev1.Pod, from int) error {
 	for i, pod := range pods {
 		a.mu.Lock()
-		a.pods[pod.Name] = &held{pod: pod, index: from + i}
+		a.pods[pod.Name] = &trackedPod{pod: pod, index: from + i}
 		a.events <- watch.Event{Type: watch.Added, Object: pod}
 		a.mu.Unlock()
 	}
@@ -114,15 +114,15 @@ func (a *api) arrive(pods []*corev1.Pod, from int) error {
 	}
 }
 
-func gone(name string) error { return apierrors.NewNotFound(corev1.Resource("pods"), name) }
+func podNotFound(name string) error { return apierrors.NewNotFound(corev1.Resource("pods"), name) }
 
 // change puts a changed pod in place of the old one and lets it be seen.
-func (a *api) change(name string, change func(h *held, p *corev1.Pod)) (*corev1.Pod, error) {
+func (a *fakeAPI) change(name string, change func(h *trackedPod, p *corev1.Pod)) (*corev1.Pod, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	h := a.pods[name]
 	if h == nil {
-		return nil, gone(name)
+		return nil, podNotFound(name)
 	}
 	pod := *h.pod
 	pod.ResourceVersion = a.nextVersion()
@@ -132,8 +132,8 @@ func (a *api) change(name string, change func(h *held, p *corev1.Pod)) (*corev1.
 	return &pod, nil
 }
 
-// answer counts a pod once.
-func (a *api) answer(h *held) {
+// markAnswered counts a pod once.
+func (a *fakeAPI) markAnswered(h *trackedPod) {
 	if h.index < 0 || h.answered {
 		return
 	}
@@ -145,10 +145,10 @@ func (a *api) answer(h *held) {
 	}
 }
 
-func (a *api) remove(name string) error {
+func (a *fakeAPI) remove(name string) error {
 	h := a.pods[name]
 	if h == nil {
-		return gone(name)
+		return podNotFound(name)
 	}
 	a.events <- watch.Event{Type: watch.Deleted, Object: h.pod}
 	delete(a.pods, name)

@@ -19,22 +19,22 @@ import (
 // client is the fake one, but for pods and nodes, which are the api's.
 type client struct {
 	kubernetes.Interface
-	api *api
+	api *fakeAPI
 }
 
 type coreV1 struct {
 	typed.CoreV1Interface
-	api *api
+	api *fakeAPI
 }
 
 type pods struct {
 	typed.PodInterface
-	api *api
+	api *fakeAPI
 }
 
 type nodes struct {
 	typed.NodeInterface
-	api *api
+	api *fakeAPI
 }
 
 type eventsV1 struct{ typedevents.EventsV1Interface }
@@ -77,11 +77,11 @@ func (n nodes) Watch(context.Context, metav1.ListOptions) (watch.Interface, erro
 	return make(stream), nil
 }
 
-// failed selects the pods that the feed reads apart from all others. None fails here.
-const failed = "status.phase=Failed"
+// failedPodsSelector selects the pods that the feed reads apart from all others. None fails here.
+const failedPodsSelector = "status.phase=Failed"
 
 func (p pods) List(_ context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
-	if o.FieldSelector == failed {
+	if o.FieldSelector == failedPodsSelector {
 		return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
 	}
 	return p.api.placed, nil
@@ -89,7 +89,7 @@ func (p pods) List(_ context.Context, o metav1.ListOptions) (*corev1.PodList, er
 
 // Watch is of all events for one caller: they are handed over, not copied.
 func (p pods) Watch(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	if o.FieldSelector == failed {
+	if o.FieldSelector == failedPodsSelector {
 		return make(stream), nil
 	}
 	return stream(p.api.events), nil
@@ -101,19 +101,19 @@ func (p pods) Get(_ context.Context, name string, _ metav1.GetOptions) (*corev1.
 	if h := p.api.pods[name]; h != nil {
 		return h.pod, nil
 	}
-	return nil, gone(name)
+	return nil, podNotFound(name)
 }
 
 func (p pods) Bind(_ context.Context, b *corev1.Binding, _ metav1.CreateOptions) error {
 	a := p.api
-	_, err := a.change(b.Name, func(h *held, pod *corev1.Pod) {
+	_, err := a.change(b.Name, func(h *trackedPod, pod *corev1.Pod) {
 		pod.Spec.NodeName, h.node = b.Target.Name, b.Target.Name
 		a.bound++
-		if a.order = append(a.order, b.Name); a.w.Hold > 0 && len(a.order) > a.w.Hold {
+		if a.order = append(a.order, b.Name); a.workload.Hold > 0 && len(a.order) > a.workload.Hold {
 			_ = a.remove(a.order[0])
 			a.order = a.order[1:]
 		}
-		a.answer(h)
+		a.markAnswered(h)
 	})
 	return err
 }
@@ -140,7 +140,7 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data [
 		return nil, err
 	}
 	a := p.api
-	return a.change(name, func(h *held, pod *corev1.Pod) {
+	return a.change(name, func(h *trackedPod, pod *corev1.Pod) {
 		if n := patch.Status.NominatedNodeName; n != nil {
 			pod.Status.NominatedNodeName = *n
 		}
@@ -148,34 +148,34 @@ func (p pods) Patch(_ context.Context, name string, kind types.PatchType, data [
 		for _, c := range patch.Status.Conditions {
 			pod.Status.Conditions = append(slices.DeleteFunc(pod.Status.Conditions, func(o corev1.PodCondition) bool { return o.Type == c.Type }), c)
 			if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-				a.refuse(h)
+				a.markUnschedulable(h)
 			}
 		}
 	})
 }
 
-// refuse counts a refusal.
-func (a *api) refuse(h *held) {
+// markUnschedulable counts a refusal.
+func (a *fakeAPI) markUnschedulable(h *trackedPod) {
 	if h.index >= 0 && !h.refused {
 		h.refused = true
 		a.refused++
 	}
-	if a.w.Refusals {
-		a.answer(h)
+	if a.workload.Refusals {
+		a.markAnswered(h)
 	}
 }
 
 // restart begins to count anew.
-func (a *api) restart() {
+func (a *fakeAPI) restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.bound, a.refused, a.victims = 0, 0, 0
 }
 
 // finish tells what came of the pods.
-func (a *api) finish(r *Result) {
+func (a *fakeAPI) finish(r *Result) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r.Bound, r.Refused, r.Victims = a.bound, a.refused, a.victims
-	r.count(a.pods)
+	r.countNodes(a.pods)
 }

@@ -1,8 +1,8 @@
 // Command inprocess lets Berth's scheduling machine do a Work in process and prints
 // what it took as one line of JSON.
 //
-// It is for parity/run (make bench-parity), which starts it in turn with the real
-// kube-scheduler; parity/work says what a Work is, and the two structs here are its
+// It is for parity/bench (make bench-parity), which starts it in turn with the real
+// kube-scheduler; parity/workload says what a Work is, and the two structs here are its
 // twins by field name. A pod goes its whole way: the corev1.Pod is compiled as it arrives, queued,
 // decided, assumed, asked to be bound (or to preempt, or to be reported as refused);
 // a stub in place of the API grants that and the pod comes back, compiled again, as the watch

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // batch is how many decisions the scheduler's loop lets the machine make a step.
@@ -21,14 +21,14 @@ const batch = 64
 
 // driver stands for the API and for the shell around the machine.
 type driver struct {
-	w       *Work
-	encoded [][]byte // the templates
-	m       *scheduling.Machine
-	in      *intake.Intake
-	clock   *timed
+	workload *Workload
+	encoded  [][]byte // the templates
+	machine  *scheduling.Machine
+	in       *conversion.Converter
+	clock    *timedPlacer
 
-	pods     map[string]*held // by uid
-	order    []string         // uids of bound pods that arrived, the oldest first
+	pods     map[string]*trackedPod // by uid
+	order    []string               // uids of bound pods that arrived, the oldest first
 	events   []scheduling.Event
 	answered int
 
@@ -36,55 +36,55 @@ type driver struct {
 	bound, refused, victims, cascades int
 }
 
-// held is a pod with what the measurement knows of it.
-type held struct {
-	pod      *corev1.Pod // nil when lean: made when it is needed
-	last     *model.Pod  // as it was seen last
-	node     string
-	index    int // in Pods; -1: it did not arrive
-	fell     int // how often it was a victim, under other names
-	answered bool
-	refused  bool
+// trackedPod is a pod with what the measurement knows of it.
+type trackedPod struct {
+	pod         *corev1.Pod // nil when lean: made when it is needed
+	last        *model.Pod  // as it was seen last
+	node        string
+	index       int // in Pods; -1: it did not arrive
+	preemptions int // how often it was a victim, under other names
+	answered    bool
+	refused     bool
 }
 
-// timed is the placer with a clock around its decisions.
-type timed struct {
+// timedPlacer is the placer with a clock around its decisions.
+type timedPlacer struct {
 	scheduling.Placer
-	n    int
-	took time.Duration
+	decisions int
+	elapsed   time.Duration
 }
 
-// Waiter lets the machine group waiting pods, as without the clock.
-func (t *timed) Waiter(pod *model.Pod) (any, *placement.Waiter) {
+// QueueingHints lets the machine group waiting pods, as without the clock.
+func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *placement.QueueingHints) {
 	return t.Placer.(interface {
-		Waiter(*model.Pod) (any, *placement.Waiter)
+		Waiter(*model.Pod) (any, *placement.QueueingHints)
 	}).Waiter(pod)
 }
 
-func (t *timed) Decide(pod *model.Pod, out *decision.Summary) {
+func (t *timedPlacer) Decide(pod *model.Pod, out *decision.Summary) {
 	from := time.Now()
 	t.Placer.Decide(pod, out)
-	t.took += time.Since(from)
-	t.n++
+	t.elapsed += time.Since(from)
+	t.decisions++
 }
 
 // newMachine is a machine with the default profile and a clock around its decisions.
-func newMachine(clock *timed) (*scheduling.Machine, error) {
+func newMachine(clock *timedPlacer) (*scheduling.Machine, error) {
 	p, err := placement.NewProfile(placement.DefaultConfig())
 	if err != nil {
 		return nil, err
 	}
 	cfg := scheduling.DefaultConfig()
-	placed := scheduling.Placed(p, 1, 0)
-	cfg.Profiles = []scheduling.Profile{{Name: placed.Name, New: func(s *cluster.State) scheduling.Placer {
-		clock.Placer = placed.New(s)
+	placed := scheduling.NewProfile(p, 1, 0)
+	cfg.Profiles = []scheduling.Profile{{Name: placed.Name, NewPlacer: func(s *cluster.State) scheduling.Placer {
+		clock.Placer = placed.NewPlacer(s)
 		return clock
 	}}}
 	return scheduling.New(cfg), nil
 }
 
-func newDriver(w *Work) (*driver, error) {
-	d := &driver{w: w, in: intake.New(), clock: &timed{}, pods: map[string]*held{}}
+func newDriver(w *Workload) (*driver, error) {
+	d := &driver{workload: w, in: conversion.New(), clock: &timedPlacer{}, pods: map[string]*trackedPod{}}
 	for _, t := range w.Templates {
 		raw, err := t.Marshal()
 		if err != nil {
@@ -93,45 +93,45 @@ func newDriver(w *Work) (*driver, error) {
 		d.encoded = append(d.encoded, raw)
 	}
 	var err error
-	if d.m, err = newMachine(d.clock); err != nil {
+	if d.machine, err = newMachine(d.clock); err != nil {
 		return nil, err
 	}
-	return d, d.list()
+	return d, d.addInitialObjects()
 }
 
-// list is the cluster as it is before anything arrives.
-func (d *driver) list() error {
-	d.see(&model.Namespace{Name: "default"})
-	for _, s := range d.w.Services {
-		d.see(d.in.Service(s))
+// addInitialObjects is the cluster as it is before anything arrives.
+func (d *driver) addInitialObjects() error {
+	d.addEvent(&model.Namespace{Name: "default"})
+	for _, s := range d.workload.Services {
+		d.addEvent(d.in.Service(s))
 	}
-	for _, n := range d.w.Nodes {
-		d.see(d.in.Node(n))
+	for _, n := range d.workload.Nodes {
+		d.addEvent(d.in.Node(n))
 	}
-	for i, p := range d.w.Placed {
-		pod, err := d.make(p.Template, fmt.Sprintf("placed-%d", i))
+	for i, p := range d.workload.Placed {
+		pod, err := d.newPod(p.Template, fmt.Sprintf("placed-%d", i))
 		if err != nil {
 			return err
 		}
 		pod.Spec.NodeName, pod.Status.Phase = p.Node, corev1.PodRunning
-		h := &held{index: -1, node: p.Node}
+		h := &trackedPod{index: -1, node: p.Node}
 		d.pods[string(pod.UID)] = h
-		d.seePod(h, pod)
+		d.addPodEvent(h, pod)
 	}
-	d.m.Step(time.Now(), d.events, 0)
+	d.machine.Step(time.Now(), d.events, 0)
 	d.events = d.events[:0]
 	return nil
 }
 
-func (d *driver) see(object any) { d.events = append(d.events, object) }
+func (d *driver) addEvent(object any) { d.events = append(d.events, object) }
 
-func (d *driver) seePod(h *held, pod *corev1.Pod) {
+func (d *driver) addPodEvent(h *trackedPod, pod *corev1.Pod) {
 	h.last = d.in.Pod(pod)
-	d.see(h.last)
+	d.addEvent(h.last)
 }
 
-// make decodes a pod of its own from a template.
-func (d *driver) make(template int, name string) (*corev1.Pod, error) {
+// newPod decodes a pod of its own from a template.
+func (d *driver) newPod(template int, name string) (*corev1.Pod, error) {
 	pod := &corev1.Pod{}
 	if err := pod.Unmarshal(d.encoded[template]); err != nil {
 		return nil, err
@@ -143,12 +143,12 @@ func (d *driver) make(template int, name string) (*corev1.Pod, error) {
 
 // prepare makes the pods that are to arrive, unless they are made as they do.
 func (d *driver) prepare(from, to int) ([]*corev1.Pod, error) {
-	if d.w.Lean {
+	if d.workload.Lean {
 		return nil, nil
 	}
 	pods := make([]*corev1.Pod, 0, to-from)
 	for i := from; i < to; i++ {
-		pod, err := d.make(d.w.Pods[i], fmt.Sprintf("p-%d", i))
+		pod, err := d.newPod(d.workload.Pods[i], fmt.Sprintf("p-%d", i))
 		if err != nil {
 			return nil, err
 		}
@@ -168,26 +168,26 @@ func (d *driver) arrive(from, to int) error {
 
 // arriveAll lets all pods arrive that are measured, and works to the end.
 func (d *driver) arriveAll(pods []*corev1.Pod) error {
-	batch, to := d.w.Batch, len(d.w.Pods)
+	batch, to := d.workload.Batch, len(d.workload.Pods)
 	if batch == 0 {
 		batch = to
 	}
-	for from := d.w.Warm; from < to; from += batch {
-		if err := d.work(pods[min(len(pods), from-d.w.Warm):], from, min(from+batch, to), 0); err != nil {
+	for from := d.workload.Warm; from < to; from += batch {
+		if err := d.work(pods[min(len(pods), from-d.workload.Warm):], from, min(from+batch, to), 0); err != nil {
 			return err
 		}
 	}
-	return d.work(nil, to, to, d.w.Settle)
+	return d.work(nil, to, to, d.workload.Settle)
 }
 
-// enter lets a pod arrive.
-func (d *driver) enter(pod *corev1.Pod, index, fell int) {
-	h := &held{index: index, fell: fell, answered: fell > 0}
-	if !d.w.Lean {
+// addPod lets a pod arrive.
+func (d *driver) addPod(pod *corev1.Pod, index, fell int) {
+	h := &trackedPod{index: index, preemptions: fell, answered: fell > 0}
+	if !d.workload.Lean {
 		h.pod = pod
 	}
 	d.pods[string(pod.UID)] = h
-	d.seePod(h, pod)
+	d.addPodEvent(h, pod)
 }
 
 // work lets pods arrive and works until all that arrived are answered and nothing
@@ -195,22 +195,22 @@ func (d *driver) enter(pod *corev1.Pod, index, fell int) {
 func (d *driver) work(pods []*corev1.Pod, from, to int, settle float64) error {
 	for i := from; i < to; i++ {
 		var pod *corev1.Pod
-		if !d.w.Lean {
+		if !d.workload.Lean {
 			pod = pods[i-from]
-		} else if made, err := d.make(d.w.Pods[i], fmt.Sprintf("p-%d", i)); err == nil {
+		} else if made, err := d.newPod(d.workload.Pods[i], fmt.Sprintf("p-%d", i)); err == nil {
 			pod = made
 		} else {
 			return err
 		}
-		d.enter(pod, i, 0)
+		d.addPod(pod, i, 0)
 	}
 	const patience = 5 * time.Minute
 	for began := time.Now(); ; {
 		now := time.Now()
-		effects, wake := d.m.Step(now, d.events, batch)
+		effects, wake := d.machine.Step(now, d.events, batch)
 		d.events = d.events[:0]
 		for _, e := range effects {
-			if err := d.carryOut(e); err != nil {
+			if err := d.execute(e); err != nil {
 				return err
 			}
 		}
@@ -237,16 +237,16 @@ func (d *driver) sleep(wake time.Time) {
 	}
 }
 
-// answer counts a pod once.
-func (d *driver) answer(h *held) {
+// markAnswered counts a pod once.
+func (d *driver) markAnswered(h *trackedPod) {
 	if h.index >= 0 && !h.answered {
 		h.answered = true
 		d.answered++
 	}
 }
 
-// gone removes a pod.
-func (d *driver) gone(uid string) {
+// removePod removes a pod.
+func (d *driver) removePod(uid string) {
 	d.events = append(d.events, scheduling.Remove{Object: d.pods[uid].last})
 	delete(d.pods, uid)
 	if i := slices.Index(d.order, uid); i >= 0 {

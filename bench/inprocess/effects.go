@@ -10,17 +10,17 @@ import (
 	"github.com/berthproject/berth/engine/scheduling"
 )
 
-// carryOut does what the machine asks for, at once and with success.
-func (d *driver) carryOut(e scheduling.Effect) error {
+// execute does what the machine asks for, at once and with success.
+func (d *driver) execute(e scheduling.Effect) error {
 	var err error
 	switch e := e.(type) {
 	case scheduling.Bind:
 		err = d.bind(e)
-	case scheduling.Reject:
-		err = d.refuse(e)
+	case scheduling.ReportUnschedulable:
+		err = d.reportUnschedulable(e)
 	case scheduling.Preempt:
 		err = d.preempt(e)
-	case scheduling.Unnominate:
+	case scheduling.ClearNomination:
 		err = d.change(e.Pod.UID, func(p *corev1.Pod) { p.Status.NominatedNodeName = "" })
 	default:
 		err = fmt.Errorf("%T is not expected here", e)
@@ -40,7 +40,7 @@ func (d *driver) change(uid string, change func(*corev1.Pod)) error {
 		pod = *h.pod
 		h.pod = &pod
 	} else {
-		made, err := d.make(d.w.Pods[h.index], uid[len("b1946ac9-2492-4d23-8f9c-"):])
+		made, err := d.newPod(d.workload.Pods[h.index], uid[len("b1946ac9-2492-4d23-8f9c-"):])
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (d *driver) change(uid string, change func(*corev1.Pod)) error {
 		pod.Spec.NodeName = h.node
 	}
 	change(&pod)
-	d.seePod(h, &pod)
+	d.addPodEvent(h, &pod)
 	return nil
 }
 
@@ -64,14 +64,14 @@ func (d *driver) bind(b scheduling.Bind) error {
 	d.bound++
 	d.last = time.Now()
 	d.order = append(d.order, b.Pod.UID)
-	if d.w.Hold > 0 && len(d.order) > d.w.Hold {
-		d.gone(d.order[0])
+	if d.workload.Hold > 0 && len(d.order) > d.workload.Hold {
+		d.removePod(d.order[0])
 	}
-	d.answer(h)
+	d.markAnswered(h)
 	return nil
 }
 
-func (d *driver) refuse(r scheduling.Reject) error {
+func (d *driver) reportUnschedulable(r scheduling.ReportUnschedulable) error {
 	h := d.pods[r.Pod.UID]
 	if h == nil {
 		return fmt.Errorf("a refusal of %s, which is gone", r.Pod.Key())
@@ -80,8 +80,8 @@ func (d *driver) refuse(r scheduling.Reject) error {
 		h.refused = true
 		d.refused++
 	}
-	if d.w.Refusals {
-		d.answer(h)
+	if d.workload.Refusals {
+		d.markAnswered(h)
 	}
 	return d.change(r.Pod.UID, func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
@@ -99,19 +99,19 @@ func (d *driver) preempt(p scheduling.Preempt) error {
 			continue // it has left by itself
 		}
 		d.victims++
-		if h.fell > 0 {
+		if h.preemptions > 0 {
 			d.cascades++
 		}
 		d.last = time.Now()
-		d.gone(v.UID)
-		if !d.w.Recreate || h.index < 0 {
+		d.removePod(v.UID)
+		if !d.workload.Recreate || h.index < 0 {
 			continue
 		}
-		again, err := d.make(d.w.Pods[h.index], fmt.Sprintf("p-%d-%d", h.index, h.fell+1))
+		again, err := d.newPod(d.workload.Pods[h.index], fmt.Sprintf("p-%d-%d", h.index, h.preemptions+1))
 		if err != nil {
 			return err
 		}
-		d.enter(again, h.index, h.fell+1)
+		d.addPod(again, h.index, h.preemptions+1)
 	}
 	return nil
 }
@@ -125,8 +125,8 @@ func (d *driver) restart() {
 func (d *driver) finish(r *Result) {
 	r.Bound, r.Refused, r.Victims, r.Cascades = d.bound, d.refused, d.victims, d.cascades
 	r.LastChange = d.last.Sub(d.began).Seconds()
-	r.count(d.pods)
-	if d.w.Settle > 0 {
+	r.countNodes(d.pods)
+	if d.workload.Settle > 0 {
 		for _, h := range d.pods {
 			if h.index >= 0 {
 				r.Final = append(r.Final, Final{Pod: h.index, Node: h.node})
@@ -136,8 +136,8 @@ func (d *driver) finish(r *Result) {
 	}
 }
 
-// count tells on how many nodes the pods are that arrived.
-func (r *Result) count(pods map[string]*held) {
+// countNodes tells on how many nodes the pods are that arrived.
+func (r *Result) countNodes(pods map[string]*trackedPod) {
 	on := map[string]int{}
 	for _, h := range pods {
 		if h.index >= 0 && h.node != "" {

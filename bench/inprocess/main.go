@@ -26,9 +26,9 @@ func main() {
 			}
 		}()
 	}
-	do := once
+	do := runOnce
 	if *inShell {
-		do = onceInShell
+		do = runOnceInShell
 	}
 	if err := run(flag.Arg(0), *enough, *profile, do); err != nil {
 		fmt.Fprintln(os.Stderr, "inprocess:", err)
@@ -36,10 +36,10 @@ func main() {
 	}
 }
 
-func run(file string, enough time.Duration, profile string, do func(*Work) (*Result, any, error)) error {
-	w, err := readWork(file)
+func run(file string, enough time.Duration, profile string, do func(*Workload) (*Result, any, error)) error {
+	w, err := readWorkload(file)
 	if err != nil {
-		return fmt.Errorf("usage: inprocess FILE (a work of parity/run): %w", err)
+		return fmt.Errorf("usage: inprocess FILE (a work of parity/bench): %w", err)
 	}
 	if profile != "" {
 		f, err := os.Create(profile)
@@ -61,7 +61,7 @@ func run(file string, enough time.Duration, profile string, do func(*Work) (*Res
 
 // measure does the work until enough CPU time was measured, and at most 20 times
 // or for 20 times as long; memory is that of the first time.
-func measure(w *Work, enough time.Duration, do func(*Work) (*Result, any, error)) (*Result, error) {
+func measure(w *Workload, enough time.Duration, do func(*Workload) (*Result, any, error)) (*Result, error) {
 	sum := &Result{}
 	began, n := time.Now(), 0
 	for n == 0 || w.Settle == 0 && n < 20 && sum.CPU < enough.Seconds() && time.Since(began) < 20*enough {
@@ -71,7 +71,7 @@ func measure(w *Work, enough time.Duration, do func(*Work) (*Result, any, error)
 		}
 		if n++; n > 1 {
 			one.PeakRSS, one.LiveHeap = sum.PeakRSS, sum.LiveHeap
-		} else if err := one.remember(kept); err != nil {
+		} else if err := one.recordMemory(kept); err != nil {
 			return nil, err
 		}
 		one.Seconds += sum.Seconds
@@ -88,8 +88,8 @@ func measure(w *Work, enough time.Duration, do func(*Work) (*Result, any, error)
 	return sum, nil
 }
 
-// once does the work on a new machine, which it returns, too.
-func once(w *Work) (*Result, any, error) {
+// runOnce does the work on a new machine, which it returns, too.
+func runOnce(w *Workload) (*Result, any, error) {
 	d, err := newDriver(w)
 	if err != nil {
 		return nil, nil, err
@@ -103,17 +103,17 @@ func once(w *Work) (*Result, any, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	before := reading(d.clock)
+	before := readMeters(d.clock)
 	if err := d.arriveAll(pods); err != nil {
 		return nil, nil, err
 	}
-	reading(d.clock).since(before, r)
+	readMeters(d.clock).since(before, r)
 	d.finish(r)
 	return r, d, nil
 }
 
-// remember takes the memory that was used by what is kept.
-func (r *Result) remember(kept any) (err error) {
+// recordMemory takes the memory that was used by what is kept.
+func (r *Result) recordMemory(kept any) (err error) {
 	if r.PeakRSS, err = peakRSS(); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // preemptors are pods each of which needs the room of one of four on any node.
-func preemptors(nodes, pods int) *Work {
+func preemptors(nodes, pods int) *Workload {
 	pod := func(priority int32) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": "web"}},
 			Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName, Priority: &priority,
@@ -18,7 +18,7 @@ func preemptors(nodes, pods int) *Work {
 					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("8")}}}}},
 			Status: corev1.PodStatus{Phase: corev1.PodPending}}
 	}
-	w := &Work{Name: "preemption", Templates: []*corev1.Pod{pod(0), pod(1000)}, Warm: 20}
+	w := &Workload{Name: "preemption", Templates: []*corev1.Pod{pod(0), pod(1000)}, Warm: 20}
 	for i := range nodes {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("node-%05d", i)}}
 		n.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("32"), corev1.ResourceMemory: resource.MustParse("64Gi"),
@@ -39,10 +39,10 @@ func preemptors(nodes, pods int) *Work {
 
 // A pod that makes room for itself takes at most 30 allocations on its whole way, its
 // victim's included, however many nodes there are. At neither size a table doubles meanwhile.
-func TestAllocationsOfAPreemptor(t *testing.T) {
+func TestPreemptorAllocations(t *testing.T) {
 	const most = 30
 	for _, nodes := range []int{600, 2400} {
-		r, _, err := once(preemptors(nodes, 500))
+		r, _, err := runOnce(preemptors(nodes, 500))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestAllocationsOfAPreemptor(t *testing.T) {
 
 // The shell comes to the same end as the machine alone.
 func TestShell(t *testing.T) {
-	r, _, err := onceInShell(preemptors(50, 30))
+	r, _, err := runOnceInShell(preemptors(50, 30))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// read is the state of the meters.
-type read struct {
+// meters is the state of the meters.
+type meters struct {
 	at            time.Time
 	cpu           time.Duration
 	allocs, bytes uint64
@@ -19,17 +19,17 @@ type read struct {
 	deciding      time.Duration
 }
 
-func reading(clock *timed) read {
+func readMeters(clock *timedPlacer) meters {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return read{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs, bytes: m.TotalAlloc,
-		decisions: clock.n, deciding: clock.took}
+	return meters{at: time.Now(), cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocs: m.Mallocs, bytes: m.TotalAlloc,
+		decisions: clock.decisions, deciding: clock.elapsed}
 }
 
 // since says what was used since an earlier reading.
-func (r read) since(before read, out *Result) {
+func (r meters) since(before meters, out *Result) {
 	out.Seconds, out.CPU = r.at.Sub(before.at).Seconds(), (r.cpu - before.cpu).Seconds()
 	out.Allocs, out.Bytes = float64(r.allocs-before.allocs), float64(r.bytes-before.bytes)
 	out.Decisions, out.Deciding = float64(r.decisions-before.decisions), (r.deciding - before.deciding).Seconds()

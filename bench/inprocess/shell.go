@@ -10,28 +10,28 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/berthproject/berth/actuate"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/feed"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/informers"
 )
 
-// shell is the machine with its real feed and actuator around it, on an API in memory:
+// schedulerShell is the machine with its real feed and actuator around it, on an API in memory:
 // the form that corresponds, goroutine by goroutine, to kube-scheduler's in command
-// parity/peer. Events are made, as always, but not posted.
-type shell struct {
-	api     *api
+// parity/kubescheduler. Events are made, as always, but not posted.
+type schedulerShell struct {
+	api     *fakeAPI
 	machine *scheduling.Machine
-	clock   *timed
-	feed    *feed.Feed
-	act     *actuate.Actuator
+	clock   *timedPlacer
+	feed    *informers.Source
+	act     *executor.Executor
 }
 
-func newShell(ctx context.Context, w *Work) (*shell, error) {
-	a, err := newAPI(w)
+func newSchedulerShell(ctx context.Context, w *Workload) (*schedulerShell, error) {
+	a, err := newFakeAPI(w)
 	if err != nil {
 		return nil, err
 	}
-	s := &shell{api: a, clock: &timed{}}
+	s := &schedulerShell{api: a, clock: &timedPlacer{}}
 	if s.machine, err = newMachine(s.clock); err != nil {
 		return nil, err
 	}
@@ -40,32 +40,32 @@ func newShell(ctx context.Context, w *Work) (*shell, error) {
 		objects = append(objects, service)
 	}
 	c := &client{Interface: fake.NewClientset(objects...), api: a}
-	s.feed = feed.New(c)
-	s.act = actuate.New(actuate.Options{Client: c, Workers: 32, Timeout: 30 * time.Second,
-		Answer:  func(out scheduling.Outcome) { s.feed.Push(out) },
-		Compile: s.feed.Pod, Condition: s.feed.Condition, Events: actuate.NewEvents(c, "inprocess", time.Now), Now: time.Now,
+	s.feed = informers.New(c)
+	s.act = executor.New(executor.Options{Client: c, Workers: 32, Timeout: 30 * time.Second,
+		OnOutcome:  func(out scheduling.Outcome) { s.feed.Push(out) },
+		ConvertPod: s.feed.ConvertPod, PodScheduled: s.feed.PodScheduled, Events: executor.NewEvents(c, "inprocess", time.Now), Now: time.Now,
 		Observe: func(scheduling.Effect, scheduling.Outcome, time.Duration) {}})
 	go s.feed.Run(ctx)
 	go s.act.Run(ctx)
 	select {
 	case <-s.feed.Synced():
 	case <-time.After(time.Minute):
-		return nil, fmt.Errorf("%v are not listed after a minute", s.feed.Waiting())
+		return nil, fmt.Errorf("%v are not listed after a minute", s.feed.Unsynced())
 	}
 	go s.loop(ctx)
 	return s, nil
 }
 
-// loop is control/scheduler's, without its leases and metrics.
-func (s *shell) loop(ctx context.Context) {
+// loop is controllers/scheduler's, without its leases and metrics.
+func (s *schedulerShell) loop(ctx context.Context) {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	var events []scheduling.Event
 	for {
-		limit := min(batch, s.act.Room())
+		limit := min(batch, s.act.Capacity())
 		events = s.feed.Take(events)
 		effects, wake := s.machine.Step(time.Now(), events, limit)
-		s.act.Do(ctx, effects)
+		s.act.Submit(ctx, effects)
 		sleep := time.Second
 		if limit > 0 && !wake.IsZero() {
 			sleep = min(sleep, max(0, time.Until(wake)))
@@ -80,11 +80,11 @@ func (s *shell) loop(ctx context.Context) {
 	}
 }
 
-// onceInShell does the work with a shell around the machine.
-func onceInShell(w *Work) (*Result, any, error) {
+// runOnceInShell does the work with a shell around the machine.
+func runOnceInShell(w *Workload) (*Result, any, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s, err := newShell(ctx, w)
+	s, err := newSchedulerShell(ctx, w)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,11 +101,11 @@ func onceInShell(w *Work) (*Result, any, error) {
 	}
 	r := &Result{Pods: len(pods)}
 	s.api.restart()
-	before := reading(s.clock)
+	before := readMeters(s.clock)
 	if err := s.api.arrive(pods, w.Warm); err != nil {
 		return nil, nil, err
 	}
-	reading(s.clock).since(before, r)
+	readMeters(s.clock).since(before, r)
 	s.api.finish(r)
 	return r, s, nil
 }

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Work is what the machine is given; see parity/work.
-type Work struct {
+// Workload is what the machine is given; see parity/workload.
+type Workload struct {
 	Name      string
 	Nodes     []*corev1.Node
 	Services  []*corev1.Service
@@ -27,7 +27,7 @@ type Work struct {
 	Lean     bool
 }
 
-// Result is what was measured; see parity/work.
+// Result is what was measured; see parity/workload.
 type Result struct {
 	Pods                                           int
 	Seconds, CPU, Allocs, Bytes, PeakRSS, LiveHeap float64
@@ -44,11 +44,11 @@ type Final struct {
 	Node string
 }
 
-func readWork(file string) (*Work, error) {
+func readWorkload(file string) (*Workload, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	w := &Work{}
+	w := &Workload{}
 	return w, json.Unmarshal(raw, w)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/berthproject/berth/agent/image/store"
 	"github.com/berthproject/berth/agent/runtime/embedded"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
-	"github.com/berthproject/berth/agent/virtual"
-	_ "github.com/berthproject/berth/agent/workload" // the built-in image is this program
+	_ "github.com/berthproject/berth/agent/testprogram" // the built-in image is this program
+	"github.com/berthproject/berth/agent/virtualnode"
 )
 
 func main() {
@@ -33,8 +33,8 @@ func main() {
 	}
 }
 
-// settle is how long shims have to give back the pages that they have started with.
-const settle = 10 * time.Second
+// settleTime is how long shims have to give back the pages that they have started with.
+const settleTime = 10 * time.Second
 
 // node is the node that pods run on.
 type node struct {
@@ -50,7 +50,7 @@ func run(pods int) (err error) {
 	if n.dir, err = os.MkdirTemp("/var/tmp", "berth-bench-"); err != nil {
 		return err
 	}
-	host, err := cgroup.Find()
+	host, err := cgroup.Detect()
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func run(pods int) (err error) {
 	if err := n.open(ctx); err != nil {
 		return err
 	}
-	if err := host.Make(n.group, cgroup.Limits{}); err != nil {
+	if err := host.Create(n.group, cgroup.Limits{}); err != nil {
 		return err
 	}
 	var starts, ends []time.Duration
@@ -74,11 +74,11 @@ func run(pods int) (err error) {
 		}
 		starts = append(starts, time.Since(began))
 	}
-	if err := n.allRun(ctx); err != nil {
+	if err := n.checkRunning(ctx); err != nil {
 		return err
 	}
-	time.Sleep(settle)
-	shims, most, err := resident()
+	time.Sleep(settleTime)
+	shims, most, err := shimMemory()
 	if err != nil {
 		return err
 	}
@@ -91,11 +91,11 @@ func run(pods int) (err error) {
 	}
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Printf("%d pods; load %s", pods, load)
-	print("start of a pod, ms", starts, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
-	print("removal of a pod, ms", ends, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
+	printQuantiles("start of a pod, ms", starts, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
+	printQuantiles("removal of a pod, ms", ends, func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 })
 	mib := func(kib int64) float64 { return float64(kib) / 1024 }
-	print(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, mib)
-	print("their VmHWM, MiB", most, mib)
+	printQuantiles(fmt.Sprintf("VmRSS of %d shims, MiB", len(shims)), shims, mib)
+	printQuantiles("their VmHWM, MiB", most, mib)
 	return nil
 }
 
@@ -104,10 +104,10 @@ func (n *node) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := images.Builtin(ctx); err != nil {
+	if err := images.EnsureBuiltin(ctx); err != nil {
 		return err
 	}
-	subnet, err := virtual.FreeSubnet(uint32(os.Getpid()))
+	subnet, err := virtualnode.FreeSubnet(uint32(os.Getpid()))
 	if err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ func (n *node) open(ctx context.Context) error {
 	return err
 }
 
-// allRun says which container has ended.
-func (n *node) allRun(ctx context.Context) error {
+// checkRunning says which container has ended.
+func (n *node) checkRunning(ctx context.Context) error {
 	containers, err := n.runtime.ListContainers(ctx, nil)
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (n *node) start(ctx context.Context, i int) error {
 	}
 	n.ids = append(n.ids, sandbox)
 	id, err := n.runtime.CreateContainer(ctx, sandbox, &cri.ContainerConfig{
-		Metadata: &cri.ContainerMetadata{Name: "main"}, Labels: map[string]string{"pod": name}, Image: &cri.ImageSpec{Image: store.WorkloadImage}, Args: []string{"-listen=:80"}, LogPath: "main.log",
+		Metadata: &cri.ContainerMetadata{Name: "main"}, Labels: map[string]string{"pod": name}, Image: &cri.ImageSpec{Image: store.TestProgramImage}, Args: []string{"-listen=:80"}, LogPath: "main.log",
 		Linux: &cri.LinuxContainerConfig{Resources: &cri.LinuxContainerResources{}},
 	}, config)
 	if err != nil {
@@ -157,8 +157,8 @@ func (n *node) start(ctx context.Context, i int) error {
 	return n.runtime.StartContainer(ctx, id)
 }
 
-// resident is VmRSS of each shim on the machine that this process has started, and VmHWM, the most that it was, in KiB.
-func resident() (now, most []int64, err error) {
+// shimMemory is VmRSS of each shim on the machine that this process has started, and VmHWM, the most that it was, in KiB.
+func shimMemory() (now, most []int64, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, nil, err
@@ -181,8 +181,8 @@ func resident() (now, most []int64, err error) {
 	return now, most, nil
 }
 
-// print prints quantiles.
-func print[T time.Duration | int64](what string, all []T, of func(T) float64) {
+// printQuantiles prints quantiles.
+func printQuantiles[T time.Duration | int64](what string, all []T, of func(T) float64) {
 	if len(all) == 0 {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
 	"github.com/berthproject/berth/agent/runtime/embedded"
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 // containers is a node whose hogs are containers of a private containerd, or of the embedded
@@ -34,8 +34,8 @@ type containers struct {
 // hogImage is this very program, as plain.Main has it run the workload.
 const hogImage = "berth.dev/bench-hog:1"
 
-func containerNode(memory int64, pods int, own bool) (node, error) {
-	under, err := plainNode(memory, pods)
+func newContainerNode(memory int64, pods int, own bool) (node, error) {
+	under, err := newProcessNode(memory, pods)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +61,14 @@ func (c *containers) embedded() error {
 	if err != nil {
 		return err
 	}
-	if err := images.Builtin(ctx); err != nil {
+	if err := images.EnsureBuiltin(ctx); err != nil {
 		return err
 	}
 	r, err := embedded.New(ctx, embedded.Options{Dir: c.dir + "/runtime", Images: images, Log: klog.Background()})
 	if err != nil {
 		return err
 	}
-	c.service, c.destroy, c.image = r, r.Destroy, store.WorkloadImage
+	c.service, c.destroy, c.image = r, r.Destroy, store.TestProgramImage
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (c *containers) containerd() error {
 	}
 	image, err := oci.Build(oci.Spec{
 		Layers:     [][]oci.File{{{Path: "/hog", Mode: 0o755, Data: self}}},
-		Entrypoint: []string{"/hog"}, Env: []string{plain.WorkloadEnv},
+		Entrypoint: []string{"/hog"}, Env: []string{fixtures.WorkloadEnv},
 	})
 	if err != nil {
 		return err
@@ -108,14 +108,14 @@ func (c *containers) close() error {
 // container is a hog in a container.
 type container struct {
 	node    *containers
-	pod     *plain.Pod
+	pod     *fixtures.Pod
 	sandbox string
 	before  int64 // kills by the kernel until it was started
 	ended   chan struct{}
 }
 
 func (c *containers) hog(rate int64) (hog, error) {
-	pod, err := c.Adopt(plain.Spec{Name: "hog", Memory: "64Mi"})
+	pod, err := c.AddExternal(fixtures.Spec{Name: "hog", Memory: "64Mi"})
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (h container) watch(id string) {
 	for {
 		status, err := h.node.service.ContainerStatus(context.Background(), id)
 		if err != nil || status.State == cri.ContainerState_CONTAINER_EXITED {
-			h.pod.Ended()
+			h.pod.MarkExited()
 			close(h.ended)
 			return
 		}
@@ -168,7 +168,7 @@ func (h container) watch(id string) {
 	}
 }
 
-func (h container) gone() <-chan struct{} { return h.ended }
+func (h container) exited() <-chan struct{} { return h.ended }
 
 // oomKilled says whether the kernel has killed anything on the machine meanwhile: the container's cgroup, which counts for itself,
 // is gone with it.
@@ -192,9 +192,9 @@ func kernelKills() (int64, error) {
 	return 0, fmt.Errorf("/proc/vmstat: there is no %s", name)
 }
 
-func (h container) forget() error {
+func (h container) remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	service := h.node.service
-	return errors.Join(service.StopPodSandbox(ctx, h.sandbox), service.RemovePodSandbox(ctx, h.sandbox), h.pod.Forget())
+	return errors.Join(service.StopPodSandbox(ctx, h.sandbox), service.RemovePodSandbox(ctx, h.sandbox), h.pod.Remove())
 }

@@ -11,11 +11,11 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 func main() {
-	plain.Main()
+	fixtures.Main()
 	runs := flag.Int("runs", 100, "runs of the shell against a hog of 500 MiB/s; a fifth against each other hog, a tenth of each poll")
 	quick := flag.Bool("quick", false, "a smoke test: five runs against 500 and 2000 MiB/s, one of each poll")
 	inContainers := flag.Bool("cri", false, "hogs are containers of a private containerd; they are watched by the shell alone")
@@ -31,7 +31,7 @@ func main() {
 	if !*verbose {
 		klog.SetLogger(klog.Logger{})
 	}
-	b := bench{containers: *inContainers || *own, own: *own, unhurried: *unhurried, pods: *pods, memory: *memory, threshold: *threshold, runs: *runs, rates: []int64{100, 500, 1000, 2000}}
+	b := bench{containers: *inContainers || *own, embedded: *own, unhurried: *unhurried, pods: *pods, memory: *memory, threshold: *threshold, runs: *runs, rates: []int64{100, 500, 1000, 2000}}
 	if *quick {
 		b.runs, b.rates = 5, []int64{500, 2000}
 	}
@@ -41,7 +41,7 @@ func main() {
 	if *noPolls {
 		watchers = watchers[:1]
 	}
-	if err := b.all(); err != nil {
+	if err := b.runAll(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench-pressure:", err)
 		os.Exit(1)
 	}
@@ -49,12 +49,12 @@ func main() {
 
 // bench is what is measured.
 type bench struct {
-	containers, own   bool // hogs are containers, of the embedded runtime
-	unhurried         bool
-	pods              int
-	memory, threshold int64
-	runs              int
-	rates             []int64 // MiB a second
+	containers, embedded bool // hogs are containers, of the embedded runtime
+	unhurried            bool
+	pods                 int
+	memory, threshold    int64
+	runs                 int
+	rates                []int64 // MiB a second
 }
 
 // watchers are ours, and what others do.
@@ -71,10 +71,10 @@ func (b bench) count(w watcher, rate int64) int {
 	return max(b.runs/5, min(b.runs, 5))
 }
 
-func (b bench) all() error {
-	build := plainNode
+func (b bench) runAll() error {
+	build := newProcessNode
 	if b.containers {
-		build = func(memory int64, pods int) (node, error) { return containerNode(memory, pods, b.own) }
+		build = func(memory int64, pods int) (node, error) { return newContainerNode(memory, pods, b.embedded) }
 		b.rates = b.rates[:1]
 		b.rates[0] = 500
 	}
@@ -97,8 +97,8 @@ func (b bench) all() error {
 		return err
 	}
 	fmt.Printf("node of %d MiB, hard threshold %d MiB, %d pods; %s, cgroups %s, %d CPUs, load %s\n",
-		b.memory>>20, b.threshold>>20, b.pods, kernel(), n.host().Mode, runtime.NumCPU(), load())
-	print(os.Stdout, rows)
+		b.memory>>20, b.threshold>>20, b.pods, kernelVersion(), n.host().Mode, runtime.NumCPU(), loadAverage())
+	printTable(os.Stdout, rows)
 	return b.verdict(rows)
 }
 
@@ -120,7 +120,7 @@ func (b bench) rows(n node) ([]row, error) {
 			}
 			rows = append(rows, r)
 			fmt.Fprintln(os.Stderr)
-			print(os.Stderr, []row{r})
+			printTable(os.Stderr, []row{r})
 		}
 	}
 	fmt.Fprintln(os.Stderr)
@@ -135,7 +135,7 @@ func (b bench) verdict(rows []row) error {
 			continue
 		}
 		name := fmt.Sprintf("hog of %d MiB/s: ", r.rate>>20)
-		if n := r.lost(); n > 0 && r.rate>>20 <= 500 {
+		if n := r.oomKills(); n > 0 && r.rate>>20 <= 500 {
 			broken = append(broken, name+fmt.Sprintf("the kernel was first %d times", n))
 		}
 		if wrong := r.wrong(); len(wrong) > 0 {
@@ -145,11 +145,11 @@ func (b bench) verdict(rows []row) error {
 			continue
 		}
 		kills := r.times(func(o outcome) time.Duration { return o.kill })
-		if len(kills) > 0 && (at(kills, .5) > 5*time.Millisecond || at(kills, .99) > 50*time.Millisecond) {
+		if len(kills) > 0 && (quantile(kills, .5) > 5*time.Millisecond || quantile(kills, .99) > 50*time.Millisecond) {
 			broken = append(broken, name+"crossing to SIGKILL takes more than 5 ms (p50) or 50 ms (p99)")
 		}
 		below := r.times(func(o outcome) time.Duration { return o.below })
-		if b.containers && len(below) > 0 && at(below, .99) > 100*time.Millisecond {
+		if b.containers && len(below) > 0 && quantile(below, .99) > 100*time.Millisecond {
 			broken = append(broken, name+"usage is back under the threshold after more than 100 ms (p99)")
 		}
 	}
@@ -159,7 +159,7 @@ func (b bench) verdict(rows []row) error {
 	return nil
 }
 
-func kernel() string {
+func kernelVersion() string {
 	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
 		return "Linux"
@@ -167,7 +167,7 @@ func kernel() string {
 	return "Linux " + strings.TrimSpace(string(b))
 }
 
-func load() string {
+func loadAverage() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "unknown"

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 	shell "github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
-	"github.com/berthproject/berth/internal/testkit/plain"
+	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 // node is what hogs run on: plain processes, or containers.
@@ -24,23 +24,23 @@ type node interface {
 
 // hog is a pod that takes memory until it is ended.
 type hog interface {
-	gone() <-chan struct{}
+	exited() <-chan struct{}
 	oomKilled() (bool, error)
-	forget() error
+	remove() error
 }
 
 // processes is a node of plain processes.
-type processes struct{ *plain.Node }
+type processes struct{ *fixtures.Node }
 
-// plainNode makes a node with pods that mind their own business.
-func plainNode(memory int64, pods int) (node, error) {
-	n, err := plain.New(memory, 4096)
+// newProcessNode makes a node with pods that mind their own business.
+func newProcessNode(memory int64, pods int) (node, error) {
+	n, err := fixtures.New(memory, 4096)
 	if err != nil {
 		return nil, err
 	}
 	p := processes{n}
 	for i := range pods - 1 {
-		if err := p.idle(i, memory); err != nil {
+		if err := p.startIdlePod(i, memory); err != nil {
 			_ = n.Close()
 			return nil, err
 		}
@@ -48,18 +48,18 @@ func plainNode(memory int64, pods int) (node, error) {
 	return p, nil
 }
 
-// idle starts a pod that is not the hog: the first holds half of the node, within its request.
-func (p processes) idle(i int, memory int64) error {
-	s := plain.Spec{Name: fmt.Sprint("idle-", i), Memory: "64Mi", Args: []string{"-memory=2Mi"}}
+// startIdlePod starts a pod that is not the hog: the first holds half of the node, within its request.
+func (p processes) startIdlePod(i int, memory int64) error {
+	s := fixtures.Spec{Name: fmt.Sprint("idle-", i), Memory: "64Mi", Args: []string{"-memory=2Mi"}}
 	switch {
 	case i == 0:
-		s = plain.Spec{Name: "large", Memory: fmt.Sprint(memory), Priority: 100, Args: []string{fmt.Sprint("-memory=", memory/2)}}
+		s = fixtures.Spec{Name: "large", Memory: fmt.Sprint(memory), Priority: 100, Args: []string{fmt.Sprint("-memory=", memory/2)}}
 	case i%2 == 0:
 		s.Memory = ""
 	}
 	pod, err := p.Run(s)
 	if err == nil {
-		err = pod.Said("memory done")
+		err = pod.WaitForLine("memory done")
 	}
 	return err
 }
@@ -68,7 +68,7 @@ func (p processes) host() *cgroup.Host { return p.Host }
 func (p processes) path() string       { return p.Path }
 func (p processes) podsPath() string   { return p.PodsPath() }
 func (p processes) stats() *stats.Pods { return p.Stats }
-func (p processes) names() []string    { return p.Names() }
+func (p processes) names() []string    { return p.EvictedNames() }
 func (p processes) close() error       { return p.Close() }
 
 func (p processes) capacity() (int64, error) { return capacity(p.Host, p.Path) }
@@ -83,7 +83,7 @@ func capacity(h *cgroup.Host, path string) (int64, error) {
 }
 
 func (p processes) hog(rate int64) (hog, error) {
-	pod, err := p.Run(plain.Spec{
+	pod, err := p.Run(fixtures.Spec{
 		Name: "hog", Memory: "64Mi", OOMScoreAdj: 1000,
 		Args: []string{"-memory=64Gi", fmt.Sprint("-memory-rate=", rate)},
 	})
@@ -92,10 +92,10 @@ func (p processes) hog(rate int64) (hog, error) {
 
 type process struct {
 	node processes
-	pod  *plain.Pod
+	pod  *fixtures.Pod
 }
 
-func (p process) gone() <-chan struct{} { return p.pod.Gone() }
+func (p process) exited() <-chan struct{} { return p.pod.Exited() }
 
 func (p process) oomKilled() (bool, error) {
 	return oomKilled(p.node.Host, p.node.Cgroup(p.pod.Object))
@@ -111,4 +111,4 @@ func oomKilled(h *cgroup.Host, path string) (bool, error) {
 	return kills > 0, err
 }
 
-func (p process) forget() error { return p.pod.Forget() }
+func (p process) remove() error { return p.pod.Remove() }

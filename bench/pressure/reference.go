@@ -14,16 +14,16 @@ import (
 type reference struct {
 	crossed atomic.Int64 // when usage was first above the level, in ns; 0: never
 	below   atomic.Int64 // when it was first below again after that
-	most    atomic.Int64
+	peak    atomic.Int64
 	rate    atomic.Int64 // bytes a second over the 100 ms before the crossing
 	stop    chan struct{}
 	done    chan struct{}
 }
 
-// every is how often it looks.
-const every = 500 * time.Microsecond
+// sampleInterval is how often it looks.
+const sampleInterval = 500 * time.Microsecond
 
-func refer(h *cgroup.Host, path string, level int64) (*reference, error) {
+func startReference(h *cgroup.Host, path string, level int64) (*reference, error) {
 	g, err := h.Open(path)
 	if err != nil {
 		return nil, err
@@ -40,9 +40,9 @@ func (r *reference) run(g *cgroup.Group, level int64) {
 	defer close(r.done)
 	defer g.Close()
 	runtime.LockOSThread() // the thread ends with its priority
-	first()
+	raisePriority()
 	var past [200]sample // 100 ms
-	sleep := unix.NsecToTimespec(every.Nanoseconds())
+	sleep := unix.NsecToTimespec(sampleInterval.Nanoseconds())
 	for i := 0; ; i++ {
 		select {
 		case <-r.stop:
@@ -52,15 +52,15 @@ func (r *reference) run(g *cgroup.Group, level int64) {
 		usage, err := g.Usage()
 		now := time.Now().UnixNano()
 		if err == nil {
-			r.see(now, usage, level, past[(i+1)%len(past)])
+			r.record(now, usage, level, past[(i+1)%len(past)])
 			past[i%len(past)] = sample{now, usage}
 		}
 		_ = unix.Nanosleep(&sleep, nil)
 	}
 }
 
-func (r *reference) see(now, usage, level int64, old sample) {
-	r.most.Store(max(r.most.Load(), usage))
+func (r *reference) record(now, usage, level int64, old sample) {
+	r.peak.Store(max(r.peak.Load(), usage))
 	switch {
 	case r.crossed.Load() == 0 && usage > level:
 		r.crossed.Store(now)
@@ -77,8 +77,8 @@ func (r *reference) close() {
 	<-r.done
 }
 
-// first puts this thread before all others: SCHED_FIFO, or what is to be had.
-func first() {
+// raisePriority puts this thread before all others: SCHED_FIFO, or what is to be had.
+func raisePriority() {
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 10}
 	if unix.SchedSetAttr(0, &attr, 0) != nil {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)

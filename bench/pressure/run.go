@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	shell "github.com/berthproject/berth/agent/pressure"
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // watcher is a way to watch a node.
@@ -31,16 +31,16 @@ type outcome struct {
 
 // shellOptions are the options by which a watcher watches.
 func (w watcher) options(n node, threshold int64) shell.Options {
-	config := pressure.Config{
-		Thresholds: []pressure.Threshold{{Signal: pressure.MemoryAvailable, Value: pressure.Value{Quantity: pressure.Bytes(threshold)}}},
-		Transition: 5 * time.Minute, Options: pressure.Better(),
+	config := nodepressure.Config{
+		Thresholds:       []nodepressure.Threshold{{Signal: nodepressure.MemoryAvailable, Value: nodepressure.Value{Quantity: nodepressure.Bytes(threshold)}}},
+		TransitionPeriod: 5 * time.Minute, Options: nodepressure.AllOptions(),
 	}
 	if w.poll > 0 {
-		config.Options = pressure.Options{}
+		config.Options = nodepressure.Options{}
 	}
 	return shell.Options{
 		Node: "bench", Host: n.host(), Cgroup: n.path(), Pods: n.podsPath(), Config: config, Stats: n.stats(), Log: klog.Background(),
-		NoAlarm: w.poll > 0, Slow: w.poll, Fast: w.poll,
+		NoAlarm: w.poll > 0, MaxInterval: w.poll, MinInterval: w.poll,
 	}
 }
 
@@ -48,7 +48,7 @@ func (w watcher) options(n node, threshold int64) shell.Options {
 func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	var killed atomic.Int64
 	o := w.options(n, threshold)
-	o.Killed = func(_ *corev1.Pod, at time.Time) { killed.CompareAndSwap(0, at.UnixNano()) }
+	o.OnKill = func(_ *corev1.Pod, at time.Time) { killed.CompareAndSwap(0, at.UnixNano()) }
 	before := len(n.names())
 	s, err := shell.New(o)
 	if err != nil {
@@ -69,7 +69,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	if err != nil {
 		return out, err
 	}
-	r, err := refer(n.host(), n.path(), capacity-threshold)
+	r, err := startReference(n.host(), n.path(), capacity-threshold)
 	if err != nil {
 		return out, err
 	}
@@ -79,7 +79,7 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 		return out, err
 	}
 	select {
-	case <-hog.gone():
+	case <-hog.exited():
 	case <-time.After(2 * time.Minute):
 		return out, fmt.Errorf("%s: a hog of %d MiB/s was not ended within 2 minutes", w.name, rate>>20)
 	}
@@ -91,13 +91,13 @@ func run(n node, w watcher, threshold, rate int64) (out outcome, err error) {
 	}
 	oom = oom || killed.Load() == 0 // somebody has
 	out = r.outcome(killed.Load(), oom, capacity-threshold)
-	out.wrong = wrong(n.names()[before:])
-	return out, hog.forget()
+	out.wrong = wrongVictims(n.names()[before:])
+	return out, hog.remove()
 }
 
 // outcome is what the reference has seen of a run, in which SIGKILL was sent at killed.
 func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
-	out := outcome{oom: oom, over: r.most.Load() - level, rate: r.rate.Load()}
+	out := outcome{oom: oom, over: r.peak.Load() - level, rate: r.rate.Load()}
 	if killed == 0 || oom {
 		return out
 	}
@@ -115,8 +115,8 @@ func (r *reference) outcome(killed int64, oom bool, level int64) outcome {
 	return out
 }
 
-// wrong are those of the evicted that are not the hog, or it again.
-func wrong(evicted []string) (out []string) {
+// wrongVictims are those of the evicted that are not the hog, or it again.
+func wrongVictims(evicted []string) (out []string) {
 	for i, name := range evicted {
 		if name != "hog" || i > 0 {
 			out = append(out, name)

@@ -16,7 +16,7 @@ type row struct {
 	runs    []outcome
 }
 
-func (r row) lost() (n int) {
+func (r row) oomKills() (n int) {
 	for _, o := range r.runs {
 		if o.oom {
 			n++
@@ -44,8 +44,8 @@ func (r row) times(of func(outcome) time.Duration) []time.Duration {
 	return all
 }
 
-// at is the quantile q of ascending times, the worst of few.
-func at(all []time.Duration, q float64) time.Duration {
+// quantile is the quantile q of ascending times, the worst of few.
+func quantile(all []time.Duration, q float64) time.Duration {
 	return all[min(int(q*float64(len(all))), len(all)-1)]
 }
 
@@ -55,12 +55,12 @@ func quantiles(all []time.Duration) string {
 	}
 	var out []string
 	for _, q := range []float64{0.5, 0.99, 1} {
-		out = append(out, fmt.Sprintf("%.1f", float64(at(all, q).Microseconds())/1000))
+		out = append(out, fmt.Sprintf("%.1f", float64(quantile(all, q).Microseconds())/1000))
 	}
 	return strings.Join(out, " / ")
 }
 
-func print(to io.Writer, rows []row) {
+func printTable(to io.Writer, rows []row) {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "watcher\thog MiB/s\treached\truns\tkernel first\tcrossing to SIGKILL ms p50 / p99 / max\tto below ms p50 / p99 / max\tmost over MiB\twrong victims")
 	for _, r := range rows {
@@ -68,7 +68,7 @@ func print(to io.Writer, rows []row) {
 		for _, o := range r.runs {
 			reached, over = max(reached, o.rate), max(over, o.over)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%d\n", r.watcher.name, r.rate>>20, reached>>20, len(r.runs), r.lost(),
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%d\n", r.watcher.name, r.rate>>20, reached>>20, len(r.runs), r.oomKills(),
 			quantiles(r.times(func(o outcome) time.Duration { return o.kill })), quantiles(r.times(func(o outcome) time.Duration { return o.below })),
 			over>>20, len(r.wrong()))
 	}

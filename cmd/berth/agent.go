@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/agent/early"
-	"github.com/berthproject/berth/agent/real"
+	"github.com/berthproject/berth/agent/fastinit"
+	"github.com/berthproject/berth/agent/nodeagent"
 )
 
 // agentFlags are those of berth agent.
@@ -27,8 +27,8 @@ type agentFlags struct {
 	simulated        bool
 	guard            bool
 	kubeletOff       bool
-	nodes            nodeFlags
-	real             realFlags
+	nodes            simulatedNodeFlags
+	local            localNodeFlags
 }
 
 // agentCommand runs the agent of a node: a real one, or simulated ones.
@@ -61,23 +61,23 @@ is not, the guard refuses (exit 2). deploy/guard.yaml runs one on each node.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, f) },
 	}
 	host, _ := os.Hostname()
-	f.declare(cmd.Flags(), host)
+	f.addFlags(cmd.Flags(), host)
 	return cmd
 }
 
-func (f *agentFlags) declare(flags *pflag.FlagSet, host string) {
+func (f *agentFlags) addFlags(flags *pflag.FlagSet, host string) {
 	flags.StringVar(&f.name, "node-name", host, "name of the node; without it the one that the credential is for")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the node's credential; without it the default cluster's")
 	flags.BoolVar(&f.simulated, "simulated", false, "simulate the node")
 	flags.BoolVar(&f.guard, "guard", false, "only evict, beside the kubelet that runs the node")
 	flags.BoolVar(&f.kubeletOff, "kubelet-eviction-off", false, "with --guard: the kubelet evicts for disks alone; it is not asked")
-	f.real.add(flags)
-	f.nodes.add(flags)
+	f.local.addFlags(flags)
+	f.nodes.addFlags(flags)
 	configFlag(flags, &f.configs)
 }
 
 func runAgent(cmd *cobra.Command, f agentFlags) error {
-	if err := f.check(cmd.Flags()); err != nil {
+	if err := f.validate(cmd.Flags()); err != nil {
 		return err
 	}
 	settings, err := loadConfig(f.configs)
@@ -91,37 +91,37 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if !cmd.Flags().Changed("node-name") {
 		kept := ""
 		if !f.simulated && !f.guard {
-			kept = real.KeptName(f.real.root)
+			kept = nodeagent.SavedName(f.local.rootDir)
 		}
-		f.name = cmp.Or(nodeOf(cmd.Context(), config), kept, f.name)
+		f.name = cmp.Or(credentialNode(cmd.Context(), config), kept, f.name)
 	}
 	if f.simulated {
-		return f.simulate(cmd.Context(), cmd.OutOrStdout(), config, settings)
+		return f.runSimulated(cmd.Context(), cmd.OutOrStdout(), config, settings)
 	}
 	if f.guard { // which has no use for most of a file, and is not the one to tell
-		return f.watch(cmd.Context(), cmd.OutOrStdout(), config, settings)
+		return f.runGuard(cmd.Context(), cmd.OutOrStdout(), config, settings)
 	}
-	tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
-	f.real.take(cmd.Flags(), &settings.kubelet)
-	return f.serve(cmd.Context(), cmd.OutOrStdout(), config, settings)
+	printWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
+	f.local.applyKubeletConfig(cmd.Flags(), &settings.kubelet)
+	return f.runNode(cmd.Context(), cmd.OutOrStdout(), config, settings)
 }
 
-// onlySimulated and onlyReal are flags that say nothing of the other kind of node.
+// simulatedOnlyFlags and onlyReal are flags that say nothing of the other kind of node.
 var (
-	onlySimulated = []string{"node-cpu", "node-memory", "nodes-file"}
-	onlyReal      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb"}
+	simulatedOnlyFlags = []string{"node-cpu", "node-memory", "nodes-file"}
+	realOnlyFlags      = []string{"runtime", "runtime-endpoint", "root-dir", "log-dir", "cgroup", "node-labels", "register-with-taints", "node-ip", "pod-cidr", "port", "low-diskspace-threshold-mb"}
 )
 
-func (f *agentFlags) check(flags *pflag.FlagSet) error {
+func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 	switch {
 	case f.guard && f.simulated:
 		return errors.New("--guard and --simulated: a simulated node has no kubelet to stand beside")
 	case f.kubeletOff && !f.guard:
 		return errors.New("--kubelet-eviction-off says something with --guard alone")
 	}
-	not, why := onlySimulated, "describes simulated nodes: add --simulated"
+	not, why := simulatedOnlyFlags, "describes simulated nodes: add --simulated"
 	if f.simulated {
-		not, why = onlyReal, "describes a real node: leave it out with --simulated"
+		not, why = realOnlyFlags, "describes a real node: leave it out with --simulated"
 	}
 	for _, name := range not {
 		if flags.Changed(name) {
@@ -131,82 +131,82 @@ func (f *agentFlags) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// mayServe refuses a credential that is not the node's.
-func mayServe(ctx context.Context, config *rest.Config, name string) error {
-	return need(ctx, config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: name},
+// checkNodePermission refuses a credential that is not the node's.
+func checkNodePermission(ctx context.Context, config *rest.Config, name string) error {
+	return requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: name},
 		"a node's credential serves that node only; berth credentials --node "+name+" makes one")
 }
 
-// simulate serves simulated nodes.
-func (f *agentFlags) simulate(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+// runSimulated serves simulated nodes.
+func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
 	f.nodes.count = 1
-	list, err := f.nodes.nodes(func(int) string { return f.name })
+	list, err := f.nodes.buildNodes(func(int) string { return f.name })
 	if err != nil {
 		return err
 	}
 	if f.name == "" && f.nodes.file == "" {
 		return errors.New("--node-name: must be given, e.g. the host's name")
 	}
-	if err := mayServe(ctx, config, list[0].Name); err != nil {
+	if err := checkNodePermission(ctx, config, list[0].Name); err != nil {
 		return err
 	}
-	answer, err := ofCredential(config)
+	answer, err := credentialServingOptions(config)
 	if err != nil {
 		return err
 	}
-	nodes, err := playNodes(config, list, settings, answer)
+	nodes, err := newSimulatedNodes(config, list, settings, answer)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "agent of %d simulated node(s) at %s; Ctrl-C stops\n", len(list), config.Host)
-	return runParts(ctx, func(p *parts) error {
+	return runComponents(ctx, func(p *components) error {
 		nodes.start(p)
 		return nil
 	})
 }
 
-// serve serves this machine, or a part of it, as a node.
-func (f *agentFlags) serve(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+// runNode serves this machine, or a part of it, as a node.
+func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
 	if f.name == "" {
 		return errors.New("--node-name: must be given, e.g. the host's name")
 	}
 	if os.Geteuid() != 0 {
 		return errors.New("the agent of a real node makes cgroups and mounts: that needs root; --simulated does not")
 	}
-	o, err := f.real.options(f.name)
+	o, err := f.local.options(f.name)
 	if err != nil {
 		return err
 	}
-	cri := lasting(f.real.machine())
-	embed, err := embeds(f.real.runtime, f.real.named, cri, f.real.root)
+	cri := permanentError(f.local.checkRuntime())
+	embed, err := useEmbedded(f.local.runtime, f.local.endpointSet, cri, f.local.rootDir)
 	if err != nil {
 		return err
 	}
 	if embed {
-		o.Embedded = &real.Embedded{}
-		if f.real.runtime == runtimeAuto && socketThere(f.real.endpoint) {
-			fmt.Fprintf(out, "berth: %s: so pods run in Berth's own runtime\n", insteadOf(cri))
+		o.Embedded = &nodeagent.Embedded{}
+		if f.local.runtime == runtimeAuto && socketExists(f.local.endpoint) {
+			fmt.Fprintf(out, "berth: %s: so pods run in Berth's own runtime\n", embeddedReason(cri))
 		}
 	}
-	if err := mayServe(ctx, config, f.name); err != nil {
+	if err := checkNodePermission(ctx, config, f.name); err != nil {
 		return err
 	}
 	o.Taints = append(o.Taints, settings.kubelet.RegisterWithTaints...)
-	o.Endpoint, o.Nodes, o.Log = f.real.endpoint, settings.berth.Nodes, klog.Background()
+	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.berth.Nodes, klog.Background()
 	o.Config, o.Kubelet, o.Pressure = config, settings.kubelet, settings.berth.Pressure.Options()
-	o.Started = func(words string) {
+	o.OnStart = func(words string) {
 		fmt.Fprintf(out, "agent of node %s at %s: %s; Ctrl-C stops, pods run on\n", f.name, config.Host, words)
 	}
-	o.Left = func(pods int) {
-		tellLeft(out, f.name, pods, "berth agent takes up what runs when it is started again; to stop pods, delete them meanwhile")
+	o.OnStop = func(pods int) {
+		printRemainingPods(out, f.name, pods, "berth agent takes up what runs when it is started again; to stop pods, delete them meanwhile")
 	}
-	go shedding(ctx)
-	return real.Run(ctx, o)
+	go releaseMemory(ctx)
+	return nodeagent.Run(ctx, o)
 }
 
-// shedding keeps the process small that is a node's agent and nothing else: it has the whole program's file mapped,
+// releaseMemory keeps the process small that is a node's agent and nothing else: it has the whole program's file mapped,
 // and what its start and the start of pods have read of it would stay, as would the memory that they took.
-func shedding(ctx context.Context) {
+func releaseMemory(ctx context.Context) {
 	debug.SetGCPercent(50) // it makes little garbage: collecting twice as often costs less than the memory is worth
 	tick := time.NewTicker(time.Minute)
 	defer tick.Stop()
@@ -215,7 +215,7 @@ func shedding(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			early.ShedBy(16 << 10)
+			fastinit.DropFilePagesBy(16 << 10)
 			debug.FreeOSMemory()
 		}
 	}

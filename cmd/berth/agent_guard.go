@@ -20,15 +20,15 @@ import (
 	"github.com/berthproject/berth/agent/guard"
 )
 
-// watch guards a node that a kubelet runs.
-func (f *agentFlags) watch(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+// runGuard guards a node that a kubelet runs.
+func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
 	if f.name == "" {
 		return errors.New("--node-name: must be given: the name under which the kubelet has registered this machine")
 	}
 	if os.Geteuid() != 0 {
 		return errors.New("--guard: killing pods of a machine needs root")
 	}
-	if err := need(ctx, config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
+	if err := requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
 		"deploy/guard.yaml has the rights that a guard needs"); err != nil {
 		return err
 	}
@@ -36,18 +36,18 @@ func (f *agentFlags) watch(ctx context.Context, out io.Writer, config *rest.Conf
 	if err != nil {
 		return err
 	}
-	host, err := cgroup.Find()
+	host, err := cgroup.Detect()
 	if err != nil {
 		return err
 	}
-	layout := guard.FindLayout(host, f.real.cgroup)
+	layout := guard.DetectLayout(host, f.local.cgroup)
 	if !f.kubeletOff {
-		k, err := guard.Ask(ctx, client, f.name)
+		k, err := guard.ReadKubeletConfig(ctx, client, f.name)
 		if err != nil {
-			return exit{fmt.Errorf("%w: if it evicts for disks alone, say so with --kubelet-eviction-off", err), 2}
+			return exitError{fmt.Errorf("%w: if it evicts for disks alone, say so with --kubelet-eviction-off", err), 2}
 		}
 		if err := k.Check(f.name); err != nil {
-			return exit{err, 2}
+			return exitError{err, 2}
 		}
 		layout = guard.Layout{Systemd: k.CgroupDriver == "systemd", Root: k.CgroupRoot}
 	}
@@ -62,6 +62,6 @@ func (f *agentFlags) watch(ctx context.Context, out io.Writer, config *rest.Conf
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "guard of node %s at %s: memory is watched by %s; Ctrl-C stops\n", f.name, config.Host, g.Path())
+	fmt.Fprintf(out, "guard of node %s at %s: memory is watched by %s; Ctrl-C stops\n", f.name, config.Host, g.Mechanism())
 	return g.Run(ctx)
 }

@@ -43,8 +43,8 @@ func loadClientConfig(kubeconfig string) (*rest.Config, error) {
 	return nil, missing
 }
 
-// kubeconfigIn is the admin kubeconfig of a data directory.
-func kubeconfigIn(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
+// kubeconfigPath is the admin kubeconfig of a data directory.
+func kubeconfigPath(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
 
 // defaultDataDir is where a cluster keeps its objects unless told otherwise.
 func defaultDataDir() string { return apiserver.DefaultOptions().DataDir }

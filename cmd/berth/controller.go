@@ -15,30 +15,30 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/berthproject/berth/control/lead"
-	"github.com/berthproject/berth/control/serve"
-	"github.com/berthproject/berth/control/twin"
-	"github.com/berthproject/berth/control/volume/directory"
+	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/controllers/upstreamguard"
+	"github.com/berthproject/berth/controllers/volume/localprovisioner"
 )
 
 // controllerFlags are what berth controller is told.
 type controllerFlags struct {
-	kubeconfig, volumes, journal, listen string
-	configs, off                         []string
-	elect                                bool
-	election                             lead.Election
+	kubeconfig, volumeDir, journal, metricsAddress string
+	configs, upstreamOff                           []string
+	elect                                          bool
+	election                                       leaderelection.Election
 }
 
-// codeRefused is the exit code of a part that would fight a stock component.
-const codeRefused = 2
+// exitConflict is the exit code of a part that would fight a stock component.
+const exitConflict = 2
 
 // controllerCommand runs the controllers alone.
 func controllerCommand() *cobra.Command {
-	f := controllerFlags{election: lead.Default("berth-controller")}
+	f := controllerFlags{election: leaderelection.Default("berth-controller")}
 	cmd := &cobra.Command{
 		Use:   "controller [LOOP...]",
 		Short: "Run the controllers, against Berth's API server or, those that are named, a Kubernetes cluster",
-		Long: `Runs the loops that look after a cluster: ` + strings.Join(loopNames(), ", ") + `.
+		Long: `Runs the loops that look after a cluster: ` + strings.Join(controllerNames(), ", ") + `.
 
 Against Berth's API server all of them run, or those that are named. Against another one only
 those that are named, and none beside the kube-controller-manager that does the same: while its
@@ -47,23 +47,23 @@ that its controller is switched off. If one comes later, berth ends likewise.
 
 Copies elect a leader; one that may have lost its Lease sends nothing more, and ends. With
 --volume-directory it also makes directories of this machine for claims whose class has the
-provisioner ` + directory.Name + `.`,
+provisioner ` + localprovisioner.ProvisionerName + `.`,
 		Example: `  berth credentials --for controller > controller.kubeconfig
   berth controller --kubeconfig controller.kubeconfig
   berth controller disruption taints --upstream-off disruption,taints --kubeconfig kind.kubeconfig`,
-		ValidArgs: loopNames(),
+		ValidArgs: controllerNames(),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return f.run(cmd.Context(), cmd.OutOrStdout(), names, cmd.Flags().Changed("metrics-bind-address"))
 		},
 	}
-	f.add(cmd.Flags())
+	f.addFlags(cmd.Flags())
 	return cmd
 }
 
-func (f *controllerFlags) add(flags *pflag.FlagSet) {
+func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the controllers' credential; without it the default cluster's")
-	flags.StringVar(&f.volumes, "volume-directory", "", "make directories below this one for claims of "+directory.Name+"; without it nothing serves them")
-	flags.StringSliceVar(&f.off, "upstream-off", nil, "`loops` whose controller of kube-controller-manager is switched off there")
+	flags.StringVar(&f.volumeDir, "volume-directory", "", "make directories below this one for claims of "+localprovisioner.ProvisionerName+"; without it nothing serves them")
+	flags.StringSliceVar(&f.upstreamOff, "upstream-off", nil, "`loops` whose controller of kube-controller-manager is switched off there")
 	e := &f.election
 	flags.BoolVar(&f.elect, "leader-elect", true, "run the loops only while holding a Lease that copies compete for")
 	flags.StringVar(&e.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the Lease")
@@ -71,13 +71,13 @@ func (f *controllerFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long others wait after the last renewal before they take over")
 	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long after its last renewal the leader may send")
 	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
-	flags.StringVar(&f.listen, "metrics-bind-address", controllerPage, "HOST:PORT to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path; empty serves none; if the default is taken, any port is")
+	flags.StringVar(&f.metricsAddress, "metrics-bind-address", controllerAddress, "HOST:PORT to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path; empty serves none; if the default is taken, any port is")
 	configFlag(flags, &f.configs)
-	journalFlag(flags, &f.journal, "events alone have them; the loop "+journaling+" writes it")
+	journalFlag(flags, &f.journal, "events alone have them; the loop "+recordsController+" writes it")
 }
 
 func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string, thereOnly bool) error {
-	if err := f.check(names); err != nil {
+	if err := f.validate(names); err != nil {
 		return err
 	}
 	settings, err := loadConfig(f.configs)
@@ -91,7 +91,7 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return err
 	}
-	if names, err = f.choose(ctx, config, names); err != nil {
+	if names, err = f.selectControllers(ctx, config, names); err != nil {
 		return err
 	}
 	if settings.journal, err = openJournal(f.journal, "controller"); err != nil {
@@ -99,14 +99,14 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	}
 	defer func() { _ = settings.journal.Close() }()
 	logToStderr()
-	guard, err := f.guard(config, out, names)
+	guard, err := f.newGuard(config, out, names)
 	if err != nil {
 		return err
 	}
-	if err := refused(guard.Check(ctx)); err != nil {
+	if err := conflictExit(guard.Check(ctx)); err != nil {
 		return err
 	}
-	page, err := f.page(out, settings, thereOnly)
+	status, err := f.newStatusServer(out, settings, thereOnly)
 	if err != nil {
 		return err
 	}
@@ -114,68 +114,68 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	defer serving.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := page.serve(ctx, &serving, config); err != nil {
+	if err := status.serve(ctx, &serving, config); err != nil {
 		return err
 	}
-	return refused(f.lead(ctx, config, out, func(ctx context.Context, config *rest.Config) error {
-		if err := guard.Again(ctx); err != nil {
+	return conflictExit(f.runElected(ctx, config, out, func(ctx context.Context, config *rest.Config) error {
+		if err := guard.Recheck(ctx); err != nil {
 			return err
 		}
-		return runParts(ctx, func(p *parts) error {
+		return runComponents(ctx, func(p *components) error {
 			fmt.Fprintf(out, "controllers at %s: %s; Ctrl-C stops\n", config.Host, strings.Join(names, ", "))
-			p.run("kube-controller-manager", guard.Watch)
-			if f.volumes != "" {
-				if err := startProvisioner(p, config, f.volumes); err != nil {
+			p.start("kube-controller-manager", guard.Watch)
+			if f.volumeDir != "" {
+				if err := startProvisioner(p, config, f.volumeDir); err != nil {
 					return err
 				}
 			}
-			return startControllers(p, config, config.CAData, settings, page, names...)
+			return startControllers(p, config, config.CAData, settings, status, names...)
 		})
 	}))
 }
 
-// page is where to tell about the controllers: there only, or at another port if that is taken.
-func (f *controllerFlags) page(out io.Writer, set settings, thereOnly bool) (*page, error) {
-	if f.listen == "" {
-		return newPage(nil, set), nil
+// newStatusServer is where to tell about the controllers: there only, or at another port if that is taken.
+func (f *controllerFlags) newStatusServer(out io.Writer, set settings, thereOnly bool) (*statusServer, error) {
+	if f.metricsAddress == "" {
+		return newStatusServer(nil, set), nil
 	}
-	listen := serve.ListenNear
+	listen := metricsserver.ListenOrAnyPort
 	if thereOnly {
 		listen = func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
 	}
-	listener, err := listen(f.listen)
+	listener, err := listen(f.metricsAddress)
 	if err != nil {
-		return nil, fmt.Errorf("--metrics-bind-address %q: must be HOST:PORT that is free: %w", f.listen, err)
+		return nil, fmt.Errorf("--metrics-bind-address %q: must be HOST:PORT that is free: %w", f.metricsAddress, err)
 	}
 	fmt.Fprintf(out, "health and metrics at https://%s\n", listener.Addr())
-	return newPage(listener, set), nil
+	return newStatusServer(listener, set), nil
 }
 
-// lead runs work while holding the Lease, through a connection that closes with it.
-func (f *controllerFlags) lead(ctx context.Context, config *rest.Config, out io.Writer, work func(context.Context, *rest.Config) error) error {
+// runElected runs work while holding the Lease, through a connection that closes with it.
+func (f *controllerFlags) runElected(ctx context.Context, config *rest.Config, out io.Writer, work func(context.Context, *rest.Config) error) error {
 	if !f.elect {
 		return work(ctx, config)
 	}
-	return elected(ctx, f.election, config, out, work)
+	return runWithLease(ctx, f.election, config, out, work)
 }
 
-// guard keeps the loops from running beside their twins.
-func (f *controllerFlags) guard(config *rest.Config, out io.Writer, names []string) (*twin.Guard, error) {
+// newGuard keeps the loops from running beside their twins.
+func (f *controllerFlags) newGuard(config *rest.Config, out io.Writer, names []string) (*upstreamguard.Guard, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	return &twin.Guard{Client: client, Host: config.Host, Loops: names, Off: f.off, Waits: func(holder string, d time.Duration) {
-		fmt.Fprintf(out, "looking for %s whether %s renews the Lease %s/%s, which looks expired\n", d, holder, twin.Namespace, twin.Name)
+	return &upstreamguard.Guard{Client: client, Host: config.Host, Controllers: names, UpstreamOff: f.upstreamOff, OnWait: func(holder string, d time.Duration) {
+		fmt.Fprintf(out, "looking for %s whether %s renews the Lease %s/%s, which looks expired\n", d, holder, upstreamguard.LeaseNamespace, upstreamguard.LeaseName)
 	}}, nil
 }
 
-// refused gives refusals their exit code.
-func refused(err error) error {
-	var r *twin.Refusal
-	var busy *twin.Busy
+// conflictExit gives refusals their exit code.
+func conflictExit(err error) error {
+	var r *upstreamguard.ConflictError
+	var busy *upstreamguard.AlreadyRunningError
 	if errors.As(err, &r) || errors.As(err, &busy) {
-		return exit{err, codeRefused}
+		return exitError{err, exitConflict}
 	}
 	return err
 }

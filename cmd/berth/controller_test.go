@@ -4,22 +4,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/berthproject/berth/control/lead"
-	"github.com/berthproject/berth/control/twin"
+	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
 // A loop without a word on its twin would run beside it.
-func TestEveryLoopIsAccountedFor(t *testing.T) {
+func TestEveryControllerIsAccountedFor(t *testing.T) {
 	seen := map[string]bool{}
-	for _, name := range loopNames() {
-		if seen[name] || !twin.Known(name) {
-			t.Errorf("loop %s is there twice, or is not in control/twin", name)
+	for _, name := range controllerNames() {
+		if seen[name] || !upstreamguard.Known(name) {
+			t.Errorf("loop %s is there twice, or is not in controllers/upstreamguard", name)
 		}
 		seen[name] = true
 	}
 }
 
-func TestLoopsAreNamed(t *testing.T) {
+func TestControllersAreDocumented(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                    "",
 		"taints disruption":   "",
@@ -34,13 +34,13 @@ func TestLoopsAreNamed(t *testing.T) {
 		"taints records@dir":  "",
 		"taints podgc@dir":    `--journal "dir": the loop records writes it, and is not among those to run: taints, podgc`,
 	} {
-		f := controllerFlags{elect: true, election: lead.Default("berth-controller")}
+		f := controllerFlags{elect: true, election: leaderelection.Default("berth-controller")}
 		args, f.journal, _ = strings.Cut(args, "@")
 		names, off, _ := strings.Cut(args, "=")
 		if off != "" {
-			f.off = []string{off}
+			f.upstreamOff = []string{off}
 		}
-		err := f.check(strings.Fields(names))
+		err := f.validate(strings.Fields(names))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: got %v, want %q", args, err, want)
 		}

@@ -26,11 +26,11 @@ that part needs and no more.`,
   berth credentials --for scheduler > scheduler.kubeconfig`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			id, err := identity(node, part)
+			id, err := credentialIdentity(node, part)
 			if err != nil {
 				return err
 			}
-			config, err := credential(dataDir, id)
+			config, err := newKubeconfig(dataDir, id)
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ that part needs and no more.`,
 	return cmd
 }
 
-func identity(node, part string) (pki.Identity, error) {
+func credentialIdentity(node, part string) (pki.Identity, error) {
 	switch {
 	case (node == "") == (part == ""):
 		return pki.Identity{}, errors.New("exactly one of --node and --for must be given")
@@ -56,7 +56,7 @@ func identity(node, part string) (pki.Identity, error) {
 	case part == "scheduler":
 		return pki.Scheduler(), nil
 	case part == "controller":
-		return pki.Controllers(), nil
+		return pki.ControllerManager(), nil
 	case part == "descheduler":
 		return pki.Component(part), nil
 	case part == "simulated-nodes":
@@ -67,9 +67,9 @@ func identity(node, part string) (pki.Identity, error) {
 	return pki.Identity{}, fmt.Errorf("--for %q: must be scheduler, controller, descheduler, simulated-nodes or admin", part)
 }
 
-// credential is a kubeconfig for id that names the server as the admin's does.
-func credential(dataDir string, id pki.Identity) ([]byte, error) {
-	admin, err := clientcmd.LoadFromFile(kubeconfigIn(dataDir))
+// newKubeconfig is a kubeconfig for id that names the server as the admin's does.
+func newKubeconfig(dataDir string, id pki.Identity) ([]byte, error) {
+	admin, err := clientcmd.LoadFromFile(kubeconfigPath(dataDir))
 	if err != nil {
 		return nil, fmt.Errorf("--data-dir %s: no cluster has been started there: %w", dataDir, err)
 	}
@@ -86,7 +86,7 @@ func credential(dataDir string, id pki.Identity) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	file := kubeconfigIn(dir)
+	file := kubeconfigPath(dir)
 	if err := authority.Kubeconfig(file, server, id); err != nil {
 		return nil, err
 	}

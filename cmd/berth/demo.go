@@ -53,7 +53,7 @@ Exits with 0 if each act showed what it says, else with 1.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of an administrator of the cluster to play on; without it the cluster of the default data directory if it runs, else one of its own")
-	flags.StringSliceVar(&f.acts, "acts", nil, "acts to play: "+strings.Join(demo.Names(), ", ")+"; without it all")
+	flags.StringSliceVar(&f.acts, "acts", nil, "acts to play: "+strings.Join(demo.ActNames(), ", ")+"; without it all")
 	flags.BoolVar(&f.simulated, "simulated", false, "play on simulated nodes, by root, too")
 	flags.BoolVar(&f.pause, "pause", false, "wait for Enter before each act but the first")
 	configFlag(flags, &f.configs)
@@ -69,7 +69,7 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	found, err := f.find()
+	found, err := f.findCluster()
 	if err != nil {
 		return err
 	}
@@ -77,25 +77,25 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return err
 	}
-	log, closeLog, err := logTo(dir.log())
+	log, closeLog, err := logToFile(dir.logFile())
 	if err != nil {
 		return errors.Join(err, dir.close(true))
 	}
 	var played error
 	// What an act needs runs until it has been cleared away, so it must not end by Ctrl-C.
-	err = runParts(context.WithoutCancel(ctx), func(p *parts) error {
+	err = runComponents(context.WithoutCancel(ctx), func(p *components) error {
 		if found != nil {
 			fmt.Fprintf(out, "Plays on the cluster at %s, on nodes and in a namespace of its own.\n", found.config.Host)
 		} else {
 			fmt.Fprintln(out, "No cluster runs: this one comes with the demo, and goes with it.")
-			if found, err = startStage(p, dir.data(), settings, log); err != nil {
+			if found, err = startDemoCluster(p, dir.dataDir(), settings, log); err != nil {
 				return err
 			}
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })()
-		played = f.play(ctx, p.ctx, out, found, dir, settings)
+		played = f.runActs(ctx, p.ctx, out, found, dir, settings)
 		return errStopped
 	})
 	closeLog()
@@ -103,57 +103,57 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // while it was being set up
 		err = demo.ErrStopped
 	}
-	kept := err != nil && !only(err, demo.ErrStopped) // there is nothing to read of one that was stopped
+	kept := err != nil && !isOnly(err, demo.ErrStopped) // there is nothing to read of one that was stopped
 	if kept {
-		err = fmt.Errorf("%w\n(log: %s)", err, dir.log())
+		err = fmt.Errorf("%w\n(log: %s)", err, dir.logFile())
 	}
 	return errors.Join(err, dir.close(!kept))
 }
 
-// only says that an error is nothing but of that kind, as often as it may be joined.
-func only(err, kind error) bool {
+// isOnly says that an error is nothing but of that kind, as often as it may be joined.
+func isOnly(err, kind error) bool {
 	switch joined := err.(type) {
 	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !only(e, kind) })
+		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !isOnly(e, kind) })
 	case interface{ Unwrap() error }:
-		return only(joined.Unwrap(), kind)
+		return isOnly(joined.Unwrap(), kind)
 	}
 	return errors.Is(err, kind)
 }
 
-// play makes the demo's nodes, plays, and removes them. Nodes live as long as held, the demo as long as ctx.
-func (f *demoFlags) play(ctx, held context.Context, out io.Writer, on *stageCluster, dir demoDir, settings settings) error {
+// runActs makes the demo's nodes, plays, and removes them. Nodes live as long as held, the demo as long as ctx.
+func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCluster, dir demoDir, settings settings) error {
 	scheduler, err := drainScheduler(settings)
 	if err != nil {
 		return err
 	}
-	crew, err := newCrew(ctx, on, dir, settings, f.simulated)
+	nodeSet, err := newDemoNodeSet(ctx, on, dir, settings, f.simulated)
 	if err != nil {
 		return err
 	}
-	defer crew.close()
+	defer nodeSet.close()
 	var played error
-	err = runParts(held, func(p *parts) error {
-		if err := crew.start(ctx, p); err != nil {
+	err = runComponents(held, func(p *components) error {
+		if err := nodeSet.start(ctx, p); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })()
-		crew.tell(out)
-		o := crew.options()
+		nodeSet.printSummary(out)
+		o := nodeSet.options()
 		o.Config, o.Scheduler, o.Acts, o.Out = on.config, scheduler, f.acts, out
 		if f.pause {
-			o.Pause = enter(os.Stdin, out)
+			o.Pause = waitForEnter(os.Stdin, out)
 		}
 		played = demo.Run(ctx, o)
 		return errStopped
 	})
-	return errors.Join(played, err, crew.remove(held))
+	return errors.Join(played, err, nodeSet.remove(held))
 }
 
-// enter waits for Enter.
-func enter(in io.Reader, out io.Writer) func(context.Context) error {
+// waitForEnter waits for Enter.
+func waitForEnter(in io.Reader, out io.Writer) func(context.Context) error {
 	lines := make(chan struct{})
 	go func() {
 		for s := bufio.NewScanner(in); s.Scan(); {

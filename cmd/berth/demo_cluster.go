@@ -23,18 +23,18 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 )
 
-// stageCluster is the cluster that a demo is played on.
-type stageCluster struct {
+// demoCluster is the cluster that a demo is played on.
+type demoCluster struct {
 	config *rest.Config // of an administrator
 	// credential is a connection for somebody; nil: none can be made here.
 	credential func(pki.Identity) (*rest.Config, error)
 }
 
-// answerWithin is how long a cluster may take to say that it is there.
-const answerWithin = 5 * time.Second
+// discoveryTimeout is how long a cluster may take to say that it is there.
+const discoveryTimeout = 5 * time.Second
 
-// find looks for the cluster that runs; nil: there is none.
-func (f *demoFlags) find() (*stageCluster, error) {
+// findCluster looks for the cluster that runs; nil: there is none.
+func (f *demoFlags) findCluster() (*demoCluster, error) {
 	config, err := clientConfig(f.kubeconfig, "berth-demo")
 	if err != nil {
 		if f.kubeconfig == "" {
@@ -43,7 +43,7 @@ func (f *demoFlags) find() (*stageCluster, error) {
 		return nil, err
 	}
 	config.Burst, config.QPS = -1, -1
-	answer, err := versionOf(config)
+	answer, err := clusterVersion(config)
 	switch {
 	case err != nil && f.kubeconfig == "" && errors.Is(err, syscall.ECONNREFUSED):
 		return nil, nil
@@ -52,14 +52,14 @@ func (f *demoFlags) find() (*stageCluster, error) {
 	case !strings.HasSuffix(answer.GitVersion, "+berth"):
 		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, and is played on Berth's clusters only; without --kubeconfig, and while none runs, it brings one of its own", config.Host, answer.GitVersion)
 	}
-	found := &stageCluster{config: config}
+	found := &demoCluster{config: config}
 	dir := defaultDataDir()
 	if f.kubeconfig != "" {
 		dir = filepath.Dir(f.kubeconfig)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "pki", "ca.key")); err == nil {
 		found.credential = func(id pki.Identity) (*rest.Config, error) {
-			text, err := credential(dir, id)
+			text, err := newKubeconfig(dir, id)
 			if err != nil {
 				return nil, err
 			}
@@ -69,9 +69,9 @@ func (f *demoFlags) find() (*stageCluster, error) {
 	return found, nil
 }
 
-func versionOf(config *rest.Config) (*apimachineryversion.Info, error) {
+func clusterVersion(config *rest.Config) (*apimachineryversion.Info, error) {
 	config = rest.CopyConfig(config)
-	config.Timeout = answerWithin
+	config.Timeout = discoveryTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
@@ -79,26 +79,26 @@ func versionOf(config *rest.Config) (*apimachineryversion.Info, error) {
 	return client.ServerVersion()
 }
 
-// startStage starts a cluster without nodes.
-func startStage(p *parts, dir string, settings settings, log *logs) (*stageCluster, error) {
+// startDemoCluster starts a cluster without nodes.
+func startDemoCluster(p *components, dir string, settings settings, log *logFile) (*demoCluster, error) {
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", dir
-	serverOptions(&pflag.FlagSet{}, &o, settings)
+	applyServerConfig(&pflag.FlagSet{}, &o, settings)
 	server, err := apiserver.New(p.ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	p.last("API server", server.Run)
+	p.startLast("API server", server.Run)
 	select {
 	case <-server.Ready():
 	case <-p.ctx.Done():
 		return nil, context.Cause(p.ctx)
 	}
-	say := lines{w: io.Discard}
+	say := upOutput{w: io.Discard}
 	if err := say.listen(); err != nil {
 		return nil, err
 	}
-	if err := startLoops(p, server.LoopbackConfig(), server.Authority().CAPEM(), settings, say, log); err != nil {
+	if err := startControlPlane(p, server.LoopbackConfig(), server.Authority().CAPEM(), settings, say, log); err != nil {
 		return nil, err
 	}
 	config, err := clientConfig(server.KubeconfigPath(), "berth-demo")
@@ -106,7 +106,7 @@ func startStage(p *parts, dir string, settings settings, log *logs) (*stageClust
 		return nil, err
 	}
 	config.Burst, config.QPS = -1, -1
-	return &stageCluster{config: config, credential: func(id pki.Identity) (*rest.Config, error) {
+	return &demoCluster{config: config, credential: func(id pki.Identity) (*rest.Config, error) {
 		cert, key, err := server.Authority().ClientPEM(id)
 		return &rest.Config{Host: config.Host, UserAgent: "berth-demo",
 			TLSClientConfig: rest.TLSClientConfig{CAData: server.Authority().CAPEM(), CertData: cert, KeyData: key}}, err
@@ -131,18 +131,18 @@ func openDemoDir() (demoDir, error) {
 		return d, fmt.Errorf("the demo's directory cannot be used: %w", err)
 	}
 	d.lock = lock
-	return d, os.RemoveAll(d.data())
+	return d, os.RemoveAll(d.dataDir())
 }
 
-func (d demoDir) data() string  { return filepath.Join(d.path, "data") }
-func (d demoDir) nodes() string { return filepath.Join(d.path, "nodes") }
-func (d demoDir) log() string   { return filepath.Join(d.path, "berth.log") }
+func (d demoDir) dataDir() string  { return filepath.Join(d.path, "data") }
+func (d demoDir) nodesDir() string { return filepath.Join(d.path, "nodes") }
+func (d demoDir) logFile() string  { return filepath.Join(d.path, "berth.log") }
 
 // close removes the directory; only the log stays if not all of it is to go.
 func (d demoDir) close(all bool) error {
-	errs := []error{os.RemoveAll(d.data())}
+	errs := []error{os.RemoveAll(d.dataDir())}
 	if all {
-		errs = append(errs, os.Remove(d.log()))
+		errs = append(errs, os.Remove(d.logFile()))
 	}
 	errs = append(errs, os.Remove(filepath.Join(d.path, "lock")))
 	if all {

@@ -15,21 +15,21 @@ import (
 
 	"github.com/berthproject/berth/agent"
 	"github.com/berthproject/berth/agent/image/store"
-	"github.com/berthproject/berth/agent/virtual"
+	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/demo"
-	"github.com/berthproject/berth/engine/pressure/usage"
+	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/internal/config"
 )
 
 // What each of the demo's nodes has.
 const (
-	demoNodes  = 3
-	demoCPU    = "4" // of simulated ones
-	demoMemory = 1 << 30
-	demoDisk   = 1 << 30
-	// demoImages are what lies unused on the disk of a simulated node.
-	demoImages = 256 << 20
+	demoNodeCount = 3
+	demoCPU       = "4" // of simulated ones
+	demoMemory    = 1 << 30
+	demoDisk      = 1 << 30
+	// demoImageBytes are what lies unused on the disk of a simulated node.
+	demoImageBytes = 256 << 20
 )
 
 // demoKubelet is how the nodes mind what they have: thresholds that suit their size, and conditions that are over soon.
@@ -37,23 +37,23 @@ const demoKubelet = `{"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "Ku
   "evictionHard": {"memory.available": "100Mi", "nodefs.available": "600Mi", "imagefs.available": "600Mi", "nodefs.inodesFree": "5%", "imagefs.inodesFree": "5%"},
   "evictionPressureTransitionPeriod": "1s", "imageMinimumGCAge": "1s"}`
 
-// crew are the nodes that a demo brings.
-type crew struct {
-	on       *stageCluster
-	dir      demoDir
-	settings settings
-	client   kubernetes.Interface
-	names    []string
-	why      string // the nodes are simulated; empty: they are not
-	place    *virtual.Place
-	ballast  string // an image; see demo.Options
-	close    func()
+// demoNodeSet are the nodes that a demo brings.
+type demoNodeSet struct {
+	cluster         *demoCluster
+	dir             demoDir
+	settings        settings
+	client          kubernetes.Interface
+	names           []string
+	simulatedReason string // the nodes are simulated; empty: they are not
+	virtualDir      *virtualnode.Pool
+	ballast         string // an image; see demo.Options
+	close           func()
 }
 
-// newCrew removes what an earlier demo has left of its nodes.
-func newCrew(ctx context.Context, on *stageCluster, dir demoDir, s settings, simulated bool) (*crew, error) {
-	c := &crew{on: on, dir: dir, settings: s, close: func() {}, why: "--simulated asks for them"}
-	for i := range demoNodes {
+// newDemoNodeSet removes what an earlier demo has left of its nodes.
+func newDemoNodeSet(ctx context.Context, on *demoCluster, dir demoDir, s settings, simulated bool) (*demoNodeSet, error) {
+	c := &demoNodeSet{cluster: on, dir: dir, settings: s, close: func() {}, simulatedReason: "--simulated asks for them"}
+	for i := range demoNodeCount {
 		c.names = append(c.names, fmt.Sprintf("berth-demo-%d", i+1))
 	}
 	var err error
@@ -65,10 +65,10 @@ func newCrew(ctx context.Context, on *stageCluster, dir demoDir, s settings, sim
 		return nil, err
 	}
 	if !simulated {
-		c.why = c.onlySimulated()
+		c.simulatedReason = c.findSimulatedReason()
 	}
-	if c.why == "" {
-		if err := c.prepare(ctx); err != nil {
+	if c.simulatedReason == "" {
+		if err := c.prepareVirtualNodes(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -76,44 +76,44 @@ func newCrew(ctx context.Context, on *stageCluster, dir demoDir, s settings, sim
 }
 
 // start starts the agents, and waits until the nodes take pods.
-func (c *crew) start(ctx context.Context, p *parts) error {
+func (c *demoNodeSet) start(ctx context.Context, p *components) error {
 	var nodes []*corev1.Node
 	var names []string
 	var err error
-	if c.why == "" {
-		names, err = c.names, c.real(p)
+	if c.simulatedReason == "" {
+		names, err = c.names, c.startVirtualNodes(p)
 	} else {
-		nodes, err = c.simulated(p)
+		nodes, err = c.startSimulatedNodes(p)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = awaitNodes(ctx, c.on.config, nodes, names)
+	_, err = waitForNodes(ctx, c.cluster.config, nodes, names)
 	return err
 }
 
-// simulated starts the agent of simulated nodes.
-func (c *crew) simulated(p *parts) ([]*corev1.Node, error) {
+// startSimulatedNodes starts the agent of simulated nodes.
+func (c *demoNodeSet) startSimulatedNodes(p *components) ([]*corev1.Node, error) {
 	var nodes []*corev1.Node
 	for _, name := range c.names {
-		n := agent.Uniform(name, resource.MustParse(demoCPU), *resource.NewQuantity(demoMemory, resource.BinarySI))
+		n := agent.NewNode(name, resource.MustParse(demoCPU), *resource.NewQuantity(demoMemory, resource.BinarySI))
 		n.Labels = map[string]string{demo.Label: "true"}
 		n.Spec.Taints = []corev1.Taint{demo.Taint}
-		n.Annotations = map[string]string{usage.Annotation: fmt.Sprintf("images=%d", demoImages), usage.CapacityAnnotation: fmt.Sprintf("nodefs=%d", demoDisk)}
+		n.Annotations = map[string]string{usage.Annotation: fmt.Sprintf("images=%d", demoImageBytes), usage.CapacityAnnotation: fmt.Sprintf("nodefs=%d", demoDisk)}
 		nodes = append(nodes, n)
 	}
-	config := c.on.config
-	if c.on.credential != nil {
+	config := c.cluster.config
+	if c.cluster.credential != nil {
 		var err error
-		if config, err = c.on.credential(pki.SimulatedNodes()); err != nil {
+		if config, err = c.cluster.credential(pki.SimulatedNodes()); err != nil {
 			return nil, err
 		}
 	}
-	answer, err := ofCredential(config)
+	answer, err := credentialServingOptions(config)
 	if err != nil {
 		return nil, err
 	}
-	s, err := playNodes(config, nodes, c.settings, answer)
+	s, err := newSimulatedNodes(config, nodes, c.settings, answer)
 	if err != nil {
 		return nil, err
 	}
@@ -121,23 +121,23 @@ func (c *crew) simulated(p *parts) ([]*corev1.Node, error) {
 	return nodes, nil
 }
 
-// tell says on what is played.
-func (c *crew) tell(out io.Writer) {
-	if c.why == "" {
-		c.tellReal(out)
+// printSummary says on what is played.
+func (c *demoNodeSet) printSummary(out io.Writer) {
+	if c.simulatedReason == "" {
+		c.printVirtualSummary(out)
 		return
 	}
 	fmt.Fprintf(out, "Three simulated nodes (%s): %s, with %dMi of memory and of disk each.\nNo process runs there; what pods use is scripted.\n",
-		c.why, strings.Join(c.names, ", "), demoMemory>>20)
+		c.simulatedReason, strings.Join(c.names, ", "), demoMemory>>20)
 }
 
 // options of the demo as far as they follow from the nodes.
-func (c *crew) options() demo.Options {
-	return demo.Options{Nodes: c.names, Real: c.why == "", Image: store.WorkloadImage, Program: "/workload", Ballast: c.ballast}
+func (c *demoNodeSet) options() demo.Options {
+	return demo.Options{Nodes: c.names, RunsProcesses: c.simulatedReason == "", Image: store.TestProgramImage, Program: "/workload", LargeImage: c.ballast}
 }
 
 // remove removes the nodes' objects.
-func (c *crew) remove(ctx context.Context) error {
+func (c *demoNodeSet) remove(ctx context.Context) error {
 	var errs []error
 	for _, name := range c.names {
 		for _, err := range []error{c.client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}),

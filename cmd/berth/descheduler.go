@@ -10,19 +10,19 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/berthproject/berth/control/descheduler"
-	"github.com/berthproject/berth/control/lead"
+	"github.com/berthproject/berth/controllers/descheduler"
+	"github.com/berthproject/berth/controllers/leaderelection"
 )
 
-// deschedulerPage is where the Kubernetes descheduler serves, though on all addresses.
-const deschedulerPage = 10258
+// deschedulerPort is where the Kubernetes descheduler serves, though on all addresses.
+const deschedulerPort = 10258
 
 // deschedulerFlags are what berth descheduler is told, in upstream's spelling where that has the same.
 type deschedulerFlags struct {
 	kubeconfig        string
 	qps               float32
 	burst             int
-	policy, mode      string
+	policyFile, mode  string
 	configs           []string
 	interval, timeout time.Duration
 	dryRun, noMetrics bool
@@ -30,12 +30,12 @@ type deschedulerFlags struct {
 	port              int
 	output            string
 	elect             bool
-	election          lead.Election
+	election          leaderelection.Election
 }
 
 // deschedulerElection is the Kubernetes descheduler's, so that the two never run at once.
-func deschedulerElection() lead.Election {
-	e := lead.Default(descheduler.Component)
+func deschedulerElection() leaderelection.Election {
+	e := leaderelection.Default(descheduler.Component)
 	e.LeaseDuration, e.RenewDeadline, e.RetryPeriod = 137*time.Second, 107*time.Second, 26*time.Second
 	return e
 }
@@ -67,23 +67,23 @@ Exits with 0 when all moves were made or there were none, 3 when some were not, 
   berth descheduler convert old-policy.yaml > policy.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
+			if err := f.validate(); err != nil {
 				return err
 			}
 			return f.run(cmd)
 		},
 	}
-	f.add(cmd.Flags())
+	f.addFlags(cmd.Flags())
 	cmd.AddCommand(deschedulerConvertCommand())
 	return cmd
 }
 
-func (f *deschedulerFlags) add(flags *pflag.FlagSet) {
+func (f *deschedulerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the descheduler's credential; without it the default cluster's, or the service account of the pod that this runs in")
 	flags.StringVar(&f.kubeconfig, "client-connection-kubeconfig", "", "the same as --kubeconfig")
 	flags.Float32Var(&f.qps, "client-connection-qps", 0, "requests a second at most; 0: as many as the server takes")
 	flags.IntVar(&f.burst, "client-connection-burst", 0, "and how many at once")
-	flags.StringVar(&f.policy, "policy-config-file", "", "DeschedulerPolicy `file`; without it the old default's eight strategies run")
+	flags.StringVar(&f.policyFile, "policy-config-file", "", "DeschedulerPolicy `file`; without it the old default's eight strategies run")
 	flags.StringVar(&f.mode, "mode", string(descheduler.Planned), "planned: only pods whose replacement goes elsewhere, to a better place; compatible: what the Kubernetes descheduler evicts")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "evict nothing, and print what would be moved, and what not and why")
 	flags.DurationVar(&f.interval, "interval", 0, "time from run to run; 0: once")
@@ -91,7 +91,7 @@ func (f *deschedulerFlags) add(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.timeout, "timeout", 0, "end a single run after this, and its wait for another one; 0: when no move is waited for any more")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	flags.StringVar(&f.address, "bind-address", "127.0.0.1", "with --interval: address to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path")
-	flags.IntVar(&f.port, "secure-port", deschedulerPage, "and the port; 0: none is served; if the default is taken, any is")
+	flags.IntVar(&f.port, "secure-port", deschedulerPort, "and the port; 0: none is served; if the default is taken, any is")
 	flags.BoolVar(&f.noMetrics, "disable-metrics", false, "serve no metrics")
 	e := &f.election
 	flags.BoolVar(&f.elect, "leader-elect", true, "work only while holding a Lease that all deschedulers compete for")
@@ -106,11 +106,11 @@ func (f *deschedulerFlags) add(flags *pflag.FlagSet) {
 	}
 }
 
-// check says what is wrong with the flags.
-func (f *deschedulerFlags) check() error {
+// validate says what is wrong with the flags.
+func (f *deschedulerFlags) validate() error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if err := textOrJSON(f.output); err != nil {
+	if err := validateOutput(f.output); err != nil {
 		errs = append(errs, err)
 	}
 	if m := descheduler.Mode(f.mode); m != descheduler.Planned && m != descheduler.Compatible {
@@ -139,8 +139,8 @@ func (f *deschedulerFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// told prints reports and what happens in between.
-func (f *deschedulerFlags) told(out, errs io.Writer) (planned func(*descheduler.Report), say func(string)) {
+// callbacks prints reports and what happens in between.
+func (f *deschedulerFlags) callbacks(out, errs io.Writer) (planned func(*descheduler.Report), say func(string)) {
 	planned = func(r *descheduler.Report) {
 		if f.interval > 0 { // a single run prints what came of it in the end
 			_ = f.print(out, r)
@@ -156,8 +156,8 @@ func (f *deschedulerFlags) print(w io.Writer, r *descheduler.Report) error {
 	return r.Text(w)
 }
 
-// end is how a run ended.
-func (f *deschedulerFlags) end(out io.Writer, r *descheduler.Report, err error) error {
+// finish is how a run ended.
+func (f *deschedulerFlags) finish(out io.Writer, r *descheduler.Report, err error) error {
 	if r != nil && f.interval == 0 {
 		if err := f.print(out, r); err != nil {
 			return err
@@ -167,16 +167,16 @@ func (f *deschedulerFlags) end(out io.Writer, r *descheduler.Report, err error) 
 		if r == nil || f.interval > 0 {
 			return nil
 		}
-		return exit{errors.New("stopped; what was evicted is replaced by its owner, and the next run goes on"), 3}
+		return exitError{errors.New("stopped; what was evicted is replaced by its owner, and the next run goes on"), 3}
 	}
 	if errors.Is(err, descheduler.ErrTimeout) {
-		return exit{err, 3}
+		return exitError{err, 3}
 	}
 	if err != nil || r == nil || f.interval > 0 || f.dryRun {
-		return refused(err)
+		return conflictExit(err)
 	}
-	if n := r.Left(); n > 0 {
-		return exit{fmt.Errorf("descheduler: %d of %d moves were not made", n, len(r.Moves)), 3}
+	if n := r.NumIncomplete(); n > 0 {
+		return exitError{fmt.Errorf("descheduler: %d of %d moves were not made", n, len(r.Moves)), 3}
 	}
 	return nil
 }

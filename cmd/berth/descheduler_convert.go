@@ -14,7 +14,7 @@ func deschedulerConvertCommand() *cobra.Command {
 		Long: `Reads a DeschedulerPolicy, descheduler/v1alpha1 (with strategies) or v1alpha2, and prints it as
 descheduler/v1alpha2, which today's Kubernetes descheduler reads. What was converted is told as warnings.`,
 		Example: `  berth descheduler convert old-policy.yaml > policy.yaml`,
-		Args:    exactlyOne("descheduler convert", "policy file", "old-policy.yaml"),
+		Args:    exactlyOneArg("descheduler convert", "policy file", "old-policy.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := policyDocument(args[0])
 			if err != nil {
@@ -24,7 +24,7 @@ descheduler/v1alpha2, which today's Kubernetes descheduler reads. What was conve
 			if err != nil {
 				return err
 			}
-			tellWarnings(cmd.ErrOrStderr(), warnings)
+			printWarnings(cmd.ErrOrStderr(), warnings)
 			_, err = cmd.OutOrStdout().Write(yaml)
 			return err
 		},

@@ -19,11 +19,11 @@ import (
 	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/control/descheduler"
-	"github.com/berthproject/berth/control/serve"
-	"github.com/berthproject/berth/control/twin"
+	"github.com/berthproject/berth/controllers/descheduler"
+	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/controllers/upstreamguard"
+	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/placement"
-	"github.com/berthproject/berth/engine/rebalance/carry"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/metrics"
 )
@@ -34,11 +34,11 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	policy, err := readPolicy(f.policy)
+	policy, err := readPolicy(f.policyFile)
 	if err != nil {
 		return err
 	}
-	tellWarnings(cmd.ErrOrStderr(), policy.Warnings)
+	printWarnings(cmd.ErrOrStderr(), policy.Warnings)
 	config, err := clientConfig(f.kubeconfig, "berth-descheduler")
 	if err != nil {
 		return err
@@ -47,56 +47,56 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	if f.qps == 0 {
 		config.QPS = -1
 	}
-	if err := f.may(ctx, config); err != nil {
+	if err := f.checkPermissions(ctx, config); err != nil {
 		return err
 	}
 	if f.interval > 0 { // a single run says itself what it does; errors of the libraries are seen all the same
 		logToStderr()
 	}
 	registry := metrics.NewRegistry()
-	counts, err := descheduler.NewCounts(registry)
+	counts, err := descheduler.NewMetrics(registry)
 	if err != nil {
 		return err
 	}
 	o := descheduler.Options{Policy: policy.Policy, Mode: descheduler.Mode(f.mode), DryRun: f.dryRun, Interval: f.interval, Timeout: f.timeout,
-		Patience: carry.DefaultPatience(), Counts: counts, Log: klog.Background()}
-	o.Planned, o.Say = f.told(out, cmd.ErrOrStderr())
+		Timeouts: execution.DefaultTimeouts(), Metrics: counts, Log: klog.Background()}
+	o.OnReport, o.OnProgress = f.callbacks(out, cmd.ErrOrStderr())
 	if f.interval == 0 {
-		r, err := f.single(ctx, config, settings, o, cmd.Flags(), cmd.ErrOrStderr())
-		return f.end(out, r, err)
+		r, err := f.runOnce(ctx, config, settings, o, cmd.Flags(), cmd.ErrOrStderr())
+		return f.finish(out, r, err)
 	}
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	page := &deschedulerPageState{}
-	if err := f.serve(ctx, &serving, config, out, registry, policy, page); err != nil {
+	status := &deschedulerReadiness{}
+	if err := f.serveStatus(ctx, &serving, config, out, registry, policy, status); err != nil {
 		return err
 	}
-	o.Synced = func() { page.known.Store(true) }
+	o.OnSynced = func() { status.synced.Store(true) }
 	work := func(ctx context.Context, config *rest.Config) error {
-		page.works.Store(true)
+		status.leading.Store(true)
 		fmt.Fprintf(out, "descheduler at %s every %v, %s mode; Ctrl-C stops\n", config.Host, f.interval, f.mode)
-		_, err := deschedule(ctx, config, settings, o, f.elect)
-		return f.end(out, nil, err)
+		_, err := runDescheduler(ctx, config, settings, o, f.elect)
+		return f.finish(out, nil, err)
 	}
 	if !f.elect {
 		return work(ctx, config)
 	}
-	return elected(ctx, f.election, config, out, work)
+	return runWithLease(ctx, f.election, config, out, work)
 }
 
-// may refuses a credential that cannot list pods or, unless it is a dry run, evict them.
-func (f *deschedulerFlags) may(ctx context.Context, config *rest.Config) error {
+// checkPermissions refuses a credential that cannot list pods or, unless it is a dry run, evict them.
+func (f *deschedulerFlags) checkPermissions(ctx context.Context, config *rest.Config) error {
 	const advice = "berth credentials --for descheduler makes one that may; for a Kubernetes cluster see deploy/descheduler.yaml"
-	if err := need(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, advice); err != nil || f.dryRun {
+	if err := requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, advice); err != nil || f.dryRun {
 		return err
 	}
-	return need(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
+	return requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
 }
 
-// deschedule runs a descheduler to its end.
-func deschedule(ctx context.Context, config *rest.Config, settings settings, o descheduler.Options, competes bool) (r *descheduler.Report, err error) {
+// runDescheduler runs a descheduler to its end.
+func runDescheduler(ctx context.Context, config *rest.Config, settings settings, o descheduler.Options, competes bool) (r *descheduler.Report, err error) {
 	if o.Client, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}
@@ -120,8 +120,8 @@ func deschedule(ctx context.Context, config *rest.Config, settings settings, o d
 	}
 	e := deschedulerElection()
 	if !competes {
-		o.Alone = func(ctx context.Context) error {
-			return twin.Alone(ctx, o.Client, "descheduler", config.Host, e.Namespace, e.Name)
+		o.CheckExclusive = func(ctx context.Context) error {
+			return upstreamguard.CheckNotRunning(ctx, o.Client, "descheduler", config.Host, e.Namespace, e.Name)
 		}
 	}
 	d, err := descheduler.New(o)
@@ -140,7 +140,7 @@ func readPolicy(file string) (config.Descheduler, error) {
 	if err != nil {
 		return config.Descheduler{}, err
 	}
-	return config.ReadDescheduler(d, config.DeschedulerReading{})
+	return config.ReadDescheduler(d, config.DeschedulerReadOptions{})
 }
 
 // policyDocument is the only document of a policy file.
@@ -155,25 +155,25 @@ func policyDocument(file string) (config.Document, error) {
 	return docs[0], nil
 }
 
-// deschedulerPageState is what readiness is told by.
-type deschedulerPageState struct{ works, known atomic.Bool }
+// deschedulerReadiness is what readiness is told by.
+type deschedulerReadiness struct{ leading, synced atomic.Bool }
 
 // ready says why it cannot work yet. One that does not lead is ready to.
-func (p *deschedulerPageState) ready() error {
-	if p.works.Load() && !p.known.Load() {
+func (p *deschedulerReadiness) ready() error {
+	if p.leading.Load() && !p.synced.Load() {
 		return errors.New("the cluster is not known yet: some kinds were not listed")
 	}
 	return nil
 }
 
-// serve serves health and metrics until the context ends; wg waits for that.
-func (f *deschedulerFlags) serve(ctx context.Context, wg *sync.WaitGroup, c *rest.Config, out io.Writer, registry *prometheus.Registry, policy config.Descheduler, page *deschedulerPageState) error {
+// serveStatus serves health and metrics until the context ends; wg waits for that.
+func (f *deschedulerFlags) serveStatus(ctx context.Context, wg *sync.WaitGroup, c *rest.Config, out io.Writer, registry *prometheus.Registry, policy config.Descheduler, status *deschedulerReadiness) error {
 	if f.port == 0 {
 		return nil
 	}
 	listen := func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
-	if f.port == deschedulerPage {
-		listen = serve.ListenNear
+	if f.port == deschedulerPort {
+		listen = metricsserver.ListenOrAnyPort
 	}
 	at := net.JoinHostPort(f.address, strconv.Itoa(f.port))
 	listener, err := listen(at)
@@ -189,6 +189,6 @@ func (f *deschedulerFlags) serve(ctx context.Context, wg *sync.WaitGroup, c *res
 		shown = prometheus.NewRegistry()
 	}
 	fmt.Fprintf(out, "health and metrics at https://%s\n", listener.Addr())
-	site := serve.Site{Part: "descheduler", Client: client, Listener: listener, Ready: page.ready, Pages: serve.Pages(shown, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
+	site := metricsserver.Server{Component: "descheduler", Client: client, Listener: listener, Readyz: status.ready, Protected: metricsserver.NewMux(shown, map[string]any{"descheduler": policy.Policy}, "leader_election_", "rest_client_")}
 	return site.Start(ctx, wg)
 }

@@ -7,14 +7,14 @@ import (
 	"io"
 	"testing"
 
-	"github.com/berthproject/berth/control/descheduler"
-	"github.com/berthproject/berth/control/twin"
+	"github.com/berthproject/berth/controllers/descheduler"
+	"github.com/berthproject/berth/controllers/upstreamguard"
 )
 
 // Each end of a single run has the exit code that docs/descheduler.md says.
-func TestExitCodesOfASingleRun(t *testing.T) {
-	made := &descheduler.Report{Moves: []descheduler.Moved{{Outcome: "moved"}}}
-	left := &descheduler.Report{Moves: []descheduler.Moved{{Outcome: "moved"}, {Outcome: "given up"}}}
+func TestDeschedulerOnceExitCodes(t *testing.T) {
+	made := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}}}
+	left := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}, {Outcome: "given up"}}}
 	for name, tc := range map[string]struct {
 		report *descheduler.Report
 		err    error
@@ -25,13 +25,13 @@ func TestExitCodesOfASingleRun(t *testing.T) {
 		"some not":                {left, nil, 3},
 		"not in time":             {left, fmt.Errorf("--timeout 1m0s: %w", descheduler.ErrTimeout), 3},
 		"stopped":                 {left, context.Canceled, 3},
-		"beside another":          {nil, &twin.Busy{}, 2},
+		"beside another":          {nil, &upstreamguard.AlreadyRunningError{}, 2},
 		"the API does not answer": {nil, errors.New("no route to host"), 1},
 	} {
-		err := (&deschedulerFlags{output: "text"}).end(io.Discard, tc.report, tc.err)
+		err := (&deschedulerFlags{output: "text"}).finish(io.Discard, tc.report, tc.err)
 		code := 0
 		if err != nil {
-			code = codeOf(err)
+			code = exitCode(err)
 		}
 		if code != tc.code {
 			t.Errorf("%s: code %d, want %d: %v", name, code, tc.code, err)

@@ -4,29 +4,29 @@ import (
 	"os"
 	"time"
 
-	"github.com/berthproject/berth/actuate"
 	"github.com/berthproject/berth/engine/podgc"
-	"github.com/berthproject/berth/engine/taints"
+	"github.com/berthproject/berth/engine/tainteviction"
+	"github.com/berthproject/berth/executor"
 )
 
 // displacer is the door that a loop displaces pods through, under the name of the
 // component that does so upstream.
-func (w *loopWorld) displacer(component string) *actuate.Displacer {
+func (w *controllerContext) displacer(component string) *executor.Displacer {
 	host, _ := os.Hostname()
 	log := w.log
-	return &actuate.Displacer{
-		Count:  w.page.displaced.Count,
-		Client: w.client, Now: time.Now, Component: component, Instance: component + "-" + host,
-		Lost: func(what string, err error) {
+	return &executor.Displacer{
+		OnDisplaced: w.status.displacements.Count,
+		Client:      w.client, Now: time.Now, Component: component, Instance: component + "-" + host,
+		OnRecordLost: func(what string, err error) {
 			log.Error(err, "A displacement could not be recorded", "what", what, "by", component)
 		},
 	}
 }
 
-// taintOptions are what the loop of taints needs to know.
-func (s *settings) taintOptions() taints.Options {
-	return taints.Options{
-		Frozen: s.berth.Taints.FrozenDeadline, NumericTolerations: s.berth.Scheduler.NumericTolerations,
+// taintEvictionOptions are what the loop of taints needs to know.
+func (s *settings) taintEvictionOptions() tainteviction.Options {
+	return tainteviction.Options{
+		FixedDueTime: s.berth.Taints.FrozenDeadline, NumericTolerations: s.berth.Scheduler.NumericTolerations,
 		StartupGrace: time.Duration(s.berth.NodeLifecycle.StartupGraceSeconds) * time.Second,
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/scheduling"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // drainFlags are what berth drain is told.
@@ -59,11 +59,11 @@ Exits with 0 when all pods move, 3 when some wait, 4 when some never will as thi
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	f.source.flags(flags)
+	f.source.addFlags(flags)
 	flags.BoolVar(&f.whatIf, "what-if", false, "do nothing, and say what would happen")
 	flags.BoolVar(&f.options.Surge, "surge", false, "where a budget allows nothing, have the owner run one pod more for a while")
 	flags.BoolVar(&f.options.IgnoreDaemonSets, "ignore-daemonsets", true, "leave pods of DaemonSets where they are; with false, refuse to drain a node that has some")
-	flags.BoolVar(&f.options.DeleteEmptyDir, "delete-emptydir-data", false, "go on though pods have an emptyDir, which is lost")
+	flags.BoolVar(&f.options.DeleteEmptyDirData, "delete-emptydir-data", false, "go on though pods have an emptyDir, which is lost")
 	flags.BoolVar(&f.options.Force, "force", false, "go on though pods have no controller, and nobody replaces them")
 	flags.StringVar(&f.selector, "pod-selector", "", "leave pods alone that this label selector does not match")
 	flags.Int64Var(&f.grace, "grace-period", -1, "seconds that pods get to stop; negative: their own")
@@ -86,9 +86,9 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	}
 	var r *drain.Result
 	if f.whatIf {
-		r, err = f.foretell(cmd.Context(), scheduler, distinct(nodes))
+		r, err = f.preview(cmd.Context(), scheduler, dedupe(nodes))
 	} else {
-		r, err = f.drain(cmd, scheduler, distinct(nodes))
+		r, err = f.drain(cmd, scheduler, dedupe(nodes))
 	}
 	if r != nil {
 		if err := f.print(cmd.OutOrStdout(), r); err != nil {
@@ -96,7 +96,7 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 		}
 	}
 	if errors.Is(err, drain.ErrTimeout) && r != nil {
-		return exit{err, max(r.ExitCode(), 3)}
+		return exitError{err, max(r.ExitCode(), 3)}
 	}
 	if err != nil {
 		return err
@@ -105,14 +105,14 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	case 0:
 		return nil
 	case 3:
-		return exit{fmt.Errorf("drain: %d of %d pods wait", r.Waiting(), len(r.Pods)), code}
+		return exitError{fmt.Errorf("drain: %d of %d pods wait", r.NumNotMoved(), len(r.Pods)), code}
 	default:
-		return exit{fmt.Errorf("drain: %d of %d pods wait, some of them for good", r.Waiting(), len(r.Pods)), code}
+		return exitError{fmt.Errorf("drain: %d of %d pods wait, some of them for good", r.NumNotMoved(), len(r.Pods)), code}
 	}
 }
 
 func (f *drainFlags) validate() error {
-	if err := textOrJSON(f.output); err != nil {
+	if err := validateOutput(f.output); err != nil {
 		return err
 	}
 	if len(f.source.dumps) > 0 && !f.whatIf {
@@ -128,7 +128,7 @@ func (f *drainFlags) validate() error {
 	if err != nil {
 		return fmt.Errorf("--pod-selector %q: %w", f.selector, err)
 	}
-	f.options.Selector, err = intake.Selector(parsed)
+	f.options.Selector, err = conversion.Selector(parsed)
 	return err
 }
 
@@ -137,7 +137,7 @@ func drainScheduler(s settings) (drain.Scheduler, error) {
 	o := schedulerOptions(s)
 	out := drain.Scheduler{Seed: o.Seed, Preemption: o.Preemption, Machine: scheduling.DefaultConfig()}
 	q := &out.Machine.Queue
-	q.InitialBackoff, q.MaxBackoff, q.LeftoverAfter = o.InitialBackoff, o.MaxBackoff, o.LeftoverAfter
+	q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration = o.InitialBackoff, o.MaxBackoff, o.PodMaxInUnschedulablePodsDuration
 	for _, c := range o.Profiles {
 		p, err := placement.NewProfile(c)
 		if err != nil {
@@ -148,14 +148,14 @@ func drainScheduler(s settings) (drain.Scheduler, error) {
 	return out, nil
 }
 
-func (f *drainFlags) foretell(ctx context.Context, s drain.Scheduler, nodes []string) (*drain.Result, error) {
+func (f *drainFlags) preview(ctx context.Context, s drain.Scheduler, nodes []string) (*drain.Result, error) {
 	objects, err := f.source.read(ctx, "", "")
 	if err != nil {
 		return nil, err
 	}
 	c := drain.Cluster{Now: time.Now(), Scheduler: s}
 	c.Read(objects)
-	return drain.Foretell(c, nodes, f.options)
+	return drain.Preview(c, nodes, f.options)
 }
 
 func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string) (*drain.Result, error) {
@@ -174,8 +174,8 @@ func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string
 	if _, err := client.Discovery().ServerVersion(); err != nil {
 		return nil, err // the feed would try for ever
 	}
-	d := drain.Drain{Client: client, Holds: holds, Scheduler: s, Nodes: nodes, Options: f.options, Patience: drain.DefaultPatience(), Timeout: f.timeout,
-		Tell: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }}
+	d := drain.Drain{Client: client, Holds: holds, Scheduler: s, Nodes: nodes, Options: f.options, Timeouts: drain.DefaultTimeouts(), Timeout: f.timeout,
+		OnProgress: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }}
 	if f.grace >= 0 {
 		d.Grace = &f.grace
 	}
@@ -198,8 +198,8 @@ func (f *drainFlags) print(w io.Writer, r *drain.Result) error {
 	return r.Text(w, f.whatIf)
 }
 
-// distinct leaves out names that came before.
-func distinct(names []string) []string {
+// dedupe leaves out names that came before.
+func dedupe(names []string) []string {
 	seen := map[string]bool{}
 	var out []string
 	for _, n := range names {

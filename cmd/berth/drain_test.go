@@ -34,17 +34,17 @@ status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
 // berth runs a command and is what it prints and ends with.
 func berth(args ...string) (out string, code int, err error) {
 	var b bytes.Buffer
-	cmd := root()
+	cmd := rootCommand()
 	cmd.SetArgs(args)
 	cmd.SetOut(&b)
 	cmd.SetErr(&b)
 	if err = cmd.Execute(); err != nil {
-		code = codeOf(err)
+		code = exitCode(err)
 	}
 	return b.String(), code, err
 }
 
-func TestDrainWhatIfOnADump(t *testing.T) {
+func TestDrainWhatIfFromDump(t *testing.T) {
 	file := write(t, "dump.yaml", drainDump)
 	out, code, err := berth("drain", "n1", "--what-if", "--force", "-f", file)
 	if err != nil || code != 0 || !strings.Contains(out, "default/web-1  ReplicaSet web  n1    n2") || !strings.Contains(out, "nobody replaces it") {
@@ -56,7 +56,7 @@ func TestDrainWhatIfOnADump(t *testing.T) {
 	}
 }
 
-func TestDrainSaysWhatIsWrong(t *testing.T) {
+func TestDrainErrors(t *testing.T) {
 	file := write(t, "dump.yaml", drainDump)
 	for args, want := range map[string]string{
 		"drain":                                        "no node named",

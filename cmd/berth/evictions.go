@@ -12,24 +12,24 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/berthproject/berth/control/records/history"
+	"github.com/berthproject/berth/controllers/displacementrecords/history"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// mostEvictions is how many displacements are shown without --all.
-const mostEvictions = 50
+// maxEvictions is how many displacements are shown without --all.
+const maxEvictions = 50
 
 // evictionFlags are the flags of berth evictions.
 type evictionFlags struct {
-	source      recordSource
-	namespace   string
-	everywhere  bool
-	node, owner string
-	causes      []string
-	since       time.Duration
-	output      string
-	all         bool
+	source        recordSource
+	namespace     string
+	allNamespaces bool
+	node, owner   string
+	causes        []string
+	since         time.Duration
+	output        string
+	all           bool
 }
 
 // evictionsCommand shows who was displaced.
@@ -52,24 +52,24 @@ Exits with 0 whether there are any or not, with 1 when that could not be found o
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	f.add(cmd.Flags())
+	f.addFlags(cmd.Flags())
 	return cmd
 }
 
-func (f *evictionFlags) add(flags *pflag.FlagSet) {
+func (f *evictionFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of the pods")
-	flags.BoolVarP(&f.everywhere, "all-namespaces", "A", false, "pods of all namespaces")
+	flags.BoolVarP(&f.allNamespaces, "all-namespaces", "A", false, "pods of all namespaces")
 	flags.StringVar(&f.node, "node", "", "only pods that this node lost")
 	flags.StringVar(&f.owner, "owner", "", "only pods of this controller: NAME or KIND/NAME; a Deployment, too")
 	flags.StringSliceVar(&f.causes, "cause", nil, "only these causes: Preemption, API, Taint, PodGC, Pressure, Admission, Shutdown")
 	flags.DurationVar(&f.since, "since", 0, "only what is not older than this, e.g. 90m; 0: all")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
-	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("show all, not the newest %d", mostEvictions))
-	f.source.flags(flags)
+	flags.BoolVar(&f.all, "all", false, fmt.Sprintf("show all, not the newest %d", maxEvictions))
+	f.source.addFlags(flags)
 }
 
 func (f *evictionFlags) run(cmd *cobra.Command) error {
-	if err := textOrJSON(f.output); err != nil {
+	if err := validateOutput(f.output); err != nil {
 		return err
 	}
 	causes, err := history.ParseCauses(f.causes)
@@ -84,7 +84,7 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 	case f.since > 0:
 		filter.Since = now.Add(-f.since)
 	}
-	if f.everywhere {
+	if f.allNamespaces {
 		if cmd.Flags().Changed("namespace") {
 			return errors.New("-n and -A: want one of them")
 		}
@@ -98,7 +98,7 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 	if f.output == "json" {
 		return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.EvictionsJSON(list) })
 	}
-	most := mostEvictions
+	most := maxEvictions
 	if f.all {
 		most = 0
 	}
@@ -108,14 +108,14 @@ func (f *evictionFlags) run(cmd *cobra.Command) error {
 // recordSource is where records are read from: an API, a journal, or both.
 type recordSource struct{ kubeconfig, journal string }
 
-func (s *recordSource) flags(f *pflag.FlagSet) {
+func (s *recordSource) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
 	f.StringVar(&s.journal, "journal", "", "`directory` that --journal of other commands had records kept in; it is read even when the API cannot be")
 }
 
 // read reads the displacements of pods, of one name if that is given.
 func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, pod string) ([]*journal.Displacement, error) {
-	dir, err := journalOf(s.journal, s.kubeconfig)
+	dir, err := journalDir(s.journal, s.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, 
 	if err == nil {
 		list, faults, rerr := source.Read(ctx)
 		if err = rerr; err == nil {
-			warn(warnings, faults...)
+			printErrors(warnings, faults...)
 			return list, nil
 		}
 	}
@@ -139,17 +139,17 @@ func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, 
 	if jerr != nil {
 		return nil, errors.Join(jerr, err)
 	}
-	warn(warnings, append(faults, fmt.Errorf("the journal alone was read: %w", err))...)
+	printErrors(warnings, append(faults, fmt.Errorf("the journal alone was read: %w", err))...)
 	return list, nil
 }
 
-func warn(w io.Writer, faults ...error) {
+func printErrors(w io.Writer, faults ...error) {
 	for _, f := range faults {
 		fmt.Fprintln(w, "warning:", f)
 	}
 }
 
-func isDirectory(path string) bool {
+func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
-	"github.com/berthproject/berth/feed"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -63,16 +63,16 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
   berth explain pod web-1 -o json
   kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns,pdb -A -o yaml > dump.yaml
   berth explain pod default/web-1 -f dump.yaml`,
-		Args: onePod("explain pod"),
+		Args: onePodArg("explain pod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := textOrJSON(output); err != nil {
+			if err := validateOutput(output); err != nil {
 				return err
 			}
 			settings, err := loadConfig(source.configs)
 			if err != nil {
 				return err
 			}
-			namespace, name := inNamespace(args[0])
+			namespace, name := splitPodName(args[0])
 			objects, err := source.read(cmd.Context(), namespace, name)
 			if err != nil {
 				return err
@@ -81,22 +81,22 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
 			if err != nil {
 				return err
 			}
-			if podNamed(objects, namespace, name) == nil && len(source.dumps) == 0 {
+			if findPod(objects, namespace, name) == nil && len(source.dumps) == 0 {
 				displaced, err := (&recordSource{journal: kept, kubeconfig: source.kubeconfig}).read(cmd.Context(), io.Discard, namespace, name) // what it would warn of has been said
 				if err != nil && len(before) == 0 {
 					return err
 				}
 				if err != nil {
-					warn(cmd.ErrOrStderr(), fmt.Errorf("whether it was displaced is not known: %w", err))
+					printErrors(cmd.ErrOrStderr(), fmt.Errorf("whether it was displaced is not known: %w", err))
 				}
 				if len(before)+len(displaced) > 0 {
-					return explainGone(cmd.OutOrStdout(), explain.Gone{Pod: namespace + "/" + name, Decided: before, Displaced: displaced}, output)
+					return explainDeletedPod(cmd.OutOrStdout(), explain.DeletedPod{Pod: namespace + "/" + name, Decisions: before, Displacements: displaced}, output)
 				}
 			}
 			return explainPod(cmd.OutOrStdout(), settings, objects, namespace+"/"+name, before, output, nodes)
 		},
 	}
-	source.flags(cmd.Flags())
+	source.addFlags(cmd.Flags())
 	cmd.Flags().StringVar(&kept, "journal", "", "`directory` that --journal of berth up or scheduler had decisions kept in")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "name every node that refuses the pod, with its numbers")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
@@ -109,7 +109,7 @@ type objectSource struct {
 	kubeconfig     string
 }
 
-func (s *objectSource) flags(f *pflag.FlagSet) {
+func (s *objectSource) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&s.dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
 	configFlag(f, &s.configs)
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
@@ -119,7 +119,7 @@ func (s *objectSource) flags(f *pflag.FlagSet) {
 // the one that is named, if one is.
 func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runtime.Object, error) {
 	if len(s.dumps) > 0 {
-		return feed.Dump(s.dumps)
+		return informers.ReadDump(s.dumps)
 	}
 	config, err := clientConfig(s.kubeconfig, "berth-explain")
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 	if err != nil {
 		return nil, err
 	}
-	objects, err := feed.List(ctx, client, holds)
+	objects, err := informers.List(ctx, client, holds)
 	if err != nil || pod == "" {
 		return objects, err
 	}
@@ -152,12 +152,12 @@ func (s *objectSource) decisions(warnings io.Writer, kept, namespace, name strin
 	if len(s.dumps) > 0 && kept == "" {
 		return nil, nil
 	}
-	dir, err := journalOf(kept, s.kubeconfig)
+	dir, err := journalDir(kept, s.kubeconfig)
 	if err != nil || dir == "" {
 		return nil, err
 	}
 	list, faults, err := journal.ReadDecisions(dir, namespace, name)
-	warn(warnings, faults...)
+	printErrors(warnings, faults...)
 	return list, err
 }
 
@@ -165,28 +165,28 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name s
 	state, pods := snapshot(settings, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
 	if i < 0 && len(before) > 0 {
-		return explainGone(w, explain.Gone{Pod: name, Decided: before}, output)
+		return explainDeletedPod(w, explain.DeletedPod{Pod: name, Decisions: before}, output)
 	}
 	if i < 0 {
 		return fmt.Errorf("pod %s: not found among %d pods (name it NAMESPACE/NAME)", name, len(pods))
 	}
-	profile, err := profileOf(settings, pods[i])
+	profile, err := profileFor(settings, pods[i])
 	if err != nil {
 		return err
 	}
 	p := settings.berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
-	answer := explain.Ask(state, profile, settings.berth.Scheduler.Seed, options, pods[i])
-	answer.Before, answer.Troubles = before, troubles(podNamed(objects, pods[i].Namespace, pods[i].Name))
-	answer.Extenders = settings.scheduler.Extenders.Asked(pods[i])
+	answer := explain.ExplainPod(state, profile, settings.berth.Scheduler.Seed, options, pods[i])
+	answer.Decisions, answer.Problems = before, podProblems(findPod(objects, pods[i].Namespace, pods[i].Name))
+	answer.Extenders = settings.scheduler.Extenders.AnyInterested(pods[i])
 	if output == "json" {
 		return printJSON(w, answer.JSON)
 	}
 	return answer.Text(w, nodes)
 }
 
-// explainGone tells what is known of a pod that is not there.
-func explainGone(w io.Writer, gone explain.Gone, output string) error {
+// explainDeletedPod tells what is known of a pod that is not there.
+func explainDeletedPod(w io.Writer, gone explain.DeletedPod, output string) error {
 	if output == "json" {
 		return printJSON(w, gone.JSON)
 	}
@@ -199,7 +199,7 @@ func snapshot(settings settings, objects []runtime.Object) (*cluster.State, []*m
 	for _, c := range settings.profiles() {
 		schedulers = append(schedulers, c.Name)
 	}
-	state, pods, _ := intake.New().Snapshot(objects, schedulers...)
+	state, pods, _ := conversion.New().Snapshot(objects, schedulers...)
 	state.ExpireHolds(time.Now())
 	return state, pods
 }
@@ -213,7 +213,7 @@ func printJSON(w io.Writer, of func() ([]byte, error)) error {
 	return err
 }
 
-func profileOf(settings settings, p *model.Pod) (*placement.Profile, error) {
+func profileFor(settings settings, p *model.Pod) (*placement.Profile, error) {
 	for _, c := range settings.profiles() {
 		if c.Name == p.Spec.SchedulerName {
 			return placement.NewProfile(c)

@@ -25,12 +25,12 @@ Exits with 1 when nothing is known of a displacement.`,
 		Example: `  berth explain displacement web-5c9b7-x2x7z
   berth explain displacement shop/web-0 -o json
   berth explain displacement shop/web-0 --journal /var/lib/berth/journal`,
-		Args: onePod("explain displacement"),
+		Args: onePodArg("explain displacement"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := textOrJSON(output); err != nil {
+			if err := validateOutput(output); err != nil {
 				return err
 			}
-			namespace, name := inNamespace(args[0])
+			namespace, name := splitPodName(args[0])
 			list, err := source.read(cmd.Context(), cmd.ErrOrStderr(), namespace, name)
 			if err != nil {
 				return err
@@ -44,7 +44,7 @@ Exits with 1 when nothing is known of a displacement.`,
 			return explain.DisplacementText(cmd.OutOrStdout(), list[0], len(list)-1, time.Now())
 		},
 	}
-	source.flags(cmd.Flags())
+	source.addFlags(cmd.Flags())
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }

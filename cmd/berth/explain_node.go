@@ -29,13 +29,13 @@ much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`
   berth explain node n7 --pods
   berth explain node n7 --disk
   berth explain node n7 -f dump.yaml -o json`,
-		Args: exactlyOne("explain node", "node", "n7"),
+		Args: exactlyOneArg("explain node", "node", "n7"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := textOrJSON(output); err != nil {
+			if err := validateOutput(output); err != nil {
 				return err
 			}
 			if disks {
-				return explainDisk(cmd.Context(), cmd.OutOrStdout(), source, args[0], output, all)
+				return explainNodeDisk(cmd.Context(), cmd.OutOrStdout(), source, args[0], output, all)
 			}
 			settings, err := loadConfig(source.configs)
 			if err != nil {
@@ -48,7 +48,7 @@ much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`
 			return explainNode(cmd.OutOrStdout(), settings, objects, args[0], output, all)
 		},
 	}
-	source.flags(cmd.Flags())
+	source.addFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "pods", false, "name every pod; with --disk all that holds space")
 	cmd.Flags().BoolVar(&disks, "disk", false, "say what holds the space of the node's disks")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
@@ -66,7 +66,7 @@ func explainNode(w io.Writer, settings settings, objects []runtime.Object, name,
 		profiles[c.Name] = p
 	}
 	of := func(p *model.Pod) *placement.Profile { return profiles[p.Spec.SchedulerName] }
-	answer := explain.AskNode(state, of, settings.berth.Scheduler.Seed, name, pods)
+	answer := explain.ExplainNode(state, of, settings.berth.Scheduler.Seed, name, pods)
 	if answer == nil {
 		return fmt.Errorf("node %s: not found among %d nodes", name, state.NumNodes())
 	}
@@ -84,7 +84,7 @@ func explainNode(w io.Writer, settings settings, objects []runtime.Object, name,
 	return answer.Text(w, time.Now(), all)
 }
 
-func textOrJSON(output string) error {
+func validateOutput(output string) error {
 	if output != "text" && output != "json" {
 		return fmt.Errorf("-o %q: must be text or json", output)
 	}

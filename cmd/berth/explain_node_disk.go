@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/agent/disk"
 )
 
-// explainDisk asks the node's agent, through the API server, what holds its disks.
-func explainDisk(ctx context.Context, w io.Writer, source objectSource, node, output string, all bool) error {
+// explainNodeDisk asks the node's agent, through the API server, what holds its disks.
+func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node, output string, all bool) error {
 	if len(source.dumps) > 0 {
 		return fmt.Errorf("explain node %s --disk: -f %s: must not be given: only the node itself knows what holds its disks", node, source.dumps[0])
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/agent/image/store"
-	"github.com/berthproject/berth/agent/real"
+	"github.com/berthproject/berth/agent/nodeagent"
 )
 
 // imageFlags say which images.
 type imageFlags struct {
-	root, dir string
-	output    string
+	rootDir, storeDir string
+	output            string
 }
 
 // imageCommand looks after the images of the embedded runtime.
@@ -35,8 +35,8 @@ How large one may be: 32 GiB and 500,000 files.`,
   berth image ls`,
 	}
 	flags := cmd.PersistentFlags()
-	flags.StringVar(&f.root, "root-dir", "", "directory of the node's agent, which has its images in images; without it "+real.DefaultRoot+", berth agent's, or that of berth up --real-node, whichever has images")
-	flags.StringVar(&f.dir, "store", "", "directory of the images, if they are elsewhere")
+	flags.StringVar(&f.rootDir, "root-dir", "", "directory of the node's agent, which has its images in images; without it "+nodeagent.DefaultRoot+", berth agent's, or that of berth up --real-node, whichever has images")
+	flags.StringVar(&f.storeDir, "store", "", "directory of the images, if they are elsewhere")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	cmd.AddCommand(f.pullCommand(), f.loadCommand(), f.listCommand(), f.removeCommand())
 	return cmd
@@ -46,7 +46,7 @@ func (f *imageFlags) pullCommand() *cobra.Command {
 	var user string
 	var password bool
 	cmd := &cobra.Command{
-		Use: "pull NAME...", Short: "Bring images from their registries", Args: oneOrMore("image pull", "image", "busybox:1"),
+		Use: "pull NAME...", Short: "Bring images from their registries", Args: atLeastOneArg("image pull", "image", "busybox:1"),
 		Long: `Brings images from their registries, that for this machine where there are several. A registry is asked
 over plain HTTP only if it is on this machine.`,
 		Example: `  berth image pull busybox:1
@@ -56,21 +56,21 @@ over plain HTTP only if it is on this machine.`,
 			if err != nil {
 				return err
 			}
-			s, err := f.open(cmd.ErrOrStderr(), true)
+			s, err := f.openStore(cmd.ErrOrStderr(), true)
 			if err != nil {
 				return err
 			}
 			var all []store.Image
 			for _, name := range names {
-				p := pulling(cmd.ErrOrStderr())
-				image, err := s.Pull(cmd.Context(), name, auth, p.progress)
+				p := newPullProgress(cmd.ErrOrStderr())
+				image, err := s.Pull(cmd.Context(), name, auth, p.update)
 				p.done()
 				if err != nil {
 					return errors.New(err.Error()) // of a registry that nobody listens at: no hint at a cluster
 				}
 				all = append(all, image)
 			}
-			return f.tell(cmd.OutOrStdout(), all)
+			return f.printImages(cmd.OutOrStdout(), all)
 		},
 	}
 	cmd.Flags().StringVar(&user, "username", "", "user that the registry knows")
@@ -96,7 +96,7 @@ func registryAuth(in io.Reader, user string, password bool) (*store.Auth, error)
 func (f *imageFlags) loadCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
-		Use: "load FILE", Short: "Bring the images of a tar file", Args: exactlyOne("image load", "tar file", "app.tar"),
+		Use: "load FILE", Short: "Bring the images of a tar file", Args: exactlyOneArg("image load", "tar file", "app.tar"),
 		Long: `Brings the images of a tar file of "docker save" or with an OCI layout, packed or not; - is standard input.`,
 		Example: `  docker save app:v2 | berth image load -
   berth image load app.tar --name app:v2`,
@@ -110,17 +110,17 @@ func (f *imageFlags) loadCommand() *cobra.Command {
 				defer file.Close()
 				in = file
 			}
-			s, err := f.open(cmd.ErrOrStderr(), true)
+			s, err := f.openStore(cmd.ErrOrStderr(), true)
 			if err != nil {
 				return err
 			}
-			p := pulling(cmd.ErrOrStderr())
-			images, err := s.Load(cmd.Context(), in, name, p.progress)
+			p := newPullProgress(cmd.ErrOrStderr())
+			images, err := s.Load(cmd.Context(), in, name, p.update)
 			p.done()
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			return f.tell(cmd.OutOrStdout(), images)
+			return f.printImages(cmd.OutOrStdout(), images)
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "name for an image that has none in the file")
@@ -133,7 +133,7 @@ func (f *imageFlags) listCommand() *cobra.Command {
 		Long: `Lists images with what they hold on the disk; a layer that several have is counted for each, and once in the sum.
 A built-in image is made from berth itself, and made again when an agent starts.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := f.open(cmd.ErrOrStderr(), false)
+			s, err := f.openStore(cmd.ErrOrStderr(), false)
 			if err != nil {
 				return err
 			}
@@ -141,12 +141,12 @@ A built-in image is made from berth itself, and made again when an agent starts.
 			if err != nil {
 				return err
 			}
-			if err := f.tell(cmd.OutOrStdout(), images); err != nil || f.output == "json" {
+			if err := f.printImages(cmd.OutOrStdout(), images); err != nil || f.output == "json" {
 				return err
 			}
 			u, err := s.Usage()
 			if err == nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "%d image(s) hold %s in %d files\n", len(images), inUnits(u.Bytes), u.Inodes)
+				fmt.Fprintf(cmd.OutOrStdout(), "%d image(s) hold %s in %d files\n", len(images), formatBytes(u.Bytes), u.Inodes)
 			}
 			return err
 		},
@@ -155,11 +155,11 @@ A built-in image is made from berth itself, and made again when an agent starts.
 
 func (f *imageFlags) removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: oneOrMore("image rm", "image", "app:v2"),
+		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: atLeastOneArg("image rm", "image", "app:v2"),
 		Long: `Removes names, and images with their last ones; an id or a name with a digest removes the image with all its names.
 What a container uses of an image stays until that is removed.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s, err := f.open(cmd.ErrOrStderr(), false)
+			s, err := f.openStore(cmd.ErrOrStderr(), false)
 			if err != nil {
 				return err
 			}
@@ -179,21 +179,21 @@ What a container uses of an image stays until that is removed.`,
 	}
 }
 
-// open opens the store, which is made if it is not there and may be.
-func (f *imageFlags) open(notes io.Writer, mayMake bool) (*store.Store, error) {
-	if err := textOrJSON(f.output); err != nil {
+// openStore opens the store, which is made if it is not there and may be.
+func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, error) {
+	if err := validateOutput(f.output); err != nil {
 		return nil, err
 	}
 	if os.Geteuid() != 0 {
 		return nil, errors.New("images of a node are root's: run this as root")
 	}
-	dir := f.dir
+	dir := f.storeDir
 	switch {
 	case dir != "":
-	case f.root != "":
-		dir = imagesOf(f.root)
+	case f.rootDir != "":
+		dir = imagesDir(f.rootDir)
 	default:
-		dir = eitherImages(notes, real.DefaultRoot, filepath.Join(defaultDataDir(), "agent"))
+		dir = defaultImagesDir(notes, nodeagent.DefaultRoot, filepath.Join(defaultDataDir(), "agent"))
 	}
 	if !hasImages(dir) && !mayMake {
 		return nil, fmt.Errorf("%s: there are no images: --root-dir is to name the directory of an agent whose runtime is the embedded one", dir)
@@ -201,21 +201,21 @@ func (f *imageFlags) open(notes io.Writer, mayMake bool) (*store.Store, error) {
 	return store.Open(dir, store.Options{})
 }
 
-// eitherImages are those of berth agent or of berth up --real-node, by the directories that these have unless told otherwise.
+// defaultImagesDir are those of berth agent or of berth up --real-node, by the directories that these have unless told otherwise.
 // Where that may be the wrong guess, it is said: what is brought to the one is not seen by pods of the other.
-func eitherImages(notes io.Writer, agent, up string) string {
-	here, there := hasImages(imagesOf(agent)), hasImages(imagesOf(up))
+func defaultImagesDir(notes io.Writer, agent, up string) string {
+	here, there := hasImages(imagesDir(agent)), hasImages(imagesDir(up))
 	if there && !here {
-		return imagesOf(up)
+		return imagesDir(up)
 	}
 	if here == there {
-		fmt.Fprintf(notes, "berth: the images of berth agent are taken, in %s; for those of berth up --real-node: --root-dir %s\n", imagesOf(agent), up)
+		fmt.Fprintf(notes, "berth: the images of berth agent are taken, in %s; for those of berth up --real-node: --root-dir %s\n", imagesDir(agent), up)
 	}
-	return imagesOf(agent)
+	return imagesDir(agent)
 }
 
-// imagesOf is where an agent has its images.
-func imagesOf(root string) string { return filepath.Join(root, "images") }
+// imagesDir is where an agent has its images.
+func imagesDir(root string) string { return filepath.Join(root, "images") }
 
 func hasImages(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "oci-layout"))

@@ -31,7 +31,7 @@ func image(t *testing.T, args ...string) (string, error) {
 
 func TestImageCommands(t *testing.T) {
 	if os.Geteuid() != 0 {
-		testkit.Skip(t, "root", "images of a node are root's")
+		testkit.SkipOrFail(t, "root", "images of a node are root's")
 	}
 	app, err := oci.Build(oci.Spec{Layers: [][]oci.File{{{Path: "/app", Mode: 0o755, Data: []byte("app")}}}})
 	if err != nil {
@@ -46,7 +46,7 @@ func TestImageCommands(t *testing.T) {
 	if err := tarball.WriteToFile(file, tag, app); err != nil {
 		t.Fatal(err)
 	}
-	registry, err := oci.Serve()
+	registry, err := oci.StartRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestImageCommands(t *testing.T) {
 }
 
 // Without a directory the images are those of the node that there is; where that is not known, it is said which are meant.
-func TestImagesOfTheNodeThatThereIs(t *testing.T) {
+func TestDefaultImagesDir(t *testing.T) {
 	for what, tc := range map[string]struct {
 		agent, up bool
 		want      string
@@ -119,7 +119,7 @@ func TestImagesOfTheNodeThatThereIs(t *testing.T) {
 				}
 			}
 			var notes bytes.Buffer
-			if got := eitherImages(&notes, agent, up); got != filepath.Join(dir, tc.want, "images") {
+			if got := defaultImagesDir(&notes, agent, up); got != filepath.Join(dir, tc.want, "images") {
 				t.Errorf("%s, want those of %s", got, tc.want)
 			}
 			if said := strings.Contains(notes.String(), "--root-dir "+up); said != tc.said {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/control/records"
-	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/controllers/displacementrecords"
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -43,10 +43,10 @@ func openDecisions(dir, writer string) (*journal.Decisions, error) {
 	return d, nil
 }
 
-// journalOf is the directory to read a journal from: the given one, else that beside the kubeconfig, or in the default
+// journalDir is the directory to read a journal from: the given one, else that beside the kubeconfig, or in the default
 // data directory; empty if there is none.
-func journalOf(given, kubeconfig string) (string, error) {
-	if given != "" && !isDirectory(given) {
+func journalDir(given, kubeconfig string) (string, error) {
+	if given != "" && !isDir(given) {
 		return "", fmt.Errorf("--journal %s: not a directory: want the one that --journal of berth up, controller or scheduler names", given)
 	}
 	if given != "" {
@@ -56,24 +56,24 @@ func journalOf(given, kubeconfig string) (string, error) {
 	if kubeconfig != "" {
 		dir = filepath.Dir(kubeconfig) // that of a data directory lies beside the journal
 	}
-	if dir = filepath.Join(dir, "journal"); !isDirectory(dir) {
+	if dir = filepath.Join(dir, "journal"); !isDir(dir) {
 		return "", nil
 	}
 	return dir, nil
 }
 
-// journaling is the loop that writes the controllers' journal, whichever of them displaces.
-const journaling = "records"
+// recordsController is the loop that writes the controllers' journal, whichever of them displaces.
+const recordsController = "records"
 
-// keepRecords runs the loop that looks after records of displacements and Avoid Holds.
-func keepRecords(ctx context.Context, w loopWorld) error {
+// runDisplacementRecords runs the loop that looks after records of displacements and Avoid Holds.
+func runDisplacementRecords(ctx context.Context, w controllerContext) error {
 	holds, err := v1alpha1.NewClient(w.config)
 	if err != nil {
 		return err
 	}
-	o := records.Options{Client: w.client, Factory: w.factory, Holds: holds, Journal: w.set.journal, Count: w.page.displaced.Count, Log: w.log}
-	if c := w.set.berth.Holds; c.Avoid {
-		o.Backoff = displace.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Most: time.Duration(c.MostSeconds) * time.Second}
+	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.journal, OnDisplaced: w.status.displacements.Count, Log: w.log}
+	if c := w.settings.berth.Holds; c.Avoid {
+		o.Backoff = displacement.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Max: time.Duration(c.MostSeconds) * time.Second}
 	}
-	return records.Run(ctx, o)
+	return displacementrecords.Run(ctx, o)
 }

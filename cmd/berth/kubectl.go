@@ -38,7 +38,7 @@ directory, whatever KUBECONFIG says; with --kubeconfig to any other.`,
 
 func runKubectl(args []string) error {
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
-	if !namesKubeconfig(args) && needsCluster(args) {
+	if !hasKubeconfigFlag(args) && needsCluster(args) {
 		file, err := defaultKubeconfig()
 		if err != nil {
 			return err
@@ -50,16 +50,16 @@ func runKubectl(args []string) error {
 		ConfigFlags: flags,
 		IOStreams:   genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 	})
-	tellVersion(root, flags, os.Stdout)
+	overrideVersionCommand(root, flags, os.Stdout)
 	root.SetArgs(args)
 	// kubectl has its own way with signals, logs, errors and exit codes.
-	signal.Reset(endings()...)
+	signal.Reset(terminationSignals()...)
 	klog.LogToStderr(true)
 	cmdutil.CheckErr(cli.RunNoErrOutput(root))
 	return nil
 }
 
-func namesKubeconfig(args []string) bool {
+func hasKubeconfigFlag(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return a == "--kubeconfig" || strings.HasPrefix(a, "--kubeconfig=") })
 }
 

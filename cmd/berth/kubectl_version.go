@@ -16,9 +16,9 @@ import (
 	"github.com/berthproject/berth/apiserver"
 )
 
-// tellVersion replaces what kubectl's version command does: its own is told its
+// overrideVersionCommand replaces what kubectl's version command does: its own is told its
 // version by the linker, which `go run` and `go install` do not.
-func tellVersion(root *cobra.Command, flags *genericclioptions.ConfigFlags, out io.Writer) {
+func overrideVersionCommand(root *cobra.Command, flags *genericclioptions.ConfigFlags, out io.Writer) {
 	cmd, _, err := root.Find([]string{"version"})
 	if err != nil || cmd.Name() != "version" {
 		return

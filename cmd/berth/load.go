@@ -45,15 +45,15 @@ func loadCommand() *cobra.Command {
 			if o.Client, err = kubernetes.NewForConfig(config); err != nil {
 				return err
 			}
-			if o.Pods, err = load.Pods(list, limit); err != nil {
+			if o.Pods, err = load.ReadPods(list, limit); err != nil {
 				return err
 			}
 			o.Name = time.Now().UTC().Format("20060102-150405")
 			bar := progressBar{w: os.Stderr}
 			o.Progress = func(p load.Progress) {
-				bar.show(p.Placed+p.Refused, p.Total, fmt.Sprintf("made %d, placed %d, pending with a reason %d", p.Made, p.Placed, p.Refused))
+				bar.show(p.Placed+p.Unschedulable, p.Total, fmt.Sprintf("made %d, placed %d, pending with a reason %d", p.Created, p.Placed, p.Unschedulable))
 			}
-			return report(cmd.OutOrStdout(), output, func() (*load.Summary, error) {
+			return printLoadSummary(cmd.OutOrStdout(), output, func() (*load.Summary, error) {
 				defer bar.done()
 				if output == "text" {
 					fmt.Fprintf(cmd.OutOrStdout(), "%d pods of %s into namespace %s; assumed:\n  - %s\n", len(o.Pods), list, o.Namespace, strings.Join(load.Assumptions, "\n  - "))
@@ -73,7 +73,7 @@ func loadCommand() *cobra.Command {
 	return cmd
 }
 
-func report(w io.Writer, output string, run func() (*load.Summary, error)) error {
+func printLoadSummary(w io.Writer, output string, run func() (*load.Summary, error)) error {
 	s, err := run()
 	if err != nil {
 		return err

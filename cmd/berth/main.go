@@ -13,29 +13,29 @@ import (
 
 func main() {
 	quietLogs()
-	adminPath()
-	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
+	extendRootPath()
+	ctx, stop := signal.NotifyContext(context.Background(), terminationSignals()...)
 	defer stop()
 	context.AfterFunc(ctx, func() {
 		signal.Ignore(syscall.SIGHUP) // a terminal that closes says so twice: the kernel, and the shell
 		stop()                        // a second Ctrl-C ends at once
 	})
-	if err := root().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "berth:", inWords(err))
-		os.Exit(codeOf(err))
+	if err := rootCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "berth:", addHint(err))
+		os.Exit(exitCode(err))
 	}
 }
 
-// endings are the signals by which a command is asked to end: a terminal that is closed asks as Ctrl-C does, but not who was
+// terminationSignals are the signals by which a command is asked to end: a terminal that is closed asks as Ctrl-C does, but not who was
 // started with nohup.
-func endings() []os.Signal {
+func terminationSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
 	}
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
-func root() *cobra.Command {
+func rootCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "berth",
 		Short: "Berth decides where every pod of a cluster runs",
@@ -46,14 +46,14 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.SetFlagErrorFunc(wrongFlag)
+	cmd.SetFlagErrorFunc(flagError)
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), deschedulerCommand(), agentCommand(),
 		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(), imageCommand(), configCommand(), credentialsCommand(), demoCommand(), workloadCommand(), versionCommand())
 	return cmd
 }
 
-// adminPath has root find mkfs.ext4 and iptables also where only the user's programs are on PATH, as after plain su.
-func adminPath() {
+// extendRootPath has root find mkfs.ext4 and iptables also where only the user's programs are on PATH, as after plain su.
+func extendRootPath() {
 	if os.Geteuid() == 0 {
 		_ = os.Setenv("PATH", strings.TrimPrefix(os.Getenv("PATH")+":/usr/sbin:/sbin", ":"))
 	}

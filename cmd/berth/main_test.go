@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestEndings: a terminal that is closed ends a command in good order, and with nohup not at all.
-func TestEndings(t *testing.T) {
-	hears := func() bool { return slices.Contains(endings(), os.Signal(syscall.SIGHUP)) }
+// TestTerminationSignals: a terminal that is closed ends a command in good order, and with nohup not at all.
+func TestTerminationSignals(t *testing.T) {
+	hears := func() bool { return slices.Contains(terminationSignals(), os.Signal(syscall.SIGHUP)) }
 	if !signal.Ignored(syscall.SIGHUP) && !hears() {
 		t.Error("a terminal that is closed kills: nobody listens")
 	}

@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/explain"
-	"github.com/berthproject/berth/feed"
+	"github.com/berthproject/berth/informers"
 )
 
-// mostQueued is how many waiting pods are shown without --all.
-const mostQueued = 50
+// maxQueued is how many waiting pods are shown without --all.
+const maxQueued = 50
 
 // queueCommand shows who waits.
 func queueCommand() *cobra.Command {
@@ -37,25 +37,25 @@ Exits with 0 whether pods wait or not, with 1 when that could not be found out.`
   berth queue --scheduler https://127.0.0.1:10259 --token-file token`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := textOrJSON(output); err != nil {
+			if err := validateOutput(output); err != nil {
 				return err
 			}
 			if debug.url != "" {
-				return debug.queue(cmd.Context(), cmd.OutOrStdout(), output)
+				return debug.printQueue(cmd.Context(), cmd.OutOrStdout(), output)
 			}
-			pods, err := waitingPods(cmd.Context(), kubeconfig, dumps)
+			pods, err := pendingPods(cmd.Context(), kubeconfig, dumps)
 			if err != nil {
 				return err
 			}
-			list := make([]explain.Waiter, 0, len(pods))
+			list := make([]explain.PendingPod, 0, len(pods))
 			for _, p := range pods {
-				list = append(list, waiterOf(p))
+				list = append(list, queueEntry(p))
 			}
-			explain.SortWaiters(list)
+			explain.SortPendingPods(list)
 			if output == "json" {
 				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.QueueJSON(list) })
 			}
-			most := mostQueued
+			most := maxQueued
 			if all {
 				most = 0
 			}
@@ -66,13 +66,13 @@ Exits with 0 whether pods wait or not, with 1 when that could not be found out.`
 	f.StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
 	f.StringVarP(&output, "output", "o", "text", "text or json")
-	f.BoolVar(&all, "all", false, fmt.Sprintf("show all pods, not the first %d", mostQueued))
-	debug.flags(f)
+	f.BoolVar(&all, "all", false, fmt.Sprintf("show all pods, not the first %d", maxQueued))
+	debug.addFlags(f)
 	return cmd
 }
 
-// waitingPods are the pods without a node that have not finished.
-func waitingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*corev1.Pod, error) {
+// pendingPods are the pods without a node that have not finished.
+func pendingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*corev1.Pod, error) {
 	var out []*corev1.Pod
 	add := func(p *corev1.Pod) {
 		if p.Spec.NodeName == "" && p.DeletionTimestamp == nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
@@ -80,7 +80,7 @@ func waitingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*cor
 		}
 	}
 	if len(dumps) > 0 {
-		objects, err := feed.Dump(dumps)
+		objects, err := informers.ReadDump(dumps)
 		if err != nil {
 			return nil, err
 		}
@@ -109,9 +109,9 @@ func waitingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*cor
 	return out, nil
 }
 
-// waiterOf reads what a pod waits for from its spec and its PodScheduled condition.
-func waiterOf(p *corev1.Pod) explain.Waiter {
-	w := explain.Waiter{Pod: p.Namespace + "/" + p.Name, Scheduler: p.Spec.SchedulerName, State: explain.WaiterNew,
+// queueEntry reads what a pod waits for from its spec and its PodScheduled condition.
+func queueEntry(p *corev1.Pod) explain.PendingPod {
+	w := explain.PendingPod{Pod: p.Namespace + "/" + p.Name, Scheduler: p.Spec.SchedulerName, State: explain.PendingNew,
 		Created: p.CreationTimestamp.Time, Since: p.CreationTimestamp.Time, Nominated: p.Status.NominatedNodeName}
 	if p.Spec.Priority != nil {
 		w.Priority = *p.Spec.Priority
@@ -120,9 +120,9 @@ func waiterOf(p *corev1.Pod) explain.Waiter {
 		if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse {
 			continue
 		}
-		w.Message, w.Since, w.State = c.Message, c.LastTransitionTime.Time, explain.WaiterUnschedulable
+		w.Message, w.Since, w.State = c.Message, c.LastTransitionTime.Time, explain.PendingUnschedulable
 		if c.Reason == corev1.PodReasonSchedulerError {
-			w.State = explain.WaiterError
+			w.State = explain.PendingError
 		}
 	}
 	for _, g := range p.Spec.SchedulingGates {
@@ -130,9 +130,9 @@ func waiterOf(p *corev1.Pod) explain.Waiter {
 	}
 	switch {
 	case len(w.Gates) > 0:
-		w.State = explain.WaiterGated
+		w.State = explain.PendingGated
 	case w.Nominated != "":
-		w.State = explain.WaiterNominated
+		w.State = explain.PendingNominated
 	}
 	return w
 }

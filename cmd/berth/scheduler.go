@@ -9,19 +9,19 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/berthproject/berth/control/scheduler"
+	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/internal/config"
 )
 
 // schedulerFlags are what the command line says beside the files.
 type schedulerFlags struct {
-	kubeconfig, listen string
-	journal            string
-	configs            []string
-	seed               uint64
-	elect              bool
-	election           scheduler.Election
+	kubeconfig, metricsAddress string
+	journal                    string
+	configs                    []string
+	seed                       uint64
+	elect                      bool
+	election                   scheduler.Election
 }
 
 // schedulerCommand runs the scheduler alone.
@@ -42,7 +42,7 @@ its default, requests are limited by the number of workers and by the server alo
 			if err != nil {
 				return err
 			}
-			if err := need(cmd.Context(), o.Config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "binding"},
+			if err := requirePermission(cmd.Context(), o.Config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "binding"},
 				"berth credentials --for scheduler makes one that may; for a Kubernetes cluster see deploy/"); err != nil {
 				return err
 			}
@@ -58,14 +58,14 @@ its default, requests are limited by the number of workers and by the server alo
 			return scheduler.Run(cmd.Context(), o)
 		},
 	}
-	f.add(cmd.Flags())
+	f.addFlags(cmd.Flags())
 	return cmd
 }
 
-func (f *schedulerFlags) add(flags *pflag.FlagSet) {
-	e := electionOf(config.DefaultKubeScheduler().LeaderElection)
+func (f *schedulerFlags) addFlags(flags *pflag.FlagSet) {
+	e := electionConfig(config.DefaultKubeScheduler().LeaderElection)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "how to reach the API server; without it the file's clientConnection, the default cluster, or the service account of the pod that this runs in")
-	flags.StringVar(&f.listen, "metrics-bind-address", "", "HOST:PORT to serve /livez, /readyz, /metrics, /configz and /debug on over HTTPS; all but the first two need a bearer token that may get the path; empty serves none")
+	flags.StringVar(&f.metricsAddress, "metrics-bind-address", "", "HOST:PORT to serve /livez, /readyz, /metrics, /configz and /debug on over HTTPS; all but the first two need a bearer token that may get the path; empty serves none")
 	flags.Uint64Var(&f.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
 	flags.BoolVar(&f.elect, "leader-elect", true, "schedule only while holding a lease that copies compete for")
 	flags.StringVar(&f.election.Namespace, "leader-elect-resource-namespace", e.Namespace, "namespace of the lease")
@@ -87,15 +87,15 @@ func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error
 	if flags.Changed("seed") {
 		o.Seed = f.seed
 	}
-	o.Listen = f.listen
-	o.Election = f.elected(flags, s.scheduler.LeaderElection)
+	o.Listen = f.metricsAddress
+	o.Election = f.leaderElection(flags, s.scheduler.LeaderElection)
 	s.berth.Scheduler.Seed = o.Seed
 	s.scheduler.LeaderElection.Enabled = o.Election != nil
 	if e := o.Election; e != nil {
 		s.scheduler.LeaderElection = config.LeaderElection{Enabled: true, Namespace: e.Namespace, Name: e.Name,
 			LeaseDuration: e.LeaseDuration, RenewDeadline: e.RenewDeadline, RetryPeriod: e.RetryPeriod}
 	}
-	o.Effective = s.effective()
+	o.EffectiveConfig = s.effective()
 	kubeconfig := f.kubeconfig
 	if kubeconfig == "" {
 		kubeconfig = s.scheduler.Client.Kubeconfig
@@ -107,9 +107,9 @@ func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error
 	return o, nil
 }
 
-// elected is the election to take part in; nil for none.
-func (f *schedulerFlags) elected(flags *pflag.FlagSet, file config.LeaderElection) *scheduler.Election {
-	enabled, e := file.Enabled, electionOf(file)
+// leaderElection is the election to take part in; nil for none.
+func (f *schedulerFlags) leaderElection(flags *pflag.FlagSet, file config.LeaderElection) *scheduler.Election {
+	enabled, e := file.Enabled, electionConfig(file)
 	flags.Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
 		case "leader-elect":
@@ -132,7 +132,7 @@ func (f *schedulerFlags) elected(flags *pflag.FlagSet, file config.LeaderElectio
 	return &e
 }
 
-func electionOf(l config.LeaderElection) scheduler.Election {
+func electionConfig(l config.LeaderElection) scheduler.Election {
 	return scheduler.Election{Namespace: l.Namespace, Name: l.Name, LeaseDuration: l.LeaseDuration, RenewDeadline: l.RenewDeadline, RetryPeriod: l.RetryPeriod}
 }
 
@@ -151,14 +151,14 @@ func schedulerOptions(s settings) scheduler.Options {
 	o.Profiles = s.profiles()
 	o.InitialBackoff, o.MaxBackoff = s.scheduler.InitialBackoff, s.scheduler.MaxBackoff
 	o.Seed, o.BindWorkers = s.berth.Scheduler.Seed, s.berth.Scheduler.BindWorkers
-	o.ViewMemory = s.berth.Scheduler.ViewMemoryMiB << 20
+	o.ScoreCacheMemory = s.berth.Scheduler.ViewMemoryMiB << 20
 	p := s.berth.Scheduler.Preemption
 	o.Preemption = preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	o.VictimsTimeout = time.Duration(p.VictimsTimeoutSeconds) * time.Second
-	o.AuditEvery = time.Duration(s.berth.Scheduler.AuditEverySeconds) * time.Second
+	o.AuditInterval = time.Duration(s.berth.Scheduler.AuditEverySeconds) * time.Second
 	o.AssumedPressure = time.Duration(s.berth.Scheduler.AssumedPressureSeconds) * time.Second
 	k := s.scheduler
-	o.Extenders, o.DelayCache, o.Warnings, o.Effective = k.Extenders, k.DelayCacheUntilActive, k.Warnings, s.effective()
+	o.Extenders, o.DelayCache, o.Warnings, o.EffectiveConfig = k.Extenders, k.DelayCacheUntilActive, k.Warnings, s.effective()
 	o.Profiling, o.ContentionProfiling = k.Profiling, k.ContentionProfiling
 	return o
 }

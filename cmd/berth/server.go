@@ -30,7 +30,7 @@ account, which berth controller makes in each namespace; run it beside.`,
 			if err != nil {
 				return err
 			}
-			serverOptions(cmd.Flags(), &o, settings)
+			applyServerConfig(cmd.Flags(), &o, settings)
 			server, err := newServer(cmd.Context(), o, cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -72,10 +72,10 @@ func addServerFlags(flags *pflag.FlagSet, o *apiserver.Options) {
 	flags.StringVar(&o.EtcdKeyFile, "etcd-keyfile", "", "PEM file of the key of --etcd-certfile")
 	flags.StringVar(&o.ServiceClusterIPRange, "service-cluster-ip-range", o.ServiceClusterIPRange, "CIDR that services get their addresses from")
 	flags.StringSliceVar(&o.DisableAdmissionPlugins, "disable-admission-plugins", nil, "admission plugins to leave out")
-	flags.Int64Var(&o.LostNodes.NotReady, "default-not-ready-toleration-seconds", o.LostNodes.NotReady, "how long pods that do not say so stay on a node that is not ready")
-	flags.Int64Var(&o.LostNodes.Unreachable, "default-unreachable-toleration-seconds", o.LostNodes.Unreachable, "the same for a node that is silent")
+	flags.Int64Var(&o.NodeTolerationSeconds.NotReady, "default-not-ready-toleration-seconds", o.NodeTolerationSeconds.NotReady, "how long pods that do not say so stay on a node that is not ready")
+	flags.Int64Var(&o.NodeTolerationSeconds.Unreachable, "default-unreachable-toleration-seconds", o.NodeTolerationSeconds.Unreachable, "the same for a node that is silent")
 	flags.IntVar(&o.MaxRequestsInFlight, "max-requests-inflight", o.MaxRequestsInFlight, "reads answered at a time; more get 429")
 	flags.IntVar(&o.MaxMutatingRequestsInFlight, "max-mutating-requests-inflight", o.MaxMutatingRequestsInFlight, "writes answered at a time; more get 429")
 	flags.BoolVar(&o.StoredOnlyWarnings, "stored-only-warnings", o.StoredOnlyWarnings, "warn creators of kinds that nothing acts on yet")
-	flags.BoolVar(&o.StrictVersions, "strict-resource-versions", o.StrictVersions, "answer resource versions that are no numbers with 400 or 422 everywhere; kube-apiserver answers some with 500")
+	flags.BoolVar(&o.StrictResourceVersions, "strict-resource-versions", o.StrictResourceVersions, "answer resource versions that are no numbers with 400 or 422 everywhere; kube-apiserver answers some with 500")
 }

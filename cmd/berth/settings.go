@@ -15,12 +15,12 @@ import (
 
 // settings are what the configuration files say.
 type settings struct {
-	berth     config.Berth
-	scheduler config.KubeScheduler
-	kubelet   config.Kubelet
-	moves     upDescheduler      // of berth up
-	journal   *journal.Journal   // where the flag --journal has records kept; nil: nowhere
-	decisions *journal.Decisions // likewise the scheduler's decisions
+	berth       config.Berth
+	scheduler   config.KubeScheduler
+	kubelet     config.Kubelet
+	descheduler upDescheduler      // of berth up
+	journal     *journal.Journal   // where the flag --journal has records kept; nil: nowhere
+	decisions   *journal.Decisions // likewise the scheduler's decisions
 }
 
 // configFlag adds --config.
@@ -53,7 +53,7 @@ func loadConfig(files []string) (settings, error) {
 		case d.Kind == config.KubeletKind:
 			s.kubelet, err = config.ReadKubelet(d)
 		default:
-			err = config.Unknown(d)
+			err = config.UnsupportedKindError(d)
 		}
 		if err != nil {
 			return s, err
@@ -71,7 +71,7 @@ func (s *settings) effective() map[string]any {
 func (s *settings) profiles() []placement.Config {
 	profiles := slices.Clone(s.scheduler.Profiles)
 	for i := range profiles {
-		profiles[i].NumericTolerations = s.berth.Scheduler.NumericTolerations
+		profiles[i].TaintTolerationComparison = s.berth.Scheduler.NumericTolerations
 	}
 	return profiles
 }

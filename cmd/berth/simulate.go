@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/engine/placement"
-	"github.com/berthproject/berth/feed"
+	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/replay"
 	"github.com/berthproject/berth/sim/script"
 	"github.com/berthproject/berth/sim/store"
-	"github.com/berthproject/berth/sim/study"
+	"github.com/berthproject/berth/sim/trace"
 )
 
 // simulateFlags are what berth simulate is told.
@@ -65,7 +65,7 @@ Exits with 1 when something expected did not come true, or something happened th
 	flags.StringVar(&f.timeline, "timeline", "auto", "all, none, or auto: the first 100 lines")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	configFlag(flags, &f.configs)
-	f.openb.add(flags)
+	f.openb.addFlags(flags)
 	return cmd
 }
 
@@ -78,14 +78,14 @@ func (f *simulateFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if f.replay != "" {
-		return f.again(cmd.OutOrStdout(), o)
+		return f.replayJournal(cmd.OutOrStdout(), o)
 	}
-	s, err := f.study(o)
+	s, err := f.buildSimulation(o)
 	if err != nil {
 		return err
 	}
 	s.Options.Stop = func() bool { return cmd.Context() != nil && cmd.Context().Err() != nil }
-	return f.simulate(cmd.OutOrStdout(), s)
+	return f.runSimulation(cmd.OutOrStdout(), s)
 }
 
 func (f *simulateFlags) validate(timed bool) error {
@@ -98,9 +98,9 @@ func (f *simulateFlags) validate(timed bool) error {
 		return fmt.Errorf("--until %v: must be positive, and at most ten years", f.until)
 	case f.lag < 0 || f.latency < 0:
 		return fmt.Errorf("--lag %v, --latency %v: must not be negative", f.lag, f.latency)
-	case f.replay != "" && (len(f.files) > 0 || f.journal != "" || f.openb.given()):
+	case f.replay != "" && (len(f.files) > 0 || f.journal != "" || f.openb.isSet()):
 		return errors.New("--replay: takes its inputs from the journal: -f, --journal and --openb-* must not be given")
-	case f.replay == "" && len(f.files) == 0 && f.scenario == "" && !f.openb.given():
+	case f.replay == "" && len(f.files) == 0 && f.scenario == "" && !f.openb.isSet():
 		return errors.New("nothing to simulate: give a dump with -f, a --scenario, --openb-nodes, or a --replay")
 	}
 	return f.openb.validate()
@@ -120,10 +120,10 @@ func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
 	if seeded {
 		c.Seed = f.seed
 	}
-	o.Seed, o.Ties, o.ViewMemory, o.Preemption = f.seed, c.Seed, c.ViewMemory, c.Preemption
+	o.Seed, o.TieBreakSeed, o.ScoreCacheMemory, o.Preemption = f.seed, c.Seed, c.ScoreCacheMemory, c.Preemption
 	q := &o.Machine.Queue
-	q.InitialBackoff, q.MaxBackoff, q.LeftoverAfter = c.InitialBackoff, c.MaxBackoff, c.LeftoverAfter
-	o.Machine.VictimsTimeout, o.Machine.AuditEvery, o.Machine.AssumedPressure = c.VictimsTimeout, c.AuditEvery, c.AssumedPressure
+	q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration = c.InitialBackoff, c.MaxBackoff, c.PodMaxInUnschedulablePodsDuration
+	o.Machine.VictimsTimeout, o.Machine.AuditInterval, o.Machine.AssumedPressureDuration = c.VictimsTimeout, c.AuditInterval, c.AssumedPressure
 	o.Lag, o.Latency, o.Audit = f.lag, f.latency, f.check
 	o.Profiles = nil
 	for _, p := range c.Profiles {
@@ -136,24 +136,24 @@ func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
 	return o, nil
 }
 
-// study puts together what is simulated.
-func (f *simulateFlags) study(o sim.Options) (*study.Study, error) {
-	s := &study.Study{Options: o, Rest: f.check, Until: f.until}
-	objects, err := feed.Dump(f.files)
+// buildSimulation puts together what is simulated.
+func (f *simulateFlags) buildSimulation(o sim.Options) (*trace.Simulation, error) {
+	s := &trace.Simulation{Options: o, CheckSettled: f.check, Until: f.until}
+	objects, err := informers.ReadDump(f.files)
 	if err != nil {
 		return nil, err
 	}
 	for _, obj := range objects {
 		if k, ok := obj.(store.Object); ok && store.KindOf(obj) != "" {
-			sim.Complete(k)
+			sim.ApplyDefaults(k)
 			s.Objects = append(s.Objects, k)
 		}
 	}
 	if len(f.files) > 0 && len(s.Objects) == 0 {
 		return nil, fmt.Errorf("-f %s: nothing in it can be simulated: want nodes, pods and the like, as kubectl get -o yaml writes them", strings.Join(f.files, ","))
 	}
-	s.Options.Start = s.Start()
-	if s.Scenario, err = f.script(); err != nil {
+	s.Options.Start = s.LatestTimestamp()
+	if s.Scenario, err = f.loadScenario(); err != nil {
 		return nil, err
 	}
 	if s.Until == 0 {
@@ -165,11 +165,11 @@ func (f *simulateFlags) study(o sim.Options) (*study.Study, error) {
 	if last := s.Scenario.Until(); last > s.Until {
 		return nil, fmt.Errorf("--until %v: scenario %s goes on until %v", s.Until, f.scenario, last)
 	}
-	return s, f.openb.fill(s, f.until > 0 || s.Scenario.Until() > 0)
+	return s, f.openb.addTo(s, f.until > 0 || s.Scenario.Until() > 0)
 }
 
-// script reads the scenario; without one, nothing happens.
-func (f *simulateFlags) script() (*script.Scenario, error) {
+// loadScenario reads the scenario; without one, nothing happens.
+func (f *simulateFlags) loadScenario() (*script.Scenario, error) {
 	if f.scenario == "" {
 		return script.Parse("scenario", "")
 	}
@@ -180,9 +180,9 @@ func (f *simulateFlags) script() (*script.Scenario, error) {
 	return script.Parse(f.scenario, string(data))
 }
 
-func (f *simulateFlags) simulate(w io.Writer, s *study.Study) (err error) {
+func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err error) {
 	var lines []sim.Line
-	s.Options.Tell = func(l sim.Line) { lines = append(lines, l) }
+	s.Options.OnLine = func(l sim.Line) { lines = append(lines, l) }
 	if f.journal != "" {
 		file, err := os.Create(f.journal)
 		if err != nil {
@@ -209,7 +209,7 @@ func (f *simulateFlags) simulate(w io.Writer, s *study.Study) (err error) {
 	if err := f.print(w, lines, summary); err != nil {
 		return err
 	}
-	switch n := len(summary.Failed); {
+	switch n := len(summary.FailedExpectations); {
 	case summary.Violation != "":
 		return fmt.Errorf("simulation: what must hold did not: %s", summary.Violation)
 	case n == 1:
@@ -221,7 +221,7 @@ func (f *simulateFlags) simulate(w io.Writer, s *study.Study) (err error) {
 }
 
 // print writes the timeline and the summary.
-func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *study.Summary) error {
+func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *trace.Summary) error {
 	shown := lines
 	switch {
 	case f.timeline == "none":
@@ -246,9 +246,9 @@ func (f *simulateFlags) print(w io.Writer, lines []sim.Line, s *study.Summary) e
 	return s.Print(w)
 }
 
-// again runs a journal.
-func (f *simulateFlags) again(w io.Writer, o sim.Options) error {
-	scenario, err := f.script()
+// replayJournal runs a journal.
+func (f *simulateFlags) replayJournal(w io.Writer, o sim.Options) error {
+	scenario, err := f.loadScenario()
 	if err != nil {
 		return err
 	}
@@ -262,8 +262,8 @@ func (f *simulateFlags) again(w io.Writer, o sim.Options) error {
 	if err != nil {
 		return err
 	}
-	if r.Differs > 0 {
-		return fmt.Errorf("%s:%d: not the same effects\n  recorded: %s\n  now:      %s", f.replay, r.Differs, r.Want, r.Got)
+	if r.FirstDifference > 0 {
+		return fmt.Errorf("%s:%d: not the same effects\n  recorded: %s\n  now:      %s", f.replay, r.FirstDifference, r.Want, r.Got)
 	}
 	if f.output == "json" {
 		return json.NewEncoder(w).Encode(map[string]any{"same": true, "steps": r.Steps, "effects": r.Effects})

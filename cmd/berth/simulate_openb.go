@@ -11,7 +11,7 @@ import (
 
 	"github.com/berthproject/berth/load"
 	"github.com/berthproject/berth/sim"
-	"github.com/berthproject/berth/sim/study"
+	simtrace "github.com/berthproject/berth/sim/trace"
 )
 
 // openbFlags say how OpenB's lists are simulated.
@@ -22,7 +22,7 @@ type openbFlags struct {
 	rate               float64
 }
 
-func (f *openbFlags) add(flags *pflag.FlagSet) {
+func (f *openbFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.nodes, "openb-nodes", "", "OpenB node list (CSV)")
 	flags.StringVar(&f.pods, "openb-pods", "", "OpenB pod list (CSV): its pods come and leave at their times")
 	flags.IntVar(&f.day, "openb-day", -1, "the day of the trace, from 0, at which the simulation begins; -1: where most pods come")
@@ -32,7 +32,7 @@ func (f *openbFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.priorities, "openb-priorities", false, "priority by class: LS 1000, Burstable and Guaranteed 500, BE 0; victims are replaced")
 }
 
-func (f *openbFlags) given() bool { return f.nodes != "" || f.pods != "" }
+func (f *openbFlags) isSet() bool { return f.nodes != "" || f.pods != "" }
 
 func (f *openbFlags) validate() error {
 	switch {
@@ -50,51 +50,51 @@ func (f *openbFlags) validate() error {
 	return nil
 }
 
-// fill puts the lists into a study.
-func (f *openbFlags) fill(s *study.Study, timed bool) error {
+// addTo puts the lists into a study.
+func (f *openbFlags) addTo(s *simtrace.Simulation, timed bool) error {
 	if f.nodes == "" {
 		return nil
 	}
-	nodes, err := load.Nodes(f.nodes)
+	nodes, err := load.ReadNodes(f.nodes)
 	if err != nil {
 		return err
 	}
 	for _, n := range nodes {
 		n.Status.Capacity[corev1.ResourcePods] = *resource.NewQuantity(110, resource.DecimalSI)
-		sim.Complete(n)
+		sim.ApplyDefaults(n)
 		s.Objects = append(s.Objects, n)
 	}
 	if f.pods == "" {
 		return nil
 	}
-	traced, err := load.Trace(f.pods)
+	traced, err := load.ReadTrace(f.pods)
 	if err != nil {
 		return err
 	}
-	trace := make([]study.Arrival, 0, len(traced))
+	trace := make([]simtrace.Arrival, 0, len(traced))
 	if len(traced) == 0 {
 		return fmt.Errorf("%s: no pods: want a line for each below the columns", f.pods)
 	}
 	for _, t := range traced {
 		t.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
-		sim.Complete(t.Pod)
-		trace = append(trace, study.Arrival{Pod: t.Pod, Comes: t.Created, Leaves: t.Deleted})
+		sim.ApplyDefaults(t.Pod)
+		trace = append(trace, simtrace.Arrival{Pod: t.Pod, Arrives: t.Created, Departs: t.Deleted})
 	}
 	switch day := f.day; {
 	case f.fillUp:
-		s.Arrivals = study.Fill(trace, f.rate)
-		if last := s.Arrivals[len(s.Arrivals)-1].Comes; !timed {
+		s.Arrivals = simtrace.FixedRate(trace, f.rate)
+		if last := s.Arrivals[len(s.Arrivals)-1].Arrives; !timed {
 			s.Until = (last + last/4 + 2*time.Minute).Truncate(time.Second)
 		}
 	default:
 		if day < 0 {
-			day = study.Busiest(trace, s.Until*time.Duration(f.speed))
+			day = simtrace.BusiestDay(trace, s.Until*time.Duration(f.speed))
 		}
-		s.Arrivals = study.Replay(trace, time.Duration(day)*24*time.Hour, s.Until, f.speed)
+		s.Arrivals = simtrace.Window(trace, time.Duration(day)*24*time.Hour, s.Until, f.speed)
 	}
 	if f.priorities {
-		study.Prioritise(s.Arrivals, load.QOSLabel, map[string]int32{"LS": 1000, "Burstable": 500, "Guaranteed": 500})
-		study.Replaced(s.Arrivals)
+		simtrace.SetPriorities(s.Arrivals, load.QOSLabel, map[string]int32{"LS": 1000, "Burstable": 500, "Guaranteed": 500})
+		simtrace.MarkReplaced(s.Arrivals)
 	}
 	return nil
 }

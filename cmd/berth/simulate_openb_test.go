@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/internal/testkit"
-	"github.com/berthproject/berth/sim/study"
+	"github.com/berthproject/berth/sim/trace"
 )
 
 // openbLists are the arguments for the OpenB data set.
@@ -15,36 +15,36 @@ func openbLists(t *testing.T) []string {
 	t.Helper()
 	dir := os.Getenv("BERTH_OPENB")
 	if dir == "" {
-		testkit.Skip(t, "the OpenB data set", "BERTH_OPENB names no directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
+		testkit.SkipOrFail(t, "the OpenB data set", "BERTH_OPENB names no directory with openb_node_list_all_node.csv and openb_pod_list_default.csv")
 	}
 	return []string{"--openb-nodes", filepath.Join(dir, "openb_node_list_all_node.csv"), "--openb-pods", filepath.Join(dir, "openb_pod_list_default.csv"),
 		"--timeline", "none", "-o", "json"}
 }
 
-func summaryOf(t *testing.T, args ...string) study.Summary {
+func summaryOf(t *testing.T, args ...string) trace.Summary {
 	t.Helper()
 	out, err := simulate(t, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got struct{ Summary study.Summary }
+	var got struct{ Summary trace.Summary }
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
 	return got.Summary
 }
 
-// TestADayOfOpenB replays the day with most arrivals: everybody finds a place at once.
-func TestADayOfOpenB(t *testing.T) {
+// TestSimulateOpenBDay replays the day with most arrivals: everybody finds a place at once.
+func TestSimulateOpenBDay(t *testing.T) {
 	s := summaryOf(t, openbLists(t)...)
 	if s.Created < 678 || s.Placed != s.Created || s.Pending != 0 || s.LatencyP99 > 1 {
 		t.Errorf("%d pods made, %d placed, %d pending, p99 %g s: want all of 678 or more placed at once", s.Created, s.Placed, s.Pending, s.LatencyP99)
 	}
 }
 
-// TestOpenBOverload: 7,433 whole devices are asked of 6,212. Those who serve come first, and
+// TestSimulateOpenBOverload: 7,433 whole devices are asked of 6,212. Those who serve come first, and
 // the cluster comes to rest.
-func TestOpenBOverload(t *testing.T) {
+func TestSimulateOpenBOverload(t *testing.T) {
 	s := summaryOf(t, append(openbLists(t), "--openb-fill", "--openb-priorities")...)
 	if len(s.Priorities) != 3 || s.Priorities[0].Priority != 1000 || s.Priorities[0].Pending > 10 || s.Priorities[2].Pending < 900 {
 		t.Errorf("by priority: %+v, want LS placed and BE waiting", s.Priorities)
@@ -52,5 +52,5 @@ func TestOpenBOverload(t *testing.T) {
 	if s.Victims == 0 || s.Victims != s.Deleted || s.LastVictim > 120 {
 		t.Errorf("%d victims, %d pods gone, the last driven out at %g s: want all who are gone to be victims, and rest soon after 82 s", s.Victims, s.Deleted, s.LastVictim)
 	}
-	t.Logf("%d victims of %d preemptors, %d cascades, chains of up to %d, steady at %.1f s", s.Victims, s.Preemptors, s.Cascades, s.Depth, max(s.LastBound, s.LastVictim))
+	t.Logf("%d victims of %d preemptors, %d cascades, chains of up to %d, steady at %.1f s", s.Victims, s.Preemptors, s.Cascades, s.CascadeDepth, max(s.LastBound, s.LastVictim))
 }

@@ -36,7 +36,7 @@ const (
 	aCluster  = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '2', memory: 4Gi, pods: '10'}, capacity: {cpu: '2', memory: 4Gi, pods: '10'}}\n"
 )
 
-func TestSimulateRefuses(t *testing.T) {
+func TestSimulateErrors(t *testing.T) {
 	nodes, pods, dump := write(t, "nodes.csv", someNodes), write(t, "pods.csv", somePods), write(t, "dump.yaml", aCluster)
 	for name, tc := range map[string]struct {
 		args []string
@@ -73,7 +73,7 @@ func TestSimulateRefuses(t *testing.T) {
 	}
 }
 
-func TestSimulateATrace(t *testing.T) {
+func TestSimulateTrace(t *testing.T) {
 	nodes, pods := write(t, "nodes.csv", someNodes), write(t, "pods.csv", somePods)
 	out, err := simulate(t, "--openb-nodes", nodes, "--openb-pods", pods, "--openb-priorities", "--timeline", "all", "--check")
 	for _, want := range []string{"default/c is bound to n0", "is preempted by default/c", "1 victims of 1 preemptors", "default/a is bound to n0"} {
@@ -83,7 +83,7 @@ func TestSimulateATrace(t *testing.T) {
 	}
 }
 
-func TestSimulateADumpAndRunItAgain(t *testing.T) {
+func TestSimulateDumpAndReplay(t *testing.T) {
 	dump, scenario := write(t, "dump.yaml", aCluster), write(t, "s.txt", "pod a cpu=1\nat 5s pod b cpu=2\nexpect at 9s pod b pending \"Insufficient cpu\"\nuntil 1m\n")
 	journal := filepath.Join(t.TempDir(), "j.jsonl")
 	out, err := simulate(t, "-f", dump, "--scenario", scenario, "--journal", journal, "-o", "json", "--seed", "7")
@@ -102,8 +102,8 @@ func TestSimulateADumpAndRunItAgain(t *testing.T) {
 	}
 }
 
-// TestTheExampleOfTheDocsComesTrue: what docs/simulate.md shows first is as it says.
-func TestTheExampleOfTheDocsComesTrue(t *testing.T) {
+// TestDocsExample: what docs/simulate.md shows first is as it says.
+func TestDocsExample(t *testing.T) {
 	text, err := os.ReadFile("../../docs/simulate.md")
 	if err != nil {
 		t.Fatal(err)

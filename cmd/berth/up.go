@@ -20,19 +20,19 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/store"
 	"github.com/berthproject/berth/apiserver/subresource"
-	"github.com/berthproject/berth/control/scheduler"
+	"github.com/berthproject/berth/controllers/scheduler"
 )
 
 // upOptions are the flags of berth up.
 type upOptions struct {
-	server    apiserver.Options
-	nodes     nodeFlags
-	real      upNodes
-	moves     upDescheduler
-	ephemeral bool
-	seed      uint64
-	configs   []string
-	journal   string
+	server      apiserver.Options
+	simulated   simulatedNodeFlags
+	local       upLocalNodes
+	descheduler upDescheduler
+	ephemeral   bool
+	seed        uint64
+	configs     []string
+	journal     string
 }
 
 // upCommand runs a whole cluster in this process.
@@ -64,25 +64,25 @@ ends; what one that was killed left behind goes at the next start.`,
 			if cmd.Flags().Changed("seed") {
 				settings.berth.Scheduler.Seed = o.seed
 			}
-			serverOptions(cmd.Flags(), &o.server, settings)
-			tellWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
-			if err := o.choose(cmd.ErrOrStderr(), settings); err != nil {
+			applyServerConfig(cmd.Flags(), &o.server, settings)
+			printWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
+			if err := o.prepareNodes(cmd.ErrOrStderr(), settings); err != nil {
 				return err
 			}
-			if o.real.any() && !cmd.Flags().Changed("nodes") {
-				o.nodes.count = 0
+			if o.local.enabled() && !cmd.Flags().Changed("nodes") {
+				o.simulated.count = 0
 			}
-			o.nodes.sized = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
+			o.simulated.sizeSet = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
 			return runUp(cmd.Context(), cmd.OutOrStdout(), o, settings)
 		},
 	}
 	f := cmd.Flags()
 	addServerFlags(f, &o.server)
-	f.IntVar(&o.nodes.count, "nodes", 3, "number of equal nodes to simulate")
-	o.nodes.add(f)
-	o.real.add(f)
-	o.moves.add(f)
-	f.StringVar(&o.nodes.openb, "openb-nodes", "", "OpenB node list (CSV) to simulate instead of equal nodes")
+	f.IntVar(&o.simulated.count, "nodes", 3, "number of equal nodes to simulate")
+	o.simulated.addFlags(f)
+	o.local.addFlags(f)
+	o.descheduler.addFlags(f)
+	f.StringVar(&o.simulated.openb, "openb-nodes", "", "OpenB node list (CSV) to simulate instead of equal nodes")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing: the objects are gone when the command ends")
 	f.Uint64Var(&o.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
 	configFlag(f, &o.configs)
@@ -90,41 +90,41 @@ ends; what one that was killed left behind goes at the next start.`,
 	return cmd
 }
 
-// choose settles which real nodes there are to be, and where their things are. What they lack is told.
-func (o *upOptions) choose(tell io.Writer, settings settings) (err error) {
+// prepareNodes settles which real nodes there are to be, and where their things are. What they lack is told.
+func (o *upOptions) prepareNodes(tell io.Writer, settings settings) (err error) {
 	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
-	o.real.settle(o.server.DataDir, o.ephemeral)
-	if err := o.real.orSimulated(tell, o.real.check()); err != nil {
+	o.local.setDefaults(o.server.DataDir, o.ephemeral)
+	if err := o.local.fallBackToSimulated(tell, o.local.validate()); err != nil {
 		return err
 	}
-	o.real.look(&settings.kubelet)
+	o.local.addNetworkNotes(&settings.kubelet)
 	return nil
 }
 
 func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) error {
 	started := time.Now()
-	if err := o.moves.read(os.Stderr); err != nil {
+	if err := o.descheduler.readPolicy(os.Stderr); err != nil {
 		return err
 	}
-	settings.moves = o.moves
-	nodes, err := o.nodes.nodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
+	settings.descheduler = o.descheduler
+	nodes, err := o.simulated.buildNodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
 	if err != nil {
 		return err
 	}
-	if o.real.any() {
+	if o.local.enabled() {
 		for _, n := range nodes {
 			n.Spec.Taints = append(n.Spec.Taints, simulatedTaint)
 		}
 	}
-	say := lines{w: out}
-	dir, clean, err := upDirs(&o)
+	say := upOutput{w: out}
+	dir, clean, err := prepareDataDir(&o)
 	if err != nil {
 		return err
 	}
 	defer clean()
-	log, closeLog, err := logTo(filepath.Join(dir, "berth.log"))
+	log, closeLog, err := logToFile(filepath.Join(dir, "berth.log"))
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 	if err != nil {
 		return err
 	}
-	if err := o.real.sweep(ctx); err != nil {
+	if err := o.local.removeStaleNodes(ctx); err != nil {
 		return err
 	}
 	kept := cmp.Or(o.journal, filepath.Join(dir, "journal"))
@@ -145,90 +145,90 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 		return err
 	}
 	defer func() { _ = settings.decisions.Close() }()
-	return runParts(ctx, func(p *parts) error {
-		p.last("API server", server.Run)
+	return runComponents(ctx, func(p *components) error {
+		p.startLast("API server", server.Run)
 		select {
 		case <-server.Ready():
 		case <-p.ctx.Done():
 			return nil
 		}
-		others, err := o.startAll(p, server, nodes, settings, dir, &say, log)
+		others, err := o.startComponents(p, server, nodes, settings, dir, &say, log)
 		if err != nil {
 			return err
 		}
-		say.started(&o, settings, server, nodes, others, time.Since(started))
+		say.printStarted(&o, settings, server, nodes, others, time.Since(started))
 		return nil
 	})
 }
 
-// startAll starts all but the API server, and waits until the nodes can take
+// startComponents starts all but the API server, and waits until the nodes can take
 // pods; others are the nodes that the cluster has besides.
-func (o *upOptions) startAll(p *parts, server *apiserver.Server, nodes []*corev1.Node, settings settings, dir string, say *lines, log *logs) (others int, err error) {
+func (o *upOptions) startComponents(p *components, server *apiserver.Server, nodes []*corev1.Node, settings settings, dir string, say *upOutput, log *logFile) (others int, err error) {
 	config := server.LoopbackConfig()
 	if err := say.listen(); err != nil {
 		return 0, err
 	}
-	if err := startLoops(p, config, server.Authority().CAPEM(), settings, *say, log); err != nil {
+	if err := startControlPlane(p, config, server.Authority().CAPEM(), settings, *say, log); err != nil {
 		return 0, err
 	}
 	if len(nodes) > 0 {
-		answer, err := ofCluster(server)
+		answer, err := clusterServingOptions(server)
 		if err != nil {
 			return 0, err
 		}
-		s, err := playNodes(as(config, pki.SimulatedNodes().Name), nodes, settings, answer)
+		s, err := newSimulatedNodes(impersonate(config, pki.SimulatedNodes().Name), nodes, settings, answer)
 		if err != nil {
 			return 0, err
 		}
 		s.start(p)
 	}
-	if err := o.real.start(p, server, settings); err != nil {
+	if err := o.local.start(p, server, settings); err != nil {
 		return 0, err
 	}
-	if others, err = awaitNodes(p.ctx, config, nodes, o.real.names()); err != nil {
+	if others, err = waitForNodes(p.ctx, config, nodes, o.local.nodeNames()); err != nil {
 		return 0, err
 	}
-	return others, startVolumes(p, config, dir)
+	return others, startDefaultStorage(p, config, dir)
 }
 
-// startLoops starts the scheduler, the controllers and the descheduler, each as the user whose
+// startControlPlane starts the scheduler, the controllers and the descheduler, each as the user whose
 // rights it needs and no more. ca is the certificate that pods check the API
 // server by; at the listeners of at they tell about themselves.
-func startLoops(p *parts, config *rest.Config, ca []byte, settings settings, at lines, log *logs) error {
+func startControlPlane(p *components, config *rest.Config, ca []byte, settings settings, at upOutput, log *logFile) error {
 	settings.scheduler.LeaderElection.Enabled = false // there is one
 	so := schedulerOptions(settings)
-	so.Config, so.Listener, so.Log, so.Decisions = as(config, pki.Scheduler().Name), at.scheduler, log.slog, settings.decisions
-	p.run("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
-	page := newPage(at.controllers, settings)
-	if err := settings.moves.start(p, config, settings, page); err != nil {
+	so.Config, so.Listener, so.Log, so.Decisions = impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.decisions
+	p.start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
+	status := newStatusServer(at.controllersListener, settings)
+	if err := settings.descheduler.start(p, config, settings, status); err != nil {
 		return err
 	}
-	config = as(config, pki.Controllers().Name)
-	if err := page.serve(p.ctx, &p.wg, config); err != nil {
+	config = impersonate(config, pki.ControllerManager().Name)
+	if err := status.serve(p.ctx, &p.wg, config); err != nil {
 		return err
 	}
-	return startControllers(p, config, ca, settings, page)
+	return startControllers(p, config, ca, settings, status)
 }
 
-// as is a connection under another name: in one process, too, each part has just
+// impersonate is a connection under another name: in one process, too, each part has just
 // the rights of its role.
-func as(config *rest.Config, user string) *rest.Config {
+func impersonate(config *rest.Config, user string) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}
 	config.UserAgent = user
 	return config
 }
 
-// serverOptions puts what the configuration file says where no flag says it.
-func serverOptions(flags *pflag.FlagSet, o *apiserver.Options, settings settings) {
+// applyServerConfig puts what the configuration file says where no flag says it.
+func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings settings) {
 	c := settings.berth.APIServer
 	for name, set := range map[string]func(){
-		"default-not-ready-toleration-seconds":   func() { o.LostNodes.NotReady = int64(c.DefaultNotReadyTolerationSeconds) },
-		"default-unreachable-toleration-seconds": func() { o.LostNodes.Unreachable = int64(c.DefaultUnreachableTolerationSeconds) },
+		"default-not-ready-toleration-seconds":   func() { o.NodeTolerationSeconds.NotReady = int64(c.DefaultNotReadyTolerationSeconds) },
+		"default-unreachable-toleration-seconds": func() { o.NodeTolerationSeconds.Unreachable = int64(c.DefaultUnreachableTolerationSeconds) },
 		"max-requests-inflight":                  func() { o.MaxRequestsInFlight = c.MaxRequestsInFlight },
 		"max-mutating-requests-inflight":         func() { o.MaxMutatingRequestsInFlight = c.MaxMutatingRequestsInFlight },
 		"stored-only-warnings":                   func() { o.StoredOnlyWarnings = c.StoredOnlyWarnings },
-		"strict-resource-versions":               func() { o.StrictVersions = c.StrictResourceVersions },
+		"strict-resource-versions":               func() { o.StrictResourceVersions = c.StrictResourceVersions },
 		"disable-admission-plugins":              func() { o.DisableAdmissionPlugins = c.DisableAdmissionPlugins },
 	} {
 		if !flags.Changed(name) {
@@ -236,14 +236,14 @@ func serverOptions(flags *pflag.FlagSet, o *apiserver.Options, settings settings
 		}
 	}
 	b := settings.berth.Budgets
-	o.Evictions = subresource.EvictionOptions{Rules: b.Rules(), Refund: b.RefundFailedEvictions, SayWhy: b.ExplainRefusals}
+	o.Evictions = subresource.EvictionOptions{Rules: b.EvictionRules(), Refund: b.RefundFailedEvictions, IncludeReason: b.ExplainRefusals}
 }
 
-// upDirs makes where things are kept: with --ephemeral in a directory that goes
+// prepareDataDir makes where things are kept: with --ephemeral in a directory that goes
 // with the process, except for the kubeconfig, which people must find. The data
 // directory is locked all the same: the kubeconfig in it may be that of a cluster
 // that runs.
-func upDirs(o *upOptions) (dir string, clean func(), err error) {
+func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
 	}
@@ -259,7 +259,7 @@ func upDirs(o *upOptions) (dir string, clean func(), err error) {
 		_ = lock.Close()
 		return "", nil, err
 	}
-	o.server.Kubeconfig = kubeconfigIn(o.server.DataDir)
+	o.server.Kubeconfig = kubeconfigPath(o.server.DataDir)
 	o.server.DataDir = dir
 	return dir, func() {
 		_ = os.Remove(o.server.Kubeconfig)
@@ -271,12 +271,12 @@ func upDirs(o *upOptions) (dir string, clean func(), err error) {
 	}, nil
 }
 
-// sayEvery is how often it is looked for whom a start waits, and what for.
-const sayEvery = 5 * time.Second
+// progressInterval is how often it is looked for whom a start waits, and what for.
+const progressInterval = 5 * time.Second
 
-// awaitNodes waits until all nodes can take pods, and counts the others that the
+// waitForNodes waits until all nodes can take pods, and counts the others that the
 // cluster has.
-func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
+func waitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return 0, err
@@ -290,11 +290,11 @@ func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, 
 	}
 	bar := progressBar{w: os.Stderr}
 	defer bar.done()
-	say, said := time.Now().Add(sayEvery), ""
+	say, said := time.Now().Add(progressInterval), ""
 	// A list of thousands takes a server a while; not all its time may go to it.
 	pause := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
 	for tick := time.NewTicker(pause); ; {
-		ready, others, err := readyNodes(ctx, client, names)
+		ready, others, err := countReadyNodes(ctx, client, names)
 		if err == nil && ready == len(names) {
 			tick.Stop()
 			return others, nil
@@ -302,11 +302,11 @@ func awaitNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, 
 		if len(names) > 100 {
 			bar.show(ready, len(names), "nodes ready")
 		} else if time.Now().After(say) {
-			if now := awaited(ctx, client, names); now != said {
+			if now := describeUnreadyNode(ctx, client, names); now != said {
 				fmt.Fprintln(os.Stderr, "berth: still waiting:", now)
 				said = now
 			}
-			say = time.Now().Add(sayEvery)
+			say = time.Now().Add(progressInterval)
 		}
 		select {
 		case <-ctx.Done():

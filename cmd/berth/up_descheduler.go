@@ -12,76 +12,76 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
-	"github.com/berthproject/berth/control/descheduler"
-	"github.com/berthproject/berth/control/lead"
-	"github.com/berthproject/berth/engine/rebalance/carry"
+	"github.com/berthproject/berth/controllers/descheduler"
+	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/internal/config"
 )
 
 // upDescheduler are the flags of berth up for its descheduler.
 type upDescheduler struct {
-	file     string
-	interval time.Duration
-	flags    *pflag.FlagSet
-	policy   config.Descheduler // read of file
+	policyFile string
+	interval   time.Duration
+	flags      *pflag.FlagSet
+	policy     config.Descheduler // read of file
 }
 
-func (d *upDescheduler) add(f *pflag.FlagSet) {
+func (d *upDescheduler) addFlags(f *pflag.FlagSet) {
 	d.flags = f
-	f.StringVar(&d.file, "descheduler-policy", "", "move pods by this DeschedulerPolicy `file`, or by the one that berth descheduler has without a file (\"default\"); without it none are moved")
+	f.StringVar(&d.policyFile, "descheduler-policy", "", "move pods by this DeschedulerPolicy `file`, or by the one that berth descheduler has without a file (\"default\"); without it none are moved")
 	f.DurationVar(&d.interval, "descheduler-interval", 2*time.Minute, "time from run to run of the descheduler")
 }
 
-// read reads the policy and says what of it has no effect.
-func (d *upDescheduler) read(errs io.Writer) (err error) {
+// readPolicy reads the policy and says what of it has no effect.
+func (d *upDescheduler) readPolicy(errs io.Writer) (err error) {
 	switch {
 	case d.interval <= 0:
 		return fmt.Errorf("--descheduler-interval %v: must be positive", d.interval)
-	case d.file == "" && d.flags != nil && d.flags.Changed("descheduler-interval"):
+	case d.policyFile == "" && d.flags != nil && d.flags.Changed("descheduler-interval"):
 		return errors.New("--descheduler-interval: has no effect without --descheduler-policy")
-	case d.file == "":
+	case d.policyFile == "":
 		return nil
-	case d.file == "default":
+	case d.policyFile == "default":
 		d.policy, err = readPolicy("")
 	default:
-		d.policy, err = readPolicy(d.file)
+		d.policy, err = readPolicy(d.policyFile)
 	}
-	tellWarnings(errs, d.policy.Warnings)
+	printWarnings(errs, d.policy.Warnings)
 	return err
 }
 
 // start starts the descheduler, if there is a policy. What it does is in the log; its metrics are on the controllers' page.
-func (d *upDescheduler) start(p *parts, c *rest.Config, settings settings, page *page) error {
-	if d.file == "" {
+func (d *upDescheduler) start(p *components, c *rest.Config, settings settings, status *statusServer) error {
+	if d.policyFile == "" {
 		return nil
 	}
-	counts, err := descheduler.NewCounts(page.registry)
+	counts, err := descheduler.NewMetrics(status.registry)
 	if err != nil {
 		return err
 	}
-	c = as(c, pki.Component(descheduler.Component).Name)
+	c = impersonate(c, pki.Component(descheduler.Component).Name)
 	c.QPS = -1
 	log := klog.Background()
-	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Patience: carry.DefaultPatience(), Counts: counts, Log: log,
-		Say: func(line string) { log.Info("Descheduler: " + line) },
-		Planned: func(r *descheduler.Report) {
-			log.Info("Descheduler: a round", "moves", len(r.Moves), "stay", r.Counts, "took", r.Took, "idle", r.Idle, "places", r.Places)
+	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Timeouts: execution.DefaultTimeouts(), Metrics: counts, Log: log,
+		OnProgress: func(line string) { log.Info("Descheduler: " + line) },
+		OnReport: func(r *descheduler.Report) {
+			log.Info("Descheduler: a round", "moves", len(r.Moves), "stay", r.RefusalCounts, "took", r.Took, "idle", r.SkippedReason, "places", r.HoldSupport)
 		}}
 	// It competes for the Lease so that others see it. Its name in there is always the same: there is one in a cluster
 	// of berth up, and after a crash it need not wait until its own Lease has run out.
 	e := deschedulerElection()
 	e.Identity = "berth-up"
 	work := func(ctx context.Context, c *rest.Config) error {
-		_, err := deschedule(ctx, c, settings, o, true)
+		_, err := runDescheduler(ctx, c, settings, o, true)
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	p.run("descheduler", func(ctx context.Context) error {
+	p.start("descheduler", func(ctx context.Context) error {
 		for {
-			err := elected(ctx, e, c, io.Discard, work)
-			if !errors.Is(err, lead.ErrLost) {
+			err := runWithLease(ctx, e, c, io.Discard, work)
+			if !errors.Is(err, leaderelection.ErrLost) {
 				return err
 			}
 			log.Info("Descheduler: the Lease was lost, as when the machine sleeps; it is competed for again")

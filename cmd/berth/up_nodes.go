@@ -18,166 +18,166 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/pods"
-	"github.com/berthproject/berth/agent/real"
 	"github.com/berthproject/berth/agent/runtime/cri/containerd"
-	"github.com/berthproject/berth/agent/virtual"
+	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/internal/config"
 )
 
-// upNodes are the nodes of berth up that run real pods.
-type upNodes struct {
-	real           bool
-	runtime        string
-	endpoint, root string
-	virtual        int
-	memory, disk   string
-	inodes         int64
-	lowDisk        int64
-	place          string // of the virtual nodes
-	home           string // the data directory, as it was given
-	ephemeral      bool
-	name           string // of the machine as a node
+// upLocalNodes are the nodes of berth up that run real pods.
+type upLocalNodes struct {
+	realNode          bool
+	runtime           string
+	endpoint, rootDir string
+	virtualNodes      int
+	memory, disk      string
+	inodes            int64
+	lowDisk           int64
+	virtualDir        string // of the virtual nodes
+	dataDir           string // the data directory, as it was given
+	ephemeral         bool
+	nodeName          string // of the machine as a node
 
-	size  virtual.Options // as memory and disk say
-	embed embeddedNodes
-	notes []string // what else there is to say of them
-	flags *pflag.FlagSet
+	size     virtualnode.Options // as memory and disk say
+	embedded embeddedNodes
+	notes    []string // what else there is to say of them
+	flags    *pflag.FlagSet
 }
 
 // simulatedTaint keeps pods that do not tolerate it off simulated nodes where
 // there are real ones: there no program runs.
 var simulatedTaint = corev1.Taint{Key: "berth.dev/simulated", Effect: corev1.TaintEffectNoSchedule}
 
-func (f *upNodes) add(flags *pflag.FlagSet) {
+func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	f.flags = flags
-	flags.BoolVar(&f.real, "real-node", false, "make this machine a node")
-	runtimeFlag(flags, &f.runtime)
+	flags.BoolVar(&f.realNode, "real-node", false, "make this machine a node")
+	addRuntimeFlag(flags, &f.runtime)
 	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node; where none answers, or it has no network, pods run in Berth's own runtime")
-	flags.StringVar(&f.root, "root-dir", "", "directory of --real-node's agent: the volumes, files and logs of its pods; without it agent in the data directory")
-	flags.IntVar(&f.virtual, "virtual-nodes", 0, "number of nodes to make of parts of this machine: real pods, with a cgroup, a disk and a container runtime of each node's own")
+	flags.StringVar(&f.rootDir, "root-dir", "", "directory of --real-node's agent: the volumes, files and logs of its pods; without it agent in the data directory")
+	flags.IntVar(&f.virtualNodes, "virtual-nodes", 0, "number of nodes to make of parts of this machine: real pods, with a cgroup, a disk and a container runtime of each node's own")
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node: a sparse file")
 	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", defaultLowDisk, "with fewer MiB available on its disk a real or virtual node takes no new pods")
 	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0: as many as ext4 makes by itself")
 }
 
-// any says whether there are to be such nodes.
-func (f *upNodes) any() bool { return f.real || f.virtual > 0 }
+// enabled says whether there are to be such nodes.
+func (f *upLocalNodes) enabled() bool { return f.realNode || f.virtualNodes > 0 }
 
-// check reads sizes and looks for what the nodes need on this machine.
-func (f *upNodes) check() error {
-	if f.virtual < 0 || f.virtual > 100 {
-		return fmt.Errorf("--virtual-nodes %d: must be between 0 and 100", f.virtual)
+// validate reads sizes and looks for what the nodes need on this machine.
+func (f *upLocalNodes) validate() error {
+	if f.virtualNodes < 0 || f.virtualNodes > 100 {
+		return fmt.Errorf("--virtual-nodes %d: must be between 0 and 100", f.virtualNodes)
 	}
-	memory, err := amount("--virtual-memory", f.memory, "2Gi")
+	memory, err := parsePositiveQuantity("--virtual-memory", f.memory, "2Gi")
 	if err != nil {
 		return err
 	}
-	disk, err := amount("--virtual-disk", f.disk, "2Gi")
+	disk, err := parsePositiveQuantity("--virtual-disk", f.disk, "2Gi")
 	if err != nil {
 		return err
 	}
-	if err := f.needed(); err != nil {
+	if err := f.checkFlagDependencies(); err != nil {
 		return err
 	}
-	if err := lowDiskFault(f.lowDisk); err != nil {
+	if err := validateLowDisk(f.lowDisk); err != nil {
 		return err
 	}
-	if err := f.sizes(memory.Value(), disk.Value()); err != nil {
+	if err := f.checkSizes(memory.Value(), disk.Value()); err != nil {
 		return err
 	}
-	f.size = virtual.Options{Memory: memory.Value(), Disk: disk.Value(), Inodes: f.inodes}
-	return f.choose()
+	f.size = virtualnode.Options{Memory: memory.Value(), Disk: disk.Value(), Inodes: f.inodes}
+	return f.chooseRuntimes()
 }
 
 // embeddedNodes are the kinds of nodes whose pods run in the embedded runtime.
-type embeddedNodes struct{ real, virtual bool }
+type embeddedNodes struct{ realNode, virtualNodes bool }
 
-// cannot says that real nodes cannot be made here, and nobody has asked for a way that would have to do.
-type cannot struct {
+// unavailableError says that real nodes cannot be made here, and nobody has asked for a way that would have to do.
+type unavailableError struct {
 	error
 	flag string // that asks for them
 }
 
-// orSimulated says what real nodes lack here, and asks for none then.
-func (f *upNodes) orSimulated(w io.Writer, fault error) error {
-	var c cannot
+// fallBackToSimulated says what real nodes lack here, and asks for none then.
+func (f *upLocalNodes) fallBackToSimulated(w io.Writer, fault error) error {
+	var c unavailableError
 	if !errors.As(fault, &c) {
 		return fault
 	}
 	instead := "So nodes are simulated"
-	f.virtual, f.embed.virtual = 0, false
+	f.virtualNodes, f.embedded.virtualNodes = 0, false
 	if c.flag == "real-node" {
-		f.real = false
-	} else if f.real {
+		f.realNode = false
+	} else if f.realNode {
 		instead = "So the machine is one node, and has no virtual ones"
 	}
 	fmt.Fprintf(w, "berth: %s. %s.\n", strings.ReplaceAll(c.Error(), "\n", "; "), instead)
 	return nil
 }
 
-// choose decides what runs pods.
-func (f *upNodes) choose() error {
+// chooseRuntimes decides what runs pods.
+func (f *upLocalNodes) chooseRuntimes() error {
 	named := f.flags != nil && f.flags.Changed("runtime-endpoint")
 	may := func(flag string, err error) error {
 		if err == nil {
 			return nil
 		}
 		if err = fmt.Errorf("--%s: %w", flag, err); f.runtime == runtimeAuto && !named {
-			return cannot{err, flag}
+			return unavailableError{err, flag}
 		}
 		return err
 	}
 	var err error
-	if f.real {
-		if bad := validation.IsDNS1123Subdomain(f.name); len(bad) > 0 {
-			return fmt.Errorf("--real-node: this machine is called %q, and no node can be: %s: call it otherwise, with hostnamectl or hostname", f.name, bad[0])
+	if f.realNode {
+		if bad := validation.IsDNS1123Subdomain(f.nodeName); len(bad) > 0 {
+			return fmt.Errorf("--real-node: this machine is called %q, and no node can be: %s: call it otherwise, with hostnamectl or hostname", f.nodeName, bad[0])
 		}
-		cri := f.machine()
-		if f.embed.real, err = embeds(f.runtime, named, cri, f.root); err != nil {
+		cri := f.checkRuntime()
+		if f.embedded.realNode, err = useEmbedded(f.runtime, named, cri, f.rootDir); err != nil {
 			return may("real-node", err)
 		}
-		if f.embed.real && f.runtime == runtimeAuto && socketThere(f.endpoint) {
-			f.notes = append(f.notes, "since "+insteadOf(cri))
+		if f.embedded.realNode && f.runtime == runtimeAuto && socketExists(f.endpoint) {
+			f.notes = append(f.notes, "since "+embeddedReason(cri))
 		}
 	}
-	if f.virtual > 0 {
-		cri := containerd.Missing(true)
-		if f.embed.virtual, err = embeds(f.runtime, false, cri, ""); err != nil {
+	if f.virtualNodes > 0 {
+		cri := containerd.CheckRequirements(true)
+		if f.embedded.virtualNodes, err = useEmbedded(f.runtime, false, cri, ""); err != nil {
 			return may("virtual-nodes", err)
 		}
-		return may("virtual-nodes", virtual.Missing())
+		return may("virtual-nodes", virtualnode.CheckRequirements())
 	}
 	return nil
 }
 
-// look notes what their pods will lack.
-func (f *upNodes) look(k *config.Kubelet) {
-	if _, err := exec.LookPath("iptables"); err != nil && (f.real && f.embed.real || f.virtual > 0 && f.embed.virtual) {
+// addNetworkNotes notes what their pods will lack.
+func (f *upLocalNodes) addNetworkNotes(k *config.Kubelet) {
+	if _, err := exec.LookPath("iptables"); err != nil && (f.realNode && f.embedded.realNode || f.virtualNodes > 0 && f.embedded.virtualNodes) {
 		f.notes = append(f.notes, "without iptables, which is not installed, pods reach nothing beyond this machine and have no host ports")
 	}
-	if err := pods.NoServers(k.ResolvConf); err != nil && f.any() && len(k.ClusterDNS) == 0 {
+	if err := pods.CheckNameservers(k.ResolvConf); err != nil && f.enabled() && len(k.ClusterDNS) == 0 {
 		f.notes = append(f.notes, err.Error())
 	}
 }
 
-// machine says why this machine cannot be a node with a container runtime that speaks CRI.
-func (f *upNodes) machine() error {
+// checkRuntime says why this machine cannot be a node with a container runtime that speaks CRI.
+func (f *upLocalNodes) checkRuntime() error {
 	switch {
 	case os.Geteuid() != 0:
 		return errors.New("an agent makes cgroups and mounts: that needs root")
-	case !socketThere(f.endpoint):
+	case !socketExists(f.endpoint):
 		return fmt.Errorf("no container runtime listens at %s: start containerd, or say with --runtime-endpoint where one is; --virtual-nodes brings its own", f.endpoint)
 	}
-	return criFault(f.runtime, f.endpoint)
+	return checkCRI(f.runtime, f.endpoint)
 }
 
-// needed refuses flags that are about nodes which are not asked for.
-func (f *upNodes) needed() error {
-	asks := map[string]bool{"real-node": f.real, "virtual-nodes": f.virtual > 0, "real-node or --virtual-nodes": f.any()}
+// checkFlagDependencies refuses flags that are about nodes which are not asked for.
+func (f *upLocalNodes) checkFlagDependencies() error {
+	asks := map[string]bool{"real-node": f.realNode, "virtual-nodes": f.virtualNodes > 0, "real-node or --virtual-nodes": f.enabled()}
 	for flag, of := range map[string]string{"virtual-memory": "virtual-nodes", "virtual-disk": "virtual-nodes", "virtual-inodes": "virtual-nodes",
 		"runtime-endpoint": "real-node", "root-dir": "real-node", "runtime": "real-node or --virtual-nodes"} {
 		asked := asks[of]
@@ -189,108 +189,108 @@ func (f *upNodes) needed() error {
 }
 
 const (
-	// mostDisk is as large as a file on ext4 may be, with its usual blocks.
-	mostDisk = 16 << 40
-	// leastInodes is what a containerd and a handful of small images need.
-	leastInodes = 500
+	// maxVirtualDisk is as large as a file on ext4 may be, with its usual blocks.
+	maxVirtualDisk = 16 << 40
+	// minVirtualInodes is what a containerd and a handful of small images need.
+	minVirtualInodes = 500
 )
 
-// sizes refuses virtual nodes that cannot be made, or that would take no pod.
-func (f *upNodes) sizes(memory, disk int64) error {
+// checkSizes refuses virtual nodes that cannot be made, or that would take no pod.
+func (f *upLocalNodes) checkSizes(memory, disk int64) error {
 	var machine unix.Sysinfo_t
 	if err := unix.Sysinfo(&machine); err != nil {
 		return err
 	}
 	total := int64(machine.Totalram) * int64(machine.Unit)
 	switch {
-	case memory < virtual.MinMemory:
-		return fmt.Errorf("--virtual-memory %s: must be at least %dMi", f.memory, virtual.MinMemory>>20)
+	case memory < virtualnode.MinMemory:
+		return fmt.Errorf("--virtual-memory %s: must be at least %dMi", f.memory, virtualnode.MinMemory>>20)
 	case memory > total:
 		return fmt.Errorf("--virtual-memory %s: must be at most the machine's %dMi", f.memory, total>>20)
-	case disk < virtual.MinDisk:
-		return fmt.Errorf("--virtual-disk %s: must be at least %dMi", f.disk, virtual.MinDisk>>20)
-	case disk > mostDisk:
+	case disk < virtualnode.MinDisk:
+		return fmt.Errorf("--virtual-disk %s: must be at least %dMi", f.disk, virtualnode.MinDisk>>20)
+	case disk > maxVirtualDisk:
 		return fmt.Errorf("--virtual-disk %s: must be at most 16Ti", f.disk)
-	case f.virtual > 0 && disk <= f.lowDisk<<20:
+	case f.virtualNodes > 0 && disk <= f.lowDisk<<20:
 		return fmt.Errorf("--virtual-disk %s: must be above --low-diskspace-threshold-mb %d, or the node takes no pods", f.disk, f.lowDisk)
-	case f.inodes < 0 || f.inodes > 0 && f.inodes < leastInodes:
-		return fmt.Errorf("--virtual-inodes %d: must be at least %d, or 0", f.inodes, leastInodes)
+	case f.inodes < 0 || f.inodes > 0 && f.inodes < minVirtualInodes:
+		return fmt.Errorf("--virtual-inodes %d: must be at least %d, or 0", f.inodes, minVirtualInodes)
 	}
 	return nil
 }
 
-// names of the nodes: the machine's own, and v1, v2, ...
-func (f *upNodes) names() []string {
+// nodeNames of the nodes: the machine's own, and v1, v2, ...
+func (f *upLocalNodes) nodeNames() []string {
 	var out []string
-	if f.real {
-		out = append(out, f.name)
+	if f.realNode {
+		out = append(out, f.nodeName)
 	}
-	for i := range f.virtual {
+	for i := range f.virtualNodes {
 		out = append(out, fmt.Sprintf("v%d", i+1))
 	}
 	return out
 }
 
-func machineName() string {
+func hostNodeName() string {
 	host, _ := os.Hostname()
 	return strings.ToLower(cmp.Or(host, "machine"))
 }
 
-// sweep removes virtual nodes that a process which was killed left behind.
-func (f *upNodes) sweep(ctx context.Context) error {
-	if _, err := os.Stat(f.place); err != nil && f.virtual == 0 || os.Geteuid() != 0 {
+// removeStaleNodes removes virtual nodes that a process which was killed left behind.
+func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
+	if _, err := os.Stat(f.virtualDir); err != nil && f.virtualNodes == 0 || os.Geteuid() != 0 {
 		return nil
 	}
-	place, err := virtual.At(f.place)
+	place, err := virtualnode.NewPool(f.virtualDir)
 	if err != nil {
 		return err
 	}
-	return place.Sweep(ctx)
+	return place.Cleanup(ctx)
 }
 
 // start starts the agents of all nodes, each with a credential of its own.
-func (f *upNodes) start(p *parts, server *apiserver.Server, settings settings) error {
-	options := func(name string) (real.Options, error) {
-		config, err := nodeCredential(server, name)
-		return real.Options{Name: name, Config: config, LowDisk: f.lowDisk,
+func (f *upLocalNodes) start(p *components, server *apiserver.Server, settings settings) error {
+	options := func(name string) (nodeagent.Options, error) {
+		config, err := nodeClientConfig(server, name)
+		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk,
 			Nodes: settings.berth.Nodes, Kubelet: settings.kubelet, Pressure: settings.berth.Pressure.Options(), Log: klog.Background()}, err
 	}
-	if f.real {
-		o, err := options(f.name)
+	if f.realNode {
+		o, err := options(f.nodeName)
 		if err != nil {
 			return err
 		}
-		o.Endpoint, o.Root, o.Cgroup = f.endpoint, f.root, "/"
-		if f.embed.real {
-			o.Embedded = &real.Embedded{}
+		o.Endpoint, o.Root, o.Cgroup = f.endpoint, f.rootDir, "/"
+		if f.embedded.realNode {
+			o.Embedded = &nodeagent.Embedded{}
 		}
-		o.Left = func(pods int) { tellLeft(os.Stderr, o.Name, pods, f.left(o.Name)) }
-		p.run("node "+o.Name, func(ctx context.Context) error { return real.Run(ctx, o) })
+		o.OnStop = func(pods int) { printRemainingPods(os.Stderr, o.Name, pods, f.remainingPodsHint(o.Name)) }
+		p.start("node "+o.Name, func(ctx context.Context) error { return nodeagent.Run(ctx, o) })
 	}
-	if f.virtual == 0 {
+	if f.virtualNodes == 0 {
 		return nil
 	}
-	place, err := virtual.At(f.place)
+	place, err := virtualnode.NewPool(f.virtualDir)
 	if err != nil {
 		return err
 	}
-	for i := range f.virtual {
+	for i := range f.virtualNodes {
 		o, err := options(fmt.Sprintf("v%d", i+1))
 		if err != nil {
 			return err
 		}
-		if f.embed.virtual {
-			o.Embedded = &real.Embedded{}
+		if f.embedded.virtualNodes {
+			o.Embedded = &nodeagent.Embedded{}
 		}
 		size := f.size
 		size.Index = i
-		p.run("node "+o.Name, func(ctx context.Context) error { return real.Virtual(ctx, place, size, o) })
+		p.start("node "+o.Name, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, place, size, o) })
 	}
 	return nil
 }
 
-// tellLeft says what runs on when a node's agent has ended, and what comes of it.
-func tellLeft(w io.Writer, node string, pods int, then string) {
+// printRemainingPods says what runs on when a node's agent has ended, and what comes of it.
+func printRemainingPods(w io.Writer, node string, pods int, then string) {
 	if pods == 0 {
 		return
 	}
@@ -301,33 +301,33 @@ func tellLeft(w io.Writer, node string, pods int, then string) {
 	fmt.Fprintf(w, "berth: node %s: %s; %s\n", node, what, then)
 }
 
-// stopping is how pods of a node are stopped, for who has been told that they run on.
-func stopping(node, kubeconfig string) string {
+// stopPodsHint is how pods of a node are stopped, for who has been told that they run on.
+func stopPodsHint(node, kubeconfig string) string {
 	return fmt.Sprintf("to stop pods, delete them while it runs: berth kubectl --kubeconfig %s delete pods --all-namespaces --field-selector spec.nodeName=%s", kubeconfig, node)
 }
 
-// left says what comes of pods that run on.
-func (f *upNodes) left(node string) string {
-	again := "berth up --real-node --data-dir " + f.home
+// remainingPodsHint says what comes of pods that run on.
+func (f *upLocalNodes) remainingPodsHint(node string) string {
+	again := "berth up --real-node --data-dir " + f.dataDir
 	if f.ephemeral {
 		return "nothing is kept that knows them: the next " + again + " removes them"
 	}
-	return again + " takes up what runs; " + stopping(node, kubeconfigIn(f.home))
+	return again + " takes up what runs; " + stopPodsHint(node, kubeconfigPath(f.dataDir))
 }
 
-// nodeCredential is a node's own connection to the server.
-func nodeCredential(server *apiserver.Server, name string) (*rest.Config, error) {
+// nodeClientConfig is a node's own connection to the server.
+func nodeClientConfig(server *apiserver.Server, name string) (*rest.Config, error) {
 	authority := server.Authority()
 	cert, key, err := authority.ClientPEM(pki.Node(name))
 	return &rest.Config{Host: "https://" + server.Address(), UserAgent: "berth-agent",
 		TLSClientConfig: rest.TLSClientConfig{CAData: authority.CAPEM(), CertData: cert, KeyData: key}}, err
 }
 
-// settle says where things are, and what the machine is called: the virtual nodes in the data directory that is
+// setDefaults says where things are, and what the machine is called: the virtual nodes in the data directory that is
 // locked, not in that of --ephemeral, which nobody finds after a crash.
-func (f *upNodes) settle(dataDir string, ephemeral bool) {
-	f.home, f.ephemeral = dataDir, ephemeral
-	f.place = filepath.Join(dataDir, "virtual")
-	f.root = cmp.Or(f.root, filepath.Join(dataDir, "agent"))
-	f.name = cmp.Or(real.KeptName(f.root), machineName())
+func (f *upLocalNodes) setDefaults(dataDir string, ephemeral bool) {
+	f.dataDir, f.ephemeral = dataDir, ephemeral
+	f.virtualDir = filepath.Join(dataDir, "virtual")
+	f.rootDir = cmp.Or(f.rootDir, filepath.Join(dataDir, "agent"))
+	f.nodeName = cmp.Or(nodeagent.SavedName(f.rootDir), hostNodeName())
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// TestFlagsOfVirtualNodes: what cannot be is refused before anything is made.
-func TestFlagsOfVirtualNodes(t *testing.T) {
+// TestVirtualNodeFlags: what cannot be is refused before anything is made.
+func TestVirtualNodeFlags(t *testing.T) {
 	for flag, words := range map[string]string{
 		"--virtual-nodes=-1":                         "--virtual-nodes -1: must be between 0 and 100",
 		"--virtual-memory=much":                      `--virtual-memory "much": must be a quantity above 0`,
@@ -32,69 +32,69 @@ func TestFlagsOfVirtualNodes(t *testing.T) {
 		"--runtime-endpoint=/no/where.s":             "--runtime-endpoint: has no effect without --real-node",
 	} {
 		t.Run(flag, func(t *testing.T) {
-			var f upNodes
+			var f upLocalNodes
 			flags := pflag.NewFlagSet("up", pflag.ContinueOnError)
-			f.add(flags)
+			f.addFlags(flags)
 			if err := flags.Parse(strings.Fields(flag)); err != nil {
 				t.Fatal(err)
 			}
-			f.settle(t.TempDir(), false)
-			if err := f.check(); err == nil || !strings.Contains(err.Error(), words) {
+			f.setDefaults(t.TempDir(), false)
+			if err := f.validate(); err == nil || !strings.Contains(err.Error(), words) {
 				t.Errorf("%v, want %q in it", err, words)
 			}
 		})
 	}
 }
 
-// TestTheMachineKeepsItsName: as a node it is what it was, whatever it is called now: its pods are found by that name.
-func TestTheMachineKeepsItsName(t *testing.T) {
+// TestRealNodeKeepsItsName: as a node it is what it was, whatever it is called now: its pods are found by that name.
+func TestRealNodeKeepsItsName(t *testing.T) {
 	home := t.TempDir()
-	f := upNodes{real: true, runtime: runtimeAuto, endpoint: defaultEndpoint}
-	if f.settle(home, false); f.name != machineName() {
-		t.Errorf("the first time it is %q, want %q", f.name, machineName())
+	f := upLocalNodes{realNode: true, runtime: runtimeAuto, endpoint: defaultEndpoint}
+	if f.setDefaults(home, false); f.nodeName != hostNodeName() {
+		t.Errorf("the first time it is %q, want %q", f.nodeName, hostNodeName())
 	}
 	if err := errors.Join(os.Mkdir(filepath.Join(home, "agent"), 0o755), os.WriteFile(filepath.Join(home, "agent", "node-name"), []byte("as-it-was\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if f.settle(home, false); !slices.Equal(f.names(), []string{"as-it-was"}) {
-		t.Errorf("after a change of its name it is %v", f.names())
+	if f.setDefaults(home, false); !slices.Equal(f.nodeNames(), []string{"as-it-was"}) {
+		t.Errorf("after a change of its name it is %v", f.nodeNames())
 	}
-	f.name = "my_laptop"
-	if err := f.choose(); err == nil || !strings.Contains(err.Error(), `--real-node: this machine is called "my_laptop", and no node can be`) {
+	f.nodeName = "my_laptop"
+	if err := f.chooseRuntimes(); err == nil || !strings.Contains(err.Error(), `--real-node: this machine is called "my_laptop", and no node can be`) {
 		t.Errorf("of a name that no node can have: %v", err)
 	}
 }
 
-// TestWhatPodsLack: what pods of a real node will miss is said at the start.
-func TestWhatPodsLack(t *testing.T) {
+// TestNetworkNotes: what pods of a real node will miss is said at the start.
+func TestNetworkNotes(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
 	if err := os.WriteFile(conf, []byte("nameserver 192.0.2.53\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", "")
 	for name, tc := range map[string]struct {
-		f    upNodes
+		f    upLocalNodes
 		want string // the note begins so
 	}{
-		"simulated nodes":      {upNodes{}, ""},
-		"containerd":           {upNodes{real: true}, ""},
-		"the embedded runtime": {upNodes{real: true, embed: embeddedNodes{real: true}}, "without iptables"},
+		"simulated nodes":      {upLocalNodes{}, ""},
+		"containerd":           {upLocalNodes{realNode: true}, ""},
+		"the embedded runtime": {upLocalNodes{realNode: true, embedded: embeddedNodes{realNode: true}}, "without iptables"},
 	} {
-		tc.f.look(&config.Kubelet{ResolvConf: conf})
+		tc.f.addNetworkNotes(&config.Kubelet{ResolvConf: conf})
 		if got := strings.Join(tc.f.notes, "|"); (got == "") != (tc.want == "") || !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
-// TestNoVirtualNodes: of virtual nodes that cannot be made nothing is left that the start would tell of.
-func TestNoVirtualNodes(t *testing.T) {
-	f := upNodes{real: true, virtual: 2, embed: embeddedNodes{virtual: true}}
+// TestFallBackToSimulated: of virtual nodes that cannot be made nothing is left that the start would tell of.
+func TestFallBackToSimulated(t *testing.T) {
+	f := upLocalNodes{realNode: true, virtualNodes: 2, embedded: embeddedNodes{virtualNodes: true}}
 	var told strings.Builder
-	if err := f.orSimulated(&told, cannot{errors.New("no loop devices"), "virtual-nodes"}); err != nil {
+	if err := f.fallBackToSimulated(&told, unavailableError{errors.New("no loop devices"), "virtual-nodes"}); err != nil {
 		t.Fatal(err)
 	}
-	if f.virtual != 0 || f.embed.virtual || !f.real || !strings.Contains(told.String(), "So the machine is one node") {
-		t.Errorf("%d virtual nodes, embedded: %v, real: %v; told: %s", f.virtual, f.embed.virtual, f.real, told.String())
+	if f.virtualNodes != 0 || f.embedded.virtualNodes || !f.realNode || !strings.Contains(told.String(), "So the machine is one node") {
+		t.Errorf("%d virtual nodes, embedded: %v, real: %v; told: %s", f.virtualNodes, f.embedded.virtualNodes, f.realNode, told.String())
 	}
 }

@@ -20,7 +20,7 @@ func versionCommand() *cobra.Command {
   berth version -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := textOrJSON(output); err != nil {
+			if err := validateOutput(output); err != nil {
 				return err
 			}
 			if output == "json" {
@@ -28,7 +28,7 @@ func versionCommand() *cobra.Command {
 					return json.MarshalIndent(struct {
 						Version    string `json:"version"`
 						Kubernetes string `json:"kubernetes"`
-					}{release(), apiserver.KubernetesVersion}, "", "  ")
+					}{moduleVersion(), apiserver.KubernetesVersion}, "", "  ")
 				})
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "berth version", version())
@@ -40,10 +40,10 @@ func versionCommand() *cobra.Command {
 }
 
 // version is the release, with the API.
-func version() string { return release() + ", speaks Kubernetes " + apiserver.KubernetesVersion }
+func version() string { return moduleVersion() + ", speaks Kubernetes " + apiserver.KubernetesVersion }
 
-// release is what the build knows of itself.
-func release() string {
+// moduleVersion is what the build knows of itself.
+func moduleVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version
 	}

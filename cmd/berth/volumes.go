@@ -12,33 +12,33 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
-	"github.com/berthproject/berth/control/volume/directory"
+	"github.com/berthproject/berth/controllers/volume/localprovisioner"
 )
 
 // startProvisioner starts the loop that makes directories below root for claims.
-func startProvisioner(p *parts, config *rest.Config, root string) error {
+func startProvisioner(p *components, config *rest.Config, root string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	p.run("directories for volumes", func(ctx context.Context) error {
-		return directory.Run(ctx, client, root, klog.Background())
+	p.start("directories for volumes", func(ctx context.Context) error {
+		return localprovisioner.Run(ctx, client, root, klog.Background())
 	})
 	return nil
 }
 
-// startVolumes gives a cluster a default class whose volumes are directories below its
+// startDefaultStorage gives a cluster a default class whose volumes are directories below its
 // data directory. A class of that name that is there stays as it is.
-func startVolumes(p *parts, config *rest.Config, dir string) error {
+func startDefaultStorage(p *components, config *rest.Config, dir string) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	_, err = client.StorageV1().StorageClasses().Create(p.ctx, directory.Class(), metav1.CreateOptions{})
+	_, err = client.StorageV1().StorageClasses().Create(p.ctx, localprovisioner.Class(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("storageclass %s: %w", directory.ClassName, err)
+		return fmt.Errorf("storageclass %s: %w", localprovisioner.ClassName, err)
 	}
-	return startProvisioner(p, as(config, pki.Component("local-directory").Name), filepath.Join(dir, "volumes"))
+	return startProvisioner(p, impersonate(config, pki.Component("local-directory").Name), filepath.Join(dir, "volumes"))
 }

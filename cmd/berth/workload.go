@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/berthproject/berth/agent/workload"
+	"github.com/berthproject/berth/agent/testprogram"
 )
 
 // workloadCommand is the program of test and demo pods; it has flags of its own.
@@ -15,8 +15,8 @@ func workloadCommand() *cobra.Command {
 		Use: "workload [FLAGS | COMMAND]", Short: "Serve, take memory, write, fork or end, as a pod of a test does", Hidden: true,
 		DisableFlagParsing: true,
 		Run: func(cmd *cobra.Command, args []string) {
-			signal.Reset(endings()...) // it listens to those that it is to hear
-			os.Exit(workload.Main(args, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+			signal.Reset(terminationSignals()...) // it listens to those that it is to hear
+			os.Exit(testprogram.Main(args, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 }

@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/berthproject/berth/engine/nodehealth"
+	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/explain"
-	"github.com/berthproject/berth/feed"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // zonesCommand shows how zones fare.
@@ -32,19 +32,19 @@ Exits with 0 whether nodes are lost or not, with 1 when that could not be found 
   berth zones -f nodes.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := textOrJSON(output); err != nil {
+			if err := validateOutput(output); err != nil {
 				return err
 			}
 			settings, err := loadConfig(configs)
 			if err != nil {
 				return err
 			}
-			nodes, err := healthNodes(cmd.Context(), kubeconfig, dumps)
+			nodes, err := zoneNodes(cmd.Context(), kubeconfig, dumps)
 			if err != nil {
 				return err
 			}
 			now := time.Now()
-			zones := explain.ZonesOf(nodes, settings.berth.NodeLifecycle.Health(), now)
+			zones := explain.ZonesOf(nodes, settings.berth.NodeLifecycle.Options(), now)
 			if output == "json" {
 				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.ZonesJSON(zones) })
 			}
@@ -59,16 +59,16 @@ Exits with 0 whether nodes are lost or not, with 1 when that could not be found 
 	return cmd
 }
 
-// healthNodes are the nodes of a cluster, or of dumps.
-func healthNodes(ctx context.Context, kubeconfig string, dumps []string) (out []nodehealth.Node, err error) {
+// zoneNodes are the nodes of a cluster, or of dumps.
+func zoneNodes(ctx context.Context, kubeconfig string, dumps []string) (out []nodelifecycle.Node, err error) {
 	if len(dumps) > 0 {
-		objects, err := feed.Dump(dumps)
+		objects, err := informers.ReadDump(dumps)
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range objects {
 			if n, ok := o.(*corev1.Node); ok {
-				out = append(out, intake.HealthNode(n))
+				out = append(out, conversion.NodeLifecycleNode(n))
 			}
 		}
 		return out, nil
@@ -86,7 +86,7 @@ func healthNodes(ctx context.Context, kubeconfig string, dumps []string) (out []
 		return nil, fmt.Errorf("listing nodes: %w", err)
 	}
 	for i := range list.Items {
-		out = append(out, intake.HealthNode(&list.Items[i]))
+		out = append(out, conversion.NodeLifecycleNode(&list.Items[i]))
 	}
 	return out, nil
 }

@@ -12,7 +12,7 @@ type Rule uint8
 // The rules; the package comment says what they mean.
 const (
 	Ledger Rule = iota
-	Stale
+	StatusOnly
 )
 
 // Covers says whether a pod is under a budget.
@@ -20,7 +20,7 @@ func (r Rule) Covers(b *model.Budget, p *model.Pod) bool {
 	if b.Namespace != p.Namespace || b.Selector == nil {
 		return false
 	}
-	if r == Stale && (len(b.Selector.Requirements) == 0 || len(p.Labels) == 0) {
+	if r == StatusOnly && (len(b.Selector.Requirements) == 0 || len(p.Labels) == 0) {
 		return false
 	}
 	return b.Selector.Matches(p.Labels)
@@ -28,11 +28,11 @@ func (r Rule) Covers(b *model.Budget, p *model.Pod) bool {
 
 // Costs says whether a pod's leaving takes one from a budget that covers it.
 func (r Rule) Costs(b *model.Budget, p *model.Pod) bool {
-	return !(r == Ledger && p.Deleting) && !Entered(b, p)
+	return !(r == Ledger && p.Deleting) && !HasEntry(b, p)
 }
 
-// Entered says whether the budget has already granted that the pod goes.
-func Entered(b *model.Budget, p *model.Pod) bool {
+// HasEntry says whether the budget has already granted that the pod goes.
+func HasEntry(b *model.Budget, p *model.Pod) bool {
 	_, ok := slices.BinarySearch(b.Disrupted, p.Name)
 	return ok
 }
@@ -40,13 +40,13 @@ func Entered(b *model.Budget, p *model.Pod) bool {
 // Healthy says whether a pod that a budget covers counts for what the budget
 // wants to keep: ready, not on its way out, and not granted to go.
 func Healthy(b *model.Budget, p *model.Pod) bool {
-	return p.Ready && !p.Deleting && !p.Finished() && !Entered(b, p)
+	return p.Ready && !p.Deleting && !p.Finished() && !HasEntry(b, p)
 }
 
 // Allowed is how many more pods under a budget may leave. Healthy is how many
 // there are by Healthy; Stale does not read it.
 func (r Rule) Allowed(b *model.Budget, healthy int32) int32 {
-	if r == Stale {
+	if r == StatusOnly {
 		return b.DisruptionsAllowed
 	}
 	if b.ObservedGeneration < b.Generation {

@@ -41,7 +41,7 @@ func TestCovers(t *testing.T) {
 		if got := budget.Ledger.Covers(b, p); got != c.ledger {
 			t.Errorf("%s: the ledger says %v", name, got)
 		}
-		if got := budget.Stale.Covers(b, p); got != c.stale {
+		if got := budget.StatusOnly.Covers(b, p); got != c.stale {
 			t.Errorf("%s: kube-scheduler's rule says %v", name, got)
 		}
 	}
@@ -63,7 +63,7 @@ func TestAllowed(t *testing.T) {
 		if got := budget.Ledger.Allowed(&c.b, c.healthy); got != c.ledger {
 			t.Errorf("%s: the ledger allows %d, want %d", name, got, c.ledger)
 		}
-		if got := budget.Stale.Allowed(&c.b, c.healthy); got != c.stale {
+		if got := budget.StatusOnly.Allowed(&c.b, c.healthy); got != c.stale {
 			t.Errorf("%s: kube-scheduler's rule allows %d, want %d", name, got, c.stale)
 		}
 	}
@@ -91,10 +91,10 @@ func TestSplit(t *testing.T) {
 	pods := []*model.Pod{pod("first", web), pod("granted", web), pod("deleting", web), pod("second", web), pod("other", nil), pod("third", web)}
 	pods[2].Deleting = true
 	for rule, want := range map[budget.Rule]string{
-		budget.Ledger: "[second third] [first granted deleting other]",
-		budget.Stale:  "[deleting second third] [first granted other]",
+		budget.Ledger:     "[second third] [first granted deleting other]",
+		budget.StatusOnly: "[deleting second third] [first granted other]",
 	} {
-		a := budget.NewAccount(rule, []*model.Budget{b}, []int32{9})
+		a := budget.NewAllowances(rule, []*model.Budget{b}, []int32{9})
 		violating, others := a.Split(pods)
 		if got := fmt.Sprint(names(violating), names(others)); got != want {
 			t.Errorf("rule %d: %s, want %s", rule, got, want)
@@ -109,13 +109,13 @@ func TestDebits(t *testing.T) {
 	victims := []*model.Pod{pod("first", web), pod("granted", web), pod("second", web)}
 	budgets := []*model.Budget{all, mine, none}
 	var got []string
-	for _, d := range budget.NewAccount(budget.Ledger, budgets, []int32{9, 9, 9}).Debits(victims) {
-		got = append(got, fmt.Sprint(d.Budget.Name, d.Paid, d.Overruled))
+	for _, d := range budget.NewAllowances(budget.Ledger, budgets, []int32{9, 9, 9}).Debits(victims) {
+		got = append(got, fmt.Sprint(d.Budget.Name, d.Granted, d.Overruled))
 	}
 	if want := []string{"all[first granted] [second]", "mine[first] [second]"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if d := budget.NewAccount(budget.Stale, budgets, nil).Debits(victims); d != nil {
+	if d := budget.NewAllowances(budget.StatusOnly, budgets, nil).Debits(victims); d != nil {
 		t.Errorf("kube-scheduler's rule debits %v", d)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Debited is a budget after a pod was granted to go.
-func Debited(b *model.Budget, p *model.Pod, now time.Time) *model.Budget {
+// Debit is a budget after a pod was granted to go.
+func Debit(b *model.Budget, p *model.Pod, now time.Time) *model.Budget {
 	c := *b
 	c.DisruptionsAllowed--
 	i, there := slices.BinarySearch(c.Disrupted, p.Name)

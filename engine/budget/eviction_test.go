@@ -10,30 +10,30 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// said is a verdict in words.
-func said(v budget.Verdict) string {
+// describeVerdict is a verdict in words.
+func describeVerdict(v budget.Verdict) string {
 	var pay []string
-	for _, b := range v.Pay {
+	for _, b := range v.Debits {
 		pay = append(pay, b.Name)
 	}
 	s := [...]string{"granted", "refused", "forbidden", "several"}[v.Result]
 	if len(pay) > 0 {
 		s += " for " + strings.Join(pay, " ")
 	}
-	if v.Guarded {
+	if v.RequireUnchanged {
 		s += " guarded"
 	}
-	if v.Why != "" {
-		s += ": " + v.Why
+	if v.Reason != "" {
+		s += ": " + v.Reason
 	}
-	if v.Retry > 0 {
-		s += fmt.Sprint(" in ", v.Retry)
+	if v.RetryAfter > 0 {
+		s += fmt.Sprint(" in ", v.RetryAfter)
 	}
 	return s
 }
 
-// judged asks for the first of three pods, after changes; nil changes nothing.
-func judged(e budget.Evictions, p func(*model.Pod), b func(*model.Budget)) string {
+// checkEviction asks for the first of three pods, after changes; nil changes nothing.
+func checkEviction(e budget.Evictions, p func(*model.Pod), b func(*model.Budget)) string {
 	pods := many(3, rs)
 	if p != nil {
 		p(pods[0])
@@ -42,7 +42,7 @@ func judged(e budget.Evictions, p func(*model.Pod), b func(*model.Budget)) strin
 	if b != nil {
 		b(x)
 	}
-	return said(e.Judge(pods[0], []*model.Budget{x}, pods, noon))
+	return describeVerdict(e.Check(pods[0], []*model.Budget{x}, pods, noon))
 }
 
 func exhausted(b *model.Budget) { b.DisruptionsAllowed = 0 }
@@ -58,7 +58,7 @@ func TestJudge(t *testing.T) {
 		"it is allowed":       {nil, nil, "granted for b"},
 		"it is not":           {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
 		"too few are healthy": {nil, func(b *model.Budget) { exhausted(b); b.CurrentHealthy = 1 }, "refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
-		"the count failed":    {nil, func(b *model.Budget) { exhausted(b); b.SyncFailed = "why" }, "refused: The disruption budget b does not allow evicting pods currently because it failed sync: why"},
+		"the count failed":    {nil, func(b *model.Budget) { exhausted(b); b.SyncError = "why" }, "refused: The disruption budget b does not allow evicting pods currently because it failed sync: why"},
 		"an old status":       {nil, func(b *model.Budget) { b.Generation = 1 }, "refused: The disruption budget b is still being processed by the server. in 10s"},
 		"a negative number":   {nil, func(b *model.Budget) { b.DisruptionsAllowed = -1 }, "forbidden: pdb disruptions allowed is negative"},
 		"too many entries": {nil, func(b *model.Budget) { b.Disrupted = make([]string, 2001) },
@@ -72,34 +72,40 @@ func TestJudge(t *testing.T) {
 			"refused: The disruption budget b needs 2 healthy pods and has 1 currently"},
 		"unready, nothing wanted": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy, b.DesiredHealthy = 0, 0 },
 			"refused: The disruption budget b needs 0 healthy pods and has 0 currently"},
-		"unready, always allowed": {unready, func(b *model.Budget) { exhausted(b); b.CurrentHealthy, b.AlwaysAllow, b.Generation = 1, true, 1 }, "granted guarded"},
+		"unready, always allowed": {unready, func(b *model.Budget) {
+			exhausted(b)
+			b.CurrentHealthy, b.AlwaysAllowUnhealthy, b.Generation = 1, true, 1
+		}, "granted guarded"},
 		"paid already": {nil, func(b *model.Budget) {
 			exhausted(b)
 			b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Minute)}
 		}, "granted"},
-		"booked by somebody": {nil, booked, "refused: The pod is about to be evicted by somebody else, for whom the disruption budget b has booked it in 1s"},
-		"booked and marked":  {func(p *model.Pod) { p.Disrupted = "EvictionByEvictionAPI" }, booked, "granted"},
+		"booked by somebody": {nil, withEntry, "refused: The pod is about to be evicted by somebody else, for whom the disruption budget b has booked it in 1s"},
+		"booked and marked":  {func(p *model.Pod) { p.DisruptionReason = "EvictionByEvictionAPI" }, withEntry, "granted"},
 		"paid long ago":      {nil, func(b *model.Budget) { b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Hour)} }, "granted for b"},
-		"it never will": {nil, func(b *model.Budget) { exhausted(b); b.MinAvailable, b.MaxUnavailable = model.Amount{}, amount(0) },
+		"it never will": {nil, func(b *model.Budget) {
+			exhausted(b)
+			b.MinAvailable, b.MaxUnavailable = model.IntOrPercent{}, amount(0)
+		},
 			"refused: The disruption budget b does not allow evicting pods currently"},
 	} {
-		if got := judged(budget.Evictions{}, c.pod, c.budget); got != c.want {
+		if got := checkEviction(budget.Evictions{}, c.pod, c.budget); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }
 
-// booked is a budget in which somebody has booked the pod a second ago.
-func booked(b *model.Budget) {
+// withEntry is a budget in which somebody has booked the pod a second ago.
+func withEntry(b *model.Budget) {
 	b.Disrupted, b.DisruptedAt = []string{"p0"}, []time.Time{noon.Add(-time.Second)}
 }
 
 // TestOwnBookingCounts: a request that has booked a pod before and tries again need not wait for itself.
 func TestOwnBookingCounts(t *testing.T) {
-	if got := judged(budget.Evictions{Mine: []string{"b"}}, nil, booked); got != "granted" {
+	if got := checkEviction(budget.Evictions{OwnEntries: []string{"b"}}, nil, withEntry); got != "granted" {
 		t.Errorf("of its own booking: %s, want granted", got)
 	}
-	if got := judged(budget.Evictions{Mine: []string{"a"}}, nil, booked); !strings.HasPrefix(got, "refused") {
+	if got := checkEviction(budget.Evictions{OwnEntries: []string{"a"}}, nil, withEntry); !strings.HasPrefix(got, "refused") {
 		t.Errorf("of another budget's booking: %s, want refused", got)
 	}
 }
@@ -123,15 +129,18 @@ func TestJudgeRecounts(t *testing.T) {
 		"unready, not met":  {unready, func(b *model.Budget) { b.DesiredHealthy = 3 }, "refused: The disruption budget b needs 3 healthy pods and has 2 currently"},
 		"more than counted": {nil, func(b *model.Budget) { b.DesiredHealthy, b.DisruptionsAllowed = 0, 0 }, "refused: The disruption budget b does not allow evicting pods currently"},
 	} {
-		if got := judged(recount, c.pod, c.budget); got != c.want {
+		if got := checkEviction(recount, c.pod, c.budget); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
 }
 
 func TestJudgeEndsWhatNeverWill(t *testing.T) {
-	end := budget.Evictions{EndNever: true}
-	none := func(b *model.Budget) { exhausted(b); b.MinAvailable, b.MaxUnavailable = model.Amount{}, amount(0) }
+	end := budget.Evictions{ForbidImpossible: true}
+	none := func(b *model.Budget) {
+		exhausted(b)
+		b.MinAvailable, b.MaxUnavailable = model.IntOrPercent{}, amount(0)
+	}
 	for name, c := range map[string]struct {
 		pod    func(*model.Pod)
 		budget func(*model.Budget)
@@ -144,7 +153,7 @@ func TestJudgeEndsWhatNeverWill(t *testing.T) {
 		"a program's budget": {nil, func(b *model.Budget) { none(b); b.Owned = true }, "refused: The disruption budget b does not allow evicting pods currently"},
 		"it only waits":      {nil, exhausted, "refused: The disruption budget b does not allow evicting pods currently"},
 	} {
-		if got := judged(end, c.pod, c.budget); got != c.want {
+		if got := checkEviction(end, c.pod, c.budget); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -155,18 +164,18 @@ func TestSeveralBudgetsMustAgree(t *testing.T) {
 	z := &model.Budget{Namespace: "default", Name: "z", Selector: ofWeb, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}
 	a := &model.Budget{Namespace: "default", Name: "a", Selector: everyone, DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2}
 	budgets := []*model.Budget{z, a}
-	if got := said(budget.Evictions{}.Judge(pods[0], budgets, nil, noon)); got != "granted for a z" {
+	if got := describeVerdict(budget.Evictions{}.Check(pods[0], budgets, nil, noon)); got != "granted for a z" {
 		t.Error(got)
 	}
-	if got := said(budget.Evictions{RefuseSeveral: true}.Judge(pods[0], budgets, nil, noon)); !strings.HasPrefix(got, "several: This pod has more than one") {
+	if got := describeVerdict(budget.Evictions{RefuseMultiple: true}.Check(pods[0], budgets, nil, noon)); !strings.HasPrefix(got, "several: This pod has more than one") {
 		t.Error(got)
 	}
 	pods[1].Phase = model.Pending
-	if got := said(budget.Evictions{RefuseSeveral: true}.Judge(pods[1], budgets, nil, noon)); got != "granted guarded" {
+	if got := describeVerdict(budget.Evictions{RefuseMultiple: true}.Check(pods[1], budgets, nil, noon)); got != "granted guarded" {
 		t.Error(got)
 	}
 	z.DisruptionsAllowed = 0
-	if got := said(budget.Evictions{}.Judge(pods[0], budgets, nil, noon)); got != "refused: The disruption budget z does not allow evicting pods currently" {
+	if got := describeVerdict(budget.Evictions{}.Check(pods[0], budgets, nil, noon)); got != "refused: The disruption budget z does not allow evicting pods currently" {
 		t.Error(got)
 	}
 }

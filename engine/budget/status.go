@@ -20,8 +20,8 @@ const (
 	SyncFailed       = "SyncFailed"
 )
 
-// Facts are what the status of a budget is made from.
-type Facts struct {
+// StatusInputs are what the status of a budget is made from.
+type StatusInputs struct {
 	Budget *model.Budget
 	// Pods are those of the budget's namespace, at least the ones that it covers.
 	Pods []*model.Pod
@@ -57,20 +57,20 @@ type Event struct {
 	Reason, Note string
 }
 
-// Count is a new status, and what else follows from the count.
-type Count struct {
+// StatusResult is a new status, and what else follows from the count.
+type StatusResult struct {
 	Status
 	Events []Event
-	// Again is when to count again though nothing changes: 0 means never. A
+	// RequeueAfter is when to count again though nothing changes: 0 means never. A
 	// count that failed is to be made again too.
-	Again time.Duration
+	RequeueAfter time.Duration
 }
 
 // Failed says that the pods expected could not be counted: the budget then allows nothing.
-func (c *Count) Failed() bool { return c.Reason == SyncFailed }
+func (c *StatusResult) Failed() bool { return c.Reason == SyncFailed }
 
-// Count makes the status of a budget.
-func (f Facts) Count() Count {
+// ComputeStatus makes the status of a budget.
+func (f StatusInputs) ComputeStatus() StatusResult {
 	b := f.Budget
 	var covered []*model.Pod
 	for _, p := range f.Pods {
@@ -79,22 +79,22 @@ func (f Facts) Count() Count {
 		}
 	}
 	slices.SortFunc(covered, func(x, y *model.Pod) int { return cmp.Compare(x.Name, y.Name) })
-	var c Count
+	var c StatusResult
 	if len(covered) == 0 {
-		c.tell(nil, false, "NoPods", "No matching pods found")
+		c.addEvent(nil, false, "NoPods", "No matching pods found")
 	}
-	expected, desired, unmanaged, fault := f.expected(covered)
+	expected, desired, unmanaged, fault := f.expectedPods(covered)
 	if fault != "" {
-		c.tell(nil, true, "CalculateExpectedPodCountFailed", "Failed to calculate the number of expected pods: "+fault)
-		c.failed(b, fault)
+		c.addEvent(nil, true, "CalculateExpectedPodCountFailed", "Failed to calculate the number of expected pods: "+fault)
+		c.setFailed(b, fault)
 		return c
 	}
 	if len(unmanaged) > 0 {
-		c.tell(nil, true, "UnmanagedPods", "Pods selected by this PodDisruptionBudget have no controller: "+strings.Join(unmanaged, ", ")+
+		c.addEvent(nil, true, "UnmanagedPods", "Pods selected by this PodDisruptionBudget have no controller: "+strings.Join(unmanaged, ", ")+
 			". They are not counted among the pods expected. To have them counted, set .spec.minAvailable to a number")
 	}
 	c.ObservedGeneration, c.ExpectedPods, c.DesiredHealthy = b.Generation, expected, desired
-	c.entries(f, covered)
+	c.keepEntries(f, covered)
 	for _, p := range covered {
 		if _, granted := slices.BinarySearch(c.Disrupted, p.Name); !granted && p.Ready && !p.Deleting && !p.Finished() {
 			c.CurrentHealthy++
@@ -110,40 +110,40 @@ func (f Facts) Count() Count {
 	return c
 }
 
-func (c *Count) tell(p *model.Pod, warning bool, reason, note string) {
+func (c *StatusResult) addEvent(p *model.Pod, warning bool, reason, note string) {
 	c.Events = append(c.Events, Event{Pod: p, Warning: warning, Reason: reason, Note: note})
 }
 
-// failed leaves the status as it was, except that it allows nothing.
-func (c *Count) failed(b *model.Budget, fault string) {
+// setFailed leaves the status as it was, except that it allows nothing.
+func (c *StatusResult) setFailed(b *model.Budget, fault string) {
 	c.Status = Status{
 		ObservedGeneration: b.ObservedGeneration, CurrentHealthy: b.CurrentHealthy, DesiredHealthy: b.DesiredHealthy,
 		ExpectedPods: b.ExpectedPods, Disrupted: b.Disrupted, DisruptedAt: b.DisruptedAt, Reason: SyncFailed, Message: fault,
 	}
 }
 
-// expected is how many pods there are to be and how many of them healthy, and
+// expectedPods is how many pods there are to be and how many of them healthy, and
 // which pods have no controller where that matters.
-func (f Facts) expected(covered []*model.Pod) (expected, desired int32, unmanaged []string, fault string) {
+func (f StatusInputs) expectedPods(covered []*model.Pod) (expected, desired int32, unmanaged []string, fault string) {
 	b := f.Budget
-	if b.Fault != "" {
-		return 0, 0, nil, b.Fault
+	if b.SpecError != "" {
+		return 0, 0, nil, b.SpecError
 	}
 	switch {
 	case b.MaxUnavailable.Set:
-		expected, unmanaged, fault = f.scales(covered)
-		return expected, max(expected-b.MaxUnavailable.Of(expected), 0), unmanaged, fault
+		expected, unmanaged, fault = f.sumScales(covered)
+		return expected, max(expected-b.MaxUnavailable.ScaledValue(expected), 0), unmanaged, fault
 	case b.MinAvailable.Set && b.MinAvailable.Percent:
-		expected, unmanaged, fault = f.scales(covered)
-		return expected, b.MinAvailable.Of(expected), unmanaged, fault
+		expected, unmanaged, fault = f.sumScales(covered)
+		return expected, b.MinAvailable.ScaledValue(expected), unmanaged, fault
 	case b.MinAvailable.Set:
 		return int32(len(covered)), b.MinAvailable.Value, nil, ""
 	}
 	return 0, 0, nil, ""
 }
 
-// scales is what the controllers of pods want together.
-func (f Facts) scales(covered []*model.Pod) (sum int32, unmanaged []string, fault string) {
+// sumScales is what the controllers of pods want together.
+func (f StatusInputs) sumScales(covered []*model.Pod) (sum int32, unmanaged []string, fault string) {
 	asked := map[string]bool{}   // controllers
 	counted := map[string]bool{} // workloads that have the number
 	for _, p := range covered {
@@ -170,10 +170,10 @@ func (f Facts) scales(covered []*model.Pod) (sum int32, unmanaged []string, faul
 	return sum, unmanaged, ""
 }
 
-// entries keeps those of pods that are still to go. One that is older than its pod
+// keepEntries keeps those of pods that are still to go. One that is older than its pod
 // is a namesake's. One of a pod that is not known is kept: the watch of pods may be behind, and
 // without the entry the pod would count as healthy when it comes, though it was granted to go.
-func (c *Count) entries(f Facts, covered []*model.Pod) {
+func (c *StatusResult) keepEntries(f StatusInputs, covered []*model.Pod) {
 	b := f.Budget
 	for i, name := range b.Disrupted {
 		n, there := slices.BinarySearchFunc(covered, name, func(p *model.Pod, name string) int { return cmp.Compare(p.Name, name) })
@@ -185,13 +185,13 @@ func (c *Count) entries(f Facts, covered []*model.Pod) {
 			continue
 		}
 		if left <= 0 {
-			c.tell(covered[n], true, "NotDeleted", fmt.Sprintf("Pod was expected by PDB %s/%s to be deleted but it wasn't", b.Namespace, b.Name))
+			c.addEvent(covered[n], true, "NotDeleted", fmt.Sprintf("Pod was expected by PDB %s/%s to be deleted but it wasn't", b.Namespace, b.Name))
 			continue
 		}
 		c.Disrupted = append(c.Disrupted, name)
 		c.DisruptedAt = append(c.DisruptedAt, b.DisruptedAt[i])
-		if c.Again == 0 || left < c.Again {
-			c.Again = left
+		if c.RequeueAfter == 0 || left < c.RequeueAfter {
+			c.RequeueAfter = left
 		}
 	}
 }

@@ -22,8 +22,10 @@ func many(n int, owner model.Owner) (out []*model.Pod) {
 	return out
 }
 
-func amount(v int32) model.Amount  { return model.Amount{Set: true, Value: v} }
-func percent(v int32) model.Amount { return model.Amount{Set: true, Percent: true, Value: v} }
+func amount(v int32) model.IntOrPercent { return model.IntOrPercent{Set: true, Value: v} }
+func percent(v int32) model.IntOrPercent {
+	return model.IntOrPercent{Set: true, Percent: true, Value: v}
+}
 
 // rs is a ReplicaSet of a Deployment that wants ten pods.
 var rs = model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web-1", UID: "rs1"}
@@ -38,7 +40,7 @@ func scale(o model.Owner) budget.Scale {
 	return budget.Scale{Fault: "jobs.batch does not implement the scale subresource"}
 }
 
-func describe(c budget.Count) string {
+func describe(c budget.StatusResult) string {
 	s := fmt.Sprintf("%d/%d/%d/%d %s", c.DisruptionsAllowed, c.CurrentHealthy, c.DesiredHealthy, c.ExpectedPods, c.Reason)
 	for _, e := range c.Events {
 		s += " " + e.Reason
@@ -55,30 +57,30 @@ func TestCount(t *testing.T) {
 	rs2.UID, other.UID = "rs2", "other"
 	bare := model.Owner{}
 	for name, c := range map[string]struct {
-		min, max model.Amount
+		min, max model.IntOrPercent
 		pods     []*model.Pod
 		want     string // allowed/healthy/desired/expected reason events
 	}{
-		"at least three of seven":               {amount(3), model.Amount{}, many(7, bare), "4/7/3/7 SufficientPods"},
-		"at least more than there are":          {amount(9), model.Amount{}, many(7, bare), "0/7/9/7 InsufficientPods"},
-		"at least none":                         {amount(0), model.Amount{}, many(2, bare), "2/2/0/2 SufficientPods"},
-		"no pod":                                {amount(0), model.Amount{}, nil, "0/0/0/0 InsufficientPods NoPods"},
-		"a share is rounded up":                 {percent(45), model.Amount{}, many(7, rs), "2/7/5/10 SufficientPods"},
-		"two ReplicaSets of a Deployment":       {percent(50), model.Amount{}, append(many(3, rs), many(3, rs2)...), "1/6/5/10 SufficientPods"},
-		"two controllers":                       {percent(50), model.Amount{}, append(many(8, rs), many(1, other)...), "2/9/7/14 SufficientPods"},
-		"at most one missing":                   {model.Amount{}, amount(1), many(10, rs), "1/10/9/10 SufficientPods"},
-		"at most a share missing, rounded up":   {model.Amount{}, percent(25), many(9, rs), "2/9/7/10 SufficientPods"},
-		"more may miss than there are":          {model.Amount{}, amount(20), many(2, rs), "2/2/0/10 SufficientPods"},
-		"none may miss":                         {model.Amount{}, amount(0), many(10, rs), "0/10/10/10 InsufficientPods"},
-		"none may miss, but there is one more":  {model.Amount{}, amount(0), many(11, rs), "1/11/10/10 SufficientPods"},
-		"pods without a controller":             {model.Amount{}, amount(1), many(3, bare), "0/3/0/0 InsufficientPods UnmanagedPods"},
-		"a controller without a scale":          {model.Amount{}, amount(1), append(many(3, rs), many(1, job)...), "0/0/0/0 SyncFailed CalculateExpectedPodCountFailed"},
-		"a number needs no scale":               {amount(1), model.Amount{}, many(3, job), "2/3/1/3 SufficientPods"},
-		"neither":                               {model.Amount{}, model.Amount{}, many(3, rs), "0/3/0/0 InsufficientPods"},
-		"pods that do not run, or die, or wait": {amount(1), model.Amount{}, ill(many(5, bare)), "1/2/1/5 SufficientPods"},
+		"at least three of seven":               {amount(3), model.IntOrPercent{}, many(7, bare), "4/7/3/7 SufficientPods"},
+		"at least more than there are":          {amount(9), model.IntOrPercent{}, many(7, bare), "0/7/9/7 InsufficientPods"},
+		"at least none":                         {amount(0), model.IntOrPercent{}, many(2, bare), "2/2/0/2 SufficientPods"},
+		"no pod":                                {amount(0), model.IntOrPercent{}, nil, "0/0/0/0 InsufficientPods NoPods"},
+		"a share is rounded up":                 {percent(45), model.IntOrPercent{}, many(7, rs), "2/7/5/10 SufficientPods"},
+		"two ReplicaSets of a Deployment":       {percent(50), model.IntOrPercent{}, append(many(3, rs), many(3, rs2)...), "1/6/5/10 SufficientPods"},
+		"two controllers":                       {percent(50), model.IntOrPercent{}, append(many(8, rs), many(1, other)...), "2/9/7/14 SufficientPods"},
+		"at most one missing":                   {model.IntOrPercent{}, amount(1), many(10, rs), "1/10/9/10 SufficientPods"},
+		"at most a share missing, rounded up":   {model.IntOrPercent{}, percent(25), many(9, rs), "2/9/7/10 SufficientPods"},
+		"more may miss than there are":          {model.IntOrPercent{}, amount(20), many(2, rs), "2/2/0/10 SufficientPods"},
+		"none may miss":                         {model.IntOrPercent{}, amount(0), many(10, rs), "0/10/10/10 InsufficientPods"},
+		"none may miss, but there is one more":  {model.IntOrPercent{}, amount(0), many(11, rs), "1/11/10/10 SufficientPods"},
+		"pods without a controller":             {model.IntOrPercent{}, amount(1), many(3, bare), "0/3/0/0 InsufficientPods UnmanagedPods"},
+		"a controller without a scale":          {model.IntOrPercent{}, amount(1), append(many(3, rs), many(1, job)...), "0/0/0/0 SyncFailed CalculateExpectedPodCountFailed"},
+		"a number needs no scale":               {amount(1), model.IntOrPercent{}, many(3, job), "2/3/1/3 SufficientPods"},
+		"neither":                               {model.IntOrPercent{}, model.IntOrPercent{}, many(3, rs), "0/3/0/0 InsufficientPods"},
+		"pods that do not run, or die, or wait": {amount(1), model.IntOrPercent{}, allUnhealthy(many(5, bare)), "1/2/1/5 SufficientPods"},
 	} {
 		b := &model.Budget{Namespace: "default", Name: "b", Selector: ofWeb, MinAvailable: c.min, MaxUnavailable: c.max, Generation: 2}
-		got := budget.Facts{Budget: b, Pods: append(c.pods, pod("stranger", nil)), Scale: scale, Now: noon}.Count()
+		got := budget.StatusInputs{Budget: b, Pods: append(c.pods, pod("stranger", nil)), Scale: scale, Now: noon}.ComputeStatus()
 		if describe(got) != c.want {
 			t.Errorf("%s: %s, want %s", name, describe(got), c.want)
 		}
@@ -88,8 +90,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// ill makes the last three of five unhealthy.
-func ill(pods []*model.Pod) []*model.Pod {
+// allUnhealthy makes the last three of five unhealthy.
+func allUnhealthy(pods []*model.Pod) []*model.Pod {
 	pods[2].Ready, pods[3].Deleting, pods[4].Phase = false, true, model.Failed
 	return pods
 }
@@ -97,15 +99,15 @@ func ill(pods []*model.Pod) []*model.Pod {
 func TestAFailedCountKeepsTheRest(t *testing.T) {
 	b := &model.Budget{Namespace: "default", Name: "b", Selector: ofWeb, MaxUnavailable: amount(1), Generation: 3, ObservedGeneration: 2,
 		DisruptionsAllowed: 2, CurrentHealthy: 5, DesiredHealthy: 3, ExpectedPods: 5, Disrupted: []string{"x"}, DisruptedAt: []time.Time{noon}}
-	got := budget.Facts{Budget: b, Pods: many(1, rs), Now: noon}.Count()
+	got := budget.StatusInputs{Budget: b, Pods: many(1, rs), Now: noon}.ComputeStatus()
 	if describe(got) != "0/5/3/5 SyncFailed CalculateExpectedPodCountFailed" || got.ObservedGeneration != 2 || len(got.Disrupted) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if !strings.Contains(got.Message, `ReplicaSet web-1: found no controllers for pod "p0"`) {
 		t.Errorf("message %q", got.Message)
 	}
-	b.Fault = "spec.maxUnavailable: no"
-	if got := (budget.Facts{Budget: b, Now: noon}).Count(); got.Message != b.Fault {
+	b.SpecError = "spec.maxUnavailable: no"
+	if got := (budget.StatusInputs{Budget: b, Now: noon}).ComputeStatus(); got.Message != b.SpecError {
 		t.Errorf("message %q", got.Message)
 	}
 }
@@ -118,11 +120,11 @@ func TestEntries(t *testing.T) {
 	b := &model.Budget{Namespace: "default", Name: "b", Selector: ofWeb, MinAvailable: amount(1),
 		Disrupted:   []string{"gone", "p0", "p1", "p2", "p3", "p4", "unseen"},
 		DisruptedAt: []time.Time{ago(2 * time.Minute), ago(time.Minute), noon, ago(2 * time.Minute), ago(time.Minute), ago(20 * time.Second), noon}}
-	got := budget.Facts{Budget: b, Pods: pods, Now: noon}.Count()
+	got := budget.StatusInputs{Budget: b, Pods: pods, Now: noon}.ComputeStatus()
 	// p0 and p4 are still to go, p2 did not, p3 is another pod than the one that was. The pod
 	// unseen may be one that the watch has not brought yet.
-	if describe(got) != "1/2/1/5 SufficientPods NotDeleted(p2)" || fmt.Sprint(got.Disrupted) != "[p0 p4 unseen]" || got.Again != time.Minute {
-		t.Errorf("%s, entries %v, again in %s", describe(got), got.Disrupted, got.Again)
+	if describe(got) != "1/2/1/5 SufficientPods NotDeleted(p2)" || fmt.Sprint(got.Disrupted) != "[p0 p4 unseen]" || got.RequeueAfter != time.Minute {
+		t.Errorf("%s, entries %v, again in %s", describe(got), got.Disrupted, got.RequeueAfter)
 	}
 	if note := got.Events[0].Note; note != "Pod was expected by PDB default/b to be deleted but it wasn't" {
 		t.Errorf("note %q", note)
@@ -135,21 +137,21 @@ func TestMarkEnds(t *testing.T) {
 		left   time.Duration
 		ends   bool
 	}{
-		"by preemption":     {func(p *model.Pod) { p.Disrupted = "PreemptionByScheduler" }, 90 * time.Second, true},
+		"by preemption":     {func(p *model.Pod) { p.DisruptionReason = "PreemptionByScheduler" }, 90 * time.Second, true},
 		"none":              {func(*model.Pod) {}, 0, false},
-		"by the node":       {func(p *model.Pod) { p.Disrupted = "TerminationByKubelet" }, 0, false},
-		"it is being done":  {func(p *model.Pod) { p.Disrupted, p.Deleting = "EvictionByEvictionAPI", true }, 0, false},
-		"the pod has ended": {func(p *model.Pod) { p.Disrupted, p.Phase = "EvictionByEvictionAPI", model.Failed }, 0, false},
+		"by the node":       {func(p *model.Pod) { p.DisruptionReason = "TerminationByKubelet" }, 0, false},
+		"it is being done":  {func(p *model.Pod) { p.DisruptionReason, p.Deleting = "EvictionByEvictionAPI", true }, 0, false},
+		"the pod has ended": {func(p *model.Pod) { p.DisruptionReason, p.Phase = "EvictionByEvictionAPI", model.Failed }, 0, false},
 	} {
 		p := pod("p", web)
 		c.change(p)
-		if left, ends := budget.MarkEnds(p, noon, noon.Add(30*time.Second)); left != c.left || ends != c.ends {
+		if left, ends := budget.StaleConditionAfter(p, noon, noon.Add(30*time.Second)); left != c.left || ends != c.ends {
 			t.Errorf("%s: %s %v", name, left, ends)
 		}
 	}
 	p := pod("p", web)
-	p.Disrupted = "DeletionByTaintManager"
-	if left, ends := budget.MarkEnds(p, noon, noon.Add(time.Hour)); left != 0 || !ends {
+	p.DisruptionReason = "DeletionByTaintManager"
+	if left, ends := budget.StaleConditionAfter(p, noon, noon.Add(time.Hour)); left != 0 || !ends {
 		t.Errorf("long ago: %s %v", left, ends)
 	}
 }

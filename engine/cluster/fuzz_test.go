@@ -15,10 +15,10 @@ var (
 	claimNames = []string{"x/data", "x/logs", "y/data"}
 )
 
-// world is a State beside its twin.
-type world struct {
+// forkedState is a State beside its twin.
+type forkedState struct {
 	s *State
-	w *twin
+	w *referenceState
 }
 
 // gen draws random objects.
@@ -28,9 +28,9 @@ func (g gen) pick(list ...string) string { return list[g.IntN(len(list))] }
 
 func (g gen) node() *model.Node {
 	n := &model.Node{
-		Name: fmt.Sprint("n", g.IntN(6)), Pods: int64(g.IntN(10)),
+		Name: fmt.Sprint("n", g.IntN(6)), AllocatablePods: int64(g.IntN(10)),
 		Labels:      model.LabelsOf(map[string]string{"zone": g.pick("a", "b"), "disk": g.pick("ssd", "hdd"), g.pick("host", "other"): g.pick("1", "2", "3", "4")}),
-		Allocatable: model.Requests{MilliCPU: int64(g.IntN(8000)), Memory: int64(g.IntN(1 << 30))},
+		Allocatable: model.Resources{MilliCPU: int64(g.IntN(8000)), Memory: int64(g.IntN(1 << 30))},
 	}
 	if g.IntN(4) == 0 {
 		n.Taints = []model.Taint{{Key: "t", Effect: model.NoSchedule}}
@@ -47,8 +47,8 @@ func (g gen) node() *model.Node {
 
 func (g gen) pod() *model.Pod {
 	spec := &model.PodSpec{Priority: int32(g.IntN(3))}
-	spec.Requests = model.Requests{MilliCPU: int64(g.IntN(500)), Memory: int64(g.IntN(1000)), Ephemeral: int64(g.IntN(3))}
-	spec.Scoring = model.Requests{MilliCPU: spec.Requests.MilliCPU + 100, Memory: spec.Requests.Memory + 200}
+	spec.Requests = model.Resources{MilliCPU: int64(g.IntN(500)), Memory: int64(g.IntN(1000)), Ephemeral: int64(g.IntN(3))}
+	spec.Scoring = model.Resources{MilliCPU: spec.Requests.MilliCPU + 100, Memory: spec.Requests.Memory + 200}
 	for range g.IntN(3) {
 		spec.Requests.Scalars = append(spec.Requests.Scalars,
 			model.Scalar{Name: g.pick("x.io/gpu", "hugepages-2Mi", "a.io/b"), Amount: int64(g.IntN(3))})
@@ -67,7 +67,7 @@ func (g gen) pod() *model.Pod {
 	if g.IntN(2) == 0 {
 		p.NodeName = fmt.Sprint("n", g.IntN(7))
 	} else if g.IntN(3) == 0 {
-		p.Nominated = fmt.Sprint("n", g.IntN(7))
+		p.NominatedNodeName = fmt.Sprint("n", g.IntN(7))
 	}
 	if g.IntN(8) == 0 {
 		p.Phase = model.Succeeded
@@ -76,7 +76,7 @@ func (g gen) pod() *model.Pod {
 }
 
 // step does one random thing to both.
-func (g gen) step(t *testing.T, v world) {
+func (g gen) step(t *testing.T, v forkedState) {
 	p := g.pod()
 	switch g.IntN(10) {
 	case 0, 1:
@@ -127,11 +127,11 @@ func rounds(few int) int {
 	}
 }
 
-// TestTwin drives States and their forks beside recomputing twins.
-func TestTwin(t *testing.T) {
+// TestStateEqualsReference drives States and their forks beside recomputing twins.
+func TestStateEqualsReference(t *testing.T) {
 	for seed := range uint64(rounds(60)) {
 		g := gen{rand.New(rand.NewPCG(seed, 1))}
-		worlds := []world{{New(), newTwin()}}
+		worlds := []forkedState{{New(), newReferenceState()}}
 		for i := range 300 {
 			k := g.IntN(len(worlds))
 			v := worlds[k]
@@ -141,7 +141,7 @@ func TestTwin(t *testing.T) {
 				t.Fatal("the revision went back")
 			}
 			if g.IntN(25) == 0 {
-				f := world{v.s.Fork(), v.w.clone()}
+				f := forkedState{v.s.Fork(), v.w.clone()}
 				if len(worlds) < 4 {
 					worlds = append(worlds, f)
 				} else {
@@ -152,7 +152,7 @@ func TestTwin(t *testing.T) {
 				continue
 			}
 			for j, v := range worlds {
-				if got, want := v.s.picture(), v.w.picture(); got != want {
+				if got, want := v.s.dump(), v.w.dump(); got != want {
 					t.Fatalf("seed %d step %d fork %d:\n%s\nwant\n%s", seed, i, j, got, want)
 				}
 			}

@@ -14,20 +14,20 @@ import (
 // was deleted or its time is over: the State reads no clock, its owner calls
 // ExpireHolds.
 type holds struct {
-	all       table[*model.Hold] // by "namespace/name"
-	claimants table[*claimant]   // by namespace and owner uid
-	next      time.Time          // the first end; zero when there is none
-	released  []*model.Pod       // see Released
+	all      cowMap[*model.Hold] // by "namespace/name"
+	owners   cowMap[*holdOwner]  // by namespace and owner uid
+	next     time.Time           // the first end; zero when there is none
+	released []*model.Pod        // see Released
 }
 
-// claimant is an owner that something is held for or against. It is never
+// holdOwner is an owner that something is held for or against. It is never
 // changed, only replaced.
-type claimant struct {
-	holds  []*model.Hold // by name
-	placed []*model.Pod  // the owner's pods that take room, by uid
-	// live are the phantoms of those reservations that nobody has used up, by name of
+type holdOwner struct {
+	holds    []*model.Hold // by name
+	assigned []*model.Pod  // the owner's pods that take room, by uid
+	// open are the phantoms of those reservations that nobody has used up, by name of
 	// the hold.
-	live []*model.Pod
+	open []*model.Pod
 }
 
 // HoldName is the name of the Hold of an owner's pods on a node: there is one of a
@@ -37,29 +37,29 @@ func HoldName(ownerUID, node string, t model.HoldType) string {
 }
 
 func (h *holds) fork(mine, theirs *token) holds {
-	return holds{all: h.all.fork(mine, theirs), claimants: h.claimants.fork(mine, theirs), next: h.next}
+	return holds{all: h.all.fork(mine, theirs), owners: h.owners.fork(mine, theirs), next: h.next}
 }
 
-func claimantKey(namespace, uid string) string { return namespace + "/" + uid }
+func holdOwnerKey(namespace, uid string) string { return namespace + "/" + uid }
 
 // UpsertHold takes notice of a hold.
 func (s *State) UpsertHold(h *model.Hold) {
 	if old, known := s.holds.all.get(h.Key()); known {
-		s.dropHold(old)
-		defer s.endMoved(old.Until)
+		s.deleteHold(old)
+		defer s.updateNextHoldEnd(old.Until)
 	}
 	s.revision++
 	s.holds.all.put(h.Key(), h)
-	key := claimantKey(h.Namespace, h.Owner.UID)
-	c := claimant{}
-	if old, known := s.holds.claimants.get(key); known {
+	key := holdOwnerKey(h.Namespace, h.Owner.UID)
+	c := holdOwner{}
+	if old, known := s.holds.owners.get(key); known {
 		c = *old
 	} else {
-		c.placed = s.podsOf(h.Namespace, h.Owner.UID)
+		c.assigned = s.assignedPodsOf(h.Namespace, h.Owner.UID)
 	}
 	i, _ := slices.BinarySearchFunc(c.holds, h, byHoldName)
 	c.holds = slices.Insert(slices.Clone(c.holds), i, h)
-	s.settle(key, &c)
+	s.updateReservations(key, &c)
 	if s.holds.next.IsZero() || h.Until.Before(s.holds.next) {
 		s.holds.next = h.Until
 	}
@@ -71,8 +71,8 @@ func (s *State) RemoveHold(namespace, name string) *model.Hold {
 	if !known {
 		return nil
 	}
-	s.dropHold(h)
-	s.endMoved(h.Until)
+	s.deleteHold(h)
+	s.updateNextHoldEnd(h.Until)
 	return h
 }
 
@@ -82,27 +82,27 @@ func (s *State) RemoveHolds(drop func(*model.Hold) bool) []*model.Hold {
 	var out []*model.Hold
 	for _, h := range s.Holds() {
 		if drop(h) {
-			s.dropHold(h)
+			s.deleteHold(h)
 			out = append(out, h)
 		}
 	}
 	if len(out) > 0 {
-		s.nextHoldEnd()
+		s.findNextHoldEnd()
 	}
 	return out
 }
 
-// dropHold forgets a hold that is there. When the first one ends is to be looked up after it.
-func (s *State) dropHold(h *model.Hold) {
+// deleteHold forgets a hold that is there. When the first one ends is to be looked up after it.
+func (s *State) deleteHold(h *model.Hold) {
 	s.revision++
 	s.holds.all.del(h.Key())
-	key := claimantKey(h.Namespace, h.Owner.UID)
-	old, _ := s.holds.claimants.get(key)
+	key := holdOwnerKey(h.Namespace, h.Owner.UID)
+	old, _ := s.holds.owners.get(key)
 	c := *old
 	if i, found := slices.BinarySearchFunc(c.holds, h, byHoldName); found {
 		c.holds = slices.Delete(slices.Clone(c.holds), i, i+1)
 	}
-	s.settle(key, &c)
+	s.updateReservations(key, &c)
 }
 
 // ExpireHolds forgets the holds that end at a time or before it, and returns them
@@ -117,14 +117,14 @@ func (s *State) ExpireHolds(now time.Time) []*model.Hold {
 // NextHoldEnd is when the first hold ends; false when there is none.
 func (s *State) NextHoldEnd() (time.Time, bool) { return s.holds.next, !s.holds.next.IsZero() }
 
-// endMoved looks up when the first hold ends if one that ended at a time is there no more, or ends later.
-func (s *State) endMoved(was time.Time) {
+// updateNextHoldEnd looks up when the first hold ends if one that ended at a time is there no more, or ends later.
+func (s *State) updateNextHoldEnd(was time.Time) {
 	if !was.After(s.holds.next) {
-		s.nextHoldEnd()
+		s.findNextHoldEnd()
 	}
 }
 
-func (s *State) nextHoldEnd() {
+func (s *State) findNextHoldEnd() {
 	s.holds.next = time.Time{}
 	for i := range s.holds.all.shards {
 		for _, h := range s.holds.all.shards[i].m { // the least; the order does not matter
@@ -153,10 +153,10 @@ func (s *State) Holds() []*model.Hold {
 // HoldsOf are the holds for and against the pods of an owner, by name.
 // The slice must not be changed.
 func (s *State) HoldsOf(namespace, ownerUID string) []*model.Hold {
-	if s.holds.claimants.len() == 0 || ownerUID == "" {
+	if s.holds.owners.len() == 0 || ownerUID == "" {
 		return nil
 	}
-	c, known := s.holds.claimants.get(claimantKey(namespace, ownerUID))
+	c, known := s.holds.owners.get(holdOwnerKey(namespace, ownerUID))
 	if !known {
 		return nil
 	}

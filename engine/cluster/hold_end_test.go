@@ -12,7 +12,7 @@ import (
 
 // When the first hold ends is kept, not looked up each time: it is what a look through all of them finds, however they came and
 // went. Many that go at once leave what the others alone leave.
-func TestTheFirstEndIsThatOfAllHolds(t *testing.T) {
+func TestNextHoldEnd(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := New()
@@ -36,7 +36,7 @@ func TestTheFirstEndIsThatOfAllHolds(t *testing.T) {
 					first = h.Until
 				}
 			}
-			if at, any := s.NextHoldEnd(); !at.Equal(first) || any == first.IsZero() {
+			if at, assigned := s.NextHoldEnd(); !at.Equal(first) || assigned == first.IsZero() {
 				t.Fatalf("seed %d: the first end is %v, want %v", seed, at, first)
 			}
 		}
@@ -51,12 +51,12 @@ func TestTheFirstEndIsThatOfAllHolds(t *testing.T) {
 	}
 }
 
-// BenchmarkManyHoldsGo is what it costs a plan to look at a cluster as a scheduler does that knows no Holds.
-func BenchmarkManyHoldsGo(b *testing.B) {
+// BenchmarkRemoveHolds is what it costs a plan to look at a cluster as a scheduler does that knows no Holds.
+func BenchmarkRemoveHolds(b *testing.B) {
 	s := New()
 	for i := range 5000 {
 		h := reserve(fmt.Sprint("o", i), "a", int64(i))
-		h.Type, h.Phantom = model.Avoid, nil
+		h.Type, h.Placeholder = model.Avoid, nil
 		s.UpsertHold(h)
 	}
 	for b.Loop() {

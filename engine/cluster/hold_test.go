@@ -14,7 +14,7 @@ import (
 func reserve(owner, node string, created int64) *model.Hold {
 	h := &model.Hold{Namespace: "x", Name: HoldName(owner, node, model.Reserve), Owner: model.Owner{UID: owner}, Node: node, Victim: "victim",
 		Created: time.Unix(created, 0), Until: time.Unix(created+60, 0)}
-	h.Phantom = &model.Pod{Namespace: "x", Name: h.Name, UID: h.Key(), Owner: h.Owner, Nominated: node, Phantom: true, Spec: &model.PodSpec{}}
+	h.Placeholder = &model.Pod{Namespace: "x", Name: h.Name, UID: h.Key(), Owner: h.Owner, NominatedNodeName: node, Placeholder: true, Spec: &model.PodSpec{}}
 	return h
 }
 
@@ -27,7 +27,7 @@ func reserved(s *State) string {
 	var out []string
 	for _, id := range s.NodeIDs() {
 		for _, p := range s.Nominated(id) {
-			if p.Phantom {
+			if p.Placeholder {
 				out = append(out, s.Node(id).Model.Name+":"+p.Owner.UID)
 			}
 		}
@@ -35,7 +35,7 @@ func reserved(s *State) string {
 	return strings.Join(out, " ")
 }
 
-func TestTheFirstReplacementUsesUpAReservation(t *testing.T) {
+func TestFirstReplacementUsesReservation(t *testing.T) {
 	s := New()
 	s.UpsertNode(&model.Node{Name: "a"})
 	s.UpsertNode(&model.Node{Name: "b"})
@@ -60,7 +60,7 @@ func TestTheFirstReplacementUsesUpAReservation(t *testing.T) {
 	if strings.Count(reserved(s), ":") != 1 {
 		t.Errorf("a replacement elsewhere leaves %q", reserved(s))
 	}
-	if got := len(s.Released()); got == 0 {
+	if got := len(s.TakeReleased()); got == 0 {
 		t.Error("nothing was released")
 	}
 	s.RemovePod("new2")
@@ -78,9 +78,9 @@ func TestTheFirstReplacementUsesUpAReservation(t *testing.T) {
 	}
 }
 
-// TestHoldsTwin: what is reserved is a function of holds and pods, not of the
+// TestHoldsEqualRecount: what is reserved is a function of holds and pods, not of the
 // order in which they came, and forks keep apart.
-func TestHoldsTwin(t *testing.T) {
+func TestHoldsEqualRecount(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := New()

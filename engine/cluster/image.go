@@ -71,7 +71,7 @@ func imageOn(n *model.Node, name string) (size int64, has bool) {
 func (s *State) addImages(n *model.Node) {
 	for i := range n.Images {
 		for j, name := range n.Images[i].Names {
-			if namedBefore(n.Images, i, j, name) {
+			if isRepeatedName(n.Images, i, j, name) {
 				continue
 			}
 			sp, known := s.images.get(name)
@@ -87,7 +87,7 @@ func (s *State) addImages(n *model.Node) {
 func (s *State) dropImages(n *model.Node) {
 	for i := range n.Images {
 		for j, name := range n.Images[i].Names {
-			if namedBefore(n.Images, i, j, name) {
+			if isRepeatedName(n.Images, i, j, name) {
 				continue
 			}
 			sp, _ := s.images.get(name)
@@ -104,9 +104,9 @@ func (s *State) dropImages(n *model.Node) {
 	}
 }
 
-// namedBefore says whether a name came already before the j-th of the i-th
+// isRepeatedName says whether a name came already before the j-th of the i-th
 // image; each node counts once for a name, with the size given first.
-func namedBefore(images []model.Image, i, j int, name string) bool {
+func isRepeatedName(images []model.Image, i, j int, name string) bool {
 	for k := 0; k < i; k++ {
 		if slices.Contains(images[k].Names, name) {
 			return true

@@ -14,33 +14,33 @@ import (
 type Index struct {
 	state *State
 	changeLog
-	order
+	nodeRing
 
 	// The numbers of the nodes, by NodeID.
-	Rows      []Row
-	Ephemeral []Ephemeral
-	Keys      []uint64 // NodeInfo.Key
+	Rows       []Row
+	Ephemeral  []Ephemeral
+	NameHashes []uint64 // NodeInfo.Key
 
-	limits   limits
-	taints   taintSets
-	columns  map[string]*Column
-	self     *Column // every node a domain of its own
-	derived  map[string]*Derived
-	counters map[string]*Counter
-	listed   []*Counter // those of counters, oldest first
-	extents  map[extentKey]*Counter
-	terms    map[string]*Term
-	found    registry[*Counter]
-	acting   registry[*Term]
-	specs    map[*model.PodSpec]*specTerms
-	classes  classes
-	// spaceSelectors: some matcher reads the labels of namespaces.
-	spaceSelectors bool
-	bytes          int // that counters take
+	thresholds      thresholds
+	taints          taintSets
+	topologies      map[string]*Topology
+	perNode         *Topology // every node a domain of its own
+	nodeValues      map[string]*NodeValues
+	counters        map[string]*DomainCounter
+	counterList     []*DomainCounter // those of counters, oldest first
+	byEligible      map[eligibleKey]*DomainCounter
+	terms           map[string]*Term
+	counterRegistry selectorRegistry[*DomainCounter]
+	termRegistry    selectorRegistry[*Term]
+	specs           map[*model.PodSpec]*specTerms
+	classes         podClasses
+	// readsNamespaces: some matcher reads the labels of namespaces.
+	readsNamespaces bool
+	bytes           int // that counters take
 	// Epoch changes when everything that was got from the Index has become void.
 	Epoch uint64
-	// groups counts the changes of a namespace's groups.
-	groups map[string]uint64
+	// groupVersions counts the changes of a namespace's groups.
+	groupVersions map[string]uint64
 }
 
 // Row is the numbers of a node that fit and its scores read at every look; it
@@ -50,10 +50,10 @@ type Row struct {
 	UsedCPU, UsedMem       int64
 	ScoringCPU, ScoringMem int64
 	AllocPods, Pods        int32
-	// Even is how evenly cpu and memory are used: 100 times one minus half the
+	// Balance is how evenly cpu and memory are used: 100 times one minus half the
 	// difference of their fractions (1 at most), truncated; 100 where one is missing.
-	Even int32
-	Live bool
+	Balance int32
+	Live    bool
 }
 
 // Ephemeral is a node's ephemeral storage, which few pods ask for.
@@ -65,29 +65,29 @@ func (s *State) Index() *Index {
 		return s.index
 	}
 	x := &Index{
-		state: s, columns: map[string]*Column{}, derived: map[string]*Derived{},
-		counters: map[string]*Counter{}, extents: map[extentKey]*Counter{}, terms: map[string]*Term{},
-		specs: map[*model.PodSpec]*specTerms{}, groups: map[string]uint64{},
+		state: s, topologies: map[string]*Topology{}, nodeValues: map[string]*NodeValues{},
+		counters: map[string]*DomainCounter{}, byEligible: map[eligibleKey]*DomainCounter{}, terms: map[string]*Term{},
+		specs: map[*model.PodSpec]*specTerms{}, groupVersions: map[string]uint64{},
 	}
 	x.taints.ids = map[string]int32{}
-	x.classes.many = 2048
+	x.classes.minDropAt = 2048
 	x.classes.init()
-	x.limits = limits{fineDomains: 64, fineNodes: 128, manyDomains: 192}
+	x.thresholds = thresholds{fineDomains: 64, fineNodes: 128, manyDomains: 192}
 	x.keep = 4096
-	x.self = newColumn("", &x.limits)
+	x.perNode = newTopology("", &x.thresholds)
 	s.index = x
 	for _, id := range s.NodeIDs() {
 		x.nodeAdded(s.nodes[id])
 	}
-	x.fill()
+	x.countAllPods()
 	return x
 }
 
-// fill counts all pods, none being counted yet. Their terms come first, as
+// countAllPods counts all pods, none being counted yet. Their terms come first, as
 // these say which labels tell classes apart.
-func (x *Index) fill() {
-	for _, ns := range x.state.groups.keys() {
-		x.useGroupKeys(ns)
+func (x *Index) countAllPods() {
+	for _, ns := range x.state.spreadGroups.keys() {
+		x.trackGroupSelectors(ns)
 	}
 	for _, n := range x.state.nodes {
 		if n == nil {
@@ -113,9 +113,9 @@ func (x *Index) fill() {
 // State is the state that the index belongs to.
 func (x *Index) State() *State { return x.state }
 
-// even computes Row.Even with the operations of the balance score, in their
+// resourceBalance computes Row.Even with the operations of the balance score, in their
 // order, so that the same number comes out.
-func even(r *Row) int32 {
+func resourceBalance(r *Row) int32 {
 	if r.AllocCPU == 0 || r.AllocMem == 0 {
 		return 100
 	}
@@ -124,8 +124,8 @@ func even(r *Row) int32 {
 	return int32(float64((1 - math.Abs((cpu-mem)/2)) * 100))
 }
 
-// touch writes a node's numbers anew and logs it.
-func (x *Index) touch(id NodeID, static bool) {
+// refreshRow writes a node's numbers anew and logs it.
+func (x *Index) refreshRow(id NodeID, static bool) {
 	n := x.state.nodes[id]
 	r := &x.Rows[id]
 	r.UsedCPU, r.UsedMem = n.Used.MilliCPU, n.Used.Memory
@@ -134,12 +134,12 @@ func (x *Index) touch(id NodeID, static bool) {
 	x.Ephemeral[id].Used = n.Used.Ephemeral
 	if static {
 		a := &n.Model.Allocatable
-		r.Live, x.Keys[id] = true, n.Key
+		r.Live, x.NameHashes[id] = true, n.NameHash
 		r.AllocCPU, r.AllocMem = a.MilliCPU, a.Memory
-		r.AllocPods = int32(max(-1, min(n.Model.Pods, 1<<31-1)))
+		r.AllocPods = int32(max(-1, min(n.Model.AllocatablePods, 1<<31-1)))
 		x.Ephemeral[id].Alloc = a.Ephemeral
 	}
-	r.Even = even(r)
+	r.Balance = resourceBalance(r)
 	x.log(id, static)
 }
 
@@ -150,22 +150,22 @@ func (x *Index) nodeAdded(n *NodeInfo) {
 	for len(x.Rows) <= int(n.ID) {
 		x.Rows = append(x.Rows, Row{})
 		x.Ephemeral = append(x.Ephemeral, Ephemeral{})
-		x.Keys = append(x.Keys, 0)
+		x.NameHashes = append(x.NameHashes, 0)
 		x.taints.of = append(x.taints.of, 0)
 	}
 	x.changeLog.grow(len(x.Rows))
-	x.order.added(n.ID)
-	x.describe(n)
-	x.touch(n.ID, true)
+	x.nodeRing.added(n.ID)
+	x.indexNode(n)
+	x.refreshRow(n.ID, true)
 }
 
 func (x *Index) nodeRemoved(n *NodeInfo) {
 	if x == nil {
 		return
 	}
-	x.undescribe(n.ID)
+	x.unindexNode(n.ID)
 	x.Rows[n.ID], x.Ephemeral[n.ID] = Row{}, Ephemeral{}
-	x.order.removed(n.ID)
+	x.nodeRing.removed(n.ID)
 	x.log(n.ID, true)
 }
 
@@ -173,62 +173,62 @@ func (x *Index) nodeRemoved(n *NodeInfo) {
 // anew, with all pods of the node taken out of the counters meanwhile, as
 // domains and eligibility may change under them.
 func (x *Index) nodeChanged(n *NodeInfo, before *model.Node) {
-	if x == nil || sameNode(n.Model, before) {
+	if x == nil || equalForPlacement(n.Model, before) {
 		return
 	}
-	if describedAlike(n.Model, before) {
-		x.touch(n.ID, true)
+	if equalDescription(n.Model, before) {
+		x.refreshRow(n.ID, true)
 		return
 	}
 	for _, p := range n.Pods {
 		x.countPod(n.ID, p, -1)
 	}
-	x.undescribe(n.ID)
-	x.describe(n)
+	x.unindexNode(n.ID)
+	x.indexNode(n)
 	for _, p := range n.Pods {
 		x.countPod(n.ID, p, 1)
 	}
-	x.touch(n.ID, true)
+	x.refreshRow(n.ID, true)
 }
 
-// describe enters a node into all that is derived of its model.
-func (x *Index) describe(n *NodeInfo) {
+// indexNode enters a node into all that is derived of its model.
+func (x *Index) indexNode(n *NodeInfo) {
 	x.taints.set(n)
-	x.self.set(n.ID, n.Model.Name)
-	for _, c := range x.columns {
-		x.Epoch += c.set(n.ID, labelOf(n.Model, c.Key))
+	x.perNode.set(n.ID, n.Model.Name)
+	for _, c := range x.topologies {
+		x.Epoch += c.set(n.ID, domainValue(n.Model, c.Key))
 	}
-	for _, d := range x.derived {
+	for _, d := range x.nodeValues {
 		d.set(n)
 	}
-	for _, c := range x.listed {
-		c.nodeEligible(n.ID, 1)
+	for _, c := range x.counterList {
+		c.updateEligible(n.ID, 1)
 	}
 }
 
-// undescribe undoes describe. No pod may be counted on the node any more.
-func (x *Index) undescribe(id NodeID) {
-	for _, c := range x.listed {
-		c.nodeEligible(id, -1)
+// unindexNode undoes describe. No pod may be counted on the node any more.
+func (x *Index) unindexNode(id NodeID) {
+	for _, c := range x.counterList {
+		c.updateEligible(id, -1)
 	}
-	for _, c := range x.columns {
+	for _, c := range x.topologies {
 		x.Epoch += c.set(id, "")
 	}
-	x.self.set(id, "")
-	for _, d := range x.derived {
+	x.perNode.set(id, "")
+	for _, d := range x.nodeValues {
 		d.put(id, 0)
 	}
 }
 
-// sameNode says whether two models of a node are the same to placement; most
+// equalForPlacement says whether two models of a node are the same to placement; most
 // updates of nodes are heartbeats.
-func sameNode(a, b *model.Node) bool {
-	return a.Pods == b.Pods && a.Allocatable.MilliCPU == b.Allocatable.MilliCPU &&
+func equalForPlacement(a, b *model.Node) bool {
+	return a.AllocatablePods == b.AllocatablePods && a.Allocatable.MilliCPU == b.Allocatable.MilliCPU &&
 		a.Allocatable.Memory == b.Allocatable.Memory && a.Allocatable.Ephemeral == b.Allocatable.Ephemeral &&
-		slices.Equal(a.Allocatable.Scalars, b.Allocatable.Scalars) && describedAlike(a, b)
+		slices.Equal(a.Allocatable.Scalars, b.Allocatable.Scalars) && equalDescription(a, b)
 }
 
-func describedAlike(a, b *model.Node) bool {
+func equalDescription(a, b *model.Node) bool {
 	return a.Unschedulable == b.Unschedulable && slices.Equal(a.Labels, b.Labels) &&
 		slices.Equal(a.Taints, b.Taints) && slices.EqualFunc(a.Images, b.Images, equalImage) &&
 		slices.Equal(a.Features, b.Features)
@@ -239,7 +239,7 @@ func (x *Index) podAdded(n *NodeInfo, p *model.Pod) {
 		return
 	}
 	x.countPod(n.ID, p, 1)
-	x.touch(n.ID, false)
+	x.refreshRow(n.ID, false)
 }
 
 func (x *Index) podRemoved(n *NodeInfo, p *model.Pod) {
@@ -247,7 +247,7 @@ func (x *Index) podRemoved(n *NodeInfo, p *model.Pod) {
 		return
 	}
 	x.countPod(n.ID, p, -1)
-	x.touch(n.ID, false)
+	x.refreshRow(n.ID, false)
 }
 
 // countPod adds a pod to the counters that it matches and to those of its own
@@ -257,7 +257,7 @@ func (x *Index) countPod(id NodeID, p *model.Pod, sign int32) {
 	cl.count(id, p.Deleting, sign)
 	for _, c := range cl.counters {
 		if !p.Deleting || !c.Match.SkipDeleting {
-			c.addAt(id, sign)
+			c.addOnNode(id, sign)
 		}
 	}
 	if hasTerms(p.Spec) {

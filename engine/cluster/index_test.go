@@ -16,8 +16,8 @@ func has(key string, op model.Op, values ...string) *model.Selector {
 }
 
 // term draws an inter-pod term.
-func (g gen) term() model.PodTerm {
-	t := model.PodTerm{TopologyKey: g.pick("zone", "disk", "host", "none"), Namespaces: []string{g.pick("x", "y")}}
+func (g gen) term() model.PodAffinityTerm {
+	t := model.PodAffinityTerm{TopologyKey: g.pick("zone", "disk", "host", "none"), Namespaces: []string{g.pick("x", "y")}}
 	t.Selector = []*model.Selector{has("app", model.In, "web"), has("v", model.NotIn, "1"), has("app", model.Exists),
 		nil, {}, has("extra", model.DoesNotExist)}[g.IntN(6)]
 	if g.IntN(4) == 0 {
@@ -32,8 +32,8 @@ func (g gen) terms(s *model.PodSpec) {
 		s.AntiAffinity = append(s.AntiAffinity, g.term())
 	}
 	for range g.IntN(2) {
-		s.PreferredAffinity = append(s.PreferredAffinity, model.WeightedPodTerm{Weight: int32(1 + g.IntN(2)), Term: g.term()})
-		s.PreferredAntiAffinity = append(s.PreferredAntiAffinity, model.WeightedPodTerm{Weight: 5, Term: g.term()})
+		s.PreferredAffinity = append(s.PreferredAffinity, model.WeightedPodAffinityTerm{Weight: int32(1 + g.IntN(2)), Term: g.term()})
+		s.PreferredAntiAffinity = append(s.PreferredAntiAffinity, model.WeightedPodAffinityTerm{Weight: 5, Term: g.term()})
 	}
 }
 
@@ -66,13 +66,13 @@ func (g gen) counterDef() counterDef {
 	return d
 }
 
-func (x *Index) counterOf(d counterDef) *Counter {
+func (x *Index) counterOf(d counterDef) *DomainCounter {
 	d.minimum = d.minimum || len(x.counters)%2 == 0
-	var e *Derived
+	var e *NodeValues
 	if d.eligible != nil {
-		e = x.Derived(d.tag, d.eligible)
+		e = x.NodeValues(d.tag, d.eligible)
 	}
-	return x.Counter(CounterName(d.key, d.tag, &d.m), d.key, e, d.m, d.minimum)
+	return x.Counter(CounterKey(d.key, d.tag, &d.m), d.key, e, d.m, d.minimum)
 }
 
 // matchesPod is Matcher said plainly; owner: the terms are those of a pod that
@@ -102,7 +102,7 @@ func recount(s *State, key string, eligible func(*NodeInfo) int32, weigh func(p 
 	counts, nodes = map[string]int32{}, map[string]int32{}
 	for _, id := range s.NodeIDs() {
 		n := s.Node(id)
-		v := labelOf(n.Model, key)
+		v := domainValue(n.Model, key)
 		if key == "" {
 			v = n.Model.Name
 		}
@@ -118,17 +118,17 @@ func recount(s *State, key string, eligible func(*NodeInfo) int32, weigh func(p 
 	return counts, nodes
 }
 
-func byName(c *Counter) map[string]int32 {
+func byName(c *DomainCounter) map[string]int32 {
 	out := map[string]int32{}
 	for d, n := range c.Counts {
 		if n != 0 {
-			out[c.Column.names[d]] = n
+			out[c.Topology.names[d]] = n
 		}
 	}
 	return out
 }
 
-func checkCounter(t *testing.T, s *State, c *Counter, d counterDef) {
+func checkCounter(t *testing.T, s *State, c *DomainCounter, d counterDef) {
 	t.Helper()
 	counts, nodes := recount(s, d.key, d.eligible, func(p *model.Pod) int32 {
 		if matchesPod(s, &d.m, p, false) {
@@ -159,7 +159,7 @@ func checkCounter(t *testing.T, s *State, c *Counter, d counterDef) {
 func checkTerms(t *testing.T, s *State, x *Index) {
 	t.Helper()
 	for name, term := range x.terms {
-		counts, _ := recount(s, term.Column.Key, nil, func(p *model.Pod) (n int32) {
+		counts, _ := recount(s, term.Topology.Key, nil, func(p *model.Pod) (n int32) {
 			for _, have := range x.termsOf(p.Spec) {
 				if have == term {
 					n++
@@ -167,13 +167,13 @@ func checkTerms(t *testing.T, s *State, x *Index) {
 			}
 			return n
 		})
-		if got := byName(&term.Counter); !maps.Equal(got, counts) {
+		if got := byName(&term.DomainCounter); !maps.Equal(got, counts) {
 			t.Fatalf("term %q: owners %v, want %v", name, got, counts)
 		}
 	}
 	for _, id := range s.NodeIDs() {
 		for _, p := range s.Node(id).Pods {
-			on := x.TermsOn(x.Class(p.Namespace, p.Labels))
+			on := x.TermsMatching(x.Class(p.Namespace, p.Labels))
 			for name, term := range x.terms {
 				if want := matchesPod(s, &Matcher{Terms: []MatchTerm{term.Match}}, p, true); want != slices.Contains(on, term) {
 					t.Fatalf("term %q matches %s: want %v", name, p.UID, want)
@@ -192,35 +192,35 @@ type reader struct {
 	seen  map[NodeID]string
 }
 
-// look is what a view remembers of a node.
-func look(x *Index, id NodeID, static string, counters []*Counter) (string, string) {
+// readNode is what a view remembers of a node.
+func readNode(x *Index, id NodeID, static string, counters []*DomainCounter) (string, string) {
 	n := x.state.Node(id)
 	if n == nil {
 		return "gone", ""
 	}
 	if static == "" {
-		static = fmt.Sprint(n.Model.Labels, n.Model.Taints, n.Model.Allocatable, n.Model.Pods)
-		for _, d := range slices.Sorted(maps.Keys(x.derived)) {
-			static += fmt.Sprint(d, x.derived[d].Values[id])
+		static = fmt.Sprint(n.Model.Labels, n.Model.Taints, n.Model.Allocatable, n.Model.AllocatablePods)
+		for _, d := range slices.Sorted(maps.Keys(x.nodeValues)) {
+			static += fmt.Sprint(d, x.nodeValues[d].Values[id])
 		}
 	}
-	out := fmt.Sprint(static, x.Rows[id], x.Ephemeral[id], x.Keys[id])
+	out := fmt.Sprint(static, x.Rows[id], x.Ephemeral[id], x.NameHashes[id])
 	for _, c := range counters {
-		if c.Column.Fine {
-			out += fmt.Sprint(" ", c.At(id))
+		if c.Topology.FineGrained {
+			out += fmt.Sprint(" ", c.OnNode(id))
 		}
 	}
 	return out, static
 }
 
-func (r *reader) catchUp(t *testing.T, x *Index, counters []*Counter, statics map[NodeID]string) {
+func (r *reader) catchUp(t *testing.T, x *Index, counters []*DomainCounter, statics map[NodeID]string) {
 	t.Helper()
 	entries, ok := x.Log(r.at)
 	if !ok || r.epoch != x.Epoch || r.seen == nil {
 		r.seen, r.epoch, r.at = map[NodeID]string{}, x.Epoch, x.LogEnd()
 		for id := range x.Rows {
 			if x.Rows[id].Live {
-				r.seen[NodeID(id)], statics[NodeID(id)] = look(x, NodeID(id), "", counters)
+				r.seen[NodeID(id)], statics[NodeID(id)] = readNode(x, NodeID(id), "", counters)
 			}
 		}
 		return
@@ -230,14 +230,14 @@ func (r *reader) catchUp(t *testing.T, x *Index, counters []*Counter, statics ma
 		if !x.IsLast(id, from+int64(i)) {
 			continue
 		}
-		if x.StaticSince(id, from) {
+		if x.StaticChangedSince(id, from) {
 			statics[id] = ""
 		}
-		r.seen[id], statics[id] = look(x, id, statics[id], counters)
+		r.seen[id], statics[id] = readNode(x, id, statics[id], counters)
 	}
 	r.at = x.LogEnd()
 	for id := range x.Rows {
-		want, _ := look(x, NodeID(id), "", counters)
+		want, _ := readNode(x, NodeID(id), "", counters)
 		if got, saw := r.seen[NodeID(id)]; saw != (want != "gone") && got != "gone" || saw && got != want {
 			t.Fatalf("node %d: the log left a reader with %q, want %q", id, got, want)
 		}
@@ -248,7 +248,7 @@ func checkOrder(t *testing.T, s *State, x *Index) {
 	t.Helper()
 	ranks, byRank, _ := x.Ranks()
 	want := slices.Clone(s.NodeIDs())
-	slices.SortFunc(want, func(a, b NodeID) int { return cmp.Compare(s.Node(a).Key, s.Node(b).Key) })
+	slices.SortFunc(want, func(a, b NodeID) int { return cmp.Compare(s.Node(a).NameHash, s.Node(b).NameHash) })
 	got := slices.DeleteFunc(slices.Clone(byRank), func(id NodeID) bool { return id < 0 })
 	if !slices.Equal(got, want) {
 		t.Fatalf("order %v, want %v", got, want)
@@ -261,7 +261,7 @@ func checkOrder(t *testing.T, s *State, x *Index) {
 }
 
 // indexStep changes the world in ways that matter to an Index.
-func (g gen) indexStep(t *testing.T, v world) {
+func (g gen) indexStep(t *testing.T, v forkedState) {
 	switch g.IntN(12) {
 	case 0:
 		if g.IntN(3) == 0 {
@@ -283,7 +283,7 @@ func (g gen) indexStep(t *testing.T, v world) {
 			case 2:
 				n.Labels[0].Value = "a"
 			case 3:
-				n.Pods++
+				n.AllocatablePods++
 			}
 			v.s.UpsertNode(&n)
 			v.w.nodes[n.Name] = &n
@@ -293,19 +293,19 @@ func (g gen) indexStep(t *testing.T, v world) {
 	}
 }
 
-// TestIndexTwin compares all that an Index keeps with what it means, after random
+// TestIndexEqualsRecount compares all that an Index keeps with what it means, after random
 // operations.
-func TestIndexTwin(t *testing.T) {
+func TestIndexEqualsRecount(t *testing.T) {
 	for seed := range uint64(rounds(40)) {
 		g := gen{rand.New(rand.NewPCG(seed, 2))}
-		v := world{New(), newTwin()}
+		v := forkedState{New(), newReferenceState()}
 		for range g.IntN(100) { // what was there before the index
 			g.indexStep(t, v)
 		}
 		x := v.s.Index()
-		x.limits = limits{fineDomains: 1 + g.IntN(4), fineNodes: 1 + g.IntN(4), manyDomains: g.IntN(4)}
+		x.thresholds = thresholds{fineDomains: 1 + g.IntN(4), fineNodes: 1 + g.IntN(4), manyDomains: g.IntN(4)}
 		x.keep = 1 + g.IntN(100)
-		x.classes.many, x.classes.sweep = 4, 4
+		x.classes.minDropAt, x.classes.dropAt = 4, 4
 		var defs []counterDef
 		r, statics := reader{}, map[NodeID]string{}
 		for range 250 {
@@ -316,7 +316,7 @@ func TestIndexTwin(t *testing.T) {
 			if g.IntN(100) == 0 {
 				x.Reset()
 			}
-			var counters []*Counter
+			var counters []*DomainCounter
 			for _, d := range defs {
 				if g.IntN(4) > 0 { // not all are asked for at once
 					c := x.counterOf(d)

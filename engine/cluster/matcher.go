@@ -23,19 +23,19 @@ type MatchTerm struct {
 	Selector          *model.Selector // nil matches no pod
 }
 
-func (x *Index) matches(m *Matcher, cl *Class) bool {
+func (x *Index) matches(m *Matcher, cl *PodClass) bool {
 	for i := range m.Terms {
-		if !x.counts(&m.Terms[i], cl) {
+		if !x.termMatchesExisting(&m.Terms[i], cl) {
 			return false
 		}
 	}
 	return true
 }
 
-// counts says whether pods of a class count for a term of a pod that comes. A
+// termMatchesExisting says whether pods of a class count for a term of a pod that comes. A
 // selector that namespaces without labels would meet selects all of them, known or
 // not, as kube-scheduler was seen to.
-func (x *Index) counts(t *MatchTerm, cl *Class) bool {
+func (x *Index) termMatchesExisting(t *MatchTerm, cl *PodClass) bool {
 	if !slices.Contains(t.Namespaces, cl.Namespace) && !t.NamespaceSelector.Matches(nil) {
 		labels, known := x.state.NamespaceLabels(cl.Namespace)
 		if !known || !t.NamespaceSelector.Matches(labels) {
@@ -45,9 +45,9 @@ func (x *Index) counts(t *MatchTerm, cl *Class) bool {
 	return t.Selector.Matches(cl.Labels)
 }
 
-// acts says whether a term of a pod that is there acts on pods of a class. A
+// termMatchesIncoming says whether a term of a pod that is there acts on pods of a class. A
 // namespace that is not known has no labels, then.
-func (x *Index) acts(t *MatchTerm, cl *Class) bool {
+func (x *Index) termMatchesIncoming(t *MatchTerm, cl *PodClass) bool {
 	if !slices.Contains(t.Namespaces, cl.Namespace) {
 		labels, _ := x.state.NamespaceLabels(cl.Namespace)
 		if !t.NamespaceSelector.Matches(labels) {
@@ -57,10 +57,10 @@ func (x *Index) acts(t *MatchTerm, cl *Class) bool {
 	return t.Selector.Matches(cl.Labels)
 }
 
-// use makes sure that classes tell apart what a term reads.
-func (x *Index) use(t *MatchTerm) {
-	x.spaceSelectors = x.spaceSelectors || t.NamespaceSelector != nil
-	x.UseKeys(t.Selector)
+// trackTerm makes sure that classes tell apart what a term reads.
+func (x *Index) trackTerm(t *MatchTerm) {
+	x.readsNamespaces = x.readsNamespaces || t.NamespaceSelector != nil
+	x.TrackSelector(t.Selector)
 }
 
 // AppendSelector appends a selector's identity: equal bytes, equal selectors.
@@ -85,8 +85,8 @@ func appendRequirements(b []byte, rs []model.Requirement) []byte {
 }
 
 // AppendNodeTerm appends a node term's identity.
-func AppendNodeTerm(b []byte, t *model.NodeTerm) []byte {
-	b = strconv.AppendBool(b, t.Broken)
+func AppendNodeTerm(b []byte, t *model.NodeSelectorTerm) []byte {
+	b = strconv.AppendBool(b, t.Malformed)
 	return appendRequirements(appendRequirements(b, t.Labels), t.Fields)
 }
 

@@ -12,14 +12,14 @@ import (
 type NodeInfo struct {
 	ID    NodeID
 	Model *model.Node
-	// Key is Hash64(0, name): the node's place in the order that breaks ties.
-	Key uint64
+	// NameHash is Hash64(0, name): the node's place in the order that breaks ties.
+	NameHash uint64
 	// Pods are the assigned and the assumed pods, sorted by uid; NodeName is set
 	// in both. Finished pods are not among them.
 	Pods []*model.Pod
 	// Used is the sum of the pods' Requests; Scalars are sorted by name and none
 	// is zero. Scoring is the sum of their Scoring.
-	Used, Scoring model.Requests
+	Used, Scoring model.Resources
 	// Ports are the host ports of the pods, in no particular order; one that two
 	// pods have is there twice.
 	Ports []model.HostPort
@@ -64,7 +64,7 @@ func (s *State) NodeIDs() []NodeID {
 func (s *State) UpsertNode(n *model.Node) {
 	s.revision++
 	if id, ok := s.ids.get(n.Name); ok {
-		info := s.own(id)
+		info := s.writableNode(id)
 		old := info.Model
 		info.Model = n
 		if !slices.EqualFunc(old.Images, n.Images, equalImage) {
@@ -81,16 +81,16 @@ func (s *State) UpsertNode(n *model.Node) {
 	} else {
 		s.nodes = append(s.nodes, nil)
 	}
-	info := &NodeInfo{ID: id, Model: n, Key: Hash64(0, n.Name), owner: s.owner}
+	info := &NodeInfo{ID: id, Model: n, NameHash: Hash64(0, n.Name), owner: s.owner}
 	s.nodes[id] = info
 	s.ids.put(n.Name, id)
 	s.sorted = nil
 	s.addImages(n)
 	s.index.nodeAdded(info)
-	waiting, _ := s.aside.get(n.Name)
-	s.aside.del(n.Name)
+	waiting, _ := s.unknownNodePods.get(n.Name)
+	s.unknownNodePods.del(n.Name)
 	for _, p := range waiting {
-		s.count(id, p)
+		s.addPodToNode(id, p)
 	}
 }
 
@@ -104,10 +104,10 @@ func (s *State) RemoveNode(name string) {
 	info := s.nodes[id]
 	pods := slices.Clone(info.Pods)
 	for _, p := range pods {
-		s.uncount(id, p)
+		s.removePodFromNode(id, p)
 	}
 	if len(pods) > 0 {
-		s.aside.put(name, pods)
+		s.unknownNodePods.put(name, pods)
 	}
 	s.index.nodeRemoved(s.nodes[id])
 	s.dropImages(info.Model)
@@ -117,8 +117,8 @@ func (s *State) RemoveNode(name string) {
 	s.sorted = nil
 }
 
-// own makes a node's info writable by this State.
-func (s *State) own(id NodeID) *NodeInfo {
+// writableNode makes a node's info writable by this State.
+func (s *State) writableNode(id NodeID) *NodeInfo {
 	info := s.nodes[id]
 	if info.owner == s.owner {
 		return info

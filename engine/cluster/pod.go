@@ -10,15 +10,15 @@ import (
 
 // podEntry is a pod as it is known; the zero entry is one that is not.
 type podEntry struct {
-	// seen is the pod as last reported; nil for one that is only assumed.
-	seen *model.Pod
+	// reported is the pod as last reported; nil for one that is only assumed.
+	reported *model.Pod
 	// counted is the pod as it takes room, with NodeName set: seen itself when
 	// it is bound, a copy when it is assumed; nil when it takes none.
 	counted *model.Pod
 	assumed bool
 }
 
-func (e podEntry) known() bool { return e.seen != nil || e.counted != nil }
+func (e podEntry) known() bool { return e.reported != nil || e.counted != nil }
 
 // UpsertPod takes notice of a pod: a new one, a change, or the confirmation of
 // an assumption. A bound pod is counted on its node unless it is finished. A
@@ -26,7 +26,7 @@ func (e podEntry) known() bool { return e.seen != nil || e.counted != nil }
 func (s *State) UpsertPod(p *model.Pod) {
 	s.revision++
 	old, _ := s.pods.get(p.UID)
-	e := podEntry{seen: p}
+	e := podEntry{reported: p}
 	if p.Finished() || p.NodeName != "" {
 		s.ForgetVolumes(p.UID)
 	}
@@ -35,7 +35,7 @@ func (s *State) UpsertPod(p *model.Pod) {
 	case p.NodeName != "":
 		e.counted = p
 	case old.assumed:
-		e.counted, e.assumed = placed(p, old.counted.NodeName), true
+		e.counted, e.assumed = withNodeName(p, old.counted.NodeName), true
 	}
 	s.replace(p.UID, old, e)
 }
@@ -65,7 +65,7 @@ func (s *State) Assume(p *model.Pod, node string) error {
 			p.Key(), node, old.counted.NodeName)
 	}
 	s.revision++
-	s.replace(p.UID, old, podEntry{seen: old.seen, counted: placed(p, node), assumed: true})
+	s.replace(p.UID, old, podEntry{reported: old.reported, counted: withNodeName(p, node), assumed: true})
 	return nil
 }
 
@@ -78,7 +78,7 @@ func (s *State) Forget(uid string) {
 		return
 	}
 	s.revision++
-	s.replace(uid, old, podEntry{seen: old.seen})
+	s.replace(uid, old, podEntry{reported: old.reported})
 }
 
 // Pod returns a pod by uid: as it is counted, or else as it was last reported;
@@ -91,7 +91,7 @@ func (s *State) Pod(uid string) *model.Pod {
 	case e.counted != nil:
 		return e.counted
 	}
-	return e.seen
+	return e.reported
 }
 
 // Assumed says whether a pod is counted without having been seen bound.
@@ -100,8 +100,8 @@ func (s *State) Assumed(uid string) bool {
 	return ok && e.assumed
 }
 
-// placed is a copy of an unbound pod on a node.
-func placed(p *model.Pod, node string) *model.Pod {
+// withNodeName is a copy of an unbound pod on a node.
+func withNodeName(p *model.Pod, node string) *model.Pod {
 	q := *p
 	q.NodeName = node
 	return &q
@@ -109,22 +109,22 @@ func placed(p *model.Pod, node string) *model.Pod {
 
 // replace exchanges what is known of a pod and all that is counted of it.
 func (s *State) replace(uid string, old, e podEntry) {
-	s.tally(old, -1)
-	s.tally(e, 1)
-	s.moved(uid, old, e)
-	if old.counted != nil && e.counted != nil && countsAlike(old.counted, e.counted) {
+	s.addToCounts(old, -1)
+	s.addToCounts(e, 1)
+	s.updateOwnerIndex(uid, old, e)
+	if old.counted != nil && e.counted != nil && countsEqual(old.counted, e.counted) {
 		s.pods.put(uid, e)
 		s.swap(old.counted, e.counted)
 		return
 	}
-	if old.counted == nil && e.counted == nil && s.renominate(old.seen, e.seen) {
+	if old.counted == nil && e.counted == nil && s.replaceNomination(old.reported, e.reported) {
 		s.pods.put(uid, e)
 		return
 	}
 	if old.counted != nil {
-		s.leave(old.counted)
+		s.unassignPod(old.counted)
 	} else {
-		s.denominate(old.seen)
+		s.removeNomination(old.reported)
 	}
 	if !e.known() {
 		s.pods.del(uid)
@@ -132,14 +132,14 @@ func (s *State) replace(uid string, old, e podEntry) {
 	}
 	s.pods.put(uid, e)
 	if e.counted != nil {
-		s.enter(e.counted)
+		s.assignPod(e.counted)
 	} else {
-		s.nominate(e.seen)
+		s.addNomination(e.reported)
 	}
 }
 
-// tally adds an entry to the numbers of pods, or takes it off.
-func (s *State) tally(e podEntry, n int) {
+// addToCounts adds an entry to the numbers of pods, or takes it off.
+func (s *State) addToCounts(e podEntry, n int) {
 	if e.counted == nil {
 		return
 	}
@@ -153,10 +153,10 @@ func (s *State) tally(e podEntry, n int) {
 // are only assumed to.
 func (s *State) PodCounts() (counted, assumed int) { return s.counted, s.assumed }
 
-// countsAlike says whether exchanging one version of a pod for another changes
+// countsEqual says whether exchanging one version of a pod for another changes
 // nothing that is counted or placed by. Most updates are of this kind: a status
 // was written.
-func countsAlike(a, b *model.Pod) bool {
+func countsEqual(a, b *model.Pod) bool {
 	return a.NodeName == b.NodeName && a.Spec == b.Spec && a.Deleting == b.Deleting &&
 		a.Namespace == b.Namespace && a.Owner.UID == b.Owner.UID && slices.Equal(a.Labels, b.Labels)
 }
@@ -165,14 +165,14 @@ func countsAlike(a, b *model.Pod) bool {
 func (s *State) swap(old, p *model.Pod) {
 	var list *[]*model.Pod
 	if id, ok := s.ids.get(p.NodeName); ok {
-		list = &s.own(id).Pods
+		list = &s.writableNode(id).Pods
 		if old.Ready != p.Ready || !old.Started.Equal(p.Started) {
-			s.index.note(id)
+			s.index.logUncounted(id)
 		}
 	} else {
-		aside, _ := s.aside.get(p.NodeName)
+		aside, _ := s.unknownNodePods.get(p.NodeName)
 		aside = slices.Clone(aside)
-		s.aside.put(p.NodeName, aside)
+		s.unknownNodePods.put(p.NodeName, aside)
 		list = &aside
 	}
 	if i, ok := slices.BinarySearchFunc(*list, old, byUID); ok {
@@ -180,35 +180,35 @@ func (s *State) swap(old, p *model.Pod) {
 	}
 	for i := range p.Spec.Claims {
 		key := p.Namespace + "/" + p.Spec.Claims[i].Claim
-		users, _ := s.claims.get(key)
+		users, _ := s.claimUsers.get(key)
 		if at, ok := slices.BinarySearchFunc(users, old, byUID); ok {
 			users = slices.Clone(users)
 			users[at] = p
-			s.claims.put(key, users)
+			s.claimUsers.put(key, users)
 		}
 	}
 }
 
-// enter counts a pod on its node, or keeps it aside.
-func (s *State) enter(p *model.Pod) {
-	s.holds.entered(s, p)
+// assignPod counts a pod on its node, or keeps it aside.
+func (s *State) assignPod(p *model.Pod) {
+	s.holds.podAssigned(s, p)
 	if id, ok := s.ids.get(p.NodeName); ok {
-		s.count(id, p)
+		s.addPodToNode(id, p)
 		return
 	}
-	list, _ := s.aside.get(p.NodeName)
-	s.aside.put(p.NodeName, insertPod(slices.Clone(list), p, byUID))
+	list, _ := s.unknownNodePods.get(p.NodeName)
+	s.unknownNodePods.put(p.NodeName, insertPod(slices.Clone(list), p, byUID))
 }
 
-// leave undoes enter.
-func (s *State) leave(p *model.Pod) {
-	s.holds.left(s, p)
+// unassignPod undoes enter.
+func (s *State) unassignPod(p *model.Pod) {
+	s.holds.podUnassigned(s, p)
 	if id, ok := s.ids.get(p.NodeName); ok {
-		s.uncount(id, p)
+		s.removePodFromNode(id, p)
 		return
 	}
-	list, _ := s.aside.get(p.NodeName)
-	putOrDel(&s.aside, p.NodeName, deletePod(slices.Clone(list), p, byUID))
+	list, _ := s.unknownNodePods.get(p.NodeName)
+	putOrDel(&s.unknownNodePods, p.NodeName, deletePod(slices.Clone(list), p, byUID))
 }
 
 func byUID(a, b *model.Pod) int { return cmp.Compare(a.UID, b.UID) }
@@ -238,7 +238,7 @@ func deletePod(list []*model.Pod, p *model.Pod, order func(a, b *model.Pod) int)
 	return list
 }
 
-func putOrDel(t *table[[]*model.Pod], key string, list []*model.Pod) {
+func putOrDel(t *cowMap[[]*model.Pod], key string, list []*model.Pod) {
 	if len(list) == 0 {
 		t.del(key)
 		return

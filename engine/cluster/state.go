@@ -18,22 +18,22 @@ type State struct {
 
 	nodes  []*NodeInfo // by NodeID; nil where free
 	free   []NodeID    // free slots, taken from the end
-	ids    table[NodeID]
+	ids    cowMap[NodeID]
 	sorted []NodeID // NodeIDs by name; nil when stale
 
-	pods      table[podEntry]         // by uid
-	owned     table[*table[struct{}]] // by owner uid: the uids of its pods; see owned.go
-	aside     table[[]*model.Pod]     // by name of a node that is not known
-	nominated table[nominees]         // by node name; not empty
-	claims    table[[]*model.Pod]     // by "namespace/claim": counted pods using it
-	images    table[imageSpread]      // by normalised name
-	spaces    table[model.Labels]     // by namespace
-	groups    table[[]model.Group]    // by namespace
-	budgets   table[[]*model.Budget]
-	classes   table[*model.PriorityClass]
-	devices   table[*model.ResourceClaim] // by "namespace/name"
-	volumes   volumes
-	holds     holds
+	pods            cowMap[podEntry]            // by uid
+	uidsByOwner     cowMap[*cowMap[struct{}]]   // by owner uid: the uids of its pods; see owned.go
+	unknownNodePods cowMap[[]*model.Pod]        // by name of a node that is not known
+	nominated       cowMap[nominatedPods]       // by node name; not empty
+	claimUsers      cowMap[[]*model.Pod]        // by "namespace/claim": counted pods using it
+	images          cowMap[imageSpread]         // by normalised name
+	namespaces      cowMap[model.Labels]        // by namespace
+	spreadGroups    cowMap[[]model.SpreadGroup] // by namespace
+	budgets         cowMap[[]*model.Budget]
+	priorityClasses cowMap[*model.PriorityClass]
+	resourceClaims  cowMap[*model.ResourceClaim] // by "namespace/name"
+	volumes         volumes
+	holds           holds
 
 	budgetsVersion uint64
 
@@ -49,11 +49,11 @@ func New() *State {
 
 func (s *State) setOwner(t *token) {
 	s.owner = t
-	s.ids.owner, s.pods.owner, s.owned.owner, s.aside.owner, s.nominated.owner = t, t, t, t, t
-	s.claims.owner, s.images.owner, s.spaces.owner = t, t, t
-	s.groups.owner, s.budgets.owner, s.classes.owner = t, t, t
-	s.devices.owner = t
-	s.holds.all.owner, s.holds.claimants.owner = t, t
+	s.ids.owner, s.pods.owner, s.uidsByOwner.owner, s.unknownNodePods.owner, s.nominated.owner = t, t, t, t, t
+	s.claimUsers.owner, s.images.owner, s.namespaces.owner = t, t, t
+	s.spreadGroups.owner, s.budgets.owner, s.priorityClasses.owner = t, t, t
+	s.resourceClaims.owner = t
+	s.holds.all.owner, s.holds.owners.owner = t, t
 }
 
 // Revision grows by one with every change.
@@ -67,12 +67,12 @@ func (s *State) Fork() *State {
 	f := &State{
 		owner: theirs, revision: s.revision, counted: s.counted, assumed: s.assumed,
 		nodes: slices.Clone(s.nodes), free: slices.Clone(s.free), sorted: s.NodeIDs(),
-		ids: s.ids.fork(mine, theirs), pods: s.pods.fork(mine, theirs), owned: s.owned.fork(mine, theirs),
-		aside: s.aside.fork(mine, theirs), nominated: s.nominated.fork(mine, theirs),
-		claims: s.claims.fork(mine, theirs), images: s.images.fork(mine, theirs),
-		spaces: s.spaces.fork(mine, theirs), groups: s.groups.fork(mine, theirs),
-		budgets: s.budgets.fork(mine, theirs), classes: s.classes.fork(mine, theirs),
-		devices: s.devices.fork(mine, theirs), volumes: s.volumes.fork(mine, theirs),
+		ids: s.ids.fork(mine, theirs), pods: s.pods.fork(mine, theirs), uidsByOwner: s.uidsByOwner.fork(mine, theirs),
+		unknownNodePods: s.unknownNodePods.fork(mine, theirs), nominated: s.nominated.fork(mine, theirs),
+		claimUsers: s.claimUsers.fork(mine, theirs), images: s.images.fork(mine, theirs),
+		namespaces: s.namespaces.fork(mine, theirs), spreadGroups: s.spreadGroups.fork(mine, theirs),
+		budgets: s.budgets.fork(mine, theirs), priorityClasses: s.priorityClasses.fork(mine, theirs),
+		resourceClaims: s.resourceClaims.fork(mine, theirs), volumes: s.volumes.fork(mine, theirs),
 		holds: s.holds.fork(mine, theirs),
 	}
 	s.owner = mine

@@ -9,25 +9,25 @@ import (
 
 // volumes is what is known of volumes, claims and drivers.
 type volumes struct {
-	persistent table[*model.PersistentVolume]      // by name
-	free       table[[]*model.PersistentVolume]    // by class: those that name no claim, by name
-	reserved   table[[]*model.PersistentVolume]    // by "namespace/claim" that they name, by name
-	claims     table[*model.PersistentVolumeClaim] // by "namespace/name"
-	classes    table[*model.StorageClass]          // by name
-	csiNodes   table[*model.CSINode]               // by node name
-	drivers    table[*model.CSIDriver]             // by name
-	capacities table[[]*model.CSIStorageCapacity]  // by class, by namespace and name
+	persistent cowMap[*model.PersistentVolume]      // by name
+	free       cowMap[[]*model.PersistentVolume]    // by class: those that name no claim, by name
+	reserved   cowMap[[]*model.PersistentVolume]    // by "namespace/claim" that they name, by name
+	claims     cowMap[*model.PersistentVolumeClaim] // by "namespace/name"
+	classes    cowMap[*model.StorageClass]          // by name
+	csiNodes   cowMap[*model.CSINode]               // by node name
+	drivers    cowMap[*model.CSIDriver]             // by name
+	capacities cowMap[[]*model.CSIStorageCapacity]  // by class, by namespace and name
 	// capacityClass is the class of a capacity, by "namespace/name".
-	capacityClass table[string]
-	attached      table[[]*model.VolumeAttachment] // by node, by name
-	attachedTo    table[string]                    // the node of an attachment, by its name
+	capacityClass cowMap[string]
+	attached      cowMap[[]*model.VolumeAttachment] // by node, by name
+	attachedTo    cowMap[string]                    // the node of an attachment, by its name
 
 	// What is assumed; see volumes_assumed.go.
-	plans    table[*model.VolumePlan]            // by uid of the pod
-	toldPV   table[*model.PersistentVolume]      // as reported, of volumes with holders
-	toldPVC  table[*model.PersistentVolumeClaim] // as reported, of claims with holders
-	volumeOf table[[]holder]                     // by volume name, by pod uid
-	claimOf  table[[]holder]                     // by "namespace/claim", by pod uid
+	plans         cowMap[*model.VolumePlan]            // by uid of the pod
+	reportedPVs   cowMap[*model.PersistentVolume]      // as reported, of volumes with holders
+	reportedPVCs  cowMap[*model.PersistentVolumeClaim] // as reported, of claims with holders
+	volumeHolders cowMap[[]volumeHolder]               // by volume name, by pod uid
+	claimHolders  cowMap[[]volumeHolder]               // by "namespace/claim", by pod uid
 }
 
 // fork returns a copy that changes independently of the original.
@@ -39,8 +39,8 @@ func (v *volumes) fork(mine, theirs *token) volumes {
 		drivers: v.drivers.fork(mine, theirs), capacities: v.capacities.fork(mine, theirs),
 		capacityClass: v.capacityClass.fork(mine, theirs),
 		attached:      v.attached.fork(mine, theirs), attachedTo: v.attachedTo.fork(mine, theirs),
-		plans: v.plans.fork(mine, theirs), toldPV: v.toldPV.fork(mine, theirs), toldPVC: v.toldPVC.fork(mine, theirs),
-		volumeOf: v.volumeOf.fork(mine, theirs), claimOf: v.claimOf.fork(mine, theirs),
+		plans: v.plans.fork(mine, theirs), reportedPVs: v.reportedPVs.fork(mine, theirs), reportedPVCs: v.reportedPVCs.fork(mine, theirs),
+		volumeHolders: v.volumeHolders.fork(mine, theirs), claimHolders: v.claimHolders.fork(mine, theirs),
 	}
 }
 
@@ -68,7 +68,7 @@ func (s *State) VolumesFor(namespace, claim string) []*model.PersistentVolume {
 // UpsertPV takes notice of a volume.
 func (s *State) UpsertPV(v *model.PersistentVolume) {
 	s.revision++
-	s.putVolume(s.volumes.volumeTold(v))
+	s.putVolume(s.volumes.reportVolume(v))
 }
 
 // putVolume sets a volume as it counts.
@@ -90,7 +90,7 @@ func (s *State) RemovePV(name string) {
 	s.revision++
 	s.unlistVolume(old)
 	s.volumes.persistent.del(name)
-	s.volumes.volumeGone(name)
+	s.volumes.deleteVolume(name)
 }
 
 func (s *State) unlistVolume(v *model.PersistentVolume) {
@@ -99,7 +99,7 @@ func (s *State) unlistVolume(v *model.PersistentVolume) {
 }
 
 // listOf says in which table, under which key, a volume is listed.
-func (v *volumes) listOf(pv *model.PersistentVolume) (*table[[]*model.PersistentVolume], string) {
+func (v *volumes) listOf(pv *model.PersistentVolume) (*cowMap[[]*model.PersistentVolume], string) {
 	if pv.Claim == (model.ClaimRef{}) {
 		return &v.free, pv.Class
 	}
@@ -114,14 +114,14 @@ func (s *State) PVC(namespace, name string) (*model.PersistentVolumeClaim, bool)
 // UpsertPVC takes notice of a claim.
 func (s *State) UpsertPVC(c *model.PersistentVolumeClaim) {
 	s.revision++
-	s.volumes.claims.put(c.Namespace+"/"+c.Name, s.volumes.claimTold(c))
+	s.volumes.claims.put(c.Namespace+"/"+c.Name, s.volumes.reportClaim(c))
 }
 
 // RemovePVC forgets a claim.
 func (s *State) RemovePVC(namespace, name string) {
 	s.revision++
 	s.volumes.claims.del(namespace + "/" + name)
-	s.volumes.claimGone(namespace + "/" + name)
+	s.volumes.deleteClaim(namespace + "/" + name)
 }
 
 // StorageClass returns a class by name.
@@ -142,7 +142,7 @@ func (s *State) RemoveStorageClass(name string) {
 }
 
 // putSorted puts a value into the sorted list of a key, on a copy of the list.
-func putSorted[V any](t *table[[]V], key string, v V, order func(a, b V) int) {
+func putSorted[V any](t *cowMap[[]V], key string, v V, order func(a, b V) int) {
 	list, _ := t.get(key)
 	i, found := slices.BinarySearchFunc(list, v, order)
 	out := make([]V, 0, len(list)+1)
@@ -154,7 +154,7 @@ func putSorted[V any](t *table[[]V], key string, v V, order func(a, b V) int) {
 }
 
 // delSorted takes a value out of the sorted list of a key, on a copy of it.
-func delSorted[V any](t *table[[]V], key string, v V, order func(a, b V) int) {
+func delSorted[V any](t *cowMap[[]V], key string, v V, order func(a, b V) int) {
 	list, _ := t.get(key)
 	i, found := slices.BinarySearchFunc(list, v, order)
 	switch {

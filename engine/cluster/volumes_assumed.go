@@ -12,17 +12,17 @@ import (
 // claim that it is to be bound to, a claim the node that it is to be provisioned for.
 // Both the plans and what was reported are kept, so that what counts is a function of them.
 
-// holder is a pod whose plan has a volume or a claim.
-type holder struct {
+// volumeHolder is a pod whose plan has a volume or a claim.
+type volumeHolder struct {
 	uid   string
 	claim model.ClaimRef // of a volume's holder
 	node  string         // of a claim's holder
-	// seen: what the plan wants was reported, or something else was. From then on
+	// reported: what the plan wants was reported, or something else was. From then on
 	// reports alone count.
-	seen bool
+	reported bool
 }
 
-func byHolder(a, b holder) int { return cmp.Compare(a.uid, b.uid) }
+func compareHolders(a, b volumeHolder) int { return cmp.Compare(a.uid, b.uid) }
 
 // AssumeVolumes counts the plan of a pod in flight as carried out: its volumes are
 // not free any more, and its claims are bound to their nodes. That ends volume by
@@ -37,25 +37,25 @@ func (s *State) AssumeVolumes(pod *model.Pod, plan *model.VolumePlan) {
 	v := &s.volumes
 	v.plans.put(pod.UID, plan)
 	for _, b := range plan.Bind {
-		told, ok := v.reportedVolume(b.Volume.Name)
+		reported, ok := v.reportedVolume(b.Volume.Name)
 		if !ok {
 			continue
 		}
-		v.toldPV.put(told.Name, told)
-		h := holder{uid: pod.UID, seen: told.Claim != model.ClaimRef{},
+		v.reportedPVs.put(reported.Name, reported)
+		h := volumeHolder{uid: pod.UID, reported: reported.Claim != model.ClaimRef{},
 			claim: model.ClaimRef{Namespace: b.Claim.Namespace, Name: b.Claim.Name, UID: b.Claim.UID}}
-		putSorted(&v.volumeOf, told.Name, h, byHolder)
-		s.putVolume(v.countedVolume(told))
+		putSorted(&v.volumeHolders, reported.Name, h, compareHolders)
+		s.putVolume(v.countedVolume(reported))
 	}
 	for _, c := range plan.Provision {
 		key := c.Namespace + "/" + c.Name
-		told, ok := v.reportedClaim(key)
+		reported, ok := v.reportedClaim(key)
 		if !ok {
 			continue
 		}
-		v.toldPVC.put(key, told)
-		putSorted(&v.claimOf, key, holder{uid: pod.UID, node: plan.Node, seen: settled(told)}, byHolder)
-		v.claims.put(key, v.countedClaim(key, told))
+		v.reportedPVCs.put(key, reported)
+		putSorted(&v.claimHolders, key, volumeHolder{uid: pod.UID, node: plan.Node, reported: placementKnown(reported)}, compareHolders)
+		v.claims.put(key, v.countedClaim(key, reported))
 	}
 }
 
@@ -71,22 +71,22 @@ func (s *State) ForgetVolumes(uid string) {
 	v.plans.del(uid)
 	for _, b := range plan.Bind {
 		name := b.Volume.Name
-		delSorted(&v.volumeOf, name, holder{uid: uid}, byHolder)
-		if told, ok := v.toldPV.get(name); ok {
-			s.putVolume(v.countedVolume(told))
+		delSorted(&v.volumeHolders, name, volumeHolder{uid: uid}, compareHolders)
+		if reported, ok := v.reportedPVs.get(name); ok {
+			s.putVolume(v.countedVolume(reported))
 		}
-		if _, held := v.volumeOf.get(name); !held {
-			v.toldPV.del(name)
+		if _, held := v.volumeHolders.get(name); !held {
+			v.reportedPVs.del(name)
 		}
 	}
 	for _, c := range plan.Provision {
 		key := c.Namespace + "/" + c.Name
-		delSorted(&v.claimOf, key, holder{uid: uid}, byHolder)
-		if told, ok := v.toldPVC.get(key); ok {
-			v.claims.put(key, v.countedClaim(key, told))
+		delSorted(&v.claimHolders, key, volumeHolder{uid: uid}, compareHolders)
+		if reported, ok := v.reportedPVCs.get(key); ok {
+			v.claims.put(key, v.countedClaim(key, reported))
 		}
-		if _, held := v.claimOf.get(key); !held {
-			v.toldPVC.del(key)
+		if _, held := v.claimHolders.get(key); !held {
+			v.reportedPVCs.del(key)
 		}
 	}
 }
@@ -97,23 +97,23 @@ func (s *State) VolumePlan(uid string) *model.VolumePlan {
 	return plan
 }
 
-// HoldsVolumes says whether something is taken by the pod's plan alone: it would be free
+// HasAssumedVolumes says whether something is taken by the pod's plan alone: it would be free
 // if the plan were forgotten.
-func (s *State) HoldsVolumes(uid string) bool {
+func (s *State) HasAssumedVolumes(uid string) bool {
 	plan := s.VolumePlan(uid)
 	if plan == nil {
 		return false
 	}
-	mine := func(holders []holder) bool {
-		return slices.ContainsFunc(holders, func(h holder) bool { return h.uid == uid && !h.seen })
+	mine := func(holders []volumeHolder) bool {
+		return slices.ContainsFunc(holders, func(h volumeHolder) bool { return h.uid == uid && !h.reported })
 	}
 	for _, b := range plan.Bind {
-		if holders, _ := s.volumes.volumeOf.get(b.Volume.Name); mine(holders) {
+		if holders, _ := s.volumes.volumeHolders.get(b.Volume.Name); mine(holders) {
 			return true
 		}
 	}
 	for _, c := range plan.Provision {
-		if holders, _ := s.volumes.claimOf.get(c.Namespace + "/" + c.Name); mine(holders) {
+		if holders, _ := s.volumes.claimHolders.get(c.Namespace + "/" + c.Name); mine(holders) {
 			return true
 		}
 	}
@@ -124,32 +124,32 @@ func (s *State) HoldsVolumes(uid string) bool {
 // are known. It is true for pods without a plan.
 func (s *State) VolumesReady(pod *model.Pod) bool {
 	plan := s.VolumePlan(pod.UID)
-	return plan == nil || plan.All(func(c *model.PersistentVolumeClaim) bool {
+	return plan == nil || plan.EveryClaim(func(c *model.PersistentVolumeClaim) bool {
 		now, ok := s.PVC(c.Namespace, c.Name)
-		if !ok || now.Volume == "" || !now.Bound {
+		if !ok || now.VolumeName == "" || !now.Bound {
 			return false
 		}
-		_, ok = s.PV(now.Volume)
+		_, ok = s.PV(now.VolumeName)
 		return ok
 	})
 }
 
-// VolumesLost says why the pod's plan cannot come to its end any more, so that
+// VolumePlanError says why the pod's plan cannot come to its end any more, so that
 // waiting is in vain; empty while it can.
-func (s *State) VolumesLost(pod *model.Pod) string {
+func (s *State) VolumePlanError(pod *model.Pod) string {
 	plan := s.VolumePlan(pod.UID)
 	if plan == nil {
 		return ""
 	}
 	why := ""
-	plan.All(func(c *model.PersistentVolumeClaim) bool {
-		why = s.claimLost(plan, c)
+	plan.EveryClaim(func(c *model.PersistentVolumeClaim) bool {
+		why = s.claimError(plan, c)
 		return why == ""
 	})
 	return why
 }
 
-func (s *State) claimLost(plan *model.VolumePlan, c *model.PersistentVolumeClaim) string {
+func (s *State) claimError(plan *model.VolumePlan, c *model.PersistentVolumeClaim) string {
 	now, ok := s.PVC(c.Namespace, c.Name)
 	switch {
 	case !ok || now.UID != c.UID:
@@ -157,9 +157,9 @@ func (s *State) claimLost(plan *model.VolumePlan, c *model.PersistentVolumeClaim
 	case now.Deleting:
 		return fmt.Sprintf("persistentvolumeclaim %q is being deleted", c.Name)
 	case now.Lost:
-		return fmt.Sprintf("persistentvolumeclaim %q lost its volume %q", c.Name, now.Volume)
-	case now.Volume != "" && now.Bound:
-		return s.boundElsewhere(plan.Node, now)
+		return fmt.Sprintf("persistentvolumeclaim %q lost its volume %q", c.Name, now.VolumeName)
+	case now.VolumeName != "" && now.Bound:
+		return s.unreachableVolume(plan.Node, now)
 	}
 	for _, b := range plan.Bind {
 		if b.Claim != c {
@@ -174,17 +174,17 @@ func (s *State) claimLost(plan *model.VolumePlan, c *model.PersistentVolumeClaim
 		}
 		return ""
 	}
-	if now.Volume == "" && (!now.HasNode || now.Node != plan.Node) {
-		return fmt.Sprintf("persistentvolumeclaim %q is not to be provisioned for node %q any more: its selected node is %q", c.Name, plan.Node, now.Node)
+	if now.VolumeName == "" && (!now.HasSelectedNode || now.SelectedNode != plan.Node) {
+		return fmt.Sprintf("persistentvolumeclaim %q is not to be provisioned for node %q any more: its selected node is %q", c.Name, plan.Node, now.SelectedNode)
 	}
 	return ""
 }
 
-// boundElsewhere says that a claim got a volume which the node does not reach.
-func (s *State) boundElsewhere(node string, c *model.PersistentVolumeClaim) string {
-	v, ok := s.PV(c.Volume)
+// unreachableVolume says that a claim got a volume which the node does not reach.
+func (s *State) unreachableVolume(node string, c *model.PersistentVolumeClaim) string {
+	v, ok := s.PV(c.VolumeName)
 	id, there := s.NodeID(node)
-	if ok && there && !v.Affinity.Admits(s.nodes[id].Model) {
+	if ok && there && !v.Affinity.Matches(s.nodes[id].Model) {
 		return fmt.Sprintf("persistentvolumeclaim %q was bound to persistentvolume %q, which node %q does not reach", c.Name, v.Name, node)
 	}
 	return ""
@@ -192,86 +192,88 @@ func (s *State) boundElsewhere(node string, c *model.PersistentVolumeClaim) stri
 
 // reportedVolume is a volume without what is assumed of it.
 func (v *volumes) reportedVolume(name string) (*model.PersistentVolume, bool) {
-	if told, ok := v.toldPV.get(name); ok {
-		return told, true
+	if reported, ok := v.reportedPVs.get(name); ok {
+		return reported, true
 	}
 	return v.persistent.get(name)
 }
 
 func (v *volumes) reportedClaim(key string) (*model.PersistentVolumeClaim, bool) {
-	if told, ok := v.toldPVC.get(key); ok {
-		return told, true
+	if reported, ok := v.reportedPVCs.get(key); ok {
+		return reported, true
 	}
 	return v.claims.get(key)
 }
 
-// volumeTold takes in the report of a volume and returns it as it counts.
-func (v *volumes) volumeTold(told *model.PersistentVolume) *model.PersistentVolume {
-	if _, held := v.volumeOf.get(told.Name); !held {
-		return told
+// reportVolume takes in the report of a volume and returns it as it counts.
+func (v *volumes) reportVolume(reported *model.PersistentVolume) *model.PersistentVolume {
+	if _, held := v.volumeHolders.get(reported.Name); !held {
+		return reported
 	}
-	v.toldPV.put(told.Name, told)
-	if told.Claim != (model.ClaimRef{}) {
-		allSeen(&v.volumeOf, told.Name)
+	v.reportedPVs.put(reported.Name, reported)
+	if reported.Claim != (model.ClaimRef{}) {
+		markReported(&v.volumeHolders, reported.Name)
 	}
-	return v.countedVolume(told)
+	return v.countedVolume(reported)
 }
 
-func (v *volumes) countedVolume(told *model.PersistentVolume) *model.PersistentVolume {
-	holders, _ := v.volumeOf.get(told.Name)
-	if i := slices.IndexFunc(holders, func(h holder) bool { return !h.seen }); i >= 0 && told.Claim == (model.ClaimRef{}) {
-		taken := *told
+func (v *volumes) countedVolume(reported *model.PersistentVolume) *model.PersistentVolume {
+	holders, _ := v.volumeHolders.get(reported.Name)
+	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && reported.Claim == (model.ClaimRef{}) {
+		taken := *reported
 		taken.Claim = holders[i].claim
 		return &taken
 	}
-	return told
+	return reported
 }
 
-// settled says whether it is decided where a claim's volume is made, or which it is.
-func settled(c *model.PersistentVolumeClaim) bool { return c.HasNode || c.Volume != "" }
-
-// claimTold takes in the report of a claim and returns it as it counts.
-func (v *volumes) claimTold(told *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
-	key := told.Namespace + "/" + told.Name
-	if _, held := v.claimOf.get(key); !held {
-		return told
-	}
-	v.toldPVC.put(key, told)
-	if settled(told) {
-		allSeen(&v.claimOf, key)
-	}
-	return v.countedClaim(key, told)
+// placementKnown says whether it is decided where a claim's volume is made, or which it is.
+func placementKnown(c *model.PersistentVolumeClaim) bool {
+	return c.HasSelectedNode || c.VolumeName != ""
 }
 
-func (v *volumes) countedClaim(key string, told *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
-	holders, _ := v.claimOf.get(key)
-	if i := slices.IndexFunc(holders, func(h holder) bool { return !h.seen }); i >= 0 && !settled(told) {
-		chosen := *told
-		chosen.HasNode, chosen.Node = true, holders[i].node
+// reportClaim takes in the report of a claim and returns it as it counts.
+func (v *volumes) reportClaim(reported *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
+	key := reported.Namespace + "/" + reported.Name
+	if _, held := v.claimHolders.get(key); !held {
+		return reported
+	}
+	v.reportedPVCs.put(key, reported)
+	if placementKnown(reported) {
+		markReported(&v.claimHolders, key)
+	}
+	return v.countedClaim(key, reported)
+}
+
+func (v *volumes) countedClaim(key string, reported *model.PersistentVolumeClaim) *model.PersistentVolumeClaim {
+	holders, _ := v.claimHolders.get(key)
+	if i := slices.IndexFunc(holders, func(h volumeHolder) bool { return !h.reported }); i >= 0 && !placementKnown(reported) {
+		chosen := *reported
+		chosen.HasSelectedNode, chosen.SelectedNode = true, holders[i].node
 		return &chosen
 	}
-	return told
+	return reported
 }
 
-// volumeGone ends what was assumed of a volume that is gone.
-func (v *volumes) volumeGone(name string) {
-	v.toldPV.del(name)
-	allSeen(&v.volumeOf, name)
+// deleteVolume ends what was assumed of a volume that is gone.
+func (v *volumes) deleteVolume(name string) {
+	v.reportedPVs.del(name)
+	markReported(&v.volumeHolders, name)
 }
 
-func (v *volumes) claimGone(key string) {
-	v.toldPVC.del(key)
-	allSeen(&v.claimOf, key)
+func (v *volumes) deleteClaim(key string) {
+	v.reportedPVCs.del(key)
+	markReported(&v.claimHolders, key)
 }
 
-func allSeen(t *table[[]holder], key string) {
+func markReported(t *cowMap[[]volumeHolder], key string) {
 	holders, ok := t.get(key)
 	if !ok {
 		return
 	}
 	holders = slices.Clone(holders)
 	for i := range holders {
-		holders[i].seen = true
+		holders[i].reported = true
 	}
 	t.put(key, holders)
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// assumedTwin keeps reports and plans, and works out anew what counts.
-type assumedTwin struct {
+// referenceVolumePlans keeps reports and plans, and works out anew what counts.
+type referenceVolumePlans struct {
 	volumes map[string]model.ClaimRef // as reported
 	claims  map[string]string         // as reported: the selected node
 	held    map[string]model.ClaimRef // by "pod volume": assumed and not seen since
 	asked   map[string]string         // by "pod claim": the same
 }
 
-func newAssumedTwin() *assumedTwin {
-	return &assumedTwin{map[string]model.ClaimRef{}, map[string]string{}, map[string]model.ClaimRef{}, map[string]string{}}
+func newReferenceVolumePlans() *referenceVolumePlans {
+	return &referenceVolumePlans{map[string]model.ClaimRef{}, map[string]string{}, map[string]model.ClaimRef{}, map[string]string{}}
 }
 
-func (w *assumedTwin) clone() *assumedTwin {
-	return &assumedTwin{maps.Clone(w.volumes), maps.Clone(w.claims), maps.Clone(w.held), maps.Clone(w.asked)}
+func (w *referenceVolumePlans) clone() *referenceVolumePlans {
+	return &referenceVolumePlans{maps.Clone(w.volumes), maps.Clone(w.claims), maps.Clone(w.held), maps.Clone(w.asked)}
 }
 
 // seen drops what was assumed of a thing.
@@ -32,7 +32,7 @@ func seen[V any](held map[string]V, thing string) {
 	maps.DeleteFunc(held, func(k string, _ V) bool { return strings.HasSuffix(k, " "+thing) })
 }
 
-func (w *assumedTwin) forget(pod string) {
+func (w *referenceVolumePlans) forget(pod string) {
 	of := func(k string) bool { return strings.HasPrefix(k, pod+" ") }
 	maps.DeleteFunc(w.held, func(k string, _ model.ClaimRef) bool { return of(k) })
 	maps.DeleteFunc(w.asked, func(k string, _ string) bool { return of(k) })
@@ -47,7 +47,7 @@ func firstOf[V any](held map[string]V, thing string) (v V) {
 	return v
 }
 
-func (w *assumedTwin) picture() string {
+func (w *referenceVolumePlans) dump() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(w.volumes)) {
 		ref := w.volumes[name]
@@ -70,7 +70,7 @@ func (w *assumedTwin) picture() string {
 	return b.String()
 }
 
-func (s *State) assumedPicture(t *testing.T) string {
+func (s *State) dumpAssumed(t *testing.T) string {
 	var b strings.Builder
 	for i := range 4 {
 		v, ok := s.PV(fmt.Sprint("v", i))
@@ -87,17 +87,17 @@ func (s *State) assumedPicture(t *testing.T) string {
 	}
 	for i := range 4 {
 		if c, ok := s.PVC("x", fmt.Sprint("c", i)); ok {
-			fmt.Fprintf(&b, "claim %s %q\n", c.Name, c.Node)
+			fmt.Fprintf(&b, "claim %s %q\n", c.Name, c.SelectedNode)
 		}
 	}
 	for i := range 3 {
-		fmt.Fprintf(&b, "u%d holds %v\n", i, s.HoldsVolumes(fmt.Sprint("u", i)))
+		fmt.Fprintf(&b, "u%d holds %v\n", i, s.HasAssumedVolumes(fmt.Sprint("u", i)))
 	}
 	return b.String()
 }
 
 // step changes both in the same way.
-func (w *assumedTwin) step(r *rand.Rand, s *State) {
+func (w *referenceVolumePlans) step(r *rand.Rand, s *State) {
 	volume, claim := fmt.Sprint("v", r.IntN(4)), fmt.Sprint("c", r.IntN(4))
 	pod := &model.Pod{Namespace: "x", Name: "p", UID: fmt.Sprint("u", r.IntN(3)), Spec: &model.PodSpec{}}
 	switch r.IntN(9) {
@@ -116,7 +116,7 @@ func (w *assumedTwin) step(r *rand.Rand, s *State) {
 			seen(w.asked, claim)
 		}
 		w.claims[claim] = node
-		s.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "x", Name: claim, UID: claim, HasNode: node != "", Node: node})
+		s.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "x", Name: claim, UID: claim, HasSelectedNode: node != "", SelectedNode: node})
 	case 4:
 		delete(w.volumes, volume)
 		seen(w.held, volume)
@@ -141,7 +141,7 @@ func (w *assumedTwin) step(r *rand.Rand, s *State) {
 	}
 }
 
-func (w *assumedTwin) assume(r *rand.Rand, s *State, pod *model.Pod) {
+func (w *referenceVolumePlans) assume(r *rand.Rand, s *State, pod *model.Pod) {
 	w.forget(pod.UID)
 	plan := &model.VolumePlan{Node: fmt.Sprint("n", r.IntN(2))}
 	for i := range 4 {
@@ -167,9 +167,9 @@ func TestAssumedVolumesAndForks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	type pair struct {
 		state *State
-		twin  *assumedTwin
+		twin  *referenceVolumePlans
 	}
-	worlds := []pair{{New(), newAssumedTwin()}}
+	worlds := []pair{{New(), newReferenceVolumePlans()}}
 	for n := range rounds(5000) {
 		w := worlds[r.IntN(len(worlds))]
 		if n%50 == 0 {
@@ -180,31 +180,31 @@ func TestAssumedVolumesAndForks(t *testing.T) {
 				worlds[r.IntN(4)] = f
 			}
 		}
-		before, had := w.state.Revision(), w.state.assumedPicture(t)
+		before, had := w.state.Revision(), w.state.dumpAssumed(t)
 		w.twin.step(r, w.state)
-		if got := w.state.assumedPicture(t); got != had && w.state.Revision() == before {
+		if got := w.state.dumpAssumed(t); got != had && w.state.Revision() == before {
 			t.Fatalf("step %d: a change left the revision at %d", n, before)
 		}
 		for i, w := range worlds {
-			if got, want := w.state.assumedPicture(t), w.twin.picture(); got != want {
+			if got, want := w.state.dumpAssumed(t), w.twin.dump(); got != want {
 				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
 			}
 		}
 	}
 }
 
-func TestPlansComeToTheirEndOrAreLost(t *testing.T) {
+func TestVolumePlanCompletion(t *testing.T) {
 	claim := func(change func(*model.PersistentVolumeClaim)) *model.PersistentVolumeClaim {
 		c := &model.PersistentVolumeClaim{Namespace: "x", Name: "c", UID: "c"}
 		change(c)
 		return c
 	}
 	as := func(*model.PersistentVolumeClaim) {}
-	on := func(node string) *model.NodeAffine {
-		return &model.NodeAffine{Terms: []model.NodeTerm{{Labels: []model.Requirement{{Key: "host", Op: model.In, Values: []string{node}}}}}}
+	on := func(node string) *model.VolumeNodeAffinity {
+		return &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "host", Op: model.In, Values: []string{node}}}}}}
 	}
 	ref := model.ClaimRef{Namespace: "x", Name: "c", UID: "c"}
-	bound := claim(func(c *model.PersistentVolumeClaim) { c.Volume, c.Bound = "v", true })
+	bound := claim(func(c *model.PersistentVolumeClaim) { c.VolumeName, c.Bound = "v", true })
 	for name, tc := range map[string]struct {
 		do    func(*State)
 		ready bool
@@ -214,7 +214,7 @@ func TestPlansComeToTheirEndOrAreLost(t *testing.T) {
 		"reserved":    {func(s *State) { s.UpsertPV(&model.PersistentVolume{Name: "v", Claim: ref}) }, false, ""},
 		"bound":       {func(s *State) { s.UpsertPVC(bound) }, true, ""},
 		"bound, volume not known": {func(s *State) {
-			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.Volume, c.Bound = "w", true }))
+			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.VolumeName, c.Bound = "w", true }))
 		}, false, ""},
 		"bound elsewhere": {func(s *State) {
 			s.UpsertPVC(bound)
@@ -232,7 +232,9 @@ func TestPlansComeToTheirEndOrAreLost(t *testing.T) {
 		"another claim": {func(s *State) { s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.UID = "c2" })) },
 			false, `persistentvolumeclaim "c" is gone`},
 		"other selected node": {func(s *State) {
-			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) { c.Name, c.UID, c.HasNode, c.Node = "d", "d", true, "m" }))
+			s.UpsertPVC(claim(func(c *model.PersistentVolumeClaim) {
+				c.Name, c.UID, c.HasSelectedNode, c.SelectedNode = "d", "d", true, "m"
+			}))
 		}, false, `persistentvolumeclaim "d" is not to be provisioned for node "n" any more: its selected node is "m"`},
 	} {
 		s := New()
@@ -249,7 +251,7 @@ func TestPlansComeToTheirEndOrAreLost(t *testing.T) {
 		}
 		s.AssumeVolumes(pod, plan)
 		tc.do(s)
-		if ready, lost := s.VolumesReady(pod), s.VolumesLost(pod); ready != tc.ready || lost != tc.lost {
+		if ready, lost := s.VolumesReady(pod), s.VolumePlanError(pod); ready != tc.ready || lost != tc.lost {
 			t.Errorf("%s: ready %v, lost %q; want %v, %q", name, ready, lost, tc.ready, tc.lost)
 		}
 	}

@@ -11,19 +11,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// volumeTwin keeps what was put in and works every list out anew.
-type volumeTwin struct {
+// referenceVolumes keeps what was put in and works every list out anew.
+type referenceVolumes struct {
 	volumes     map[string]*model.PersistentVolume
 	capacities  map[string]*model.CSIStorageCapacity
 	attachments map[string]*model.VolumeAttachment
 }
 
-func (w *volumeTwin) clone() *volumeTwin {
-	return &volumeTwin{maps.Clone(w.volumes), maps.Clone(w.capacities), maps.Clone(w.attachments)}
+func (w *referenceVolumes) clone() *referenceVolumes {
+	return &referenceVolumes{maps.Clone(w.volumes), maps.Clone(w.capacities), maps.Clone(w.attachments)}
 }
 
-// picture is what can be asked of classes, claims and nodes 0 to 2.
-func (w *volumeTwin) picture() string {
+// dump is what can be asked of classes, claims and nodes 0 to 2.
+func (w *referenceVolumes) dump() string {
 	var b strings.Builder
 	for i := range 3 {
 		key := fmt.Sprint(i)
@@ -50,7 +50,7 @@ func (w *volumeTwin) picture() string {
 	return b.String()
 }
 
-func (s *State) volumePicture() string {
+func (s *State) dumpVolumes() string {
 	var b strings.Builder
 	for i := range 3 {
 		key := fmt.Sprint(i)
@@ -74,7 +74,7 @@ func (s *State) volumePicture() string {
 }
 
 // step changes both in the same way.
-func (w *volumeTwin) step(r *rand.Rand, s *State) {
+func (w *referenceVolumes) step(r *rand.Rand, s *State) {
 	name, key := fmt.Sprintf("x%d", r.IntN(8)), fmt.Sprint(r.IntN(3))
 	switch r.IntN(8) {
 	case 0, 1, 2:
@@ -106,9 +106,9 @@ func TestVolumeListsAndForks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	type pair struct {
 		state *State
-		twin  *volumeTwin
+		twin  *referenceVolumes
 	}
-	worlds := []pair{{New(), &volumeTwin{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
+	worlds := []pair{{New(), &referenceVolumes{map[string]*model.PersistentVolume{}, map[string]*model.CSIStorageCapacity{}, map[string]*model.VolumeAttachment{}}}}
 	for n := range 5000 {
 		w := worlds[r.IntN(len(worlds))]
 		if n%50 == 0 {
@@ -120,13 +120,13 @@ func TestVolumeListsAndForks(t *testing.T) {
 			}
 		}
 		before := w.state.Revision()
-		had := w.state.volumePicture()
+		had := w.state.dumpVolumes()
 		w.twin.step(r, w.state)
-		if got := w.state.volumePicture(); got != had && w.state.Revision() == before {
+		if got := w.state.dumpVolumes(); got != had && w.state.Revision() == before {
 			t.Fatalf("step %d: a change left the revision at %d", n, before)
 		}
 		for i, w := range worlds {
-			if got, want := w.state.volumePicture(), w.twin.picture(); got != want {
+			if got, want := w.state.dumpVolumes(), w.twin.dump(); got != want {
 				t.Fatalf("step %d, world %d:\n%s\nwant\n%s", n, i, got, want)
 			}
 		}

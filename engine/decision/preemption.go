@@ -4,7 +4,7 @@ import "github.com/berthproject/berth/engine/model"
 
 // Preemption is what came of looking for pods whose leaving would make room.
 type Preemption struct {
-	Tried Tried
+	Outcome PreemptionOutcome
 	// Node and Victims are the choice; set when Tried is Nominated and only then.
 	// Victims are sorted by importance, the most important first; those that are
 	// being deleted already are among them.
@@ -21,40 +21,40 @@ type Preemption struct {
 	// victim that counts as a violation may be Paid in Debits, as these are of the
 	// victims alone.
 	Violations int
-	// Counts are why nodes cannot be helped, sorted, with all nodes of the cluster
+	// ReasonCounts are why nodes cannot be helped, sorted, with all nodes of the cluster
 	// that are no candidates; set when Tried is NoneHelps. Candidates is how many
 	// nodes could be. Of a Nominated pod the plain path alone knows them, as finding the
 	// best does not take looking at the others.
-	Counts     []Count
-	Candidates int
-	Nodes      int // in the cluster; always set
-	// Clears: the pod's nomination is void and must be taken back. Set when Tried is NoneHelps.
-	Clears bool
-	Error  string // when Tried is TriedError
+	ReasonCounts []ReasonCount
+	Candidates   int
+	Nodes        int // in the cluster; always set
+	// ClearNomination: the pod's nomination is void and must be taken back. Set when Tried is NoneHelps.
+	ClearNomination bool
+	Error           string // when Tried is TriedError
 }
 
-// Tried is how far preemption came.
-type Tried uint8
+// PreemptionOutcome is how far preemption came.
+type PreemptionOutcome uint8
 
 // The ends of preemption.
 const (
-	NotTried   Tried = iota // the profile has no preemption, or a rule refused all nodes at once
-	NeverMay                // preemptionPolicy: Never
-	WaitsFor                // victims of an earlier choice are still leaving
-	NoneHelps               // no node can be helped
-	Nominated               // Node and Victims say how
-	TriedError              // it failed; Error says how
+	PreemptionNotTried           PreemptionOutcome = iota // the profile has no preemption, or a rule refused all nodes at once
+	PreemptionPolicyNever                                 // preemptionPolicy: Never
+	PreemptionVictimsTerminating                          // victims of an earlier choice are still leaving
+	PreemptionNoCandidates                                // no node can be helped
+	PreemptionNominated                                   // Node and Victims say how
+	PreemptionFailed                                      // it failed; Error says how
 )
 
 // String is the end's word.
-func (t Tried) String() string {
+func (t PreemptionOutcome) String() string {
 	return [...]string{"not tried", "never", "waits", "none", "nominated", "error"}[t]
 }
 
 // Debit is what the victims of one decision take from one budget.
 type Debit struct {
 	Budget *model.Budget
-	// Paid are the names of victims that the budget allows to leave; Overruled
+	// Granted are the names of victims that the budget allows to leave; Overruled
 	// those that leave although it does not. Both begin with the most important.
-	Paid, Overruled []string
+	Granted, Overruled []string
 }

@@ -7,21 +7,21 @@ type NodeSelector struct {
 	// HasRequired: requiredDuringScheduling is given. The terms are alternatives;
 	// with none left over nothing matches.
 	HasRequired bool
-	Required    []NodeTerm
-	Preferred   []WeightedNodeTerm
+	Required    []NodeSelectorTerm
+	Preferred   []PreferredSchedulingTerm
 }
 
-// NodeTerm is a conjunction. A term without conditions matches nothing, nor
+// NodeSelectorTerm is a conjunction. A term without conditions matches nothing, nor
 // does one that was malformed.
-type NodeTerm struct {
-	Labels []Requirement
-	Fields []Requirement // metadata.name only
-	Broken bool          // malformed: matches nothing when required
+type NodeSelectorTerm struct {
+	Labels    []Requirement
+	Fields    []Requirement // metadata.name only
+	Malformed bool          // malformed: matches nothing when required
 }
 
 // Matches says whether a node meets all conditions of the term.
-func (t *NodeTerm) Matches(labels Labels, name string) bool {
-	if t.Broken || len(t.Labels)+len(t.Fields) == 0 {
+func (t *NodeSelectorTerm) Matches(labels Labels, name string) bool {
+	if t.Malformed || len(t.Labels)+len(t.Fields) == 0 {
 		return false
 	}
 	for i := range t.Labels {
@@ -41,15 +41,15 @@ func (t *NodeTerm) Matches(labels Labels, name string) bool {
 	return true
 }
 
-// WeightedNodeTerm is a preference with its weight, 1 to 100.
-type WeightedNodeTerm struct {
+// PreferredSchedulingTerm is a preference with its weight, 1 to 100.
+type PreferredSchedulingTerm struct {
 	Weight int32
-	Term   NodeTerm
+	Term   NodeSelectorTerm
 }
 
-// PodTerm is an inter-pod affinity term, with matchLabelKeys as the API server
+// PodAffinityTerm is an inter-pod affinity term, with matchLabelKeys as the API server
 // has merged them.
-type PodTerm struct {
+type PodAffinityTerm struct {
 	TopologyKey string
 	Selector    *Selector // nil matches no pod
 	Namespaces  []string  // sorted; the pod's own when the term names none
@@ -57,10 +57,10 @@ type PodTerm struct {
 	NamespaceSelector *Selector
 }
 
-// WeightedPodTerm is a preferred PodTerm with its weight, 1 to 100.
-type WeightedPodTerm struct {
+// WeightedPodAffinityTerm is a preferred PodTerm with its weight, 1 to 100.
+type WeightedPodAffinityTerm struct {
 	Weight int32
-	Term   PodTerm
+	Term   PodAffinityTerm
 }
 
 // SpreadConstraint is a topology spread constraint.

@@ -1,6 +1,6 @@
 // Package model holds the values that Berth decides about: pods, nodes,
 // volumes, budgets, selectors. They are what Kubernetes objects are compiled to
-// at the door (internal/intake), once, and only in that direction.
+// at the door (internal/conversion), once, and only in that direction.
 //
 // The values carry no tags, no behaviour beyond matching, and no reference to
 // Kubernetes' own types, so that everything above them builds in a second and

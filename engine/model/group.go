@@ -8,9 +8,9 @@ type Namespace struct {
 	Labels Labels
 }
 
-// Group is a Service, ReplicationController, ReplicaSet or StatefulSet as far
+// SpreadGroup is a Service, ReplicationController, ReplicaSet or StatefulSet as far
 // as default spreading reads it: whose pods belong together.
-type Group struct {
+type SpreadGroup struct {
 	Kind            string
 	Namespace, Name string
 	Selector        *Selector // nil matches no pod
@@ -24,14 +24,14 @@ type Budget struct {
 	// both are kept as they are.
 	Selector *Selector
 	// MinAvailable and MaxUnavailable are what the owner wants; at most one is set.
-	MinAvailable, MaxUnavailable Amount
-	// AlwaysAllow: pods that run and are not ready may be evicted whatever the
+	MinAvailable, MaxUnavailable IntOrPercent
+	// AlwaysAllowUnhealthy: pods that run and are not ready may be evicted whatever the
 	// budget says (unhealthyPodEvictionPolicy). Else only while it is met.
-	AlwaysAllow bool
+	AlwaysAllowUnhealthy bool
 	// Owned: it belongs to another object, so that a program may change it.
 	Owned bool
-	// Fault is why the specification cannot be read, or empty.
-	Fault string
+	// SpecError is why the specification cannot be read, or empty.
+	SpecError string
 
 	DisruptionsAllowed int32
 	Disrupted          []string    // names in status.disruptedPods, sorted
@@ -39,21 +39,21 @@ type Budget struct {
 	CurrentHealthy     int32
 	DesiredHealthy     int32
 	ExpectedPods       int32
-	SyncFailed         string // why the status could not be made, or empty
+	SyncError          string // why the status could not be made, or empty
 	Generation         int64
 	ObservedGeneration int64
 	ResourceVersion    string
 }
 
-// Amount is a number of pods, or a percentage of those expected. The zero Amount is not set.
-type Amount struct {
+// IntOrPercent is a number of pods, or a percentage of those expected. The zero Amount is not set.
+type IntOrPercent struct {
 	Set     bool
 	Percent bool
 	Value   int32
 }
 
-// Of is the amount as a number of pods; a percentage is rounded up.
-func (a Amount) Of(expected int32) int32 {
+// ScaledValue is the amount as a number of pods; a percentage is rounded up.
+func (a IntOrPercent) ScaledValue(expected int32) int32 {
 	if !a.Percent {
 		return a.Value
 	}

@@ -26,9 +26,9 @@ type Hold struct {
 	Created, Until  time.Time
 	// Victim is the uid of the pod that left or is to leave, VictimName its name.
 	Victim, VictimName string
-	// Phantom is, for Reserve, the pod that keeps the room: it has what the victim
+	// Placeholder is, for Reserve, the pod that keeps the room: it has what the victim
 	// asked for, its labels, priority and owner, and is nominated to Node.
-	Phantom         *Pod
+	Placeholder     *Pod
 	ResourceVersion string
 }
 

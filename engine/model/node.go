@@ -7,9 +7,9 @@ type Node struct {
 	Labels          Labels
 	Taints          []Taint
 	Unschedulable   bool
-	Allocatable     Requests
-	Pods            int64 // allocatable number of pods
-	Capacity        Requests
+	Allocatable     Resources
+	AllocatablePods int64 // allocatable number of pods
+	Capacity        Resources
 	Images          []Image
 	Features        []string // declared features, sorted
 	Ready           bool

@@ -10,32 +10,32 @@ type Pod struct {
 	Labels          Labels
 	Spec            *PodSpec
 
-	NodeName  string // where it is bound; empty while pending
-	Nominated string // status.nominatedNodeName
+	NodeName          string // where it is bound; empty while pending
+	NominatedNodeName string // status.nominatedNodeName
 
-	Created   time.Time
-	Scheduled time.Time // since when PodScheduled is True; zero when it is not
-	Started   time.Time // status.startTime; zero when unknown ("now" to preemption)
-	Deleting  bool      // deletionTimestamp is set
-	Grace     int64     // seconds it may take to die once it is deleting
-	Phase     Phase
-	Ready     bool // condition Ready is True
+	Created      time.Time
+	Scheduled    time.Time // since when PodScheduled is True; zero when it is not
+	Started      time.Time // status.startTime; zero when unknown ("now" to preemption)
+	Deleting     bool      // deletionTimestamp is set
+	GraceSeconds int64     // seconds it may take to die once it is deleting
+	Phase        Phase
+	Ready        bool // condition Ready is True
 
 	// Owner is the controlling owner reference; zero when there is none.
 	Owner Owner
-	// Phantom: it is no pod, but the room that a Hold reserves for one of Owner's.
-	Phantom bool
-	// Disrupted is the reason of a DisruptionTarget condition that is True.
-	Disrupted string
+	// Placeholder: it is no pod, but the room that a Hold reserves for one of Owner's.
+	Placeholder bool
+	// DisruptionReason is the reason of a DisruptionTarget condition that is True.
+	DisruptionReason string
 	// Evicted is how its node threw it out; nil when it did not.
-	Evicted *Eviction
-	// Unscheduled is the reason of the PodScheduled=False condition, so that a
+	Evicted *NodeEviction
+	// UnschedulableReason is the reason of the PodScheduled=False condition, so that a
 	// shell needs not write again what is already there.
-	Unscheduled string
+	UnschedulableReason string
 	// Mirror: it stands for a static pod, which its node runs whatever the API says.
 	Mirror bool
-	// LocalData: it has an emptyDir, which goes with it.
-	LocalData bool
+	// HasEmptyDir: it has an emptyDir, which goes with it.
+	HasEmptyDir bool
 
 	ResourceVersion string
 }
@@ -56,14 +56,14 @@ func (p *Pod) TieKey() string {
 // Finished says that the pod has run to its end and takes no room any more.
 func (p *Pod) Finished() bool { return p.Phase == Succeeded || p.Phase == Failed }
 
-// Unnominated is the pod without its nomination: itself when it has none.
+// WithoutNomination is the pod without its nomination: itself when it has none.
 // kube-scheduler keeps room only for the pods of schedulers that it has a profile of.
-func (p *Pod) Unnominated() *Pod {
-	if p.Nominated == "" {
+func (p *Pod) WithoutNomination() *Pod {
+	if p.NominatedNodeName == "" {
 		return p
 	}
 	q := *p
-	q.Nominated = ""
+	q.NominatedNodeName = ""
 	return &q
 }
 
@@ -110,14 +110,14 @@ type PodSpec struct {
 	// sidecars and the peak of the init containers, plus overhead; pod-level
 	// resources override; while a resize is in flight the larger of spec,
 	// allocated and actual.
-	Requests Requests
+	Requests Resources
 	// Scoring are Requests with 100m CPU and 200MiB for each container that asks
 	// for none, which only scoring counts.
-	Scoring Requests
-	// ScoringSelf is what NodeResourcesFit's score counts of a pod that is yet to
+	Scoring Resources
+	// ScoringIncoming is what NodeResourcesFit's score counts of a pod that is yet to
 	// be placed, where that is not Scoring (nil: it is): kube-scheduler leaves
 	// pod-level resources out there, while it counts them on a node.
-	ScoringSelf *Requests
+	ScoringIncoming *Resources
 	// BestEffort: no container asks for cpu or memory, nor limits them.
 	BestEffort bool
 
@@ -125,10 +125,10 @@ type PodSpec struct {
 	Tolerations  []Toleration
 	Ports        []HostPort
 
-	Affinity              []PodTerm
-	AntiAffinity          []PodTerm
-	PreferredAffinity     []WeightedPodTerm
-	PreferredAntiAffinity []WeightedPodTerm
+	Affinity              []PodAffinityTerm
+	AntiAffinity          []PodAffinityTerm
+	PreferredAffinity     []WeightedPodAffinityTerm
+	PreferredAntiAffinity []WeightedPodAffinityTerm
 
 	Spread []SpreadConstraint
 
@@ -140,7 +140,7 @@ type PodSpec struct {
 	ImageContainers int
 
 	Claims []PodClaim
-	Disks  []Disk
+	Disks  []InTreeDisk
 	// Inline are in-tree volumes of the pod itself that a CSI driver stands in for.
 	Inline []CSIVolume
 
@@ -149,28 +149,28 @@ type PodSpec struct {
 	SchedulingGroup string   // podGroupName; empty when none
 	Features        []string // node features that the pod needs, sorted
 
-	Faults []Fault
+	ParseErrors []ParseError
 }
 
-// Fault is a malformed part of an accepted object.
-type Fault struct {
-	Where   FaultPlace
+// ParseError is a malformed part of an accepted object.
+type ParseError struct {
+	Kind    ParseErrorKind
 	Path    string // e.g. "spec.affinity.podAffinity...[0].labelSelector"
 	Message string // kube-scheduler's words
 }
 
-// FaultPlace says which rule stumbles over a Fault.
-type FaultPlace uint8
+// ParseErrorKind says which rule stumbles over a Fault.
+type ParseErrorKind uint8
 
 // The places of faults.
 const (
-	FaultPodAffinity       FaultPlace = iota // a required or preferred inter-pod term's selector
-	FaultSpread                              // a hard spread constraint's selector
-	FaultPreferredNode                       // a preferred node affinity term
-	FaultRequiredNode                        // a required node affinity term
-	FaultRequests                            // a quantity
-	FaultResourceClaimName                   // a claim reference
-	FaultSoftSpread                          // a soft spread constraint's selector
+	ParseErrorPodAffinity           ParseErrorKind = iota // a required or preferred inter-pod term's selector
+	ParseErrorHardSpread                                  // a hard spread constraint's selector
+	ParseErrorPreferredNodeAffinity                       // a preferred node affinity term
+	ParseErrorRequiredNodeAffinity                        // a required node affinity term
+	ParseErrorRequests                                    // a quantity
+	ParseErrorResourceClaimName                           // a claim reference
+	ParseErrorSoftSpread                                  // a soft spread constraint's selector
 )
 
 // HostPort is a port of the node that a container takes.
@@ -187,21 +187,21 @@ type PodClaim struct {
 	Ephemeral bool   // generic ephemeral volume: the claim must be owned by the pod
 }
 
-// Disk is a volume of one of the legacy in-tree kinds whose sharing
+// InTreeDisk is a volume of one of the legacy in-tree kinds whose sharing
 // VolumeRestrictions checks.
-type Disk struct {
-	Kind     DiskKind
+type InTreeDisk struct {
+	Kind     InTreeDiskKind
 	ID       string   // GCE pdName, AWS volume id, iSCSI iqn, RBD pool/image
 	Monitors []string // RBD only
 	ReadOnly bool
 }
 
-// DiskKind tells the legacy kinds apart.
-type DiskKind uint8
+// InTreeDiskKind tells the legacy kinds apart.
+type InTreeDiskKind uint8
 
 // The legacy kinds.
 const (
-	GCEDisk DiskKind = iota
+	GCEDisk InTreeDiskKind = iota
 	AWSDisk
 	ISCSIDisk
 	RBDDisk

@@ -25,18 +25,18 @@ type PressureCondition struct {
 	Written time.Time // its last heartbeat or change
 }
 
-// Eviction is that a node threw a pod out, or did not take it: that says of the node what its
+// NodeEviction is that a node threw a pod out, or did not take it: that says of the node what its
 // conditions and its pods do not say yet.
-type Eviction struct {
+type NodeEviction struct {
 	Node string
 	// Pressure that it is under; of no account where Lack is given.
 	Pressure Pressure
-	Lack     *Lack
+	Shortage *ResourceShortage
 	At       time.Time
 }
 
-// Lack is of what a node had too little for a pod that it did not take.
-type Lack struct {
+// ResourceShortage is of what a node had too little for a pod that it did not take.
+type ResourceShortage struct {
 	Pod      string // its uid
 	Resource string // as in the pod's status: cpu, memory, pods, ephemeral-storage, or an extended one
 	Free     int64  // what the node says it has left: thousandths of a core, bytes, counts

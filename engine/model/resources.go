@@ -2,9 +2,9 @@ package model
 
 import "strings"
 
-// Requests are amounts of resources: asked for by a pod, used on a node, or
+// Resources are amounts of resources: asked for by a pod, used on a node, or
 // allocatable there.
-type Requests struct {
+type Resources struct {
 	MilliCPU  int64 // thousandths of a core
 	Memory    int64 // bytes
 	Ephemeral int64 // bytes of ephemeral storage
@@ -18,7 +18,7 @@ type Scalar struct {
 }
 
 // Scalar returns the amount of the named scalar resource, 0 when absent.
-func (r *Requests) Scalar(name string) int64 {
+func (r *Resources) Scalar(name string) int64 {
 	for i := range r.Scalars {
 		if r.Scalars[i].Name == name {
 			return r.Scalars[i].Amount
@@ -27,8 +27,8 @@ func (r *Requests) Scalar(name string) int64 {
 	return 0
 }
 
-// Of is the amount of a resource by its name in the API; of pods nothing is said here.
-func (r *Requests) Of(name string) int64 {
+// Amount is the amount of a resource by its name in the API; of pods nothing is said here.
+func (r *Resources) Amount(name string) int64 {
 	switch name {
 	case "cpu":
 		return r.MilliCPU
@@ -41,7 +41,7 @@ func (r *Requests) Of(name string) int64 {
 }
 
 // IsZero says that nothing is asked for.
-func (r *Requests) IsZero() bool {
+func (r *Resources) IsZero() bool {
 	if r.MilliCPU != 0 || r.Memory != 0 || r.Ephemeral != 0 {
 		return false
 	}
@@ -53,8 +53,8 @@ func (r *Requests) IsZero() bool {
 	return true
 }
 
-// Extended says whether a resource name is an extended one (it has a domain
+// IsExtendedResource says whether a resource name is an extended one (it has a domain
 // that does not end in kubernetes.io), as opposed to cpu, memory, hugepages-*.
-func Extended(name string) bool {
+func IsExtendedResource(name string) bool {
 	return strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/") && !strings.HasPrefix(name, "requests.")
 }

@@ -7,24 +7,24 @@ import (
 
 // PersistentVolume is what scheduling reads of a volume.
 type PersistentVolume struct {
-	Name     string
-	Labels   Labels
-	Class    string
-	Capacity int64 // bytes
-	Modes    AccessModes
-	Block    bool        // volumeMode Block
-	Affinity *NodeAffine // nil: no constraint
-	Claim    ClaimRef    // who has it; zero when free
-	Phase    string
-	CSI      CSIVolume // zero when no CSI driver handles it
+	Name        string
+	Labels      Labels
+	Class       string
+	Capacity    int64 // bytes
+	AccessModes AccessModes
+	Block       bool                // volumeMode Block
+	Affinity    *VolumeNodeAffinity // nil: no constraint
+	Claim       ClaimRef            // who has it; zero when free
+	Phase       string
+	CSI         CSIVolume // zero when no CSI driver handles it
 	// Migrated is what holds instead of Affinity on nodes that have migrated
 	// CSI.InTree: the driver has topology labels of its own. Nil: no constraint.
-	Migrated *NodeAffine
-	// MigrationFault says why Migrated cannot be told; empty when it can.
-	MigrationFault string
+	Migrated *VolumeNodeAffinity
+	// MigrationError says why Migrated cannot be told; empty when it can.
+	MigrationError string
 	Deleting       bool
-	// ClassAttr is volumeAttributesClassName.
-	ClassAttr       string
+	// AttributesClass is volumeAttributesClassName.
+	AttributesClass string
 	ResourceVersion string
 }
 
@@ -37,14 +37,14 @@ type CSIVolume struct {
 	InTree string
 }
 
-// NodeAffine is a volume's required node affinity: alternatives, by labels
+// VolumeNodeAffinity is a volume's required node affinity: alternatives, by labels
 // only. Without any it matches no node.
-type NodeAffine struct{ Terms []NodeTerm }
+type VolumeNodeAffinity struct{ Terms []NodeSelectorTerm }
 
-// Admits says whether a node is among those that the affinity allows. A nil one
+// Matches says whether a node is among those that the affinity allows. A nil one
 // allows all.
-func (a *NodeAffine) Admits(n *Node) bool {
-	return a == nil || slices.ContainsFunc(a.Terms, func(t NodeTerm) bool { return t.Matches(n.Labels, n.Name) })
+func (a *VolumeNodeAffinity) Matches(n *Node) bool {
+	return a == nil || slices.ContainsFunc(a.Terms, func(t NodeSelectorTerm) bool { return t.Matches(n.Labels, n.Name) })
 }
 
 // ClaimRef names the claim of a volume.
@@ -67,21 +67,21 @@ type PersistentVolumeClaim struct {
 	Namespace, Name, UID string
 	Labels               Labels
 	// Class is storageClassName; nil when the field is absent.
-	Class    *string
-	Volume   string // volumeName
-	Bound    bool   // annotation pv.kubernetes.io/bind-completed
-	HasNode  bool   // annotation volume.kubernetes.io/selected-node is there
-	Node     string // its value
-	Request  int64  // bytes
-	Modes    AccessModes
-	Block    bool
-	Selector *Selector // nil: any volume
-	// Fault is what is wrong with the selector; empty when it is well formed.
-	Fault           string
+	Class           *string
+	VolumeName      string // volumeName
+	Bound           bool   // annotation pv.kubernetes.io/bind-completed
+	HasSelectedNode bool   // annotation volume.kubernetes.io/selected-node is there
+	SelectedNode    string // its value
+	Request         int64  // bytes
+	AccessModes     AccessModes
+	Block           bool
+	Selector        *Selector // nil: any volume
+	// SelectorError is what is wrong with the selector; empty when it is well formed.
+	SelectorError   string
 	Lost            bool // phase Lost
 	Deleting        bool
 	Owner           Owner // controller
-	ClassAttr       string
+	AttributesClass string
 	ResourceVersion string
 }
 
@@ -100,7 +100,7 @@ type StorageClass struct {
 	// WaitForFirstConsumer delays binding until a pod needs the claim.
 	WaitForFirstConsumer bool
 	// Topologies restrict where volumes may be made; none: anywhere.
-	Topologies []NodeTerm
+	Topologies []NodeSelectorTerm
 }
 
 // CSINode is a node's installed drivers.
@@ -146,11 +146,11 @@ type VolumeAttachment struct {
 // node: free volumes are reserved, others are made for that node.
 type VolumePlan struct {
 	Node string
-	// Within is how long the claims may take to be bound once that is asked for; the
+	// BindTimeout is how long the claims may take to be bound once that is asked for; the
 	// profile's bindTimeoutSeconds. 0: what is not bound then is given up.
-	Within    time.Duration
-	Bind      []ClaimVolume            // smallest claim first
-	Provision []*PersistentVolumeClaim // those that a node was chosen for before go first
+	BindTimeout time.Duration
+	Bind        []ClaimVolume            // smallest claim first
+	Provision   []*PersistentVolumeClaim // those that a node was chosen for before go first
 }
 
 // ClaimVolume is a claim and the volume that it is to get.
@@ -159,9 +159,9 @@ type ClaimVolume struct {
 	Volume *PersistentVolume
 }
 
-// All says whether f holds for all claims of the plan; it stops at the first for which
+// EveryClaim says whether f holds for all claims of the plan; it stops at the first for which
 // it does not.
-func (p *VolumePlan) All(f func(*PersistentVolumeClaim) bool) bool {
+func (p *VolumePlan) EveryClaim(f func(*PersistentVolumeClaim) bool) bool {
 	for _, b := range p.Bind {
 		if !f(b.Claim) {
 			return false

@@ -14,22 +14,22 @@ type attempt struct {
 	state   *cluster.State
 	profile *Profile
 	pod     *model.Pod
-	sites   []site // all nodes, by name
+	nodes   []candidateNode // all nodes, by name
 
-	deduced bool // group is known
-	group   *model.Selector
+	selectorKnown bool // group is known
+	selector      *model.Selector
 
-	filters []filter // those that have something to say, in the profile's order
-	// failed is set by a rule that cannot judge a node: there is no decision then.
-	failed string
+	filters []filterPlugin // those that have something to say, in the profile's order
+	// err is set by a rule that cannot judge a node: there is no decision then.
+	err string
 }
 
-// site is a node as rules see it: with what stands there now, or would stand there.
-type site struct {
+// candidateNode is a node as rules see it: with what stands there now, or would stand there.
+type candidateNode struct {
 	id            cluster.NodeID
 	node          *model.Node
 	pods          []*model.Pod
-	used, scoring *model.Requests
+	used, scoring *model.Resources
 	ports         []model.HostPort
 	key           uint64
 	// added and removed are pods by which this site differs from the state that
@@ -38,38 +38,38 @@ type site struct {
 	added, removed []*model.Pod
 }
 
-// filter is a rule that was compiled for a pod and judges nodes.
-type filter struct {
-	rule  decision.Rule
-	judge func(*site) decision.Verdict
+// filterPlugin is a rule that was compiled for a pod and judges nodes.
+type filterPlugin struct {
+	plugin decision.Plugin
+	filter func(*candidateNode) decision.Verdict
 }
 
 func newAttempt(s *cluster.State, p *Profile, pod *model.Pod) *attempt {
 	a := &attempt{state: s, profile: p, pod: pod}
 	ids := s.NodeIDs()
-	a.sites = make([]site, len(ids))
+	a.nodes = make([]candidateNode, len(ids))
 	for i, id := range ids {
-		a.sites[i] = siteOf(s.Node(id))
+		a.nodes[i] = newCandidateNode(s.Node(id))
 	}
 	return a
 }
 
-func siteOf(n *cluster.NodeInfo) site {
-	return site{id: n.ID, node: n.Model, pods: n.Pods, used: &n.Used, scoring: &n.Scoring, ports: n.Ports, key: n.Key}
+func newCandidateNode(n *cluster.NodeInfo) candidateNode {
+	return candidateNode{id: n.ID, node: n.Model, pods: n.Pods, used: &n.Used, scoring: &n.Scoring, ports: n.Ports, key: n.NameHash}
 }
 
 // with is the site with some pods more and some less.
-func (st *site) with(added, removed []*model.Pod) *site {
+func (st *candidateNode) with(added, removed []*model.Pod) *candidateNode {
 	c := *st
 	c.added, c.removed = append(slices.Clone(st.added), added...), append(slices.Clone(st.removed), removed...)
 	c.pods = slices.DeleteFunc(slices.Clone(st.pods), func(p *model.Pod) bool {
 		return slices.ContainsFunc(removed, func(r *model.Pod) bool { return r.UID == p.UID })
 	})
 	c.pods = append(c.pods, added...)
-	c.used, c.scoring = &model.Requests{}, &model.Requests{}
+	c.used, c.scoring = &model.Resources{}, &model.Resources{}
 	for _, p := range c.pods {
-		*c.used = plus(c.used, &p.Spec.Requests)
-		*c.scoring = plus(c.scoring, &p.Spec.Scoring)
+		*c.used = addResources(c.used, &p.Spec.Requests)
+		*c.scoring = addResources(c.scoring, &p.Spec.Scoring)
 	}
 	c.ports = slices.Clone(st.ports)
 	for _, p := range removed {
@@ -85,9 +85,9 @@ func (st *site) with(added, removed []*model.Pod) *site {
 	return &c
 }
 
-// plus adds two amounts.
-func plus(a, b *model.Requests) model.Requests {
-	sum := model.Requests{MilliCPU: a.MilliCPU + b.MilliCPU, Memory: a.Memory + b.Memory, Ephemeral: a.Ephemeral + b.Ephemeral}
+// addResources adds two amounts.
+func addResources(a, b *model.Resources) model.Resources {
+	sum := model.Resources{MilliCPU: a.MilliCPU + b.MilliCPU, Memory: a.Memory + b.Memory, Ephemeral: a.Ephemeral + b.Ephemeral}
 	sum.Scalars = slices.Clone(a.Scalars)
 next:
 	for _, sc := range b.Scalars {
@@ -102,36 +102,36 @@ next:
 	return sum
 }
 
-// judge asks the compiled rules in order; the first that rejects decides.
-func (a *attempt) judge(st *site) decision.Verdict {
+// runFilters asks the compiled rules in order; the first that rejects decides.
+func (a *attempt) runFilters(st *candidateNode) decision.Verdict {
 	for _, f := range a.filters {
-		if v := f.judge(st); v.Code != decision.Fits {
-			v.Rule = f.rule
+		if v := f.filter(st); v.Code != decision.Success {
+			v.Plugin = f.plugin
 			return v
 		}
 	}
 	return decision.Verdict{}
 }
 
-// judgeNominated judges a node twice when pods of at least the pod's priority
+// runFiltersWithNominatedPods judges a node twice when pods of at least the pod's priority
 // are nominated to it: with them, as they will come, and without, as they may
 // not come and the pod may need them (affinity). Both must pass.
-func (a *attempt) judgeNominated(st *site) decision.Verdict {
+func (a *attempt) runFiltersWithNominatedPods(st *candidateNode) decision.Verdict {
 	var ahead []*model.Pod
 	for _, p := range a.state.Nominated(st.id) {
-		if cluster.Ahead(p, a.pod) {
+		if cluster.NominationCounts(p, a.pod) {
 			ahead = append(ahead, p)
 		}
 	}
 	if len(ahead) > 0 {
-		if v := a.judge(st.with(ahead, nil)); v.Code != decision.Fits {
+		if v := a.runFilters(st.with(ahead, nil)); v.Code != decision.Success {
 			return v
 		}
 	}
-	return a.judge(st)
+	return a.runFilters(st)
 }
 
-// rejects makes a verdict of one reason; the rule is filled in by who asks.
-func rejects(code decision.Code, why decision.Reason) decision.Verdict {
+// rejection makes a verdict of one reason; the rule is filled in by who asks.
+func rejection(code decision.Code, why decision.Reason) decision.Verdict {
 	return decision.Verdict{Code: code, Reasons: []decision.Reason{why}}
 }

@@ -17,7 +17,7 @@ type (
 
 // node has 4 cores, 8 GiB and room for 110 pods.
 func node(name string, with ...nodeOption) *model.Node {
-	n := &model.Node{Name: name, Pods: 110, Allocatable: model.Requests{MilliCPU: 4000, Memory: 8 << 30}}
+	n := &model.Node{Name: name, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}}
 	labelled(HostnameKey, name)(n)
 	for _, o := range with {
 		o(n)
@@ -52,15 +52,15 @@ func pod(name string, with ...podOption) *model.Pod {
 
 func spec(change func(*model.PodSpec)) podOption { return func(p *model.Pod) { change(p.Spec) } }
 
-func on(node string) podOption { return func(p *model.Pod) { p.NodeName = node } }
+func onNode(node string) podOption { return func(p *model.Pod) { p.NodeName = node } }
 
 func app(value string) podOption {
 	return func(p *model.Pod) { p.Labels = model.Labels{{Key: "app", Value: value}} }
 }
 
-func asks(cpu, memory int64) podOption {
+func requests(cpu, memory int64) podOption {
 	return spec(func(s *model.PodSpec) {
-		s.Requests = model.Requests{MilliCPU: cpu, Memory: memory}
+		s.Requests = model.Resources{MilliCPU: cpu, Memory: memory}
 		s.Scoring = s.Requests
 	})
 }
@@ -69,12 +69,12 @@ func matches(key string, values ...string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: values}}}
 }
 
-func labelIn(key string, values ...string) model.NodeTerm {
-	return model.NodeTerm{Labels: []model.Requirement{{Key: key, Op: model.In, Values: values}}}
+func labelIn(key string, values ...string) model.NodeSelectorTerm {
+	return model.NodeSelectorTerm{Labels: []model.Requirement{{Key: key, Op: model.In, Values: values}}}
 }
 
-// world is a state with these objects.
-func world(objects ...any) *cluster.State {
+// newState is a state with these objects.
+func newState(objects ...any) *cluster.State {
 	s := cluster.New()
 	for _, o := range objects {
 		switch o := o.(type) {
@@ -84,8 +84,8 @@ func world(objects ...any) *cluster.State {
 			s.UpsertPod(o)
 		case model.Namespace:
 			s.UpsertNamespace(o)
-		case model.Group:
-			s.UpsertGroup(o)
+		case model.SpreadGroup:
+			s.UpsertSpreadGroup(o)
 		default:
 			panic(fmt.Sprintf("world: %T", o))
 		}
@@ -116,9 +116,9 @@ func profile(t *testing.T, with ...func(*Config)) *Profile {
 func verdicts(r *decision.Record) string {
 	var out []string
 	for i := range r.Nodes {
-		if v := &r.Nodes[i].Verdict; v.Code != decision.Fits {
-			code := map[decision.Code]string{decision.Unschedulable: "U", decision.Unresolvable: "UAU"}[v.Code]
-			out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s (%s): %s", r.Nodes[i].Name, v.Rule, code, decision.Texts(v.Reasons)), ": "))
+		if v := &r.Nodes[i].Verdict; v.Code != decision.Success {
+			code := map[decision.Code]string{decision.Unschedulable: "U", decision.UnschedulableAndUnresolvable: "UAU"}[v.Code]
+			out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s (%s): %s", r.Nodes[i].Name, v.Plugin, code, decision.JoinReasons(v.Reasons)), ": "))
 		}
 	}
 	return strings.Join(out, "; ")
@@ -126,11 +126,11 @@ func verdicts(r *decision.Record) string {
 
 // points are a rule's scores in one line: "node=points"; empty when it had
 // nothing to score.
-func points(r *decision.Record, rule decision.Rule) string {
+func points(r *decision.Record, plugin decision.Plugin) string {
 	var out []string
 	for i := range r.Nodes {
 		for _, s := range r.Nodes[i].Scores {
-			if s.Rule == rule {
+			if s.Plugin == plugin {
 				out = append(out, fmt.Sprintf("%s=%d", r.Nodes[i].Name, s.Points))
 			}
 		}

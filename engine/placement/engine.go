@@ -26,64 +26,64 @@ type Engine struct {
 	index   *cluster.Index
 	profile *Profile
 	seed    uint64
-	rules   ruleTable
+	plugins pluginTable
 
-	epoch      uint64 // of the index, that all below belongs to
-	specs      map[*model.PodSpec]*specShapes
-	bases      map[baseKey]*shape
-	partitions map[siteKey]*partition
-	shapes     int
-	clock      uint64 // decisions
-	views      []*view
-	room       int // bytes that views may take; 0: see limit
-	taken      int
-	keep       int // shapes that are kept
+	epoch         uint64 // of the index, that all below belongs to
+	classesBySpec map[*model.PodSpec]*specClasses
+	baseClasses   map[baseKey]*equivalenceClass
+	partitions    map[partitionKey]*partition
+	numClasses    int
+	clock         uint64 // decisions
+	caches        []*scoreCache
+	cacheLimit    int // bytes that views may take; 0: see limit
+	cacheBytes    int
+	maxClasses    int // shapes that are kept
 	// The size of the index at which it is reset.
-	tidyBytes, tidyThings int
-	tune                  tuning
-	scratch               scratch
-	layers                layers // of the node that waiters ask for
-	lastWaits             lastWaits
-	counters              Counters
+	resetBytes, resetObjects int
+	tune                     tuning
+	scratch                  scratch
+	priorityLoads            priorityLoads // of the node that waiters ask for
+	lastHints                lastHints
+	counters                 Counters
 }
 
 // Counters are how many decisions were made in which way (Shared ones are among those
 // Viewed), and how many views were built.
 type Counters struct {
-	Plain, Narrow, Nominated, Stored, Scanned, Viewed, Shared, Built int
+	Reference, NamedNodes, Nominated, WithVolumes, Scanned, Cached, SharedCache, CachesBuilt int
 }
 
 // tuning is when to do what; it changes the cost of decisions, not decisions.
 type tuning struct {
-	// behind: a view with more log entries to read than this percentage of the nodes
+	// maxLagPercent: a view with more log entries to read than this percentage of the nodes
 	// is bypassed by a scan.
-	behind int
-	// least: so many log entries are always read.
-	least int
+	maxLagPercent int
+	// minLag: so many log entries are always read.
+	minLag int
 	// A set of node ranks is a list up to 1/sets of the nodes, or listed if that is
 	// more, and bits beyond.
-	sets, listed int
+	rankListFraction, minRankList int
 }
 
 // NewEngine makes an engine for a state. The seed decides between nodes of equal
 // total, as in Evaluate.
 func NewEngine(s *cluster.State, p *Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
-		keep: 8192, tidyBytes: 256 << 20, tidyThings: 8192, tune: tuning{behind: 12, least: 192, sets: 32, listed: 16}}
-	e.rules = tableOf(&p.cfg)
-	e.forget()
+		maxClasses: 8192, resetBytes: 256 << 20, resetObjects: 8192, tune: tuning{maxLagPercent: 12, minLag: 192, rankListFraction: 32, minRankList: 16}}
+	e.plugins = newPluginTable(&p.cfg)
+	e.dropClasses()
 	return e
 }
 
-// SetRoom limits the memory, in bytes, that views may take together. Without it,
+// SetCacheLimit limits the memory, in bytes, that views may take together. Without it,
 // or with 0, the limit is 64 MiB, or 6 KiB a node where that is more: a thousand
 // shapes take about 5 KiB a node.
-func (e *Engine) SetRoom(bytes int) { e.room = bytes }
+func (e *Engine) SetCacheLimit(bytes int) { e.cacheLimit = bytes }
 
-// limit is the memory that views may take now.
-func (e *Engine) limit() int {
-	if e.room > 0 {
-		return e.room
+// maxCacheBytes is the memory that views may take now.
+func (e *Engine) maxCacheBytes() int {
+	if e.cacheLimit > 0 {
+		return e.cacheLimit
 	}
 	return max(64<<20, e.state.NumNodes()*6<<10)
 }
@@ -91,15 +91,15 @@ func (e *Engine) limit() int {
 // Counters are how many decisions were made in which way so far.
 func (e *Engine) Counters() Counters { return e.counters }
 
-// Views are how many views there are and the bytes that they take.
-func (e *Engine) Views() (n, bytes int) { return len(e.views), e.taken }
+// CacheSize are how many views there are and the bytes that they take.
+func (e *Engine) CacheSize() (n, bytes int) { return len(e.caches), e.cacheBytes }
 
-// forget drops all shapes.
-func (e *Engine) forget() {
+// dropClasses drops all shapes.
+func (e *Engine) dropClasses() {
 	e.epoch = e.index.Epoch
-	e.specs, e.bases = map[*model.PodSpec]*specShapes{}, map[baseKey]*shape{}
-	e.partitions = map[siteKey]*partition{}
-	e.shapes, e.views, e.taken = 0, nil, 0
+	e.classesBySpec, e.baseClasses = map[*model.PodSpec]*specClasses{}, map[baseKey]*equivalenceClass{}
+	e.partitions = map[partitionKey]*partition{}
+	e.numClasses, e.caches, e.cacheBytes = 0, nil, 0
 }
 
 // Gate says why a pod must not be tried yet; nil when it may.
@@ -110,160 +110,160 @@ func (e *Engine) Gate(pod *model.Pod) *decision.Verdict { return e.profile.Gate(
 func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	e.clock++
 	sc := &e.scratch
-	sc.stored, sc.refused.Counts = sc.stored[:0], sc.refused.Counts[:0]
-	*out = decision.Summary{Counts: out.Counts[:0], Revision: e.state.Revision(), Nodes: e.state.NumNodes()}
-	e.tidyUp()
-	if !e.covers(pod) {
-		e.plainly(pod, out)
+	sc.volumeFilters, sc.volumeRejections.ReasonCounts = sc.volumeFilters[:0], sc.volumeRejections.ReasonCounts[:0]
+	*out = decision.Summary{ReasonCounts: out.ReasonCounts[:0], Revision: e.state.Revision(), Nodes: e.state.NumNodes()}
+	e.resetIndexIfLarge()
+	if !e.supports(pod) {
+		e.decideByReference(pod, out)
 		return
 	}
-	sh := e.shapeOf(pod)
+	ec := e.classOf(pod)
 	stored := hasVolumes(pod.Spec)
-	e.noteFirst(pod)
-	first := pod.Nominated != "" || len(sc.first) > 0
-	ahead := (stored || !sh.lone()) && (e.state.AnyAhead(pod) || e.state.AnyAvoid(pod))
+	e.collectFirstNodes(pod)
+	first := pod.NominatedNodeName != "" || len(sc.firstNodes) > 0
+	ahead := (stored || !ec.isNodeLocal()) && (e.state.AnyNominationCounts(pod) || e.state.HasAvoidHold(pod))
 	switch {
-	case stored && (e.rules.scoresVolumes || ahead || sh.narrowed || first || !e.compileVolumes(pod)):
-		e.plainly(pod, out)
-	case sh.plain || sh.odd() || ahead:
-		e.plainly(pod, out)
-	case sh.narrowed && first:
-		e.plainly(pod, out)
-	case sh.narrowed:
-		e.decideNarrow(sh, pod, out)
+	case stored && (e.plugins.scoresVolumes || ahead || ec.hasNames || first || !e.compileVolumePlugins(pod)):
+		e.decideByReference(pod, out)
+	case ec.reference || ec.hasEmptyDomainConflict() || ahead:
+		e.decideByReference(pod, out)
+	case ec.hasNames && first:
+		e.decideByReference(pod, out)
+	case ec.hasNames:
+		e.decideNamedNodes(ec, pod, out)
 	default:
-		e.enter(sh, pod)
-		e.noteApart(pod)
+		e.prepare(ec, pod)
+		e.collectPodNodes(pod)
 		if stored {
-			e.decideStored(sh, pod, out)
-		} else if !e.decideFirst(sh, out) {
-			e.decideShape(sh, out)
+			e.decideWithVolumes(ec, pod, out)
+		} else if !e.decideFirstNodes(ec, out) {
+			e.decideFast(ec, out)
 		}
 	}
 }
 
-// tidyUp resets the index when it has grown far beyond what is needed: rollouts
+// resetIndexIfLarge resets the index when it has grown far beyond what is needed: rollouts
 // leave behind the counters of selectors that nobody uses any more.
-func (e *Engine) tidyUp() {
+func (e *Engine) resetIndexIfLarge() {
 	bytes, things := e.index.Size()
-	if bytes <= e.tidyBytes && things <= e.tidyThings {
+	if bytes <= e.resetBytes && things <= e.resetObjects {
 		return
 	}
 	e.index.Reset()
 	bytes, things = e.index.Size()
-	e.tidyBytes = max(e.tidyBytes, 4*bytes)
-	e.tidyThings = max(e.tidyThings, 4*things)
+	e.resetBytes = max(e.resetBytes, 4*bytes)
+	e.resetObjects = max(e.resetObjects, 4*things)
 }
 
-// covers says whether the fast path knows all that matters to the pod, as far
+// supports says whether the fast path knows all that matters to the pod, as far
 // as that can be said before its shape is known.
-func (e *Engine) covers(pod *model.Pod) bool {
+func (e *Engine) supports(pod *model.Pod) bool {
 	s := pod.Spec
-	return e.rules.covered && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.cfg.Name &&
-		len(s.Faults) == 0 && len(s.Features) == 0 &&
+	return e.plugins.supported && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.cfg.Name &&
+		len(s.ParseErrors) == 0 && len(s.Features) == 0 &&
 		len(s.Gates) == 0 && len(s.ResourceClaims) == 0 && s.SchedulingGroup == "" && e.state.NumNodes() > 0
 }
 
-func (e *Engine) plainly(pod *model.Pod, out *decision.Summary) {
-	e.counters.Plain++
+func (e *Engine) decideByReference(pod *model.Pod, out *decision.Summary) {
+	e.counters.Reference++
 	summarize(Evaluate(e.state, e.profile, e.seed, pod), e.state.NumNodes(), out)
 }
 
-// decideShape decides by a view where that is worth while, else by a scan.
-func (e *Engine) decideShape(sh *shape, out *decision.Summary) {
-	owner := sh
-	if e.shares(sh) {
-		owner = sh.base
+// decideFast decides by a view where that is worth while, else by a scan.
+func (e *Engine) decideFast(ec *equivalenceClass, out *decision.Summary) {
+	owner := ec
+	if e.usesSharedCache(ec) {
+		owner = ec.base
 	}
-	v := e.viewFor(owner)
+	v := e.cacheFor(owner)
 	if v == nil {
 		e.counters.Scanned++
-		e.conclude(sh, e.scan(sh), e.scratch.fails, out)
+		e.finish(ec, e.scan(ec), e.scratch.failures, out)
 		return
 	}
-	e.counters.Viewed++
-	e.seatApart(v)
-	if owner == sh {
-		e.conclude(sh, v.walked(&e.scratch, nil), v.fails, out)
+	e.counters.Cached++
+	e.applyPodNodes(v)
+	if owner == ec {
+		e.finish(ec, v.collectBuckets(&e.scratch, nil), v.failures, out)
 	} else {
-		e.counters.Shared++
-		e.lift(v, sh)
-		e.conclude(sh, v.walked(&e.scratch, sh), v.fails, out)
-		e.lower(v)
+		e.counters.SharedCache++
+		e.applyExceptions(v, ec)
+		e.finish(ec, v.collectBuckets(&e.scratch, ec), v.failures, out)
+		e.revertExceptions(v)
 	}
-	e.seatBack(v)
+	e.revertPodNodes(v)
 }
 
-// walked are the buckets of a view that have nodes; for a shape other than its owner made
+// collectBuckets are the buckets of a view that have nodes; for a shape other than its owner made
 // that shape's, together with those of the lifted nodes.
-func (v *view) walked(sc *scratch, sh *shape) []*bucket {
-	sc.walked = sc.walked[:0]
+func (v *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBucket {
+	sc.collected = sc.collected[:0]
 	for i := range v.buckets {
 		if b := &v.buckets[i]; b.count > 0 {
-			if sh != nil {
-				sh.blank(b)
+			if ec != nil {
+				ec.setDefaults(b)
 			}
-			sc.walked = append(sc.walked, b)
+			sc.collected = append(sc.collected, b)
 		}
 	}
-	if sh != nil {
-		sc.addWalked()
+	if ec != nil {
+		sc.appendOwnBuckets()
 	}
-	return sc.walked
+	return sc.collected
 }
 
-// addWalked adds the buckets of scratch.
-func (sc *scratch) addWalked() {
+// appendOwnBuckets adds the buckets of scratch.
+func (sc *scratch) appendOwnBuckets() {
 	for i := range sc.buckets {
-		sc.walked = append(sc.walked, &sc.buckets[i])
+		sc.collected = append(sc.collected, &sc.buckets[i])
 	}
 }
 
-// conclude walks the buckets and says what came of it.
-func (e *Engine) conclude(sh *shape, buckets []*bucket, fails []failCount, out *decision.Summary) {
-	best := e.walk(sh, buckets)
+// finish walks the buckets and says what came of it.
+func (e *Engine) finish(ec *equivalenceClass, buckets []*nodeBucket, fails []failureCount, out *decision.Summary) {
+	best := e.evaluateBuckets(ec, buckets)
 	out.Feasible = best.feasible
 	if best.feasible == 0 {
 		out.Outcome = decision.Infeasible
-		e.explain(sh, fails, buckets, out)
+		e.countReasons(ec, fails, buckets, out)
 		return
 	}
 	out.Outcome, out.Total = decision.Scheduled, best.total
 	out.Choice = e.state.Node(best.node).Model.Name
 }
 
-// ruleTable is what the fast path reads of a profile.
-type ruleTable struct {
-	covered                bool
-	filters                decision.RuleSet
-	narrows                bool                     // NodeAffinity may narrow the search
-	weights                [decision.NumRules]int64 // 0: does not score
-	plainFit, plainBalance bool                     // cpu and memory alone, LeastAllocated
-	scoresVolumes          bool                     // which the plain path does
-	top                    int64                    // the most that a node's own part can be
+// pluginTable is what the fast path reads of a profile.
+type pluginTable struct {
+	supported                  bool
+	filters                    decision.PluginSet
+	nodeAffinityPreFilter      bool                       // NodeAffinity may narrow the search
+	weights                    [decision.NumPlugins]int64 // 0: does not score
+	defaultFit, defaultBalance bool                       // cpu and memory alone, LeastAllocated
+	scoresVolumes              bool                       // which the plain path does
+	maxNodeScore               int64                      // the most that a node's own part can be
 }
 
 // order is the order in which the fast path judges; a profile may leave rules
 // out, but not change it.
-func tableOf(c *Config) ruleTable {
-	t := ruleTable{covered: true}
-	last := decision.NoRule
+func newPluginTable(c *Config) pluginTable {
+	t := pluginTable{supported: true}
+	last := decision.NoPlugin
 	for _, r := range c.Filter {
-		t.covered = t.covered && r > last
+		t.supported = t.supported && r > last
 		last = r
 		t.filters = t.filters.With(r)
 	}
 	for _, r := range c.PreFilter {
-		t.narrows = t.narrows || r == decision.NodeAffinity
+		t.nodeAffinityPreFilter = t.nodeAffinityPreFilter || r == decision.NodeAffinity
 	}
 	for _, w := range c.Score {
-		t.weights[w.Rule] = w.Weight
+		t.weights[w.Plugin] = w.Weight
 	}
-	t.plainFit = c.Fit.Strategy == LeastAllocated && cpuAndMemory(c.Fit.Resources)
-	t.plainBalance = cpuAndMemory(c.Balanced)
-	t.scoresVolumes = t.weights[decision.VolumeBinding] > 0 && len(c.VolumeShape) > 0
-	t.top = 100 * (t.weights[decision.NodeResourcesFit] + t.weights[decision.NodeResourcesBalancedAllocation])
-	t.covered = t.covered && t.top < 1<<15
+	t.defaultFit = c.Fit.Strategy == LeastAllocated && cpuAndMemory(c.Fit.Resources)
+	t.defaultBalance = cpuAndMemory(c.Balanced)
+	t.scoresVolumes = t.weights[decision.VolumeBinding] > 0 && len(c.StorageCapacityShape) > 0
+	t.maxNodeScore = 100 * (t.weights[decision.NodeResourcesFit] + t.weights[decision.NodeResourcesBalancedAllocation])
+	t.supported = t.supported && t.maxNodeScore < 1<<15
 	return t
 }
 

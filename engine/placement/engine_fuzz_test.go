@@ -12,9 +12,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// arena is a random cluster with a fast engine on it.
-type arena struct {
-	draw
+// fuzzCluster is a random cluster with a fast engine on it.
+type fuzzCluster struct {
+	generator
 	t        *testing.T
 	name     string
 	state    *cluster.State
@@ -29,8 +29,8 @@ type arena struct {
 	full     int // decisions without any feasible node
 }
 
-func newArena(t *testing.T, seed uint64) *arena {
-	ar := &arena{draw: draw{rand.New(rand.NewPCG(seed, 7))}, t: t, name: fmt.Sprint("seed ", seed), state: cluster.New()}
+func newFuzzCluster(t *testing.T, seed uint64) *fuzzCluster {
+	ar := &fuzzCluster{generator: generator{rand.New(rand.NewPCG(seed, 7))}, t: t, name: fmt.Sprint("seed ", seed), state: cluster.New()}
 	ar.nodes = 3 + ar.IntN(40)
 	for i := range ar.nodes {
 		if !ar.one(10) {
@@ -66,28 +66,28 @@ func newArena(t *testing.T, seed uint64) *arena {
 	x := ar.state.Index()
 	switch ar.IntN(3) { // columns always fine, never, or changing their minds
 	case 0:
-		x.Tune(0, 1000, ar.IntN(12))
+		x.SetThresholds(0, 1000, ar.IntN(12))
 	case 1:
-		x.Tune(1000, 1, ar.IntN(12))
+		x.SetThresholds(1000, 1, ar.IntN(12))
 	case 2:
-		x.Tune(1+ar.IntN(6), 1+ar.IntN(4), ar.IntN(12))
+		x.SetThresholds(1+ar.IntN(6), 1+ar.IntN(4), ar.IntN(12))
 	}
 	ar.engine = NewEngine(ar.state, p, seed)
-	ar.engine.tune = tuning{behind: 20 + ar.IntN(100), least: ar.IntN(300), sets: 1 + ar.IntN(32), listed: 1 + ar.IntN(4)}
+	ar.engine.tune = tuning{maxLagPercent: 20 + ar.IntN(100), minLag: ar.IntN(300), rankListFraction: 1 + ar.IntN(32), minRankList: 1 + ar.IntN(4)}
 	ar.oddKey = ar.pick("app", "app", "app", "app", "app", "app", "app", "index")
 	if ar.one(3) {
-		ar.engine.SetRoom(1 << 16)
+		ar.engine.SetCacheLimit(1 << 16)
 	}
 	if ar.one(8) {
-		ar.engine.keep = 4
+		ar.engine.maxClasses = 4
 	}
 	if ar.one(8) {
-		ar.engine.tidyThings = 10
+		ar.engine.resetObjects = 10
 	}
 	return ar
 }
 
-func (ar *arena) pod() *model.Pod {
+func (ar *fuzzCluster) pod() *model.Pod {
 	ar.serial++
 	labels := map[string]string{"app": ar.pick("web", "web", "web", "db", "job"), "index": fmt.Sprint(ar.serial)}
 	if ar.one(5) {
@@ -105,25 +105,25 @@ func (ar *arena) pod() *model.Pod {
 }
 
 // place puts a pod on a node as seen from the API.
-func (ar *arena) place(p *model.Pod, node string) {
+func (ar *fuzzCluster) place(p *model.Pod, node string) {
 	q := *p
 	q.NodeName = node
 	ar.state.UpsertPod(&q)
 	ar.placed = append(ar.placed, &q)
 }
 
-// ask decides about a pod both ways and compares.
-func (ar *arena) ask(p *model.Pod) (choice string) {
+// compare decides about a pod both ways and compares.
+func (ar *fuzzCluster) compare(p *model.Pod) (choice string) {
 	var got decision.Summary
 	ar.engine.Decide(p, &got)
 	rec := Evaluate(ar.state, ar.engine.profile, ar.engine.seed, p)
 	want := *Summarize(rec, ar.state.NumNodes())
-	got.Counts, want.Counts = slices.Clip(got.Counts), slices.Clip(want.Counts)
-	if len(got.Counts) == 0 {
-		got.Counts, want.Counts = nil, want.Counts[:len(want.Counts):len(want.Counts)]
+	got.ReasonCounts, want.ReasonCounts = slices.Clip(got.ReasonCounts), slices.Clip(want.ReasonCounts)
+	if len(got.ReasonCounts) == 0 {
+		got.ReasonCounts, want.ReasonCounts = nil, want.ReasonCounts[:len(want.ReasonCounts):len(want.ReasonCounts)]
 	}
-	if len(want.Counts) == 0 {
-		want.Counts = nil
+	if len(want.ReasonCounts) == 0 {
+		want.ReasonCounts = nil
 	}
 	ar.asked++
 	if want.Feasible == 0 {
@@ -137,32 +137,32 @@ func (ar *arena) ask(p *model.Pod) (choice string) {
 }
 
 // compareNodes says on which nodes the two disagree.
-func (ar *arena) compareNodes(p *model.Pod, rec *decision.Record) {
-	sh := ar.engine.shapeOf(p)
-	if sh.plain || sh.narrowed || len(rec.Nodes) == 0 {
+func (ar *fuzzCluster) compareNodes(p *model.Pod, rec *decision.Record) {
+	ec := ar.engine.classOf(p)
+	if ec.reference || ec.hasNames || len(rec.Nodes) == 0 {
 		return
 	}
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		id, _ := ar.state.NodeID(n.Name)
-		var b bucket
-		f := sh.judge(ar.engine.index, id)
+		var b nodeBucket
+		f := ec.filter(ar.engine.index, id)
 		if f == 0 {
-			sh.read(id, &b.of)
-			b.verdict = sh.verdict(&b)
+			ec.readKey(id, &b.key)
+			b.verdict = ec.filterBucket(&b)
 		}
-		if n.Verdict.Fits() != (f == 0 && b.verdict == fits) {
-			for _, h := range sh.hard {
+		if n.Verdict.IsSuccess() != (f == 0 && b.verdict == bucketFits) {
+			for _, h := range ec.hard {
 				least, domains := h.counter.Min()
-				ar.t.Logf("hard %s: %d at %d, least %d of %d, skew %d self %d", h.counter.Column.Key, h.counter.At(id), b.of[h.slot], least, domains, h.maxSkew, h.self)
+				ar.t.Logf("hard %s: %d at %d, least %d of %d, skew %d self %d", h.counter.Topology.Key, h.counter.OnNode(id), b.key[h.slot], least, domains, h.maxSkew, h.selfMatch)
 			}
-			ar.t.Logf("%s: fast %d %d %v\nplain %+v", n.Name, f, b.verdict, b.of, n.Verdict)
+			ar.t.Logf("%s: fast %d %d %v\nplain %+v", n.Name, f, b.verdict, b.key, n.Verdict)
 		}
 	}
 }
 
 // step does one random thing.
-func (ar *arena) step() {
+func (ar *fuzzCluster) step() {
 	switch ar.IntN(24) {
 	case 0:
 		ar.state.UpsertNode(ar.node(ar.IntN(ar.nodes)))
@@ -182,9 +182,9 @@ func (ar *arena) step() {
 		ar.changeNode()
 	default:
 		p := ar.pod()
-		choice := ar.ask(p)
+		choice := ar.compare(p)
 		if choice != "" && !ar.one(10) {
-			plan, err := ar.engine.Volumes(p, choice)
+			plan, err := ar.engine.VolumePlan(p, choice)
 			if err != nil {
 				ar.t.Fatalf("%s: volumes of what was chosen: %v", ar.name, err)
 			}
@@ -206,7 +206,7 @@ func (ar *arena) step() {
 	}
 }
 
-func (ar *arena) removePod() {
+func (ar *fuzzCluster) removePod() {
 	if len(ar.placed) == 0 {
 		return
 	}
@@ -215,7 +215,7 @@ func (ar *arena) removePod() {
 	ar.placed = slices.Delete(ar.placed, i, i+1)
 }
 
-func (ar *arena) changePod() {
+func (ar *fuzzCluster) changePod() {
 	if len(ar.placed) == 0 {
 		return
 	}
@@ -236,7 +236,7 @@ func (ar *arena) changePod() {
 }
 
 // changeNode changes one thing of a node, or nothing.
-func (ar *arena) changeNode() {
+func (ar *fuzzCluster) changeNode() {
 	ids := ar.state.NodeIDs()
 	if len(ids) == 0 {
 		return
@@ -253,7 +253,7 @@ func (ar *arena) changeNode() {
 	case 3:
 		n.Allocatable = other.Allocatable
 	case 4:
-		n.Pods = other.Pods
+		n.AllocatablePods = other.AllocatablePods
 	case 5:
 		n.Images = other.Images
 	}
@@ -261,7 +261,7 @@ func (ar *arena) changeNode() {
 }
 
 // changeOther changes groups, namespaces and nominations.
-func (ar *arena) changeOther() {
+func (ar *fuzzCluster) changeOther() {
 	switch ar.IntN(10) {
 	case 9:
 		ar.storage(ar.state)
@@ -270,10 +270,10 @@ func (ar *arena) changeOther() {
 	case 1:
 		ar.state.RemoveNamespace(ar.pick("x", "x", "x", "y", "z"))
 	case 2, 3:
-		ar.state.UpsertGroup(model.Group{Kind: ar.pick("Service", "ReplicaSet"), Namespace: ar.pick("x", "y"), Name: ar.pick("web", "db"),
+		ar.state.UpsertSpreadGroup(model.SpreadGroup{Kind: ar.pick("Service", "ReplicaSet"), Namespace: ar.pick("x", "y"), Name: ar.pick("web", "db"),
 			Selector: sel(ar.pick("app", "app", "v", ar.oddKey), model.In, ar.pick("web", "db", "1"))})
 	case 4:
-		ar.state.RemoveGroup(ar.pick("Service", "ReplicaSet"), ar.pick("x", "y"), ar.pick("web", "db"))
+		ar.state.RemoveSpreadGroup(ar.pick("Service", "ReplicaSet"), ar.pick("x", "y"), ar.pick("web", "db"))
 	default:
 		if ar.oddKey != "app" || ar.nodes%3 == 0 {
 			ar.nominate()
@@ -282,11 +282,11 @@ func (ar *arena) changeOther() {
 }
 
 // nominate nominates pods to nodes, or ends a nomination.
-func (ar *arena) nominate() {
+func (ar *fuzzCluster) nominate() {
 	for len(ar.nominees) > 0 && ar.one(2) {
 		p := ar.nominees[0]
 		ar.nominees = ar.nominees[1:]
-		ar.ask(p)
+		ar.compare(p)
 		ar.state.RemovePod(p.UID)
 	}
 	for len(ar.nominees) < 3 && !ar.one(3) {
@@ -294,19 +294,19 @@ func (ar *arena) nominate() {
 	}
 }
 
-func (ar *arena) nominee(spec *model.PodSpec) *model.Pod {
+func (ar *fuzzCluster) nominee(spec *model.PodSpec) *model.Pod {
 	p := ar.pod()
-	p.Spec, p.Nominated = spec, fmt.Sprint("node", ar.IntN(ar.nodes))
+	p.Spec, p.NominatedNodeName = spec, fmt.Sprint("node", ar.IntN(ar.nodes))
 	ar.state.UpsertPod(p)
 	return p
 }
 
-// TestFastEqualsPlainBesideNominated does so where pods are nominated all the
+// TestFastPathEqualsReferenceWithNominatedPods does so where pods are nominated all the
 // time and want little but room.
-func TestFastEqualsPlainBesideNominated(t *testing.T) {
-	asked, viewed, alone := 0, 0, 0
+func TestFastPathEqualsReferenceWithNominatedPods(t *testing.T) {
+	applies, viewed, alone := 0, 0, 0
 	for seed := range uint64(soakRounds(60)) {
-		ar := newArena(t, seed+1<<32)
+		ar := newFuzzCluster(t, seed+1<<32)
 		for i, s := range ar.specs {
 			c := *s
 			c.Affinity, c.AntiAffinity, c.Spread = nil, nil, nil
@@ -317,7 +317,7 @@ func TestFastEqualsPlainBesideNominated(t *testing.T) {
 		}
 		for range 4 {
 			repels := *ar.specs[0]
-			repels.AntiAffinity = []model.PodTerm{ar.podTerm()}
+			repels.AntiAffinity = []model.PodAffinityTerm{ar.podTerm()}
 			for range 60 {
 				if ar.one(3) {
 					ar.nominate()
@@ -329,20 +329,20 @@ func TestFastEqualsPlainBesideNominated(t *testing.T) {
 			}
 		}
 		c := ar.engine.counters
-		asked, viewed, alone = asked+ar.asked, viewed+c.Viewed, alone+c.Nominated
+		applies, viewed, alone = applies+ar.asked, viewed+c.Cached, alone+c.Nominated
 	}
-	t.Logf("soak: %d decisions, %d by views, %d for the own nominated node", asked, viewed, alone)
-	if viewed < asked/5 || alone < 10 {
-		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d for the own nominated node", asked, viewed, alone)
+	t.Logf("soak: %d decisions, %d by views, %d for the own nominated node", applies, viewed, alone)
+	if viewed < applies/5 || alone < 10 {
+		t.Errorf("the comparison lost its grip: %d decisions, %d by views, %d for the own nominated node", applies, viewed, alone)
 	}
 }
 
-// TestFastEqualsPlainLarge does so at the sizes at which real clusters change
+// TestFastPathEqualsReferenceLarge does so at the sizes at which real clusters change
 // from one structure to the other.
-func TestFastEqualsPlainLarge(t *testing.T) {
+func TestFastPathEqualsReferenceLarge(t *testing.T) {
 	for seed := range uint64(soakRounds(12)) {
-		ar := newArena(t, seed+1<<33)
-		ar.state.Index().Tune(64, 128, 192)
+		ar := newFuzzCluster(t, seed+1<<33)
+		ar.state.Index().SetThresholds(64, 128, 192)
 		ar.nodes = 150 + ar.IntN(150)
 		for i := range ar.nodes {
 			ar.state.UpsertNode(ar.node(i))
@@ -355,24 +355,24 @@ func TestFastEqualsPlainLarge(t *testing.T) {
 	}
 }
 
-// TestFastEqualsPlain compares every decision of the fast path with the plain
+// TestFastPathEqualsReference compares every decision of the fast path with the plain
 // path's: node, total, number of feasible nodes, histogram of reasons.
-func TestFastEqualsPlain(t *testing.T) {
+func TestFastPathEqualsReference(t *testing.T) {
 	var all Counters
-	asked, full := 0, 0
+	applies, full := 0, 0
 	for seed := range uint64(soakRounds(120)) {
-		ar := newArena(t, seed)
+		ar := newFuzzCluster(t, seed)
 		for range 400 {
 			ar.step()
 		}
 		c := ar.engine.counters
-		all.Plain, all.Narrow, all.Scanned, all.Stored = all.Plain+c.Plain, all.Narrow+c.Narrow, all.Scanned+c.Scanned, all.Stored+c.Stored
-		all.Shared += c.Shared
-		all.Viewed, all.Built, all.Nominated = all.Viewed+c.Viewed, all.Built+c.Built, all.Nominated+c.Nominated
-		asked, full = asked+ar.asked, full+ar.full
+		all.Reference, all.NamedNodes, all.Scanned, all.WithVolumes = all.Reference+c.Reference, all.NamedNodes+c.NamedNodes, all.Scanned+c.Scanned, all.WithVolumes+c.WithVolumes
+		all.SharedCache += c.SharedCache
+		all.Cached, all.CachesBuilt, all.Nominated = all.Cached+c.Cached, all.CachesBuilt+c.CachesBuilt, all.Nominated+c.Nominated
+		applies, full = applies+ar.asked, full+ar.full
 	}
-	t.Logf("soak: %d decisions, %d without a node, by %+v", asked, full, all)
-	if all.Viewed < asked/4 || all.Shared < asked/10 || all.Scanned < asked/100 || full < asked/20 {
-		t.Errorf("the comparison lost its grip: %d decisions, %d without a node, by %+v", asked, full, all)
+	t.Logf("soak: %d decisions, %d without a node, by %+v", applies, full, all)
+	if all.Cached < applies/4 || all.SharedCache < applies/10 || all.Scanned < applies/100 || full < applies/20 {
+		t.Errorf("the comparison lost its grip: %d decisions, %d without a node, by %+v", applies, full, all)
 	}
 }

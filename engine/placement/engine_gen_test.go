@@ -11,12 +11,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// draw draws random clusters and pods for the comparison of the fast path with
+// generator draws random clusters and pods for the comparison of the fast path with
 // the plain one.
-type draw struct{ *rand.Rand }
+type generator struct{ *rand.Rand }
 
-func (d draw) pick(list ...string) string { return list[d.IntN(len(list))] }
-func (d draw) one(in int) bool            { return d.IntN(in) == 0 }
+func (d generator) pick(list ...string) string { return list[d.IntN(len(list))] }
+func (d generator) one(in int) bool            { return d.IntN(in) == 0 }
 
 // soakRounds is few; under BERTH_SOAK thirty times as many, or as many as it says.
 func soakRounds(few int) int {
@@ -30,7 +30,7 @@ func soakRounds(few int) int {
 	}
 }
 
-func (d draw) node(i int) *model.Node {
+func (d generator) node(i int) *model.Node {
 	labels := map[string]string{"disk": d.pick("ssd", "hdd"), "n": strconv.Itoa(d.IntN(4))}
 	if !d.one(10) {
 		labels[HostnameKey] = fmt.Sprint("h", i)
@@ -44,8 +44,8 @@ func (d draw) node(i int) *model.Node {
 	if !d.one(8) {
 		labels["rack"] = fmt.Sprint("r", d.IntN(8))
 	}
-	n := &model.Node{Name: fmt.Sprint("node", i), Labels: model.LabelsOf(labels), Pods: int64(3 + d.IntN(20)), Unschedulable: d.one(12)}
-	n.Allocatable = model.Requests{MilliCPU: int64(1+d.IntN(8)) * 1000, Memory: int64(1+d.IntN(8)) << 30, Ephemeral: int64(d.IntN(3)) << 30}
+	n := &model.Node{Name: fmt.Sprint("node", i), Labels: model.LabelsOf(labels), AllocatablePods: int64(3 + d.IntN(20)), Unschedulable: d.one(12)}
+	n.Allocatable = model.Resources{MilliCPU: int64(1+d.IntN(8)) * 1000, Memory: int64(1+d.IntN(8)) << 30, Ephemeral: int64(d.IntN(3)) << 30}
 	if d.one(3) {
 		n.Allocatable.Scalars = []model.Scalar{{Name: "x.io/gpu", Amount: int64(d.IntN(4))}}
 	}
@@ -66,7 +66,7 @@ func sel(key string, op model.Op, values ...string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: op, Values: values}}}
 }
 
-func (d draw) selector() *model.Selector {
+func (d generator) selector() *model.Selector {
 	switch d.IntN(12) {
 	case 0:
 		if d.one(2) {
@@ -83,8 +83,8 @@ func (d draw) selector() *model.Selector {
 	return sel("app", model.In, d.pick("web", "db", "job"))
 }
 
-func (d draw) podTerm() model.PodTerm {
-	t := model.PodTerm{TopologyKey: d.pick(HostnameKey, HostnameKey, zoneKey, zoneKey, "rack", "disk", "none"),
+func (d generator) podTerm() model.PodAffinityTerm {
+	t := model.PodAffinityTerm{TopologyKey: d.pick(HostnameKey, HostnameKey, zoneKey, zoneKey, "rack", "disk", "none"),
 		Selector: d.selector(), Namespaces: []string{d.pick("x", "x", "y")}}
 	if d.one(4) {
 		t.NamespaceSelector = []*model.Selector{{}, sel("team", model.In, "a"), sel("team", model.DoesNotExist)}[d.IntN(3)]
@@ -92,7 +92,7 @@ func (d draw) podTerm() model.PodTerm {
 	return t
 }
 
-func (d draw) nodeTerm() model.NodeTerm {
+func (d generator) nodeTerm() model.NodeSelectorTerm {
 	r := model.Requirement{Key: "disk", Op: model.In, Values: []string{d.pick("ssd", "hdd")}}
 	switch d.IntN(5) {
 	case 0:
@@ -102,10 +102,10 @@ func (d draw) nodeTerm() model.NodeTerm {
 	case 2:
 		r = model.Requirement{Key: "rack", Op: model.Exists}
 	}
-	return model.NodeTerm{Labels: []model.Requirement{r}, Broken: d.one(20)}
+	return model.NodeSelectorTerm{Labels: []model.Requirement{r}, Malformed: d.one(20)}
 }
 
-func (d draw) constraint() model.SpreadConstraint {
+func (d generator) constraint() model.SpreadConstraint {
 	c := model.SpreadConstraint{TopologyKey: d.pick(HostnameKey, zoneKey, zoneKey, "rack", "disk"), MaxSkew: int32(1 + d.IntN(3)), MinDomains: 1,
 		Hard: d.one(2), Selector: d.selector(), IgnoreAffinity: d.one(3), HonorTaints: d.one(3)}
 	if d.one(4) {
@@ -117,10 +117,10 @@ func (d draw) constraint() model.SpreadConstraint {
 	return c
 }
 
-func (d draw) spec() *model.PodSpec {
+func (d generator) spec() *model.PodSpec {
 	s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(d.IntN(3)), ImageContainers: 1 + d.IntN(2)}
 	if !d.one(6) {
-		s.Requests = model.Requests{MilliCPU: int64(d.IntN(6)) * 100, Memory: int64(d.IntN(5)) << 27}
+		s.Requests = model.Resources{MilliCPU: int64(d.IntN(6)) * 100, Memory: int64(d.IntN(5)) << 27}
 	}
 	s.Scoring = s.Requests
 	s.Scoring.MilliCPU = max(100, s.Scoring.MilliCPU)
@@ -131,7 +131,7 @@ func (d draw) spec() *model.PodSpec {
 		s.Scoring.Scalars = s.Requests.Scalars
 	}
 	if d.one(8) {
-		s.ScoringSelf = &model.Requests{MilliCPU: 700, Memory: 1 << 28}
+		s.ScoringIncoming = &model.Resources{MilliCPU: 700, Memory: 1 << 28}
 	}
 	d.volumes(s)
 	d.nodePart(s)
@@ -148,10 +148,10 @@ func (d draw) spec() *model.PodSpec {
 		s.AntiAffinity = append(s.AntiAffinity, d.podTerm())
 	}
 	for d.one(3) {
-		s.PreferredAffinity = append(s.PreferredAffinity, model.WeightedPodTerm{Weight: int32(1 + d.IntN(100)), Term: d.podTerm()})
+		s.PreferredAffinity = append(s.PreferredAffinity, model.WeightedPodAffinityTerm{Weight: int32(1 + d.IntN(100)), Term: d.podTerm()})
 	}
 	for d.one(3) {
-		s.PreferredAntiAffinity = append(s.PreferredAntiAffinity, model.WeightedPodTerm{Weight: int32(1 + d.IntN(100)), Term: d.podTerm()})
+		s.PreferredAntiAffinity = append(s.PreferredAntiAffinity, model.WeightedPodAffinityTerm{Weight: int32(1 + d.IntN(100)), Term: d.podTerm()})
 	}
 	for d.one(3) {
 		s.Spread = append(s.Spread, d.constraint())
@@ -159,20 +159,20 @@ func (d draw) spec() *model.PodSpec {
 	return s
 }
 
-func (d draw) nodePart(s *model.PodSpec) {
+func (d generator) nodePart(s *model.PodSpec) {
 	if d.one(4) {
 		s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: d.pick("ssd", "hdd")}}
 	}
 	if d.one(4) {
 		s.NodeSelector.HasRequired = true
-		s.NodeSelector.Required = []model.NodeTerm{d.nodeTerm(), d.nodeTerm()}
+		s.NodeSelector.Required = []model.NodeSelectorTerm{d.nodeTerm(), d.nodeTerm()}
 	}
 	if d.one(12) {
 		s.NodeSelector.HasRequired = true
-		s.NodeSelector.Required = []model.NodeTerm{{Fields: []model.Requirement{{Key: "metadata.name", Op: model.In, Values: []string{fmt.Sprint("node", d.IntN(12))}}}}}
+		s.NodeSelector.Required = []model.NodeSelectorTerm{{Fields: []model.Requirement{{Key: "metadata.name", Op: model.In, Values: []string{fmt.Sprint("node", d.IntN(12))}}}}}
 	}
 	for d.one(3) {
-		s.NodeSelector.Preferred = append(s.NodeSelector.Preferred, model.WeightedNodeTerm{Weight: int32(1 + d.IntN(100)), Term: d.nodeTerm()})
+		s.NodeSelector.Preferred = append(s.NodeSelector.Preferred, model.PreferredSchedulingTerm{Weight: int32(1 + d.IntN(100)), Term: d.nodeTerm()})
 	}
 	for d.one(8) {
 		s.Tolerations = append(s.Tolerations, model.Toleration{Key: d.pick("t", "u"), Value: d.pick("v", "3", "7"),
@@ -185,7 +185,7 @@ func (d draw) nodePart(s *model.PodSpec) {
 }
 
 // config draws a profile: mostly the default one.
-func (d draw) config() Config {
+func (d generator) config() Config {
 	c := DefaultConfig()
 	if d.one(2) {
 		return c
@@ -193,12 +193,12 @@ func (d draw) config() Config {
 	for i := range c.Score {
 		c.Score[i].Weight = int64(1 + d.IntN(5))
 	}
-	c.NumericTolerations = d.one(2)
+	c.TaintTolerationComparison = d.one(2)
 	if d.one(6) {
 		c.Score[d.IntN(len(c.Score))].Weight = 100
 	}
 	if d.one(6) {
-		c.Fit.Ignored, c.Fit.IgnoredGroups = []string{"x.io/gpu"}, []string{"y.io"}
+		c.Fit.IgnoredResources, c.Fit.IgnoredResourceGroups = []string{"x.io/gpu"}, []string{"y.io"}
 	}
 	if d.one(6) {
 		c.PreFilter = c.PreFilter[d.IntN(len(c.PreFilter)):]
@@ -212,16 +212,16 @@ func (d draw) config() Config {
 		c.Fit.Resources = append(c.Fit.Resources, ResourceWeight{"x.io/gpu", 3})
 		c.Balanced = append([]ResourceWeight{{"ephemeral-storage", 1}}, c.Balanced...)
 	}
-	c.InterPod.HardWeight, c.InterPod.IgnoreExisting = int64(d.IntN(3)*5), d.one(2)
+	c.InterPod.HardPodAffinityWeight, c.InterPod.IgnorePreferredTermsOfExistingPods = int64(d.IntN(3)*5), d.one(2)
 	if d.one(3) {
-		c.AddedAffinity.HasRequired, c.AddedAffinity.Required = true, []model.NodeTerm{d.nodeTerm()}
-		c.AddedAffinity.Required[0].Broken = false
-		c.AddedAffinity.Preferred = []model.WeightedNodeTerm{{Weight: 7, Term: d.nodeTerm()}}
+		c.AddedAffinity.HasRequired, c.AddedAffinity.Required = true, []model.NodeSelectorTerm{d.nodeTerm()}
+		c.AddedAffinity.Required[0].Malformed = false
+		c.AddedAffinity.Preferred = []model.PreferredSchedulingTerm{{Weight: 7, Term: d.nodeTerm()}}
 	}
 	if d.one(3) {
 		k := d.constraint()
 		k.Selector, k.MatchLabelKeys = nil, nil
-		c.Spread = SpreadArgs{Defaults: []model.SpreadConstraint{k}}
+		c.Spread = SpreadArgs{DefaultConstraints: []model.SpreadConstraint{k}}
 	}
 	if d.one(3) { // a rule is switched off
 		i := d.IntN(len(c.Filter))
@@ -230,16 +230,16 @@ func (d draw) config() Config {
 		c.Score = append(c.Score[:i:i], c.Score[i+1:]...)
 	}
 	if d.one(10) {
-		c.VolumeShape = []ShapePoint{{0, 2}, {50, 10}, {100, 0}}
-		c.Score = append(c.Score, WeightedRule{decision.VolumeBinding, int64(1 + d.IntN(9))})
+		c.StorageCapacityShape = []ShapePoint{{0, 2}, {50, 10}, {100, 0}}
+		c.Score = append(c.Score, WeightedPlugin{decision.VolumeBinding, int64(1 + d.IntN(9))})
 	}
 	if d.one(20) {
-		c.Filter = []decision.Rule{decision.NodeResourcesFit, decision.TaintToleration}
+		c.Filter = []decision.Plugin{decision.NodeResourcesFit, decision.TaintToleration}
 	}
 	return c
 }
 
-func (d draw) volumes(s *model.PodSpec) {
+func (d generator) volumes(s *model.PodSpec) {
 	if !d.one(6) {
 		return
 	}
@@ -247,7 +247,7 @@ func (d draw) volumes(s *model.PodSpec) {
 		s.Claims = append(s.Claims, model.PodClaim{Volume: "v", Claim: d.pick("data", "logs", "made", "bound", "bound", "none"), Ephemeral: d.one(20)})
 	}
 	for d.one(3) {
-		s.Disks = append(s.Disks, model.Disk{Kind: model.GCEDisk, ID: d.pick("d1", "d2"), ReadOnly: d.one(2)})
+		s.Disks = append(s.Disks, model.InTreeDisk{Kind: model.GCEDisk, ID: d.pick("d1", "d2"), ReadOnly: d.one(2)})
 	}
 	for d.one(3) {
 		s.Inline = append(s.Inline, model.CSIVolume{Driver: "csi.x", Handle: d.pick("h1", "h2", "h3"), InTree: d.pick("", "kubernetes.io/x")})
@@ -255,11 +255,11 @@ func (d draw) volumes(s *model.PodSpec) {
 }
 
 // storage puts a volume, a claim and a driver into a state.
-func (d draw) storage(s *cluster.State) {
-	zone := model.NodeTerm{Labels: []model.Requirement{{Key: zoneKey, Op: model.In, Values: []string{d.pick("a", "b")}}}}
-	pv := &model.PersistentVolume{Name: d.pick("pv1", "pv2", "pv3"), Class: "local", Capacity: int64(5 + d.IntN(10)), Modes: model.ReadWriteOnce | model.ReadWriteOncePod, Phase: "Available"}
+func (d generator) storage(s *cluster.State) {
+	zone := model.NodeSelectorTerm{Labels: []model.Requirement{{Key: zoneKey, Op: model.In, Values: []string{d.pick("a", "b")}}}}
+	pv := &model.PersistentVolume{Name: d.pick("pv1", "pv2", "pv3"), Class: "local", Capacity: int64(5 + d.IntN(10)), AccessModes: model.ReadWriteOnce | model.ReadWriteOncePod, Phase: "Available"}
 	if d.one(2) {
-		pv.Affinity = &model.NodeAffine{Terms: []model.NodeTerm{zone}}
+		pv.Affinity = &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{zone}}
 	}
 	if d.one(4) {
 		pv.Labels = model.Labels{{Key: zoneKey, Value: d.pick("a", "b")}}
@@ -271,15 +271,15 @@ func (d draw) storage(s *cluster.State) {
 	s.UpsertStorageClass(&model.StorageClass{Name: "local", Provisioner: noProvisioner, WaitForFirstConsumer: true})
 	made := &model.StorageClass{Name: "made", Provisioner: "csi.x", WaitForFirstConsumer: true}
 	if d.one(2) {
-		made.Topologies = []model.NodeTerm{zone}
+		made.Topologies = []model.NodeSelectorTerm{zone}
 	}
 	s.UpsertStorageClass(made)
 	class := d.pick("local", "made")
 	name := d.pick("data", "logs", "made", "bound")
 	c := &model.PersistentVolumeClaim{Namespace: d.pick("x", "x", "y"), Name: name, UID: name, Class: &class, Request: int64(d.IntN(12)),
-		Modes: []model.AccessModes{model.ReadWriteOnce, model.ReadWriteOncePod}[d.IntN(2)], Lost: d.one(20)}
+		AccessModes: []model.AccessModes{model.ReadWriteOnce, model.ReadWriteOncePod}[d.IntN(2)], Lost: d.one(20)}
 	if name == "bound" {
-		c.Volume, c.Bound = d.pick("pv1", "pv2", "pv3"), !d.one(8)
+		c.VolumeName, c.Bound = d.pick("pv1", "pv2", "pv3"), !d.one(8)
 	}
 	s.UpsertPVC(c)
 	csi := &model.CSINode{Name: fmt.Sprint("node", d.IntN(12)), Migrated: []string{"kubernetes.io/x"}}

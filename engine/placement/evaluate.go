@@ -22,7 +22,7 @@ func Evaluate(s *cluster.State, p *Profile, seed uint64, pod *model.Pod) *decisi
 	}
 	if rec.PreEnqueue = p.Gate(s, pod); rec.PreEnqueue != nil {
 		rec.Outcome = decision.Gated
-		rec.Rejectors = rec.Rejectors.With(rec.PreEnqueue.Rule)
+		rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(rec.PreEnqueue.Plugin)
 		return rec
 	}
 	if pod.Deleting {
@@ -31,159 +31,159 @@ func Evaluate(s *cluster.State, p *Profile, seed uint64, pod *model.Pod) *decisi
 	}
 	rec.Outcome = decision.Infeasible
 	a := newAttempt(s, p, pod)
-	if len(a.sites) == 0 || !a.compile(rec) {
+	if len(a.nodes) == 0 || !a.runPreFilters(rec) {
 		return rec
 	}
-	feasible := a.search(rec)
+	feasible := a.findNodesThatFit(rec)
 	if len(feasible) == 0 {
 		return rec
 	}
 	rec.Outcome = decision.Scheduled
-	if err := a.score(rec, feasible); err != nil && len(feasible) > 1 {
+	if err := a.prioritizeNodes(rec, feasible); err != nil && len(feasible) > 1 {
 		rec.Outcome, rec.Error, rec.Nodes = decision.Errored, err.Error(), nil
 		return rec
 	}
-	a.choose(rec, feasible, seed)
+	a.selectNode(rec, feasible, seed)
 	return rec
 }
 
-// compile asks every rule what it makes of the pod, and says whether there is
+// runPreFilters asks every rule what it makes of the pod, and says whether there is
 // anything left to judge: no rule failed or refused.
-func (a *attempt) compile(rec *decision.Record) bool {
+func (a *attempt) runPreFilters(rec *decision.Record) bool {
 	cfg := &a.profile.cfg
-	ready := make([]*compiled, decision.NumRules)
-	var narrowing []string
+	ready := make([]*preFilterState, decision.NumPlugins)
+	var preFilterPlugins []string
 	for _, r := range cfg.PreFilter {
-		c := a.compileFilter(r)
+		c := a.preFilter(r)
 		ready[r] = &c
 		if c.err != nil {
-			a.fault(rec, r, c.err)
+			a.recordError(rec, r, c.err)
 			return false
 		}
-		if v := c.refusal; v != nil {
-			a.refuse(rec, r, v)
-			if v.Code == decision.Unresolvable {
+		if v := c.verdict; v != nil {
+			a.recordRejection(rec, r, v)
+			if v.Code == decision.UnschedulableAndUnresolvable {
 				return false
 			}
 			continue
 		}
-		if !c.narrowed {
+		if !c.hasNames {
 			continue
 		}
-		narrowing = append(narrowing, r.String())
-		rec.Rejectors = rec.Rejectors.With(r)
-		if !narrow(rec, c.names) {
-			a.refuse(rec, decision.NoRule, contradiction(narrowing))
+		preFilterPlugins = append(preFilterPlugins, r.String())
+		rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(r)
+		if !intersectNodes(rec, c.names) {
+			a.recordRejection(rec, decision.NoPlugin, noCommonNodes(preFilterPlugins))
 			return false
 		}
 	}
 	if rec.PreFilter != nil {
 		return false
 	}
-	if c := a.avoid(); c.judge != nil {
-		a.filters = append(a.filters, filter{decision.HoldAvoid, c.judge})
+	if c := a.holdAvoid(); c.filter != nil {
+		a.filters = append(a.filters, filterPlugin{decision.HoldAvoid, c.filter})
 	}
 	for _, r := range cfg.Filter {
 		if ready[r] == nil {
-			c := a.compileFilter(r)
+			c := a.preFilter(r)
 			if c.err != nil {
-				a.fault(rec, r, c.err)
+				a.recordError(rec, r, c.err)
 				return false
 			}
-			if c.refusal != nil {
-				a.refuse(rec, r, c.refusal)
+			if c.verdict != nil {
+				a.recordRejection(rec, r, c.verdict)
 				return false
 			}
 			ready[r] = &c
 		}
-		if ready[r].judge != nil {
-			a.filters = append(a.filters, filter{r, ready[r].judge})
+		if ready[r].filter != nil {
+			a.filters = append(a.filters, filterPlugin{r, ready[r].filter})
 		}
 	}
 	return true
 }
 
-// fault records that a rule cannot make anything of the pod.
-func (a *attempt) fault(rec *decision.Record, r decision.Rule, err error) {
+// recordError records that a rule cannot make anything of the pod.
+func (a *attempt) recordError(rec *decision.Record, r decision.Plugin, err error) {
 	rec.Outcome, rec.Error = decision.Errored, fmt.Sprintf("running PreFilter plugin %q: %v", r, err)
 }
 
-// refuse records that a rule refuses all nodes; the first one to do so stands.
-func (a *attempt) refuse(rec *decision.Record, r decision.Rule, v *decision.Verdict) {
-	rec.Rejectors = rec.Rejectors.With(r)
-	if rec.PreFilter == nil || v.Code == decision.Unresolvable {
+// recordRejection records that a rule refuses all nodes; the first one to do so stands.
+func (a *attempt) recordRejection(rec *decision.Record, r decision.Plugin, v *decision.Verdict) {
+	rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(r)
+	if rec.PreFilter == nil || v.Code == decision.UnschedulableAndUnresolvable {
 		own := *v
-		own.Rule = r
+		own.Plugin = r
 		rec.PreFilter = &own
 	}
 }
 
-// narrow limits the record's search to names, and says whether any are left.
-func narrow(rec *decision.Record, names []string) bool {
-	if rec.Narrowed {
+// intersectNodes limits the record's search to names, and says whether any are left.
+func intersectNodes(rec *decision.Record, names []string) bool {
+	if rec.HasPreFilterNodes {
 		rec.PreFilterNodes = slices.DeleteFunc(slices.Clone(rec.PreFilterNodes), func(n string) bool { return !slices.Contains(names, n) })
 	} else {
-		rec.Narrowed, rec.PreFilterNodes = true, names
+		rec.HasPreFilterNodes, rec.PreFilterNodes = true, names
 	}
 	return len(rec.PreFilterNodes) > 0
 }
 
-// contradiction is the refusal when rules narrow the search to nothing.
-func contradiction(rules []string) *decision.Verdict {
-	slices.Sort(rules)
-	text := "node(s) didn't satisfy plugin " + rules[0]
-	if len(rules) > 1 {
-		text = "node(s) didn't satisfy plugin(s) [" + strings.Join(rules, " ") + "] simultaneously"
+// noCommonNodes is the refusal when rules narrow the search to nothing.
+func noCommonNodes(plugins []string) *decision.Verdict {
+	slices.Sort(plugins)
+	text := "node(s) didn't satisfy plugin " + plugins[0]
+	if len(plugins) > 1 {
+		text = "node(s) didn't satisfy plugin(s) [" + strings.Join(plugins, " ") + "] simultaneously"
 	}
-	v := rejects(decision.Unresolvable, decision.Reason{Why: decision.WhyText, Subject: text})
+	v := rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 	return &v
 }
 
-// search judges the nodes and returns those that fit, in the order of names: the
+// findNodesThatFit judges the nodes and returns those that fit, in the order of names: the
 // pod's nominated node alone if it fits, else the first of those held for it that does, else all that
 // narrowing left.
-func (a *attempt) search(rec *decision.Record) []*site {
+func (a *attempt) findNodesThatFit(rec *decision.Record) []*candidateNode {
 	var own decision.Verdict // of the nominated node; it stands even outside of what was narrowed to
-	if st := a.siteNamed(a.pod.Nominated); st != nil {
-		if own = a.judgeNominated(st); own.Code == decision.Fits {
+	if st := a.nodeByName(a.pod.NominatedNodeName); st != nil {
+		if own = a.runFiltersWithNominatedPods(st); own.Code == decision.Success {
 			rec.NominatedFirst = true
 			rec.Nodes = []decision.NodeRecord{{Name: st.node.Name}}
-			return []*site{st}
+			return []*candidateNode{st}
 		}
-		a.failed = "" // what fails here decides only if it fails among all nodes
-		if rec.Narrowed && own.Rule != decision.NodeAffinity {
-			rules := []string{decision.NodeAffinity.String(), own.Rule.String()}
-			slices.Sort(rules)
-			rec.NarrowedBy = strings.Join(rules, " ")
+		a.err = "" // what fails here decides only if it fails among all nodes
+		if rec.HasPreFilterNodes && own.Plugin != decision.NodeAffinity {
+			plugins := []string{decision.NodeAffinity.String(), own.Plugin.String()}
+			slices.Sort(plugins)
+			rec.PreFilterPlugins = strings.Join(plugins, " ")
 		}
 	}
 	for _, id := range a.state.AppendReserved(nil, a.pod) {
-		st := a.siteNamed(a.state.Node(id).Model.Name)
-		if v := a.judgeNominated(st); v.Code == decision.Fits {
-			rec.HeldFirst = true
+		st := a.nodeByName(a.state.Node(id).Model.Name)
+		if v := a.runFiltersWithNominatedPods(st); v.Code == decision.Success {
+			rec.ReservedFirst = true
 			rec.Nodes = []decision.NodeRecord{{Name: st.node.Name}}
-			return []*site{st}
+			return []*candidateNode{st}
 		}
-		a.failed = ""
+		a.err = ""
 	}
-	var feasible []*site
-	rec.Nodes = make([]decision.NodeRecord, 0, len(a.sites))
-	for i := range a.sites {
-		st := &a.sites[i]
+	var feasible []*candidateNode
+	rec.Nodes = make([]decision.NodeRecord, 0, len(a.nodes))
+	for i := range a.nodes {
+		st := &a.nodes[i]
 		node := decision.NodeRecord{Name: st.node.Name}
-		if rec.Narrowed && !slices.Contains(rec.PreFilterNodes, st.node.Name) {
-			node.Verdict = decision.Verdict{Rule: decision.PreFilterResult, Code: decision.Unresolvable}
-			if own.Code != decision.Fits && st.node.Name == a.pod.Nominated {
+		if rec.HasPreFilterNodes && !slices.Contains(rec.PreFilterNodes, st.node.Name) {
+			node.Verdict = decision.Verdict{Plugin: decision.PreFilterResult, Code: decision.UnschedulableAndUnresolvable}
+			if own.Code != decision.Success && st.node.Name == a.pod.NominatedNodeName {
 				node.Verdict = own
-				rec.Rejectors = rec.Rejectors.With(own.Rule)
+				rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(own.Plugin)
 			}
-		} else if node.Verdict = a.judgeNominated(st); node.Verdict.Code == decision.Fits {
+		} else if node.Verdict = a.runFiltersWithNominatedPods(st); node.Verdict.Code == decision.Success {
 			feasible = append(feasible, st)
 		} else {
-			rec.Rejectors = rec.Rejectors.With(node.Verdict.Rule)
+			rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(node.Verdict.Plugin)
 		}
-		if a.failed != "" {
-			rec.Outcome, rec.Error, rec.Nodes, rec.Rejectors = decision.Errored, a.failed, nil, 0
+		if a.err != "" {
+			rec.Outcome, rec.Error, rec.Nodes, rec.UnschedulablePlugins = decision.Errored, a.err, nil, 0
 			return nil
 		}
 		rec.Nodes = append(rec.Nodes, node)
@@ -191,23 +191,23 @@ func (a *attempt) search(rec *decision.Record) []*site {
 	return feasible
 }
 
-func (a *attempt) siteNamed(name string) *site {
+func (a *attempt) nodeByName(name string) *candidateNode {
 	if name == "" {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(a.sites, name, func(st site, n string) int { return strings.Compare(st.node.Name, n) })
+	i, ok := slices.BinarySearchFunc(a.nodes, name, func(st candidateNode, n string) int { return strings.Compare(st.node.Name, n) })
 	if !ok {
 		return nil
 	}
-	return &a.sites[i]
+	return &a.nodes[i]
 }
 
-// score fills in the scores and totals of the feasible nodes.
-func (a *attempt) score(rec *decision.Record, feasible []*site) error {
+// prioritizeNodes fills in the scores and totals of the feasible nodes.
+func (a *attempt) prioritizeNodes(rec *decision.Record, feasible []*candidateNode) error {
 	cfg := &a.profile.cfg
-	ready := make([]*scoring, decision.NumRules)
+	ready := make([]*preScoreState, decision.NumPlugins)
 	for _, r := range cfg.PreScore {
-		s := a.compileScore(r, feasible)
+		s := a.preScore(r, feasible)
 		if s.err != nil {
 			return fmt.Errorf("running PreScore plugin %q: %w", r, s.err)
 		}
@@ -215,46 +215,46 @@ func (a *attempt) score(rec *decision.Record, feasible []*site) error {
 	}
 	records := make([]*decision.NodeRecord, 0, len(feasible))
 	for i := range rec.Nodes {
-		if rec.Nodes[i].Verdict.Code == decision.Fits {
+		if rec.Nodes[i].Verdict.Code == decision.Success {
 			records = append(records, &rec.Nodes[i])
 		}
 	}
 	points := make([]int64, len(feasible))
 	for _, w := range cfg.Score {
-		s := ready[w.Rule]
+		s := ready[w.Plugin]
 		if s == nil {
-			c := a.compileScore(w.Rule, feasible)
+			c := a.preScore(w.Plugin, feasible)
 			s = &c
 		}
 		if s.err != nil {
-			return fmt.Errorf("running Score plugin %q: %w", w.Rule, s.err)
+			return fmt.Errorf("running Score plugin %q: %w", w.Plugin, s.err)
 		}
-		if s.raw == nil {
+		if s.score == nil {
 			continue
 		}
 		for i, st := range feasible {
-			points[i] = s.raw(st)
+			points[i] = s.score(st)
 		}
-		if s.normalise != nil {
-			s.normalise(feasible, points)
+		if s.normalizeScore != nil {
+			s.normalizeScore(feasible, points)
 		}
 		for i, r := range records {
-			r.Scores = append(r.Scores, decision.Score{Rule: w.Rule, Points: points[i] * w.Weight})
+			r.Scores = append(r.Scores, decision.Score{Plugin: w.Plugin, Points: points[i] * w.Weight})
 			r.Total += points[i] * w.Weight
 		}
 	}
 	return nil
 }
 
-// choose fills in the nodes with the highest total, and which one is taken.
-func (a *attempt) choose(rec *decision.Record, feasible []*site, seed uint64) {
-	point := tiePoint(seed, a.pod.TieKey())
-	var best *site
+// selectNode fills in the nodes with the highest total, and which one is taken.
+func (a *attempt) selectNode(rec *decision.Record, feasible []*candidateNode, seed uint64) {
+	point := tieStart(seed, a.pod.TieKey())
+	var best *candidateNode
 	var most int64
 	next := 0
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
-		if n.Verdict.Code != decision.Fits {
+		if n.Verdict.Code != decision.Success {
 			continue
 		}
 		st := feasible[next]
@@ -267,7 +267,7 @@ func (a *attempt) choose(rec *decision.Record, feasible []*site, seed uint64) {
 			continue
 		}
 		rec.Top = append(rec.Top, n.Name)
-		if before(point, st.key, st.node.Name, best.key, best.node.Name) {
+		if precedes(point, st.key, st.node.Name, best.key, best.node.Name) {
 			best = st
 		}
 	}

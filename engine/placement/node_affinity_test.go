@@ -8,19 +8,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-func requiring(terms ...model.NodeTerm) podOption {
+func requiring(terms ...model.NodeSelectorTerm) podOption {
 	return spec(func(s *model.PodSpec) { s.NodeSelector.HasRequired, s.NodeSelector.Required = true, terms })
 }
 
-func named(op model.Op, names ...string) model.NodeTerm {
-	return model.NodeTerm{Fields: []model.Requirement{{Key: "metadata.name", Op: op, Values: names}}}
+func named(op model.Op, names ...string) model.NodeSelectorTerm {
+	return model.NodeSelectorTerm{Fields: []model.Requirement{{Key: "metadata.name", Op: op, Values: names}}}
 }
 
 func TestNodeAffinity(t *testing.T) {
 	const refused = " NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"
-	s := world(node("a", labelled("disk", "ssd"), labelled("cores", "16")), node("b", labelled("disk", "hdd")))
-	gt := func(v string) model.NodeTerm {
-		return model.NodeTerm{Labels: []model.Requirement{{Key: "cores", Op: model.Gt, Values: []string{v}}}}
+	s := newState(node("a", labelled("disk", "ssd"), labelled("cores", "16")), node("b", labelled("disk", "hdd")))
+	gt := func(v string) model.NodeSelectorTerm {
+		return model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.Gt, Values: []string{v}}}}
 	}
 	for name, tc := range map[string]struct {
 		pod  podOption
@@ -28,80 +28,80 @@ func TestNodeAffinity(t *testing.T) {
 	}{
 		"all labels of the selector must be there": {spec(func(s *model.PodSpec) { s.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}} }), "b" + refused},
 		"terms are alternatives":                   {requiring(labelIn("disk", "none"), labelIn("disk", "ssd")), "b" + refused},
-		"a term is a conjunction":                  {requiring(model.NodeTerm{Labels: []model.Requirement{{Key: "disk", Op: model.Exists}, {Key: "cores", Op: model.DoesNotExist}}}), "a" + refused},
+		"a term is a conjunction":                  {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "disk", Op: model.Exists}, {Key: "cores", Op: model.DoesNotExist}}}), "a" + refused},
 		"Gt compares integers":                     {requiring(gt("8")), "b" + refused},
 		"Gt is strict":                             {requiring(gt("16")), "a" + refused + "; b" + refused},
-		"an empty term matches nothing":            {requiring(model.NodeTerm{}), "a" + refused + "; b" + refused},
+		"an empty term matches nothing":            {requiring(model.NodeSelectorTerm{}), "a" + refused + "; b" + refused},
 		"no terms match nothing":                   {requiring(), "a" + refused + "; b" + refused},
-		"a malformed term matches nothing":         {requiring(model.NodeTerm{Labels: gt("8").Labels, Broken: true}), "a" + refused + "; b" + refused},
+		"a malformed term matches nothing":         {requiring(model.NodeSelectorTerm{Labels: gt("8").Labels, Malformed: true}), "a" + refused + "; b" + refused},
 		"NotIn metadata.name does not narrow":      {requiring(named(model.NotIn, "a")), "a" + refused},
 		"a preference demands nothing": {spec(func(s *model.PodSpec) {
-			s.NodeSelector.Preferred = []model.WeightedNodeTerm{{Weight: 1, Term: labelIn("disk", "x")}}
+			s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 1, Term: labelIn("disk", "x")}}
 		}), ""},
-		"a label NotIn is met where it is not there": {requiring(model.NodeTerm{Labels: []model.Requirement{{Key: "cores", Op: model.NotIn, Values: []string{"16"}}}}), "a" + refused},
+		"a label NotIn is met where it is not there": {requiring(model.NodeSelectorTerm{Labels: []model.Requirement{{Key: "cores", Op: model.NotIn, Values: []string{"16"}}}}), "a" + refused},
 	} {
 		t.Run(name, func(t *testing.T) { expect(t, "verdicts", verdicts(decide(t, s, pod("p", tc.pod))), tc.want) })
 	}
 }
 
-func TestNodeNamesNarrowTheSearch(t *testing.T) {
-	both := model.NodeTerm{Fields: append(named(model.In, "a", "b").Fields, named(model.In, "b", "c").Fields...)}
+func TestNodeNamesLimitTheSearch(t *testing.T) {
+	both := model.NodeSelectorTerm{Fields: append(named(model.In, "a", "b").Fields, named(model.In, "b", "c").Fields...)}
 	for name, tc := range map[string]struct {
-		terms []model.NodeTerm
+		terms []model.NodeSelectorTerm
 		names string
 		want  string
 	}{
-		"to the named ones":                {[]model.NodeTerm{named(model.In, "b")}, "[b]", "a PreFilterResult (UAU)"},
-		"known or not":                     {[]model.NodeTerm{named(model.In, "z")}, "[z]", "a PreFilterResult (UAU); b PreFilterResult (UAU)"},
-		"to all that any term does":        {[]model.NodeTerm{named(model.In, "b"), named(model.In, "a")}, "[a b]", ""},
-		"within a term to the common ones": {[]model.NodeTerm{both}, "[b]", "a PreFilterResult (UAU)"},
-		"only if every term does": {[]model.NodeTerm{named(model.In, "b"), labelIn("disk", "x")}, "[]",
+		"to the named ones":                {[]model.NodeSelectorTerm{named(model.In, "b")}, "[b]", "a PreFilterResult (UAU)"},
+		"known or not":                     {[]model.NodeSelectorTerm{named(model.In, "z")}, "[z]", "a PreFilterResult (UAU); b PreFilterResult (UAU)"},
+		"to all that any term does":        {[]model.NodeSelectorTerm{named(model.In, "b"), named(model.In, "a")}, "[a b]", ""},
+		"within a term to the common ones": {[]model.NodeSelectorTerm{both}, "[b]", "a PreFilterResult (UAU)"},
+		"only if every term does": {[]model.NodeSelectorTerm{named(model.In, "b"), labelIn("disk", "x")}, "[]",
 			"a NodeAffinity (UAU): node(s) didn't match Pod's node affinity/selector"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := decide(t, world(node("a"), node("b")), pod("p", requiring(tc.terms...)))
+			r := decide(t, newState(node("a"), node("b")), pod("p", requiring(tc.terms...)))
 			expect(t, "names", fmt.Sprint(r.PreFilterNodes), tc.names)
 			expect(t, "verdicts", verdicts(r), tc.want)
 		})
 	}
-	r := decide(t, world(node("a")), pod("p", requiring(model.NodeTerm{Fields: append(named(model.In, "a").Fields, named(model.In, "b").Fields...)})))
-	if r.PreFilter == nil || decision.Texts(r.PreFilter.Reasons) != "pod affinity terms conflict" || r.PreFilter.Rule != decision.NodeAffinity || len(r.Nodes) != 0 {
+	r := decide(t, newState(node("a")), pod("p", requiring(model.NodeSelectorTerm{Fields: append(named(model.In, "a").Fields, named(model.In, "b").Fields...)})))
+	if r.PreFilter == nil || decision.JoinReasons(r.PreFilter.Reasons) != "pod affinity terms conflict" || r.PreFilter.Plugin != decision.NodeAffinity || len(r.Nodes) != 0 {
 		t.Errorf("conflicting names gave %+v", r.PreFilter)
 	}
 }
 
-func TestAddedAffinityIsDemandedOfAllPods(t *testing.T) {
+func TestAddedAffinity(t *testing.T) {
 	added := func(c *Config) {
-		c.AddedAffinity = AddedAffinity{HasRequired: true, Required: []model.NodeTerm{labelIn("zone", "z1", "z2")},
-			Preferred: []model.WeightedNodeTerm{{Weight: 30, Term: labelIn("zone", "z1")}}}
+		c.AddedAffinity = AddedAffinity{HasRequired: true, Required: []model.NodeSelectorTerm{labelIn("zone", "z1", "z2")},
+			Preferred: []model.PreferredSchedulingTerm{{Weight: 30, Term: labelIn("zone", "z1")}}}
 	}
 	own := spec(func(s *model.PodSpec) {
-		s.NodeSelector.Preferred = []model.WeightedNodeTerm{{Weight: 10, Term: labelIn("zone", "z2")}}
+		s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 10, Term: labelIn("zone", "z2")}}
 	})
-	r := decide(t, world(node("a", zone("z1")), node("b", zone("z2")), node("c")), pod("p", own), added)
+	r := decide(t, newState(node("a", zone("z1")), node("b", zone("z2")), node("c")), pod("p", own), added)
 	expect(t, "verdicts", verdicts(r), "c NodeAffinity (UAU): node(s) didn't match scheduler-enforced node affinity")
 	expect(t, "points", points(r, decision.NodeAffinity), "a=200 b=66")
 }
 
 func TestPreferredNodeAffinity(t *testing.T) {
-	prefers := func(terms ...model.WeightedNodeTerm) podOption {
+	prefers := func(terms ...model.PreferredSchedulingTerm) podOption {
 		return spec(func(s *model.PodSpec) { s.NodeSelector.Preferred = terms })
 	}
-	s := world(node("a", zone("z1"), labelled("disk", "ssd")), node("b", zone("z1")), node("c"))
-	z1, ssd := model.WeightedNodeTerm{Weight: 2, Term: labelIn("zone", "z1")}, model.WeightedNodeTerm{Weight: 1, Term: labelIn("disk", "ssd")}
+	s := newState(node("a", zone("z1"), labelled("disk", "ssd")), node("b", zone("z1")), node("c"))
+	z1, ssd := model.PreferredSchedulingTerm{Weight: 2, Term: labelIn("zone", "z1")}, model.PreferredSchedulingTerm{Weight: 1, Term: labelIn("disk", "ssd")}
 	expect(t, "weights add up", points(decide(t, s, pod("p", prefers(z1, ssd))), decision.NodeAffinity), "a=200 b=132 c=0")
 	expect(t, "nothing preferred, nothing scored", points(decide(t, s, pod("p")), decision.NodeAffinity), "")
-	expect(t, "nobody has it", points(decide(t, s, pod("p", prefers(model.WeightedNodeTerm{Weight: 5, Term: labelIn("x", "y")}))), decision.NodeAffinity), "a=0 b=0 c=0")
+	expect(t, "nobody has it", points(decide(t, s, pod("p", prefers(model.PreferredSchedulingTerm{Weight: 5, Term: labelIn("x", "y")}))), decision.NodeAffinity), "a=0 b=0 c=0")
 
 	broken := spec(func(s *model.PodSpec) {
-		s.Faults = []model.Fault{{Where: model.FaultPreferredNode, Message: "no number"}}
+		s.ParseErrors = []model.ParseError{{Kind: model.ParseErrorPreferredNodeAffinity, Message: "no number"}}
 	})
 	r := decide(t, s, pod("p", broken))
 	if r.Outcome != decision.Errored {
 		t.Errorf("a malformed preference gave %v, want error", r.Outcome)
 	}
 	expect(t, "error", r.Error, `running PreScore plugin "NodeAffinity": no number`)
-	if r := decide(t, world(node("a")), pod("p", broken)); r.Outcome != decision.Scheduled {
+	if r := decide(t, newState(node("a")), pod("p", broken)); r.Outcome != decision.Scheduled {
 		t.Errorf("with a single node, which is not scored, a malformed preference gave %v: %s", r.Outcome, r.Error)
 	}
 }

@@ -11,25 +11,25 @@ import (
 const anyIP = "0.0.0.0"
 
 // nodePorts rejects nodes on which a host port of the pod is taken.
-func (a *attempt) nodePorts() compiled {
+func (a *attempt) nodePorts() preFilterState {
 	wanted := a.pod.Spec.Ports
 	if len(wanted) == 0 {
-		return compiled{}
+		return preFilterState{}
 	}
-	return compiled{judge: func(st *site) decision.Verdict {
+	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
 		for i := range wanted {
-			if clash(st.ports, &wanted[i]) {
-				return rejects(decision.Unschedulable, decision.Reason{
-					Why: decision.WhyPorts, Subject: portText(&wanted[i]), Who: portHolder(st.pods, &wanted[i])})
+			if portConflict(st.ports, &wanted[i]) {
+				return rejection(decision.Unschedulable, decision.Reason{
+					Kind: decision.ReasonPorts, Subject: formatPort(&wanted[i]), Object: portHolder(st.pods, &wanted[i])})
 			}
 		}
 		return decision.Verdict{}
 	}}
 }
 
-// clash says whether a wanted port is among those taken: same protocol and
+// portConflict says whether a wanted port is among those taken: same protocol and
 // number, and the same address or one of the two all addresses.
-func clash(taken []model.HostPort, want *model.HostPort) bool {
+func portConflict(taken []model.HostPort, want *model.HostPort) bool {
 	if want.Port <= 0 {
 		return false
 	}
@@ -45,13 +45,13 @@ func clash(taken []model.HostPort, want *model.HostPort) bool {
 // portHolder is the first pod that has the port.
 func portHolder(pods []*model.Pod, want *model.HostPort) string {
 	for _, p := range pods {
-		if clash(p.Spec.Ports, want) {
+		if portConflict(p.Spec.Ports, want) {
 			return p.Key()
 		}
 	}
 	return ""
 }
 
-func portText(p *model.HostPort) string {
+func formatPort(p *model.HostPort) string {
 	return p.IP + ":" + strconv.Itoa(int(p.Port)) + "/" + p.Protocol
 }

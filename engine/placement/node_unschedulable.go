@@ -9,14 +9,14 @@ var unschedulableTaint = model.Taint{Key: "node.kubernetes.io/unschedulable", Ef
 
 // nodeUnschedulable rejects cordoned nodes unless the pod tolerates the taint
 // that stands for them.
-func (a *attempt) nodeUnschedulable() compiled {
+func (a *attempt) nodeUnschedulable() preFilterState {
 	if a.tolerates(&unschedulableTaint) {
-		return compiled{}
+		return preFilterState{}
 	}
-	return compiled{judge: func(st *site) decision.Verdict {
+	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
 		if !st.node.Unschedulable {
 			return decision.Verdict{}
 		}
-		return rejects(decision.Unresolvable, decision.Reason{Why: decision.WhyUnschedulable})
+		return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonUnschedulable})
 	}}
 }

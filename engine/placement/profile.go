@@ -20,15 +20,15 @@ type Profile struct {
 func NewProfile(c Config) (*Profile, error) {
 	c.Score = slices.Clone(c.Score)
 	for i := range c.Score {
-		c.Score[i].Weight = orOne(c.Score[i].Weight)
+		c.Score[i].Weight = defaultWeight(c.Score[i].Weight)
 	}
-	c.Fit.Resources = weighted(c.Fit.Resources)
-	c.Balanced = weighted(c.Balanced)
-	if err := errors.Join(validPoints(&c), validFit(&c.Fit), validArgs(&c)); err != nil {
+	c.Fit.Resources = withDefaultWeights(c.Fit.Resources)
+	c.Balanced = withDefaultWeights(c.Balanced)
+	if err := errors.Join(validatePlugins(&c), validateFitArgs(&c.Fit), validateArgs(&c)); err != nil {
 		return nil, fmt.Errorf("profile %q: %w", c.Name, err)
 	}
-	p := &Profile{cfg: c, spread: c.Spread.Defaults}
-	if c.Spread.System {
+	p := &Profile{cfg: c, spread: c.Spread.DefaultConstraints}
+	if c.Spread.SystemDefaulting {
 		p.spread = []model.SpreadConstraint{
 			{TopologyKey: HostnameKey, MaxSkew: 3, MinDomains: 1},
 			{TopologyKey: zoneKey, MaxSkew: 5, MinDomains: 1},
@@ -43,32 +43,32 @@ func (p *Profile) Name() string { return p.cfg.Name }
 // Config is the profile's configuration. It must not be changed.
 func (p *Profile) Config() *Config { return &p.cfg }
 
-func orOne(w int64) int64 {
+func defaultWeight(w int64) int64 {
 	if w == 0 {
 		return 1
 	}
 	return w
 }
 
-func weighted(rs []ResourceWeight) []ResourceWeight {
+func withDefaultWeights(rs []ResourceWeight) []ResourceWeight {
 	out := slices.Clone(rs)
 	for i := range out {
-		out[i].Weight = orOne(out[i].Weight)
+		out[i].Weight = defaultWeight(out[i].Weight)
 	}
 	return out
 }
 
-func validPoints(c *Config) error {
+func validatePlugins(c *Config) error {
 	var errs []error
 	if c.Name == "" {
 		errs = append(errs, errors.New("schedulerName is empty"))
 	}
 	points := []struct {
 		name  string
-		rules []decision.Rule
-	}{{"preEnqueue", c.PreEnqueue}, {"preFilter", c.PreFilter}, {"filter", c.Filter}, {"preScore", c.PreScore}, {"score", scoreRules(c)}}
+		rules []decision.Plugin
+	}{{"preEnqueue", c.PreEnqueue}, {"preFilter", c.PreFilter}, {"filter", c.Filter}, {"preScore", c.PreScore}, {"score", scorePlugins(c)}}
 	for _, pt := range points {
-		var seen decision.RuleSet
+		var seen decision.PluginSet
 		for _, r := range pt.rules {
 			if r.String() == "" {
 				errs = append(errs, fmt.Errorf("plugins.%s.enabled: rule number %d does not exist", pt.name, r))
@@ -82,21 +82,21 @@ func validPoints(c *Config) error {
 	}
 	for _, w := range c.Score {
 		if w.Weight < 0 {
-			errs = append(errs, fmt.Errorf("plugins.score.enabled: weight of %s is %d, must be at least 1", w.Rule, w.Weight))
+			errs = append(errs, fmt.Errorf("plugins.score.enabled: weight of %s is %d, must be at least 1", w.Plugin, w.Weight))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func scoreRules(c *Config) []decision.Rule {
-	out := make([]decision.Rule, len(c.Score))
+func scorePlugins(c *Config) []decision.Plugin {
+	out := make([]decision.Plugin, len(c.Score))
 	for i, w := range c.Score {
-		out[i] = w.Rule
+		out[i] = w.Plugin
 	}
 	return out
 }
 
-func validFit(f *FitArgs) error {
+func validateFitArgs(f *FitArgs) error {
 	var errs []error
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("NodeResourcesFit: "+format, args...))
@@ -106,7 +106,7 @@ func validFit(f *FitArgs) error {
 			fault("scoringStrategy.resources: weight of %s is %d, must be 1 to 100", r.Name, r.Weight)
 		}
 	}
-	for _, name := range f.Ignored {
+	for _, name := range f.IgnoredResources {
 		if name == "" {
 			fault("ignoredResources: a name is empty")
 		}
@@ -117,11 +117,11 @@ func validFit(f *FitArgs) error {
 	if f.Strategy == RequestedToCapacityRatio && len(f.Shape) == 0 {
 		fault("scoringStrategy.requestedToCapacityRatio.shape: at least one point must be given")
 	}
-	validShape(f.Shape, fault)
+	validateShape(f.Shape, fault)
 	return errors.Join(errs...)
 }
 
-func validShape(shape []ShapePoint, fault func(format string, args ...any)) {
+func validateShape(shape []ShapePoint, fault func(format string, args ...any)) {
 	for i, pt := range shape {
 		switch {
 		case pt.Utilization < 0 || pt.Utilization > 100:
@@ -134,34 +134,34 @@ func validShape(shape []ShapePoint, fault func(format string, args ...any)) {
 	}
 }
 
-func validArgs(c *Config) error {
+func validateArgs(c *Config) error {
 	var errs []error
 	for _, r := range c.Balanced {
 		if r.Weight != 1 {
 			errs = append(errs, fmt.Errorf("NodeResourcesBalancedAllocation: resources: weight of %s is %d, must be 1", r.Name, r.Weight))
 		}
 	}
-	if w := c.InterPod.HardWeight; w < 0 || w > 100 {
+	if w := c.InterPod.HardPodAffinityWeight; w < 0 || w > 100 {
 		errs = append(errs, fmt.Errorf("InterPodAffinity: hardPodAffinityWeight is %d, must be 0 to 100", w))
 	}
 	for i, t := range c.AddedAffinity.Required {
-		if t.Broken {
+		if t.Malformed {
 			errs = append(errs, fmt.Errorf("NodeAffinity: addedAffinity: required term %d is malformed", i))
 		}
 	}
-	if c.Spread.System && len(c.Spread.Defaults) > 0 {
+	if c.Spread.SystemDefaulting && len(c.Spread.DefaultConstraints) > 0 {
 		errs = append(errs, errors.New("PodTopologySpread: defaultConstraints: must be empty with defaultingType System"))
 	}
-	for i, d := range c.Spread.Defaults {
+	for i, d := range c.Spread.DefaultConstraints {
 		if d.TopologyKey == "" || d.MaxSkew < 1 || d.Selector != nil {
 			errs = append(errs, fmt.Errorf("PodTopologySpread: defaultConstraints[%d]: needs a topologyKey and a maxSkew of at least 1, and must not have a labelSelector", i))
 		}
 	}
-	validShape(c.VolumeShape, func(format string, args ...any) {
+	validateShape(c.StorageCapacityShape, func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("VolumeBinding: "+format, args...))
 	})
-	if c.VolumeBindLimit < 0 {
-		errs = append(errs, fmt.Errorf("VolumeBinding: bindTimeoutSeconds is %v, must not be negative", c.VolumeBindLimit))
+	if c.VolumeBindTimeout < 0 {
+		errs = append(errs, fmt.Errorf("VolumeBinding: bindTimeoutSeconds is %v, must not be negative", c.VolumeBindTimeout))
 	}
 	return errors.Join(errs...)
 }

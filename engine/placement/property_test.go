@@ -11,14 +11,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// dice makes random objects that mix the rules, from a seed.
-type dice struct{ *rand.Rand }
+// eventGenerator makes random objects that mix the rules, from a seed.
+type eventGenerator struct{ *rand.Rand }
 
-func (d dice) one(in int) bool { return d.Intn(in) == 0 }
+func (d eventGenerator) one(in int) bool { return d.Intn(in) == 0 }
 
-func (d dice) pick(of ...string) string { return of[d.Intn(len(of))] }
+func (d eventGenerator) pick(of ...string) string { return of[d.Intn(len(of))] }
 
-func (d dice) node(name string) *model.Node {
+func (d eventGenerator) node(name string) *model.Node {
 	n := node(name)
 	if !d.one(6) {
 		zone(d.pick("z1", "z2", "z3"))(n)
@@ -29,12 +29,12 @@ func (d dice) node(name string) *model.Node {
 	if d.one(3) {
 		n.Images = []model.Image{{Names: []string{"img"}, Size: int64(d.Intn(900)) << 20}}
 	}
-	n.Pods = int64(3 + d.Intn(8))
+	n.AllocatablePods = int64(3 + d.Intn(8))
 	n.Unschedulable = d.one(12)
 	return n
 }
 
-func (d dice) term() model.PodTerm {
+func (d eventGenerator) term() model.PodAffinityTerm {
 	t := near(d.pick("zone", HostnameKey), d.pick("web", "db"))
 	if d.one(4) {
 		t.Namespaces, t.NamespaceSelector = nil, []*model.Selector{{}, matches("team", "r")}[d.Intn(2)]
@@ -42,21 +42,21 @@ func (d dice) term() model.PodTerm {
 	return t
 }
 
-func (d dice) pod(name string) *model.Pod {
-	p := pod(name, app(d.pick("web", "db", "etl")), asks(int64(d.Intn(12))*100, int64(d.Intn(5))<<29), in(d.pick("default", "default", "red")))
+func (d eventGenerator) pod(name string) *model.Pod {
+	p := pod(name, app(d.pick("web", "db", "etl")), requests(int64(d.Intn(12))*100, int64(d.Intn(5))<<29), in(d.pick("default", "default", "red")))
 	s := p.Spec
 	s.Priority = int32(d.Intn(3))
 	if d.one(3) {
-		s.AntiAffinity = []model.PodTerm{d.term()}
+		s.AntiAffinity = []model.PodAffinityTerm{d.term()}
 	}
 	if d.one(4) {
-		s.Affinity = []model.PodTerm{d.term()}
+		s.Affinity = []model.PodAffinityTerm{d.term()}
 	}
 	if d.one(4) {
-		s.PreferredAffinity = []model.WeightedPodTerm{{Weight: int32(1 + d.Intn(100)), Term: d.term()}}
+		s.PreferredAffinity = []model.WeightedPodAffinityTerm{{Weight: int32(1 + d.Intn(100)), Term: d.term()}}
 	}
 	if d.one(4) {
-		s.PreferredAntiAffinity = []model.WeightedPodTerm{{Weight: int32(1 + d.Intn(100)), Term: d.term()}}
+		s.PreferredAntiAffinity = []model.WeightedPodAffinityTerm{{Weight: int32(1 + d.Intn(100)), Term: d.term()}}
 	}
 	if d.one(3) {
 		s.Spread = []model.SpreadConstraint{
@@ -72,7 +72,7 @@ func (d dice) pod(name string) *model.Pod {
 		s.Tolerations = []model.Toleration{{Key: "t", Value: d.pick("x", "y"), Op: model.TolEqual}}
 	}
 	if d.one(4) {
-		s.NodeSelector.Preferred = []model.WeightedNodeTerm{{Weight: 3, Term: labelIn("zone", "z1", "z2")}}
+		s.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 3, Term: labelIn("zone", "z1", "z2")}}
 	}
 	s.Images = []string{"img"}
 	p.Deleting = d.one(10)
@@ -80,9 +80,9 @@ func (d dice) pod(name string) *model.Pod {
 }
 
 // world is some nodes, pods on them, a nominated pod and what groups them.
-func (d dice) world() []any {
+func (d eventGenerator) world() []any {
 	objects := []any{model.Namespace{Name: "default"}, model.Namespace{Name: "red", Labels: model.Labels{{Key: "team", Value: "r"}}},
-		model.Group{Kind: "Service", Namespace: "default", Name: "etl", Selector: matches("app", "etl")}}
+		model.SpreadGroup{Kind: "Service", Namespace: "default", Name: "etl", Selector: matches("app", "etl")}}
 	nodes := 2 + d.Intn(6)
 	for i := range nodes {
 		objects = append(objects, d.node(fmt.Sprint("n", i)))
@@ -90,22 +90,22 @@ func (d dice) world() []any {
 	for i := range d.Intn(20) {
 		p := d.pod(fmt.Sprint("x", i))
 		if p.NodeName = fmt.Sprint("n", d.Intn(nodes)); i == 0 {
-			p.Nominated, p.NodeName = p.NodeName, ""
+			p.NominatedNodeName, p.NodeName = p.NodeName, ""
 		}
 		objects = append(objects, p)
 	}
 	return objects
 }
 
-func TestOrderOfArrivalDecidesNothing(t *testing.T) {
+func TestObjectOrderDoesNotMatter(t *testing.T) {
 	c := profile(t)
 	for seed := range int64(300) {
-		d := dice{rand.New(rand.NewSource(seed))}
+		d := eventGenerator{rand.New(rand.NewSource(seed))}
 		objects, p := d.world(), d.pod("p")
 		p.Deleting = false
-		want := Evaluate(world(objects...), c, 1, p)
+		want := Evaluate(newState(objects...), c, 1, p)
 		d.Shuffle(len(objects), func(i, j int) { objects[i], objects[j] = objects[j], objects[i] })
-		got := Evaluate(world(objects...), c, 1, p)
+		got := Evaluate(newState(objects...), c, 1, p)
 		got.Revision = want.Revision
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("seed %d: in another order\n got %+v\nwant %+v", seed, got, want)
@@ -115,26 +115,26 @@ func TestOrderOfArrivalDecidesNothing(t *testing.T) {
 
 // A node judged as if some of its pods were gone gets the verdict that it gets
 // when they are.
-func TestCountingOutEqualsRemoval(t *testing.T) {
+func TestDryRunEqualsRemoval(t *testing.T) {
 	c := profile(t)
 	for seed := range int64(600) {
-		d := dice{rand.New(rand.NewSource(seed))}
-		s, p := world(d.world()...), d.pod("p")
+		d := eventGenerator{rand.New(rand.NewSource(seed))}
+		s, p := newState(d.world()...), d.pod("p")
 		a := newAttempt(s, c, p)
-		if !a.compile(&decision.Record{}) {
+		if !a.runPreFilters(&decision.Record{}) {
 			continue
 		}
-		st := &a.sites[d.Intn(len(a.sites))]
+		st := &a.nodes[d.Intn(len(a.nodes))]
 		gone := slices.DeleteFunc(slices.Clone(st.pods), func(*model.Pod) bool { return d.one(2) })
-		got := a.judge(st.with(nil, gone))
+		got := a.runFilters(st.with(nil, gone))
 
 		f := s.Fork()
 		for _, g := range gone {
 			f.RemovePod(g.UID)
 		}
 		b := newAttempt(f, c, p)
-		b.compile(&decision.Record{})
-		if want := b.judge(b.siteNamed(st.node.Name)); got.Rule != want.Rule || got.Code != want.Code || decision.Texts(got.Reasons) != decision.Texts(want.Reasons) {
+		b.runPreFilters(&decision.Record{})
+		if want := b.runFilters(b.nodeByName(st.node.Name)); got.Plugin != want.Plugin || got.Code != want.Code || decision.JoinReasons(got.Reasons) != decision.JoinReasons(want.Reasons) {
 			t.Fatalf("seed %d: %s without %d pods\n got %+v\nwant %+v", seed, st.node.Name, len(gone), got, want)
 		}
 	}
@@ -145,16 +145,16 @@ func TestCountingOutEqualsRemoval(t *testing.T) {
 func TestScoresStayWithinBounds(t *testing.T) {
 	c := profile(t)
 	for seed := range int64(300) {
-		d := dice{rand.New(rand.NewSource(seed))}
+		d := eventGenerator{rand.New(rand.NewSource(seed))}
 		p := d.pod("p")
 		p.Deleting = false
-		r := Evaluate(world(d.world()...), c, uint64(seed), p)
+		r := Evaluate(newState(d.world()...), c, uint64(seed), p)
 		for _, n := range r.Nodes {
 			var total int64
 			for _, s := range n.Scores {
-				i := slices.IndexFunc(c.cfg.Score, func(w WeightedRule) bool { return w.Rule == s.Rule })
+				i := slices.IndexFunc(c.cfg.Score, func(w WeightedPlugin) bool { return w.Plugin == s.Plugin })
 				if w := c.cfg.Score[i].Weight; s.Points < 0 || s.Points > 100*w || s.Points%w != 0 {
-					t.Fatalf("seed %d: %s has %d points of %s, weight %d", seed, n.Name, s.Points, s.Rule, w)
+					t.Fatalf("seed %d: %s has %d points of %s, weight %d", seed, n.Name, s.Points, s.Plugin, w)
 				}
 				total += s.Points
 			}

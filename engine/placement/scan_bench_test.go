@@ -15,9 +15,9 @@ func benchCluster(b *testing.B) (*Engine, *model.Pod) {
 	s := cluster.New()
 	for i := range 5000 {
 		n := node(fmt.Sprint("n", i), zone(string(rune('a'+r.IntN(3)))))
-		n.Allocatable = model.Requests{MilliCPU: int64(8+8*r.IntN(4)) * 1000, Memory: int64(32+r.IntN(96)) << 30}
+		n.Allocatable = model.Resources{MilliCPU: int64(8+8*r.IntN(4)) * 1000, Memory: int64(32+r.IntN(96)) << 30}
 		s.UpsertNode(n)
-		spec := &model.PodSpec{Requests: model.Requests{MilliCPU: int64(r.IntN(8000)), Memory: int64(r.IntN(16)) << 30}}
+		spec := &model.PodSpec{Requests: model.Resources{MilliCPU: int64(r.IntN(8000)), Memory: int64(r.IntN(16)) << 30}}
 		spec.Scoring = spec.Requests
 		s.UpsertPod(&model.Pod{UID: fmt.Sprint(i), Namespace: "d", Name: fmt.Sprint(i), Spec: spec, NodeName: n.Name})
 	}
@@ -26,7 +26,7 @@ func benchCluster(b *testing.B) (*Engine, *model.Pod) {
 		b.Fatal(err)
 	}
 	e := NewEngine(s, p, 1)
-	spec := &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Requests{MilliCPU: 500, Memory: 1 << 30}}
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: 500, Memory: 1 << 30}}
 	spec.Scoring = spec.Requests
 	return e, &model.Pod{UID: "x", Namespace: "d", Name: "x", Spec: spec}
 }
@@ -34,16 +34,16 @@ func benchCluster(b *testing.B) (*Engine, *model.Pod) {
 // BenchmarkScan is one scan.
 func BenchmarkScan(b *testing.B) {
 	e, pod := benchCluster(b)
-	sh := e.shapeOf(pod)
-	e.enter(sh, pod)
+	ec := e.classOf(pod)
+	e.prepare(ec, pod)
 	b.ReportAllocs()
 	for b.Loop() {
-		e.scan(sh)
+		e.scan(ec)
 	}
 }
 
-// BenchmarkPlain is the plain path on the same cluster.
-func BenchmarkPlain(b *testing.B) {
+// BenchmarkReference is the plain path on the same cluster.
+func BenchmarkReference(b *testing.B) {
 	e, pod := benchCluster(b)
 	for b.Loop() {
 		Evaluate(e.state, e.profile, 1, pod)

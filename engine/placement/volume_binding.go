@@ -14,29 +14,29 @@ const noProvisioner = "kubernetes.io/no-provisioner"
 
 // podVolumes are a pod's claims by how far they are.
 type podVolumes struct {
-	bound   []*model.PersistentVolumeClaim // have their volume
-	waiting []*model.PersistentVolumeClaim // to be matched or provisioned, smallest first
-	chosen  []*model.PersistentVolumeClaim // to be provisioned for a node that was chosen before
+	bound        []*model.PersistentVolumeClaim // have their volume
+	waiting      []*model.PersistentVolumeClaim // to be matched or provisioned, smallest first
+	provisioning []*model.PersistentVolumeClaim // to be provisioned for a node that was chosen before
 }
 
-// claimsOf sorts the pod's claims; refusal says why no node can do.
-func (a *attempt) claimsOf() (pv *podVolumes, refusal string, err error) {
+// podVolumes sorts the pod's claims; refusal says why no node can do.
+func (a *attempt) podVolumes() (pv *podVolumes, refusal string, err error) {
 	pv = &podVolumes{}
 	immediate := false
 	for i := range a.pod.Spec.Claims {
 		c := &a.pod.Spec.Claims[i]
 		claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
-		if text := unusable(a.pod, c, claim, ok); text != "" {
+		if text := claimError(a.pod, c, claim, ok); text != "" {
 			return nil, text, nil
 		}
 		class, _ := a.state.StorageClass(claim.ClassName())
 		switch {
-		case claim.Volume != "" && claim.Bound:
+		case claim.VolumeName != "" && claim.Bound:
 			pv.bound = append(pv.bound, claim)
-		case class == nil || !class.WaitForFirstConsumer || claim.Volume != "":
+		case class == nil || !class.WaitForFirstConsumer || claim.VolumeName != "":
 			immediate = true
-		case claim.HasNode:
-			pv.chosen = append(pv.chosen, claim)
+		case claim.HasSelectedNode:
+			pv.provisioning = append(pv.provisioning, claim)
 		default:
 			pv.waiting = append(pv.waiting, claim)
 		}
@@ -45,8 +45,8 @@ func (a *attempt) claimsOf() (pv *podVolumes, refusal string, err error) {
 		return nil, "pod has unbound immediate PersistentVolumeClaims", nil
 	}
 	for _, claim := range pv.waiting {
-		if claim.Fault != "" {
-			return nil, "", fmt.Errorf("error creating internal label selector for claim: %s/%s: %s", claim.Namespace, claim.Name, claim.Fault)
+		if claim.SelectorError != "" {
+			return nil, "", fmt.Errorf("error creating internal label selector for claim: %s/%s: %s", claim.Namespace, claim.Name, claim.SelectorError)
 		}
 	}
 	slices.SortStableFunc(pv.waiting, func(a, b *model.PersistentVolumeClaim) int { return cmp.Compare(a.Request, b.Request) })
@@ -56,80 +56,80 @@ func (a *attempt) claimsOf() (pv *podVolumes, refusal string, err error) {
 // volumeBinding rejects nodes that the pod's bound volumes cannot be reached
 // from, and nodes where its unbound claims find neither a free volume nor a
 // provisioner with the topology and the room.
-func (a *attempt) volumeBinding() compiled {
+func (a *attempt) volumeBinding() preFilterState {
 	if len(a.pod.Spec.Claims) == 0 {
-		return compiled{}
+		return preFilterState{}
 	}
-	pv, refusal, err := a.claimsOf()
+	pv, refusal, err := a.podVolumes()
 	switch {
 	case err != nil:
-		return compiled{err: err}
+		return preFilterState{err: err}
 	case refusal != "":
-		return refuses(refusal)
+		return rejectAllNodes(refusal)
 	}
-	return compiled{judge: func(st *site) decision.Verdict { return a.bindable(pv, st.node) }}
+	return preFilterState{filter: func(st *candidateNode) decision.Verdict { return a.filterVolumeBinding(pv, st.node) }}
 }
 
-// unusable says why a claim cannot be used by the pod at all.
-func unusable(pod *model.Pod, c *model.PodClaim, claim *model.PersistentVolumeClaim, found bool) string {
+// claimError says why a claim cannot be used by the pod at all.
+func claimError(pod *model.Pod, c *model.PodClaim, claim *model.PersistentVolumeClaim, found bool) string {
 	switch {
 	case !found && c.Ephemeral:
 		return fmt.Sprintf("waiting for ephemeral volume controller to create the persistentvolumeclaim %q", c.Claim)
 	case !found:
-		return missingClaim(c.Claim)
+		return notFoundMessage(c.Claim)
 	case claim.Lost:
-		return fmt.Sprintf("persistentvolumeclaim %q bound to non-existent persistentvolume %q", claim.Name, claim.Volume)
+		return fmt.Sprintf("persistentvolumeclaim %q bound to non-existent persistentvolume %q", claim.Name, claim.VolumeName)
 	case claim.Deleting:
 		return fmt.Sprintf("persistentvolumeclaim %q is being deleted", claim.Name)
-	case c.Ephemeral && !ownedBy(claim, pod):
-		return foreignClaim(claim, pod)
+	case c.Ephemeral && !isOwnedByPod(claim, pod):
+		return notOwnerMessage(claim, pod)
 	}
 	return ""
 }
 
-// ownedBy says whether a pod controls a claim, as it must one that was made for
+// isOwnedByPod says whether a pod controls a claim, as it must one that was made for
 // its ephemeral volume.
-func ownedBy(claim *model.PersistentVolumeClaim, pod *model.Pod) bool {
+func isOwnedByPod(claim *model.PersistentVolumeClaim, pod *model.Pod) bool {
 	return claim.Owner != model.Owner{} && claim.Owner.UID == pod.UID
 }
 
-func foreignClaim(claim *model.PersistentVolumeClaim, pod *model.Pod) string {
+func notOwnerMessage(claim *model.PersistentVolumeClaim, pod *model.Pod) string {
 	return fmt.Sprintf("PVC %s/%s was not created for pod %s (pod is not owner)", claim.Namespace, claim.Name, pod.Key())
 }
 
-// bindable judges a node by all claims. Bound and unbound ones give a reason each.
-func (a *attempt) bindable(pv *podVolumes, n *model.Node) decision.Verdict {
+// filterVolumeBinding judges a node by all claims. Bound and unbound ones give a reason each.
+func (a *attempt) filterVolumeBinding(pv *podVolumes, n *model.Node) decision.Verdict {
 	var reasons []decision.Reason
-	if why := a.reachable(pv.bound, n); why.Why != decision.NoReason {
+	if why := a.unreachableVolume(pv.bound, n); why.Kind != decision.NoReason {
 		reasons = append(reasons, why)
 	}
-	if len(pv.chosen)+len(pv.waiting) > 0 {
-		if _, why := a.obtain(pv, n); why.Why != decision.NoReason {
+	if len(pv.provisioning)+len(pv.waiting) > 0 {
+		if _, why := a.planVolumes(pv, n); why.Kind != decision.NoReason {
 			reasons = append(reasons, why)
 		}
 	}
 	if len(reasons) == 0 {
 		return decision.Verdict{}
 	}
-	return decision.Verdict{Code: decision.Unresolvable, Reasons: reasons}
+	return decision.Verdict{Code: decision.UnschedulableAndUnresolvable, Reasons: reasons}
 }
 
-// reachable says which bound volume cannot be used from a node.
-func (a *attempt) reachable(bound []*model.PersistentVolumeClaim, n *model.Node) decision.Reason {
+// unreachableVolume says which bound volume cannot be used from a node.
+func (a *attempt) unreachableVolume(bound []*model.PersistentVolumeClaim, n *model.Node) decision.Reason {
 	for _, claim := range bound {
-		v, ok := a.state.PV(claim.Volume)
+		v, ok := a.state.PV(claim.VolumeName)
 		if !ok {
-			return decision.Reason{Why: decision.WhyVolumeGone, Subject: claim.Volume, Who: claim.Name}
+			return decision.Reason{Kind: decision.ReasonVolumeNotFound, Subject: claim.VolumeName, Object: claim.Name}
 		}
 		affinity := v.Affinity
 		if csi, ok := a.state.CSINode(n.Name); ok && v.CSI.InTree != "" && slices.Contains(csi.Migrated, v.CSI.InTree) {
 			affinity = v.Migrated
-			if v.MigrationFault != "" {
-				a.failed = fmt.Sprintf("running %q filter plugin: could not translate pv: %s", decision.VolumeBinding, v.MigrationFault)
+			if v.MigrationError != "" {
+				a.err = fmt.Sprintf("running %q filter plugin: could not translate pv: %s", decision.VolumeBinding, v.MigrationError)
 			}
 		}
-		if !affinity.Admits(n) {
-			return decision.Reason{Why: decision.WhyVolumeAffinity, Subject: v.Name, Who: claim.Name}
+		if !affinity.Matches(n) {
+			return decision.Reason{Kind: decision.ReasonVolumeAffinity, Subject: v.Name, Object: claim.Name}
 		}
 	}
 	return decision.Reason{}

@@ -7,15 +7,15 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// volumeFor is the volume that a claim gets on a node: one reserved for it, else
+// findVolume is the volume that a claim gets on a node: one reserved for it, else
 // the smallest free one that will do, by name among equals; nil when there is
 // none. taken are the volumes that other claims of the pod get.
-func (a *attempt) volumeFor(claim *model.PersistentVolumeClaim, n *model.Node, taken []model.ClaimVolume) *model.PersistentVolume {
+func (a *attempt) findVolume(claim *model.PersistentVolumeClaim, n *model.Node, taken []model.ClaimVolume) *model.PersistentVolume {
 	for _, v := range a.state.VolumesFor(claim.Namespace, claim.Name) {
-		if v.Class != claim.ClassName() || v.Claim.UID != "" && v.Claim.UID != claim.UID || !suits(v, claim, taken) {
+		if v.Class != claim.ClassName() || v.Claim.UID != "" && v.Claim.UID != claim.UID || !volumeSatisfies(v, claim, taken) {
 			continue
 		}
-		if !v.Affinity.Admits(n) {
+		if !v.Affinity.Matches(n) {
 			return nil // what is reserved elsewhere is not replaced
 		}
 		return v
@@ -25,44 +25,44 @@ func (a *attempt) volumeFor(claim *model.PersistentVolumeClaim, n *model.Node, t
 		if best != nil && best.Capacity <= v.Capacity {
 			continue
 		}
-		if suits(v, claim, taken) && available(v, claim) && v.Affinity.Admits(n) {
+		if volumeSatisfies(v, claim, taken) && volumeAvailable(v, claim) && v.Affinity.Matches(n) {
 			best = v
 		}
 	}
 	return best
 }
 
-// suits says whether a volume could hold what a claim asks for.
-func suits(v *model.PersistentVolume, claim *model.PersistentVolumeClaim, taken []model.ClaimVolume) bool {
+// volumeSatisfies says whether a volume could hold what a claim asks for.
+func volumeSatisfies(v *model.PersistentVolume, claim *model.PersistentVolumeClaim, taken []model.ClaimVolume) bool {
 	return !v.Deleting && v.Capacity >= claim.Request && v.Block == claim.Block &&
-		v.ClassAttr == claim.ClassAttr && !slices.ContainsFunc(taken, func(t model.ClaimVolume) bool { return t.Volume.Name == v.Name })
+		v.AttributesClass == claim.AttributesClass && !slices.ContainsFunc(taken, func(t model.ClaimVolume) bool { return t.Volume.Name == v.Name })
 }
 
-// available says whether a volume that is not reserved may be given to a claim.
-func available(v *model.PersistentVolume, claim *model.PersistentVolumeClaim) bool {
-	return v.Phase == "Available" && claim.Modes&^v.Modes == 0 &&
+// volumeAvailable says whether a volume that is not reserved may be given to a claim.
+func volumeAvailable(v *model.PersistentVolume, claim *model.PersistentVolumeClaim) bool {
+	return v.Phase == "Available" && claim.AccessModes&^v.AccessModes == 0 &&
 		(claim.Selector == nil || claim.Selector.Matches(v.Labels))
 }
 
-// provisionable says what keeps a volume from being made for a claim on a node;
+// checkProvisioning says what keeps a volume from being made for a claim on a node;
 // NoReason when nothing does.
-func (a *attempt) provisionable(claim *model.PersistentVolumeClaim, n *model.Node) decision.Why {
+func (a *attempt) checkProvisioning(claim *model.PersistentVolumeClaim, n *model.Node) decision.ReasonKind {
 	class, ok := a.state.StorageClass(claim.ClassName())
 	if !ok || class.Provisioner == "" || class.Provisioner == noProvisioner {
-		return decision.WhyNoVolumeToBind
+		return decision.ReasonNoVolumeToBind
 	}
-	if len(class.Topologies) > 0 && !slices.ContainsFunc(class.Topologies, func(t model.NodeTerm) bool { return t.Matches(n.Labels, n.Name) }) {
-		return decision.WhyNoVolumeToBind
+	if len(class.Topologies) > 0 && !slices.ContainsFunc(class.Topologies, func(t model.NodeSelectorTerm) bool { return t.Matches(n.Labels, n.Name) }) {
+		return decision.ReasonNoVolumeToBind
 	}
-	if found, asked := a.roomFor(claim, class, n); asked && found == nil {
-		return decision.WhyNoStorage
+	if found, applies := a.findCapacity(claim, class, n); applies && found == nil {
+		return decision.ReasonNoStorage
 	}
 	return decision.NoReason
 }
 
-// roomFor asks the published capacities, for drivers that want that: the first that is
+// findCapacity asks the published capacities, for drivers that want that: the first that is
 // enough for a claim on a node, or nil.
-func (a *attempt) roomFor(claim *model.PersistentVolumeClaim, class *model.StorageClass, n *model.Node) (found *model.CSIStorageCapacity, asked bool) {
+func (a *attempt) findCapacity(claim *model.PersistentVolumeClaim, class *model.StorageClass, n *model.Node) (found *model.CSIStorageCapacity, applies bool) {
 	d, ok := a.state.CSIDriver(class.Provisioner)
 	if !ok || !d.StorageCapacity || claim.Request == 0 {
 		return nil, false

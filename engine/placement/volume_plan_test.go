@@ -17,7 +17,7 @@ func planned(t *testing.T, s *cluster.State, pod *model.Pod, node string) string
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.Volumes(s, pod, node)
+	plan, err := p.VolumePlan(s, pod, node)
 	switch {
 	case err != nil:
 		return "error: " + err.Error()
@@ -34,12 +34,12 @@ func planned(t *testing.T, s *cluster.State, pod *model.Pod, node string) string
 	return out
 }
 
-func TestPlanIsTheFiltersChoice(t *testing.T) {
-	s := stored(world(node("n1"), node("n2")), waitingClass, madeClass, claim("c", "local", 10), claim("d", "local", 5), claim("m", "made", 1),
+func TestVolumePlanEqualsFilter(t *testing.T) {
+	s := withObjects(newState(node("n1"), node("n2")), waitingClass, madeClass, claim("c", "local", 10), claim("d", "local", 5), claim("m", "made", 1),
 		local("a", "n1", 10), local("b", "n1", 20), local("z", "n1", 6), boundTo("has", "v"), &model.PersistentVolume{Name: "v"})
 	chosen := claim("k", "made", 1)
-	chosen.HasNode, chosen.Node = true, "n1"
-	stored(s, chosen)
+	chosen.HasSelectedNode, chosen.SelectedNode = true, "n1"
+	withObjects(s, chosen)
 	f := func(node, want string, claims ...string) {
 		t.Helper()
 		if got := planned(t, s, pod("p", uses(claims...)), node); got != want {
@@ -57,10 +57,10 @@ func TestPlanIsTheFiltersChoice(t *testing.T) {
 }
 
 func TestAssumedVolumesAreNotFree(t *testing.T) {
-	s := stored(world(node("n1"), node("n2")), waitingClass, madeClass, claim("c", "local", 5), claim("d", "local", 5), claim("m", "made", 1), local("a", "n1", 10))
+	s := withObjects(newState(node("n1"), node("n2")), waitingClass, madeClass, claim("c", "local", 5), claim("d", "local", 5), claim("m", "made", 1), local("a", "n1", 10))
 	cfg, _ := NewProfile(DefaultConfig())
 	first := pod("p", uses("c", "m"))
-	plan, err := cfg.Volumes(s, first, "n1")
+	plan, err := cfg.VolumePlan(s, first, "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestAssumedVolumesAreNotFree(t *testing.T) {
 func TestChosenNodesHavePlans(t *testing.T) {
 	plans := 0
 	for seed := range uint64(soakRounds(300)) {
-		d := draw{rand.New(rand.NewPCG(seed, 11))}
+		d := generator{rand.New(rand.NewPCG(seed, 11))}
 		s := cluster.New()
 		for i := range 6 {
 			s.UpsertNode(d.node(i))
@@ -102,7 +102,7 @@ func TestChosenNodesHavePlans(t *testing.T) {
 			if rec.Outcome != decision.Scheduled {
 				continue
 			}
-			plan, err := p.Volumes(s, pod, rec.Choice)
+			plan, err := p.VolumePlan(s, pod, rec.Choice)
 			if err != nil {
 				t.Fatalf("seed %d: chosen %s, but %v", seed, rec.Choice, err)
 			}
@@ -141,14 +141,14 @@ func once(t *testing.T, s *cluster.State) {
 
 func TestVolumesScoreByTheShape(t *testing.T) {
 	cfg := DefaultConfig()
-	cfg.VolumeShape = []ShapePoint{{0, 0}, {100, 10}}
-	cfg.Score = []WeightedRule{{decision.VolumeBinding, 2}}
+	cfg.StorageCapacityShape = []ShapePoint{{0, 0}, {100, 10}}
+	cfg.Score = []WeightedPlugin{{decision.VolumeBinding, 2}}
 	p, err := NewProfile(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	room := func(n int64) *int64 { return &n }
-	s := stored(world(node("n1", zone("z1")), node("n2", zone("z2"))), waitingClass, madeClass, claim("c", "local", 10), claim("m", "made", 30),
+	s := withObjects(newState(node("n1", zone("z1")), node("n2", zone("z2"))), waitingClass, madeClass, claim("c", "local", 10), claim("m", "made", 30),
 		&model.CSIDriver{Name: "csi.example.com", StorageCapacity: true},
 		local("a", "n1", 20), local("b", "n2", 10), local("b2", "n2", 10),
 		&model.CSIStorageCapacity{Name: "a", Class: "made", Topology: matches("zone", "z1"), Capacity: room(100)},

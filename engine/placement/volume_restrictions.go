@@ -11,7 +11,7 @@ import (
 // volumeRestrictions rejects nodes where a legacy disk of the pod is in use in a
 // way that does not allow sharing, and all nodes while another pod, wherever it
 // is, uses a ReadWriteOncePod claim of this one.
-func (a *attempt) volumeRestrictions() compiled {
+func (a *attempt) volumeRestrictions() preFilterState {
 	var exclusive []string // ReadWriteOncePod claims
 	for i := range a.pod.Spec.Claims {
 		c := &a.pod.Spec.Claims[i]
@@ -20,49 +20,49 @@ func (a *attempt) volumeRestrictions() compiled {
 		}
 		claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
 		if !ok {
-			return refuses(missingClaim(c.Claim))
+			return rejectAllNodes(notFoundMessage(c.Claim))
 		}
-		if claim.Modes&model.ReadWriteOncePod != 0 && !slices.Contains(exclusive, c.Claim) {
+		if claim.AccessModes&model.ReadWriteOncePod != 0 && !slices.Contains(exclusive, c.Claim) {
 			exclusive = append(exclusive, c.Claim)
 		}
 	}
 	disks := a.pod.Spec.Disks
 	inUse := 0
 	for _, claim := range exclusive {
-		if a.userOf(claim, &site{}) != nil {
+		if a.claimUser(claim, &candidateNode{}) != nil {
 			inUse++
 		}
 	}
 	if len(disks) == 0 && inUse == 0 {
-		return compiled{} // as upstream, nominated users are not asked about then
+		return preFilterState{} // as upstream, nominated users are not asked about then
 	}
-	return compiled{judge: func(st *site) decision.Verdict {
+	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
 		for i := range disks {
 			for _, p := range st.pods {
-				if slices.ContainsFunc(p.Spec.Disks, func(d model.Disk) bool { return conflicting(&disks[i], &d) }) {
-					return rejects(decision.Unschedulable, decision.Reason{Why: decision.WhyDiskConflict, Subject: disks[i].ID, Who: p.Key()})
+				if slices.ContainsFunc(p.Spec.Disks, func(d model.InTreeDisk) bool { return diskConflict(&disks[i], &d) }) {
+					return rejection(decision.Unschedulable, decision.Reason{Kind: decision.ReasonDiskConflict, Subject: disks[i].ID, Object: p.Key()})
 				}
 			}
 		}
-		if inUse+usages(exclusive, st.added)-usages(exclusive, st.removed) > 0 {
-			why := decision.Reason{Why: decision.WhyReadWriteOncePod, Subject: exclusive[0]}
+		if inUse+countClaimUsers(exclusive, st.added)-countClaimUsers(exclusive, st.removed) > 0 {
+			why := decision.Reason{Kind: decision.ReasonReadWriteOncePod, Subject: exclusive[0]}
 			for _, claim := range exclusive {
-				if user := a.userOf(claim, st); user != nil {
-					why.Subject, why.Who = claim, user.Key()
+				if user := a.claimUser(claim, st); user != nil {
+					why.Subject, why.Object = claim, user.Key()
 					break
 				}
 			}
-			return rejects(decision.Unschedulable, why)
+			return rejection(decision.Unschedulable, why)
 		}
 		return decision.Verdict{}
 	}}
 }
 
-// usages is how often pods that come or go on trial use the claims. As upstream a claim
+// countClaimUsers is how often pods that come or go on trial use the claims. As upstream a claim
 // in use counts once, however many use it, and each of these that goes takes one
 // off; they can be several only where they were put beside each other by hand. As
 // upstream, too, claims are told apart by their names alone here.
-func usages(claims []string, pods []*model.Pod) (n int) {
+func countClaimUsers(claims []string, pods []*model.Pod) (n int) {
 	for _, p := range pods {
 		for i := range p.Spec.Claims {
 			c := &p.Spec.Claims[i]
@@ -74,9 +74,9 @@ func usages(claims []string, pods []*model.Pod) (n int) {
 	return n
 }
 
-// userOf is a pod, on any node, that uses a claim of the pod's namespace when
+// claimUser is a pod, on any node, that uses a claim of the pod's namespace when
 // the site is as it is.
-func (a *attempt) userOf(claim string, st *site) *model.Pod {
+func (a *attempt) claimUser(claim string, st *candidateNode) *model.Pod {
 	for _, p := range a.state.ClaimUsers(a.pod.Namespace, claim) {
 		gone := slices.ContainsFunc(st.removed, func(r *model.Pod) bool { return r.UID == p.UID })
 		if !gone && usesClaim(p, claim) {
@@ -95,9 +95,9 @@ func usesClaim(p *model.Pod, claim string) bool {
 	return slices.ContainsFunc(p.Spec.Claims, func(c model.PodClaim) bool { return c.Claim == claim && !c.Ephemeral })
 }
 
-// conflicting says whether two disks are the same and cannot be shared. Sharing
+// diskConflict says whether two disks are the same and cannot be shared. Sharing
 // takes that both are read-only, and AWS disks cannot be shared at all.
-func conflicting(d, other *model.Disk) bool {
+func diskConflict(d, other *model.InTreeDisk) bool {
 	if d.Kind != other.Kind || d.ID != other.ID {
 		return false
 	}
@@ -107,13 +107,13 @@ func conflicting(d, other *model.Disk) bool {
 	return d.Kind == model.AWSDisk || !d.ReadOnly || !other.ReadOnly
 }
 
-func missingClaim(name string) string {
+func notFoundMessage(name string) string {
 	return fmt.Sprintf("persistentvolumeclaim %q not found", name)
 }
 
-// refuses is a rule's refusal of all nodes that nothing but a change of the
+// rejectAllNodes is a rule's refusal of all nodes that nothing but a change of the
 // named objects can cure.
-func refuses(text string) compiled {
-	v := rejects(decision.Unresolvable, decision.Reason{Why: decision.WhyText, Subject: text})
-	return compiled{refusal: &v}
+func rejectAllNodes(text string) preFilterState {
+	v := rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
+	return preFilterState{verdict: &v}
 }

@@ -6,43 +6,43 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// scoreVolumes scores how full the storage that the pod's claims get on a node would be:
+// scoreVolumeBinding scores how full the storage that the pod's claims get on a node would be:
 // the volumes that they are bound to, by class, or, when none are, what drivers
 // publish to have left where volumes are made. It takes a shape in the profile
 // (kube-scheduler's gate StorageCapacityScoring, off by default in 1.36).
-func (a *attempt) scoreVolumes() scoring {
-	shape := a.profile.cfg.VolumeShape
+func (a *attempt) scoreVolumeBinding() preScoreState {
+	shape := a.profile.cfg.StorageCapacityShape
 	if len(shape) == 0 || len(a.pod.Spec.Claims) == 0 {
-		return scoring{}
+		return preScoreState{}
 	}
-	pv, refusal, err := a.claimsOf()
-	if refusal != "" || err != nil || len(pv.chosen)+len(pv.waiting) == 0 {
-		return scoring{}
+	pv, refusal, err := a.podVolumes()
+	if refusal != "" || err != nil || len(pv.provisioning)+len(pv.waiting) == 0 {
+		return preScoreState{}
 	}
-	return scoring{raw: func(st *site) int64 {
-		plan, _ := a.obtain(pv, st.node)
+	return preScoreState{score: func(st *candidateNode) int64 {
+		plan, _ := a.planVolumes(pv, st.node)
 		if plan == nil {
 			return 0
 		}
-		return volumePoints(a.storageLoads(plan, st.node), shape)
+		return storageScore(a.classUsages(plan, st.node), shape)
 	}}
 }
 
-// storageLoad is what a pod asks of a class on a node, and what there is.
-type storageLoad struct {
+// classUsage is what a pod asks of a class on a node, and what there is.
+type classUsage struct {
 	class               string
 	requested, capacity int64
 }
 
-func (a *attempt) storageLoads(plan *model.VolumePlan, n *model.Node) []storageLoad {
-	var out []storageLoad
-	of := func(class string) *storageLoad {
+func (a *attempt) classUsages(plan *model.VolumePlan, n *model.Node) []classUsage {
+	var out []classUsage
+	of := func(class string) *classUsage {
 		for i := range out {
 			if out[i].class == class {
 				return &out[i]
 			}
 		}
-		out = append(out, storageLoad{class: class})
+		out = append(out, classUsage{class: class})
 		return &out[len(out)-1]
 	}
 	for _, b := range plan.Bind {
@@ -58,7 +58,7 @@ func (a *attempt) storageLoads(plan *model.VolumePlan, n *model.Node) []storageL
 		if !ok {
 			continue
 		}
-		if published, asked := a.roomFor(c, class, n); asked && published != nil && published.Capacity != nil {
+		if published, applies := a.findCapacity(c, class, n); applies && published != nil && published.Capacity != nil {
 			l := of(class.Name)
 			l.requested += c.Request
 			l.capacity = *published.Capacity // all claims share it
@@ -67,8 +67,8 @@ func (a *attempt) storageLoads(plan *model.VolumePlan, n *model.Node) []storageL
 	return out
 }
 
-// volumePoints is the mean over the classes, rounded to the nearest.
-func volumePoints(loads []storageLoad, shape []ShapePoint) int64 {
+// storageScore is the mean over the classes, rounded to the nearest.
+func storageScore(loads []classUsage, shape []ShapePoint) int64 {
 	if len(loads) == 0 {
 		return 0
 	}
@@ -78,7 +78,7 @@ func volumePoints(loads []storageLoad, shape []ShapePoint) int64 {
 		if l.capacity > 0 && l.requested <= l.capacity {
 			utilization = l.requested * 100 / l.capacity
 		}
-		sum += onLine(shape, utilization)
+		sum += interpolate(shape, utilization)
 	}
 	return int64(math.Round(float64(sum) / float64(len(loads))))
 }

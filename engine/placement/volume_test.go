@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// stored puts volumes, claims and drivers into a state.
-func stored(s *cluster.State, objects ...any) *cluster.State {
+// withObjects puts volumes, claims and drivers into a state.
+func withObjects(s *cluster.State, objects ...any) *cluster.State {
 	for _, o := range objects {
 		switch o := o.(type) {
 		case *model.PersistentVolume:
@@ -34,20 +34,20 @@ func stored(s *cluster.State, objects ...any) *cluster.State {
 // local is a free volume of class "local" that only a node reaches.
 func local(name, node string, size int64) *model.PersistentVolume {
 	return &model.PersistentVolume{
-		Name: name, Class: "local", Capacity: size, Modes: model.ReadWriteOnce, Phase: "Available",
-		Affinity: &model.NodeAffine{Terms: []model.NodeTerm{labelIn(HostnameKey, node)}},
+		Name: name, Class: "local", Capacity: size, AccessModes: model.ReadWriteOnce, Phase: "Available",
+		Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{labelIn(HostnameKey, node)}},
 	}
 }
 
 // claim is an unbound claim of a class.
 func claim(name, class string, size int64) *model.PersistentVolumeClaim {
-	return &model.PersistentVolumeClaim{Namespace: "default", Name: name, UID: name, Class: &class, Request: size, Modes: model.ReadWriteOnce}
+	return &model.PersistentVolumeClaim{Namespace: "default", Name: name, UID: name, Class: &class, Request: size, AccessModes: model.ReadWriteOnce}
 }
 
 // boundTo is a claim that has its volume.
 func boundTo(name, volume string) *model.PersistentVolumeClaim {
 	c := claim(name, "", 1)
-	c.Volume, c.Bound = volume, true
+	c.VolumeName, c.Bound = volume, true
 	return c
 }
 
@@ -67,8 +67,8 @@ var (
 func TestVolumeBindingMatchesFreeVolumes(t *testing.T) {
 	f := func(what, want string, objects ...any) {
 		t.Helper()
-		s := stored(world(node("n1"), node("n2")), waitingClass, claim("c", "local", 10), claim("d", "local", 5))
-		if got := verdicts(decide(t, stored(s, objects...), pod("p", uses("c", "d")))); got != want {
+		s := withObjects(newState(node("n1"), node("n2")), waitingClass, claim("c", "local", 10), claim("d", "local", 5))
+		if got := verdicts(decide(t, withObjects(s, objects...), pod("p", uses("c", "d")))); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", what, got, want)
 		}
 	}
@@ -94,12 +94,12 @@ func TestVolumeBindingMatchesFreeVolumes(t *testing.T) {
 func TestVolumeBindingProvisions(t *testing.T) {
 	ten, big := int64(10), int64(100)
 	inside := &model.StorageClass{Name: "made", Provisioner: "csi.example.com", WaitForFirstConsumer: true,
-		Topologies: []model.NodeTerm{labelIn("zone", "z2")}}
+		Topologies: []model.NodeSelectorTerm{labelIn("zone", "z2")}}
 	capacity := &model.CSIDriver{Name: "csi.example.com", StorageCapacity: true}
 	f := func(what, want string, objects ...any) {
 		t.Helper()
-		s := stored(world(node("n1", zone("z1")), node("n2", zone("z2"))), claim("c", "made", 50))
-		if got := verdicts(decide(t, stored(s, objects...), pod("p", uses("c")))); got != want {
+		s := withObjects(newState(node("n1", zone("z1")), node("n2", zone("z2"))), claim("c", "made", 50))
+		if got := verdicts(decide(t, withObjects(s, objects...), pod("p", uses("c")))); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", what, got, want)
 		}
 	}
@@ -115,8 +115,8 @@ func TestVolumeBindingProvisions(t *testing.T) {
 func TestVolumeRefusals(t *testing.T) {
 	f := func(what, want string, p *model.Pod, objects ...any) {
 		t.Helper()
-		r := decide(t, stored(world(node("n1")), objects...), p)
-		if r.PreFilter == nil || r.PreFilter.Rule.String()+": "+r.PreFilter.Reasons[0].String() != want {
+		r := decide(t, withObjects(newState(node("n1")), objects...), p)
+		if r.PreFilter == nil || r.PreFilter.Plugin.String()+": "+r.PreFilter.Reasons[0].String() != want {
 			t.Errorf("%s: got %+v, want %s", what, r.PreFilter, want)
 		}
 	}
@@ -137,7 +137,7 @@ func TestVolumeRefusals(t *testing.T) {
 
 func TestVolumeZone(t *testing.T) {
 	pv := &model.PersistentVolume{Name: "v", Labels: model.Labels{{Key: betaZoneKey, Value: "a__b"}}}
-	s := stored(world(node("n1", labelled(zoneKey, "a")), node("n2", labelled(betaZoneKey, "b")), node("n3", labelled(zoneKey, "c")), node("n4")), pv, boundTo("c", "v"))
+	s := withObjects(newState(node("n1", labelled(zoneKey, "a")), node("n2", labelled(betaZoneKey, "b")), node("n3", labelled(zoneKey, "c")), node("n4")), pv, boundTo("c", "v"))
 	const want = "n3 VolumeZone (UAU): node(s) had no available volume zone"
 	if got := verdicts(decide(t, s, pod("p", uses("c")))); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
@@ -153,8 +153,8 @@ func TestAttachLimits(t *testing.T) {
 	}
 	objects := []any{pv("1"), pv("2"), pv("3"), boundTo("c1", "1"), boundTo("c2", "2"), boundTo("c3", "3"), madeClass,
 		two("n1"), two("n2"), two("n3"), &model.VolumeAttachment{Name: "va", Attacher: "d", Node: "n2", Volume: "2"}}
-	s := stored(world(node("n1"), node("n2"), node("n3"), node("n4"),
-		pod("a", on("n1"), uses("c1", "c2")), pod("b", on("n2"), uses("c1")), pod("c", on("n3"), uses("c3"))), objects...)
+	s := withObjects(newState(node("n1"), node("n2"), node("n3"), node("n4"),
+		pod("a", onNode("n1"), uses("c1", "c2")), pod("b", onNode("n2"), uses("c1")), pod("c", onNode("n3"), uses("c3"))), objects...)
 	const full = "NodeVolumeLimits (U): node(s) exceed max volume count"
 	if got, want := verdicts(decide(t, s, pod("p", uses("c3")))), "n1 "+full+"; n2 "+full; got != want {
 		t.Errorf("a third volume: got %s\nwant %s", got, want)
@@ -162,17 +162,17 @@ func TestAttachLimits(t *testing.T) {
 	if got, want := verdicts(decide(t, s, pod("p", uses("c2")))), "n2 "+full; got != want {
 		t.Errorf("a volume that is in use there, or only attached: got %s\nwant %s", got, want)
 	}
-	stored(s, &model.CSIDriver{Name: "d", PreventPodSchedulingIfMissing: true})
+	withObjects(s, &model.CSIDriver{Name: "d", PreventPodSchedulingIfMissing: true})
 	const missing = "n4 NodeVolumeLimits (UAU): node(s) did not have the CSI driver installed: d"
 	if got, want := verdicts(decide(t, s, pod("p", uses("c2")))), "n2 "+full+"; "+missing; got != want {
 		t.Errorf("driver missing: got %s\nwant %s", got, want)
 	}
 }
 
-func TestForeignEphemeralClaimFailsTheAttempt(t *testing.T) {
+func TestEphemeralClaimOfAnotherPod(t *testing.T) {
 	foreign := boundTo("x", "1")
 	its := spec(func(s *model.PodSpec) { s.Claims = []model.PodClaim{{Claim: "x", Ephemeral: true}} })
-	s := stored(world(node("n1"), node("n2"), pod("a", on("n2"), its)), foreign, boundTo("c", "2"),
+	s := withObjects(newState(node("n1"), node("n2"), pod("a", onNode("n2"), its)), foreign, boundTo("c", "2"),
 		&model.PersistentVolume{Name: "1"}, &model.PersistentVolume{Name: "2", CSI: model.CSIVolume{Driver: "d", Handle: "h"}},
 		&model.CSINode{Name: "n2", Drivers: []model.CSINodeDriver{{Name: "d", Limit: 2}}})
 	r := decide(t, s, pod("p", uses("c")))
@@ -184,24 +184,24 @@ func TestForeignEphemeralClaimFailsTheAttempt(t *testing.T) {
 
 func TestVolumeRestrictions(t *testing.T) {
 	exclusive := boundTo("c", "v")
-	exclusive.Modes = model.ReadWriteOncePod
-	s := stored(world(node("n1"), node("n2"), pod("a", on("n1"), uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
+	exclusive.AccessModes = model.ReadWriteOncePod
+	s := withObjects(newState(node("n1"), node("n2"), pod("a", onNode("n1"), uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
 	const used = "VolumeRestrictions (U): node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 	if got, want := verdicts(decide(t, s, pod("p", uses("c")))), "n1 "+used+"; n2 "+used; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	free := stored(world(node("n1"), pod("a", func(p *model.Pod) { p.Nominated = "n1" }, uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
+	free := withObjects(newState(node("n1"), pod("a", func(p *model.Pod) { p.NominatedNodeName = "n1" }, uses("c"))), exclusive, &model.PersistentVolume{Name: "v"})
 	if got := verdicts(decide(t, free, pod("p", uses("c")))); got != "" {
 		t.Errorf("a nominated pod keeps the claim that nobody uses: %s", got)
 	}
-	disk := func(kind model.DiskKind, readOnly bool, monitors ...string) podOption {
+	disk := func(kind model.InTreeDiskKind, readOnly bool, monitors ...string) podOption {
 		return spec(func(s *model.PodSpec) {
-			s.Disks = []model.Disk{{Kind: kind, ID: "x", ReadOnly: readOnly, Monitors: monitors}}
+			s.Disks = []model.InTreeDisk{{Kind: kind, ID: "x", ReadOnly: readOnly, Monitors: monitors}}
 		})
 	}
 	f := func(a, b podOption, conflict bool) {
 		t.Helper()
-		got := verdicts(decide(t, world(node("n1"), pod("a", on("n1"), a)), pod("p", b)))
+		got := verdicts(decide(t, newState(node("n1"), pod("a", onNode("n1"), a)), pod("p", b)))
 		if (got != "") != conflict {
 			t.Errorf("got %q, want conflict %v", got, conflict)
 		}
@@ -221,7 +221,7 @@ func TestInTreeVolumesCountAgainstLimits(t *testing.T) {
 		"kubernetes.io/gce-pd":         "n1 NodeVolumeLimits (U): node(s) exceed max volume count",
 		"kubernetes.io/vsphere-volume": "",
 	} {
-		s := stored(world(node("n1")), &model.CSINode{Name: "n1", Drivers: []model.CSINodeDriver{{Name: "d", Limit: 0}}})
+		s := withObjects(newState(node("n1")), &model.CSINode{Name: "n1", Drivers: []model.CSINodeDriver{{Name: "d", Limit: 0}}})
 		inline := spec(func(s *model.PodSpec) { s.Inline = []model.CSIVolume{{Driver: "d", Handle: "h", InTree: plugin}} })
 		if got := verdicts(decide(t, s, pod("p", inline))); got != want {
 			t.Errorf("%s: got %q, want %q", plugin, got, want)

@@ -23,14 +23,14 @@ var volumeTopologyKeys = [...][2]string{
 
 // volumeTopology is where a volume is: one of values of a label.
 type volumeTopology struct {
-	key, same string // the label, and the one that a node may have instead
-	values    []string
-	volume    string
+	key, alias string // the label, and the one that a node may have instead
+	values     []string
+	volume     string
 }
 
 // volumeZone rejects nodes outside of the zones and regions that bound volumes
 // are labelled with. Nodes that say nothing of where they are pass.
-func (a *attempt) volumeZone() compiled {
+func (a *attempt) volumeZone() preFilterState {
 	var places []volumeTopology
 	for i := range a.pod.Spec.Claims {
 		c := &a.pod.Spec.Claims[i]
@@ -39,29 +39,29 @@ func (a *attempt) volumeZone() compiled {
 		}
 		claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
 		if !ok {
-			return refuses(missingClaim(c.Claim))
+			return rejectAllNodes(notFoundMessage(c.Claim))
 		}
-		if claim.Volume == "" {
-			if text := a.unboundZone(claim); text != "" {
-				return refuses(text)
+		if claim.VolumeName == "" {
+			if text := a.unboundClaimError(claim); text != "" {
+				return rejectAllNodes(text)
 			}
 			continue
 		}
-		v, ok := a.state.PV(claim.Volume)
+		v, ok := a.state.PV(claim.VolumeName)
 		if !ok {
-			return refuses(fmt.Sprintf("persistentvolume %q not found", claim.Volume))
+			return rejectAllNodes(fmt.Sprintf("persistentvolume %q not found", claim.VolumeName))
 		}
-		places = append(places, topologyOf(v)...)
+		places = append(places, volumeTopologies(v)...)
 	}
 	if len(places) == 0 {
-		return compiled{}
+		return preFilterState{}
 	}
-	return compiled{judge: func(st *site) decision.Verdict { return inPlaces(st.node, places) }}
+	return preFilterState{filter: func(st *candidateNode) decision.Verdict { return filterZone(st.node, places) }}
 }
 
-// unboundZone says what is wrong with a claim that has no volume; nothing if
+// unboundClaimError says what is wrong with a claim that has no volume; nothing if
 // one will be found or made for it.
-func (a *attempt) unboundZone(claim *model.PersistentVolumeClaim) string {
+func (a *attempt) unboundClaimError(claim *model.PersistentVolumeClaim) string {
 	name := claim.ClassName()
 	if name == "" {
 		return "PersistentVolumeClaim had no pv name and storageClass name"
@@ -76,9 +76,9 @@ func (a *attempt) unboundZone(claim *model.PersistentVolumeClaim) string {
 	return ""
 }
 
-// topologyOf reads a volume's labels. Several zones are joined by "__"; a label
+// volumeTopologies reads a volume's labels. Several zones are joined by "__"; a label
 // with an empty one among them is not heeded.
-func topologyOf(v *model.PersistentVolume) []volumeTopology {
+func volumeTopologies(v *model.PersistentVolume) []volumeTopology {
 	var out []volumeTopology
 	for _, keys := range volumeTopologyKeys {
 		value, ok := v.Labels.Get(keys[0])
@@ -92,12 +92,12 @@ func topologyOf(v *model.PersistentVolume) []volumeTopology {
 		if slices.Contains(values, "") {
 			continue
 		}
-		out = append(out, volumeTopology{key: keys[0], same: keys[1], values: values, volume: v.Name})
+		out = append(out, volumeTopology{key: keys[0], alias: keys[1], values: values, volume: v.Name})
 	}
 	return out
 }
 
-func inPlaces(n *model.Node, places []volumeTopology) decision.Verdict {
+func filterZone(n *model.Node, places []volumeTopology) decision.Verdict {
 	placed := false
 	for _, keys := range volumeTopologyKeys {
 		if _, ok := n.Labels.Get(keys[0]); ok {
@@ -112,10 +112,10 @@ func inPlaces(n *model.Node, places []volumeTopology) decision.Verdict {
 		p := &places[i]
 		value, ok := n.Labels.Get(p.key)
 		if !ok {
-			value, ok = n.Labels.Get(p.same)
+			value, ok = n.Labels.Get(p.alias)
 		}
 		if !ok || !slices.Contains(p.values, value) {
-			return rejects(decision.Unresolvable, decision.Reason{Why: decision.WhyVolumeZone, Subject: p.key, Who: p.volume})
+			return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonVolumeZone, Subject: p.key, Object: p.volume})
 		}
 	}
 	return decision.Verdict{}

@@ -13,15 +13,15 @@ type cost struct {
 	highest    int32 // priority of the most important victim
 	sum        int64 // of the victims' priorities, each raised by 2^31 so that every victim counts
 	victims    int32
-	// start is the earliest start among the victims of the highest priority; later
+	// earliestStart is the earliest start among the victims of the highest priority; later
 	// is better, as less work is lost.
-	start int64
+	earliestStart int64
 }
 
 // costOf is the cost of victims, the most important first.
 func costOf(victims []*model.Pod, violations int) cost {
 	c := cost{violations: int32(violations), highest: victims[0].Spec.Priority,
-		victims: int32(len(victims)), start: startOf(victims[0])}
+		victims: int32(len(victims)), earliestStart: startSeconds(victims[0])}
 	for _, p := range victims {
 		c.sum += int64(p.Spec.Priority) + 1<<31
 	}
@@ -40,5 +40,5 @@ func (c *cost) compare(d *cost) int {
 	case c.victims != d.victims:
 		return cmp.Compare(c.victims, d.victims)
 	}
-	return -cmp.Compare(c.start, d.start)
+	return -cmp.Compare(c.earliestStart, d.earliestStart)
 }

@@ -23,7 +23,7 @@ func build(t *testing.T, nodes map[string][]string) *small {
 	t.Helper()
 	c := &small{cluster.New(), map[string]*model.Pod{}}
 	for name, pods := range nodes {
-		c.UpsertNode(&model.Node{Name: name, Pods: 110, Allocatable: model.Requests{MilliCPU: 4000, Memory: 8 << 30}})
+		c.UpsertNode(&model.Node{Name: name, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}})
 		for _, line := range pods {
 			p := parsePod(t, line)
 			p.NodeName = name
@@ -46,7 +46,7 @@ func parsePod(t *testing.T, line string) *model.Pod {
 	if _, err := fmt.Sscan(line, &name, &priority, &cpu, &start); err != nil {
 		t.Fatalf("pod %q: %v", line, err)
 	}
-	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: priority, Requests: model.Requests{MilliCPU: cpu}}
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: priority, Requests: model.Resources{MilliCPU: cpu}}
 	spec.Scoring = spec.Requests
 	p := &model.Pod{Namespace: "default", Name: name, UID: name, Labels: model.LabelsOf(map[string]string{"app": name[:1]}), Spec: spec,
 		Phase: model.Running, Ready: true}
@@ -80,8 +80,8 @@ func (c *small) preempt(t *testing.T, pod *model.Pod, o preemption.Options) (str
 		}
 	}
 	p := &result.Preemption
-	if p.Tried != decision.Nominated {
-		return p.Tried.String(), p
+	if p.Outcome != decision.PreemptionNominated {
+		return p.Outcome.String(), p
 	}
 	var names []string
 	for _, v := range p.Victims {

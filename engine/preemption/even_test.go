@@ -16,11 +16,11 @@ func evenWorld(seed uint64) (w *world, preemptors []*model.PodSpec) {
 	w = &world{Rand: rand.New(rand.NewPCG(seed, 78)), state: cluster.New(), even: true}
 	w.nodes = w.IntN(6) + 2
 	for i := range w.nodes {
-		w.state.UpsertNode(&model.Node{Name: fmt.Sprintf("n%02d", i), Pods: 110,
-			Allocatable: model.Requests{MilliCPU: 4000, Memory: 8 << 30}})
+		w.state.UpsertNode(&model.Node{Name: fmt.Sprintf("n%02d", i), AllocatablePods: 110,
+			Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}})
 	}
 	low := func(priority int32, cpu int64) *model.PodSpec {
-		s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: priority, Requests: model.Requests{MilliCPU: cpu, Memory: 1 << 28}}
+		s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: priority, Requests: model.Resources{MilliCPU: cpu, Memory: 1 << 28}}
 		s.Scoring = s.Requests
 		return s
 	}

@@ -19,7 +19,7 @@ func TestFuzzPlannerEqualsPlain(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") != "" {
 		worlds = 10000
 	}
-	var seen tally
+	var seen resultCounts
 	for seed := range uint64(worlds) {
 		fuzzWorld(t, seed, &seen)
 		if t.Failed() {
@@ -38,7 +38,7 @@ func TestFuzzPlannerKeepsUp(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") != "" {
 		worlds = 10000
 	}
-	var seen tally
+	var seen resultCounts
 	for seed := range uint64(worlds) {
 		fuzzEven(t, seed, &seen)
 		if t.Failed() {
@@ -51,7 +51,7 @@ func TestFuzzPlannerKeepsUp(t *testing.T) {
 	}
 }
 
-func fuzzEven(t *testing.T, seed uint64, seen *tally) {
+func fuzzEven(t *testing.T, seed uint64, seen *resultCounts) {
 	w, specs := evenWorld(seed)
 	p := profile()
 	o := preemption.Options{LedgerBudgets: w.chance(0.7), PreferMovable: w.chance(0.5)}
@@ -79,12 +79,12 @@ func fuzzEven(t *testing.T, seed uint64, seen *tally) {
 			return
 		}
 	}
-	seen.columned += planner.Counters().Columned
+	seen.columned += planner.Counters().Cached
 }
 
-type tally struct{ plans, nominated, columned, guarded, debits, waits, violations, clears int }
+type resultCounts struct{ plans, nominated, columned, guarded, debits, waits, violations, clears int }
 
-func fuzzWorld(t *testing.T, seed uint64, seen *tally) {
+func fuzzWorld(t *testing.T, seed uint64, seen *resultCounts) {
 	w := newWorld(seed)
 	p := profile()
 	o := preemption.Options{LedgerBudgets: w.chance(0.6), PreferMovable: w.chance(0.6)}
@@ -109,27 +109,27 @@ func fuzzWorld(t *testing.T, seed uint64, seen *tally) {
 		got := planner.Plan(pod, sum)
 		seen.add(got)
 		if !reflect.DeepEqual(got, planned(want.Preemption)) {
-			t.Errorf("step %d, %+v, pod %s priority %d nominated %q\n got  %s\n want %s", step, o, pod.Name, pod.Spec.Priority, pod.Nominated, show(got), show(&want.Preemption))
+			t.Errorf("step %d, %+v, pod %s priority %d nominated %q\n got  %s\n want %s", step, o, pod.Name, pod.Spec.Priority, pod.NominatedNodeName, show(got), show(&want.Preemption))
 			return
 		}
 	}
-	seen.columned += planner.Counters().Columned
-	seen.guarded += planner.Counters().Guarded
+	seen.columned += planner.Counters().Cached
+	seen.guarded += planner.Counters().FullDryRun
 }
 
-func (s *tally) add(p *decision.Preemption) {
+func (s *resultCounts) add(p *decision.Preemption) {
 	s.plans++
 	s.debits += len(p.Debits)
-	switch p.Tried {
-	case decision.Nominated:
+	switch p.Outcome {
+	case decision.PreemptionNominated:
 		s.nominated++
-	case decision.WaitsFor:
+	case decision.PreemptionVictimsTerminating:
 		s.waits++
 	}
 	if p.Violations > 0 {
 		s.violations++
 	}
-	if p.Clears {
+	if p.ClearNomination {
 		s.clears++
 	}
 }
@@ -141,5 +141,5 @@ func show(p *decision.Preemption) string {
 	}
 	q := *p
 	q.Victims = nil
-	return fmt.Sprintf("%s %s %+v", p.Tried, strings.Join(names, ","), q)
+	return fmt.Sprintf("%s %s %+v", p.Outcome, strings.Join(names, ","), q)
 }

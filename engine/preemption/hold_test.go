@@ -24,7 +24,7 @@ func (w *world) holdFor(specs []*model.PodSpec) {
 		return
 	}
 	if t == model.Reserve {
-		h.Phantom = &model.Pod{Namespace: "default", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, Nominated: node, Phantom: true, Spec: one(w, specs...)}
+		h.Placeholder = &model.Pod{Namespace: "default", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, NominatedNodeName: node, Placeholder: true, Spec: one(w, specs...)}
 	}
 	w.state.UpsertHold(h)
 }
@@ -36,7 +36,7 @@ func TestFuzzPlannerEqualsPlainBesideHolds(t *testing.T) {
 	if os.Getenv("BERTH_SOAK") != "" {
 		worlds = 5000
 	}
-	var seen tally
+	var seen resultCounts
 	avoided := 0
 	for seed := range uint64(worlds) {
 		w := newWorld(seed + 1<<32)
@@ -54,7 +54,7 @@ func TestFuzzPlannerEqualsPlainBesideHolds(t *testing.T) {
 			if want == nil {
 				continue
 			}
-			if sum.Rejectors.Has(decision.HoldAvoid) {
+			if sum.UnschedulablePlugins.Has(decision.HoldAvoid) {
 				avoided++
 			}
 			got := planner.Plan(pod, sum)

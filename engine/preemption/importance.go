@@ -6,22 +6,22 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// byImportance orders pods, the most important first: higher priority, then
+// compareImportance orders pods, the most important first: higher priority, then
 // earlier start; one that has not started counts as starting now.
-func byImportance(a, b *model.Pod) int {
+func compareImportance(a, b *model.Pod) int {
 	return cmp.Or(
 		-cmp.Compare(a.Spec.Priority, b.Spec.Priority),
 		compareStart(a, b),
 		cmp.Compare(a.UID, b.UID))
 }
 
-func compareStart(a, b *model.Pod) int { return cmp.Compare(startOf(a), startOf(b)) }
+func compareStart(a, b *model.Pod) int { return cmp.Compare(startSeconds(a), startSeconds(b)) }
 
 // notStarted is later than any start.
 const notStarted = 1<<63 - 1
 
-// startOf is when a pod started, in seconds: the API keeps no more.
-func startOf(p *model.Pod) int64 {
+// startSeconds is when a pod started, in seconds: the API keeps no more.
+func startSeconds(p *model.Pod) int64 {
 	if p.Started.IsZero() {
 		return notStarted
 	}

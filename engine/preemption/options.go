@@ -21,5 +21,5 @@ func (o Options) rule() budget.Rule {
 	if o.LedgerBudgets {
 		return budget.Ledger
 	}
-	return budget.Stale
+	return budget.StatusOnly
 }

@@ -36,7 +36,7 @@ func TestDebitsAreOfTheVictims(t *testing.T) {
 	if len(p.Debits) != 1 {
 		t.Fatalf("debits %v", p.Debits)
 	}
-	if got := fmt.Sprint(p.Debits[0].Paid, p.Debits[0].Overruled); got != "[a1] [a3]" {
+	if got := fmt.Sprint(p.Debits[0].Granted, p.Debits[0].Overruled); got != "[a1] [a3]" {
 		t.Errorf("paid and overruled: %s of %s", got, show(p))
 	}
 }
@@ -105,10 +105,10 @@ func TestEligibility(t *testing.T) {
 	} {
 		world := build(t, full)
 		victim := *world.pods["b"]
-		victim.Deleting, victim.Disrupted = c.deleting, c.disrupted
+		victim.Deleting, victim.DisruptionReason = c.deleting, c.disrupted
 		world.put(&victim)
 		pod := high(t, 4000)
-		pod.Nominated = "n2"
+		pod.NominatedNodeName = "n2"
 		if got, _ := world.preempt(t, pod, preemption.Options{}); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
@@ -119,7 +119,7 @@ func TestEligibility(t *testing.T) {
 func TestNomineesHoldTheirRoom(t *testing.T) {
 	c := build(t, map[string][]string{"n1": {"a 1 2000 1"}, "n2": {"b 2 4000 1"}})
 	nominee := parsePod(t, "nominee 1000 4000 -")
-	nominee.Nominated, nominee.Phase = "n1", model.Pending
+	nominee.NominatedNodeName, nominee.Phase = "n1", model.Pending
 	c.put(nominee)
 	if got, _ := c.preempt(t, high(t, 2000), preemption.Options{}); got != "n2: b" {
 		t.Errorf("got %q", got)
@@ -129,10 +129,10 @@ func TestNomineesHoldTheirRoom(t *testing.T) {
 func TestVoidNominationsAreCleared(t *testing.T) {
 	c := build(t, map[string][]string{"n1": {"a 1000 4000 1"}})
 	pod := high(t, 4000)
-	pod.Nominated = "n1"
+	pod.NominatedNodeName = "n1"
 	got, p := c.preempt(t, pod, preemption.Options{})
-	if got != "none" || !p.Clears || p.Tried != decision.NoneHelps {
-		t.Errorf("got %q, clears %v", got, p.Clears)
+	if got != "none" || !p.ClearNomination || p.Outcome != decision.PreemptionNoCandidates {
+		t.Errorf("got %q, clears %v", got, p.ClearNomination)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestTiesAmongNamedNodes(t *testing.T) {
 		spec := *pod.Spec
 		spec.NodeSelector.HasRequired = true
 		for _, name := range []string{"n1", "n2"} {
-			spec.NodeSelector.Required = append(spec.NodeSelector.Required, model.NodeTerm{
+			spec.NodeSelector.Required = append(spec.NodeSelector.Required, model.NodeSelectorTerm{
 				Fields: []model.Requirement{{Key: "metadata.name", Op: model.In, Values: []string{name}}}})
 		}
 		pod.Spec = &spec

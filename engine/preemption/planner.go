@@ -20,49 +20,49 @@ type Planner struct {
 	seed    uint64
 	options Options
 
-	engine  *placement.Engine
-	stacks  stacks
-	lean    lean
-	epoch   uint64 // of the index, that the columns belong to
-	clock   uint64 // plans
-	columns map[key]*column
-	seen    map[key]uint64 // kinds that have no column, by clock
-	room    int            // bytes that columns may take
-	ties    []cluster.NodeID
-	specs   map[*model.PodSpec]*model.PodSpec // as the profile's own
-	asked   asked
-	rows    []decision.Count // scratch
-	stand   model.Pod        // scratch
-	counts  Counters
+	engine        *placement.Engine
+	nodes         nodeIndex
+	fastDryRun    fastDryRun
+	epoch         uint64 // of the index, that the columns belong to
+	clock         uint64 // plans
+	caches        map[equivalenceKey]*dryRunCache
+	seen          map[equivalenceKey]uint64 // kinds that have no column, by clock
+	maxCacheBytes int                       // bytes that columns may take
+	ties          []cluster.NodeID
+	specs         map[*model.PodSpec]*model.PodSpec // as the profile's own
+	feasibleMemo  feasibleMemo
+	scratchCounts []decision.ReasonCount // scratch
+	scratchPod    model.Pod              // scratch
+	counts        Counters
 }
 
 // Counters are how many plans were made in which way.
-type Counters struct{ Quick, Guarded, Scanned, Columned int }
+type Counters struct{ Skipped, FullDryRun, Scanned, Cached int }
 
-// key is what makes pods the same to all nodes.
-type key struct {
-	placement.Lone
+// equivalenceKey is what makes pods the same to all nodes.
+type equivalenceKey struct {
+	placement.NodeLocalPod
 	owner string // where it matters
 }
 
 // NewPlanner makes a planner for the pods of a profile. The seed decides between
 // equal nodes, as in Evaluate.
 func NewPlanner(s *cluster.State, p *placement.Profile, seed uint64, o Options) *Planner {
-	pl := &Planner{state: s, profile: p, seed: seed, options: o, engine: placement.NewEngine(s, p, seed), room: 32 << 20,
+	pl := &Planner{state: s, profile: p, seed: seed, options: o, engine: placement.NewEngine(s, p, seed), maxCacheBytes: 32 << 20,
 		specs: map[*model.PodSpec]*model.PodSpec{}}
-	pl.stacks = stacks{state: s, index: s.Index(), books: &books{rule: o.rule(), state: s}, priorities: map[int32]int{}}
-	pl.lean.stacks = &pl.stacks
-	pl.engine.SetRoom(16 << 20)
-	pl.forget()
+	pl.nodes = nodeIndex{state: s, index: s.Index(), ledger: &ledger{rule: o.rule(), state: s}, priorities: map[int32]int{}}
+	pl.fastDryRun.nodes = &pl.nodes
+	pl.engine.SetCacheLimit(16 << 20)
+	pl.resetCaches()
 	return pl
 }
 
 // Counters are how many plans were made in which way so far.
 func (pl *Planner) Counters() Counters { return pl.counts }
 
-func (pl *Planner) forget() {
-	pl.epoch = pl.stacks.index.Epoch
-	pl.columns, pl.seen = map[key]*column{}, map[key]uint64{}
+func (pl *Planner) resetCaches() {
+	pl.epoch = pl.nodes.index.Epoch
+	pl.caches, pl.seen = map[equivalenceKey]*dryRunCache{}, map[equivalenceKey]uint64{}
 }
 
 // Plan says how room can be made for a pod that was found Infeasible on the
@@ -88,55 +88,55 @@ func (pl *Planner) plan(pod *model.Pod, sum *decision.Summary, out *decision.Pre
 	}
 	pl.clock++
 	if pod.Spec.NeverPreempts {
-		out.Tried = decision.NeverMay
+		out.Outcome = decision.PreemptionPolicyNever
 		return
 	}
-	if sum.Curable == 0 || !pl.anyBelow(pod.Spec.Priority) {
-		pl.counts.Quick++
-		s := survey{left: sum.Curable}
-		out.Tried, out.Clears, out.Counts = decision.NoneHelps, pod.Nominated != "", s.counts(out.Nodes)
+	if sum.Resolvable == 0 || !pl.anyLowerPriority(pod.Spec.Priority) {
+		pl.counts.Skipped++
+		s := nodeScan{withoutVictims: sum.Resolvable}
+		out.Outcome, out.ClearNomination, out.ReasonCounts = decision.PreemptionNoCandidates, pod.NominatedNodeName != "", s.counts(out.Nodes)
 		return
 	}
-	own, nominated := pl.state.NodeID(pod.Nominated)
-	code := decision.Unresolvable // of its own node as it is
-	if l, ok := pl.engine.Lone(pod); ok {
-		c := pl.column(l, pod)
+	own, nominated := pl.state.NodeID(pod.NominatedNodeName)
+	code := decision.UnschedulableAndUnresolvable // of its own node as it is
+	if l, ok := pl.engine.NodeLocal(pod); ok {
+		c := pl.cacheFor(l, pod)
 		if nominated {
-			code = pl.lean.code(c.needs, pod, own)
+			code = pl.fastDryRun.nodeCode(c.needs, pod, own)
 		}
-		if out.Tried = barred(pl.state, pod, code); out.Tried == decision.NotTried {
-			pl.choose(c, pod, out)
+		if out.Outcome = checkEligibility(pl.state, pod, code); out.Outcome == decision.PreemptionNotTried {
+			pl.selectCandidate(c, pod, out)
 		}
-	} else if g, ok := pl.guarded(pod); ok {
+	} else if g, ok := pl.newFullDryRun(pod); ok {
 		if nominated {
-			code = g.code(own)
+			code = g.nodeCode(own)
 		}
-		if out.Tried = barred(pl.state, pod, code); out.Tried == decision.NotTried {
-			g.choose(sum.Curable, out)
+		if out.Outcome = checkEligibility(pl.state, pod, code); out.Outcome == decision.PreemptionNotTried {
+			g.selectCandidate(sum.Resolvable, out)
 		}
 	}
 }
 
-// anyBelow says whether a pod of lower priority is on any node.
-func (pl *Planner) anyBelow(priority int32) bool {
-	pl.stacks.sync()
-	return pl.stacks.anyBelow(priority)
+// anyLowerPriority says whether a pod of lower priority is on any node.
+func (pl *Planner) anyLowerPriority(priority int32) bool {
+	pl.nodes.sync()
+	return pl.nodes.anyLowerPriority(priority)
 }
 
-// column finds the column for a pod. One seen for the first time gets a column
+// cacheFor finds the column for a pod. One seen for the first time gets a column
 // without anything kept in it.
-func (pl *Planner) column(l placement.Lone, pod *model.Pod) *column {
-	k := key{Lone: l}
-	if pl.epoch != pl.stacks.index.Epoch {
-		pl.forget()
+func (pl *Planner) cacheFor(l placement.NodeLocalPod, pod *model.Pod) *dryRunCache {
+	k := equivalenceKey{NodeLocalPod: l}
+	if pl.epoch != pl.nodes.index.Epoch {
+		pl.resetCaches()
 	}
 	kind := *pod
-	if kind.Owner = (model.Owner{}); pl.stacks.phantoms > 0 {
+	if kind.Owner = (model.Owner{}); pl.nodes.phantoms > 0 {
 		k.owner, kind.Owner = pod.Owner.UID, pod.Owner
 	}
-	c := pl.columns[k]
+	c := pl.caches[k]
 	if c == nil {
-		c = &column{needs: needsOf(l, &kind), pos: -1}
+		c = &dryRunCache{needs: needsOf(l, &kind), pos: -1}
 		if _, again := pl.seen[k]; !again {
 			if len(pl.seen) > 4096 {
 				clear(pl.seen)
@@ -145,24 +145,24 @@ func (pl *Planner) column(l placement.Lone, pod *model.Pod) *column {
 			return c
 		}
 		delete(pl.seen, k)
-		pl.columns[k] = c
-		pl.tidy(c)
+		pl.caches[k] = c
+		pl.evictCaches(c)
 	}
-	c.used, c.kept = pl.clock, true
+	c.lastUsed, c.persistent = pl.clock, true
 	return c
 }
 
-// tidy keeps the columns within their room: those not used for longest go.
-func (pl *Planner) tidy(but *column) {
-	each := 48*len(pl.stacks.index.Rows) + 16<<10
-	for len(pl.columns) > max(1, pl.room/each) {
-		var oldest key
+// evictCaches keeps the columns within their room: those not used for longest go.
+func (pl *Planner) evictCaches(but *dryRunCache) {
+	each := 48*len(pl.nodes.index.Rows) + 16<<10
+	for len(pl.caches) > max(1, pl.maxCacheBytes/each) {
+		var oldest equivalenceKey
 		var at uint64 = 1<<64 - 1
-		for k, c := range pl.columns {
-			if c != but && c.used < at {
-				oldest, at = k, c.used
+		for k, c := range pl.caches {
+			if c != but && c.lastUsed < at {
+				oldest, at = k, c.lastUsed
 			}
 		}
-		delete(pl.columns, oldest)
+		delete(pl.caches, oldest)
 	}
 }

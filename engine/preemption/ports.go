@@ -14,8 +14,8 @@ type portSet []model.HostPort
 
 func portsOf(n *cluster.NodeInfo) portSet { return slices.Clone(n.Ports) }
 
-func (s *portSet) leave(p *model.Pod) {
+func (s *portSet) remove(p *model.Pod) {
 	*s = slices.DeleteFunc(*s, func(t model.HostPort) bool { return slices.Contains(p.Spec.Ports, t) })
 }
 
-func (s *portSet) join(p *model.Pod) { *s = append(*s, p.Spec.Ports...) }
+func (s *portSet) add(p *model.Pod) { *s = append(*s, p.Spec.Ports...) }

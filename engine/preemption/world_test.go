@@ -53,8 +53,8 @@ func newWorld(seed uint64) *world {
 }
 
 func (w *world) node(i int) {
-	n := &model.Node{Name: fmt.Sprintf("n%02d", i), Pods: one[int64](w, 110, 6, 4, 3),
-		Allocatable: model.Requests{MilliCPU: one[int64](w, 4000, 2000, 1000), Memory: one[int64](w, 8, 4, 2) << 30, Ephemeral: 10 << 30}}
+	n := &model.Node{Name: fmt.Sprintf("n%02d", i), AllocatablePods: one[int64](w, 110, 6, 4, 3),
+		Allocatable: model.Resources{MilliCPU: one[int64](w, 4000, 2000, 1000), Memory: one[int64](w, 8, 4, 2) << 30, Ephemeral: 10 << 30}}
 	labels := map[string]string{placement.HostnameKey: n.Name, "zone": one(w, "a", "b")}
 	n.Labels = model.LabelsOf(labels)
 	if w.chance(0.3) {
@@ -70,7 +70,7 @@ func (w *world) node(i int) {
 func (w *world) spec() *model.PodSpec {
 	s := &model.PodSpec{SchedulerName: one(w, "default-scheduler", "default-scheduler", "default-scheduler", "other"),
 		Priority: one[int32](w, -5, 0, 0, 5, 5, 10, 100, 100), NeverPreempts: w.chance(0.05)}
-	s.Requests = model.Requests{MilliCPU: one[int64](w, 0, 100, 300, 500, 500, 1000, 2500), Memory: one[int64](w, 0, 1, 1, 2, 3) << 29}
+	s.Requests = model.Resources{MilliCPU: one[int64](w, 0, 100, 300, 500, 500, 1000, 2500), Memory: one[int64](w, 0, 1, 1, 2, 3) << 29}
 	if w.chance(0.15) {
 		s.Requests.Ephemeral = one[int64](w, 1, 4) << 30
 	}
@@ -85,7 +85,7 @@ func (w *world) spec() *model.PodSpec {
 		s.Tolerations = []model.Toleration{{Key: "dedicated", Op: model.TolExists}}
 	}
 	if w.chance(0.1) {
-		s.AntiAffinity = []model.PodTerm{{TopologyKey: one(w, placement.HostnameKey, "zone"), Selector: of("app", one(w, "a", "b")), Namespaces: []string{"default"}}}
+		s.AntiAffinity = []model.PodAffinityTerm{{TopologyKey: one(w, placement.HostnameKey, "zone"), Selector: of("app", one(w, "a", "b")), Namespaces: []string{"default"}}}
 	}
 	if w.chance(0.1) {
 		s.Spread = []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: of("app", one(w, "a", "b"))}}
@@ -100,7 +100,7 @@ func (w *world) rarely(s *model.PodSpec) {
 	if w.chance(0.06) {
 		name := model.Requirement{Key: "metadata.name", Op: model.In, Values: []string{one(w, "n00", "n01", "n03", "gone")}}
 		s.NodeSelector.HasRequired = true
-		s.NodeSelector.Required = []model.NodeTerm{{Fields: []model.Requirement{name}}, {Fields: []model.Requirement{{Key: "metadata.name", Op: model.In, Values: []string{"n00"}}}}}
+		s.NodeSelector.Required = []model.NodeSelectorTerm{{Fields: []model.Requirement{name}}, {Fields: []model.Requirement{{Key: "metadata.name", Op: model.In, Values: []string{"n00"}}}}}
 	}
 	if w.chance(0.06) {
 		s.Claims = []model.PodClaim{{Volume: "data", Claim: one(w, "alone", "shared")}}
@@ -110,8 +110,8 @@ func (w *world) rarely(s *model.PodSpec) {
 // claims makes the claims that pods use: one for a single pod, one for many.
 func (w *world) claims() {
 	for name, modes := range map[string]model.AccessModes{"alone": model.ReadWriteOncePod, "shared": model.ReadWriteMany} {
-		w.state.UpsertPV(&model.PersistentVolume{Name: "pv-" + name, Modes: modes, Claim: model.ClaimRef{Namespace: "default", Name: name}})
-		w.state.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "default", Name: name, Volume: "pv-" + name, Bound: true, Modes: modes})
+		w.state.UpsertPV(&model.PersistentVolume{Name: "pv-" + name, AccessModes: modes, Claim: model.ClaimRef{Namespace: "default", Name: name}})
+		w.state.UpsertPVC(&model.PersistentVolumeClaim{Namespace: "default", Name: name, VolumeName: "pv-" + name, Bound: true, AccessModes: modes})
 	}
 }
 
@@ -147,7 +147,7 @@ func (w *world) runOn(node int) {
 func (w *world) wait() *model.Pod {
 	p := w.pod()
 	if w.chance(0.3) {
-		p.Nominated = fmt.Sprintf("n%02d", w.IntN(w.nodes+1))
+		p.NominatedNodeName = fmt.Sprintf("n%02d", w.IntN(w.nodes+1))
 	}
 	w.pods = append(w.pods, p)
 	w.state.UpsertPod(p)
@@ -198,7 +198,7 @@ func (w *world) change() {
 		w.pods = slices.Delete(w.pods, i, i+1)
 		return
 	case 5:
-		p.Deleting, p.Disrupted = true, one(w, "", "PreemptionByScheduler")
+		p.Deleting, p.DisruptionReason = true, one(w, "", "PreemptionByScheduler")
 	case 6:
 		p.Ready = !p.Ready
 	case 7:
@@ -207,7 +207,7 @@ func (w *world) change() {
 		p.Labels = model.LabelsOf(map[string]string{"app": one(w, "a", "b", "c"), "x": one(w, "1", "2")})
 	case 9:
 		if p.NodeName == "" {
-			p.Nominated = one(w, "", fmt.Sprintf("n%02d", w.IntN(w.nodes)))
+			p.NominatedNodeName = one(w, "", fmt.Sprintf("n%02d", w.IntN(w.nodes)))
 		}
 	case 10:
 		w.budget()
@@ -249,8 +249,8 @@ func plainly(s *cluster.State, p *placement.Profile, seed uint64, o preemption.O
 // planned is what a planner is to say where the plain path says p: it does not look
 // at all nodes once it knows the best.
 func planned(p decision.Preemption) *decision.Preemption {
-	if p.Tried == decision.Nominated {
-		p.Candidates, p.Counts = 0, nil
+	if p.Outcome == decision.PreemptionNominated {
+		p.Candidates, p.ReasonCounts = 0, nil
 	}
 	return &p
 }

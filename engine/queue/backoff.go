@@ -6,9 +6,9 @@ import "time"
 // back-off ends in the same second are ordered by rank, not by the instant.
 const window = time.Second
 
-// wait is how long a pod backs off: initial*2^(n-1), at most max, n being the
+// backoffDuration is how long a pod backs off: initial*2^(n-1), at most max, n being the
 // errors in a row, or else the rejections.
-func (c *Config) wait(e *entry) time.Duration {
+func (c *Config) backoffDuration(e *entry) time.Duration {
 	n := e.rejections
 	if e.failures > 0 {
 		n = e.failures
@@ -23,13 +23,13 @@ func (c *Config) wait(e *entry) time.Duration {
 	return min(d, c.MaxBackoff)
 }
 
-// backsOff sets the window in which e's back-off ends and says whether it is
+// startBackoff sets the window in which e's back-off ends and says whether it is
 // still to come.
-func (c *Config) backsOff(e *entry, now time.Time) bool {
-	d := c.wait(e)
+func (c *Config) startBackoff(e *entry, now time.Time) bool {
+	d := c.backoffDuration(e)
 	if d == 0 {
 		return false
 	}
-	e.window = e.entered.Add(d).Truncate(window)
+	e.window = e.timestamp.Add(d).Truncate(window)
 	return now.Before(e.window.Add(window))
 }

@@ -17,11 +17,11 @@ type Pod struct {
 // Key is the pod's namespace/name.
 func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// Attempt is a pod that was taken to be tried.
-type Attempt struct {
+// QueuedPodInfo is a pod that was taken to be tried.
+type QueuedPodInfo struct {
 	Pod
-	Number int       // 1 for the first attempt
-	First  time.Time // when the pod entered the queue for the first time
+	Attempts      int       // 1 for the first attempt
+	FirstEnqueued time.Time // when the pod entered the queue for the first time
 }
 
 // Pool is a place in the queue.
@@ -29,10 +29,10 @@ type Pool uint8
 
 // The places. Backoff holds rejected pods, Errors those that failed.
 const (
-	Nowhere Pool = iota
+	NotQueued Pool = iota
 	Active
 	Backoff
-	Errors
+	ErrorBackoff
 	Unschedulable
 	Gated
 	InFlight
@@ -47,42 +47,42 @@ func (p Pool) String() string {
 // entry is a pod in the queue with its history.
 type entry struct {
 	Pod
-	pool Pool
-	at   int // position in its pool's heap or group
+	pool  Pool
+	index int // position in its pool's heap or group
 
-	first, entered time.Time
-	attempts       int
-	rejections     int // attempts that ended in a rejection
-	failures       int // errors in a row
+	firstEnqueued, timestamp time.Time
+	attempts                 int
+	rejections               int // attempts that ended in a rejection
+	failures                 int // errors in a row
 
-	window time.Time        // start of the second in which the back-off ends
-	rules  decision.RuleSet // who rejected it; the gate's rule when gated
-	group  *group           // where it waits for a change
-	probes *group           // that it was woken for; it waits there no more
-	same   bool             // it did not change since it was woken
+	window    time.Time          // start of the second in which the back-off ends
+	plugins   decision.PluginSet // who rejected it; the gate's rule when gated
+	group     *group             // where it waits for a change
+	probeFor  *group             // that it was woken for; it waits there no more
+	unchanged bool               // it did not change since it was woken
 
 	// In flight: it is not decided yet, and changes are counted from start.
-	undecided bool
-	start     uint64
-	edited    bool // the pod itself changed meanwhile
-	flushed   bool // it is tried as a leftover
+	inFlight   bool
+	firstEvent uint64
+	edited     bool // the pod itself changed meanwhile
+	flushed    bool // it is tried as a leftover
 }
 
-// byRank orders the active pods: priority, time of entry, name.
-func byRank(a, b *entry) bool {
+// lessByPriority orders the active pods: priority, time of entry, name.
+func lessByPriority(a, b *entry) bool {
 	if a.Priority != b.Priority {
 		return a.Priority > b.Priority
 	}
-	if c := a.entered.Compare(b.entered); c != 0 {
+	if c := a.timestamp.Compare(b.timestamp); c != 0 {
 		return c < 0
 	}
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) < 0
 }
 
-// byWindow orders the pods in back-off: by the second in which it ends, then by rank.
-func byWindow(a, b *entry) bool {
+// lessByBackoffWindow orders the pods in back-off: by the second in which it ends, then by rank.
+func lessByBackoffWindow(a, b *entry) bool {
 	if c := a.window.Compare(b.window); c != 0 {
 		return c < 0
 	}
-	return byRank(a, b)
+	return lessByPriority(a, b)
 }

@@ -2,79 +2,79 @@ package queue
 
 import "github.com/berthproject/berth/engine/decision"
 
-// Kind is what waiting pods that are decided alike have in common. All its
+// QueueingHints is what waiting pods that are decided alike have in common. All its
 // answers are about the things as they are now.
-type Kind interface {
-	// Cares says which kinds of changes can undo a rejection by the rules.
-	Cares(rules decision.RuleSet) decision.Change
-	// Helps says whether a change may have undone it. If it did not, also is
+type QueueingHints interface {
+	// EventsToRegister says which kinds of changes can undo a rejection by the rules.
+	EventsToRegister(plugins decision.PluginSet) decision.ClusterEvents
+	// Hint says whether a change may have undone it. If it did not, also is
 	// the rules that reject the pods now where the change took place. If it may have,
 	// but only on one node, node is that node's name.
-	Helps(rules decision.RuleSet, d *decision.Delta) (help decision.Help, node string, also decision.RuleSet)
-	// Still says whether a node that was named by Helps may take such a pod; if
+	Hint(plugins decision.PluginSet, d *decision.Delta) (hint decision.QueueingHint, node string, also decision.PluginSet)
+	// MayFit says whether a node that was named by Helps may take such a pod; if
 	// not, also is the rules that reject it there.
-	Still(rules decision.RuleSet, node string) (may bool, also decision.RuleSet)
+	MayFit(plugins decision.PluginSet, node string) (may bool, also decision.PluginSet)
 }
 
-// anyKind is the Kind of pods of which nothing is known but the table of
+// alwaysQueue is the Kind of pods of which nothing is known but the table of
 // changes and rules.
-type anyKind func(decision.RuleSet) decision.Change
+type alwaysQueue func(decision.PluginSet) decision.ClusterEvents
 
-func (k anyKind) Cares(r decision.RuleSet) decision.Change { return k(r) }
+func (k alwaysQueue) EventsToRegister(r decision.PluginSet) decision.ClusterEvents { return k(r) }
 
-func (k anyKind) Helps(decision.RuleSet, *decision.Delta) (decision.Help, string, decision.RuleSet) {
-	return decision.HelpsAnywhere, "", 0
+func (k alwaysQueue) Hint(decision.PluginSet, *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
+	return decision.QueueForAnyNode, "", 0
 }
 
-func (k anyKind) Still(decision.RuleSet, string) (bool, decision.RuleSet) { return true, 0 }
+func (k alwaysQueue) MayFit(decision.PluginSet, string) (bool, decision.PluginSet) { return true, 0 }
 
 // group is the waiting pods of one Kind. A pod of it that is rejected speaks for all: what
 // rejects it rejects them. So a change wakes one of them, the probe, and
 // another one only when the probe was not rejected.
 type group struct {
 	key     any
-	kind    Kind
+	hints   QueueingHints
 	members heap // by rank
-	// rules are such that one of them rejects the pods on each node, or everywhere.
-	rules decision.RuleSet
-	cares decision.Change
+	// plugins are such that one of them rejects the pods on each node, or everywhere.
+	plugins decision.PluginSet
+	events  decision.ClusterEvents
 
 	probe *entry
 	cause Cause
 	// What the probe was woken for: anything, or these nodes.
-	anywhere bool
-	nodes    []string
+	anyNode bool
+	nodes   []string
 
-	bucket *bucket
-	at     int // in the bucket
-	turn   int // in pool.groups
+	bucket      *bucket
+	bucketIndex int // in the bucket
+	poolIndex   int // in pool.groups
 }
 
-// manyNodes is how many nodes are remembered that may take a probe; with more
+// maxProbeNodes is how many nodes are remembered that may take a probe; with more
 // it is tried anyhow.
-const manyNodes = 16
+const maxProbeNodes = 16
 
-// widen adds rules to those that reject the group's pods.
-func (p *pool) widen(g *group, also decision.RuleSet) {
-	if g.rules|also != g.rules {
-		p.setRules(g, g.rules|also)
+// addPlugins adds rules to those that reject the group's pods.
+func (p *pool) addPlugins(g *group, also decision.PluginSet) {
+	if g.plugins|also != g.plugins {
+		p.setPlugins(g, g.plugins|also)
 	}
 }
 
-// setRules says what rejects the group's pods.
-func (p *pool) setRules(g *group, rules decision.RuleSet) {
-	g.rules = rules
-	if cares := g.kind.Cares(rules); g.bucket == nil || cares != g.cares {
-		p.unfile(g)
-		g.cares = cares
-		p.file(g)
+// setPlugins says what rejects the group's pods.
+func (p *pool) setPlugins(g *group, plugins decision.PluginSet) {
+	g.plugins = plugins
+	if events := g.hints.EventsToRegister(plugins); g.bucket == nil || events != g.events {
+		p.removeFromBucket(g)
+		g.events = events
+		p.addToBucket(g)
 	}
 }
 
-// hope notes what a change may have made possible for the group.
-func (g *group) hope(help decision.Help, node string) {
-	if help == decision.HelpsAnywhere || len(g.nodes) == manyNodes {
-		g.anywhere = true
+// addHint notes what a change may have made possible for the group.
+func (g *group) addHint(hint decision.QueueingHint, node string) {
+	if hint == decision.QueueForAnyNode || len(g.nodes) == maxProbeNodes {
+		g.anyNode = true
 		return
 	}
 	for _, n := range g.nodes {
@@ -83,14 +83,14 @@ func (g *group) hope(help decision.Help, node string) {
 		}
 	}
 	if g.nodes == nil {
-		g.nodes = make([]string, 0, manyNodes)
+		g.nodes = make([]string, 0, maxProbeNodes)
 	}
 	g.nodes = append(g.nodes, node)
 }
 
-// close ends the search for a pod of the group that fits.
-func (g *group) close() {
-	g.probe, g.anywhere = nil, false
+// endProbe ends the search for a pod of the group that fits.
+func (g *group) endProbe() {
+	g.probe, g.anyNode = nil, false
 	clear(g.nodes)
 	g.nodes = g.nodes[:0]
 }

@@ -2,8 +2,8 @@ package queue
 
 // heap is a binary heap of entries that know their own position.
 type heap struct {
-	before func(a, b *entry) bool
-	items  []*entry
+	less  func(a, b *entry) bool
+	items []*entry
 }
 
 func (h *heap) head() *entry {
@@ -14,13 +14,13 @@ func (h *heap) head() *entry {
 }
 
 func (h *heap) push(e *entry) {
-	e.at = len(h.items)
+	e.index = len(h.items)
 	h.items = append(h.items, e)
-	h.up(e.at)
+	h.up(e.index)
 }
 
 func (h *heap) remove(e *entry) {
-	i, last := e.at, len(h.items)-1
+	i, last := e.index, len(h.items)-1
 	h.swap(i, last)
 	h.items[last] = nil
 	h.items = h.items[:last]
@@ -39,7 +39,7 @@ func (h *heap) fix(i int) {
 func (h *heap) up(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
-		if !h.before(h.items[i], h.items[parent]) {
+		if !h.less(h.items[i], h.items[parent]) {
 			return
 		}
 		h.swap(i, parent)
@@ -55,10 +55,10 @@ func (h *heap) down(i int) bool {
 		if child >= len(h.items) {
 			return i > from
 		}
-		if right := child + 1; right < len(h.items) && h.before(h.items[right], h.items[child]) {
+		if right := child + 1; right < len(h.items) && h.less(h.items[right], h.items[child]) {
 			child = right
 		}
-		if !h.before(h.items[child], h.items[i]) {
+		if !h.less(h.items[child], h.items[i]) {
 			return i > from
 		}
 		h.swap(i, child)
@@ -68,5 +68,5 @@ func (h *heap) down(i int) bool {
 
 func (h *heap) swap(i, j int) {
 	h.items[i], h.items[j] = h.items[j], h.items[i]
-	h.items[i].at, h.items[j].at = i, j
+	h.items[i].index, h.items[j].index = i, j
 }

@@ -15,40 +15,40 @@ type pool struct {
 	groups  []*group // in no order that matters
 	buckets []*bucket
 	size    int
-	spare   []*group // dropped ones, to be used again
+	free    []*group // dropped ones, to be used again
 }
 
-// manySpare is how many dropped groups are kept for reuse.
-const manySpare = 128
+// maxFreeGroups is how many dropped groups are kept for reuse.
+const maxFreeGroups = 128
 
 // bucket is the groups that care for the same kinds of changes.
 type bucket struct {
-	cares  decision.Change
+	events decision.ClusterEvents
 	groups []*group
 }
 
 func newPool() pool { return pool{byKey: map[any]*group{}} }
 
 // groupOf finds or makes the group of a key.
-func (p *pool) groupOf(key any, k Kind) *group {
+func (p *pool) groupOf(key any, k QueueingHints) *group {
 	g := p.byKey[key]
 	if g == nil {
-		g = p.empty()
-		g.key, g.kind, g.turn = key, k, len(p.groups)
+		g = p.newGroup()
+		g.key, g.hints, g.poolIndex = key, k, len(p.groups)
 		p.byKey[key] = g
 		p.groups = append(p.groups, g)
 	}
 	return g
 }
 
-// empty is a group without anything, but for the room of one that was dropped.
-func (p *pool) empty() *group {
-	last := len(p.spare) - 1
+// newGroup is a group without anything, but for the room of one that was dropped.
+func (p *pool) newGroup() *group {
+	last := len(p.free) - 1
 	if last < 0 {
-		return &group{members: heap{before: byRank}}
+		return &group{members: heap{less: lessByPriority}}
 	}
-	g := p.spare[last]
-	p.spare = p.spare[:last]
+	g := p.free[last]
+	p.free = p.free[:last]
 	*g = group{members: g.members, nodes: g.nodes[:0]}
 	return g
 }
@@ -66,55 +66,55 @@ func (p *pool) remove(e *entry) {
 	g.members.remove(e)
 	e.group = nil
 	p.size--
-	p.tidy(g)
+	p.dropIfEmpty(g)
 }
 
-// tidy drops a group that nobody is in, nor in search for.
-func (p *pool) tidy(g *group) {
+// dropIfEmpty drops a group that nobody is in, nor in search for.
+func (p *pool) dropIfEmpty(g *group) {
 	if len(g.members.items) > 0 || g.probe != nil || p.byKey[g.key] != g {
 		return
 	}
-	p.unfile(g)
+	p.removeFromBucket(g)
 	delete(p.byKey, g.key)
 	last := len(p.groups) - 1
-	p.groups[g.turn] = p.groups[last]
-	p.groups[g.turn].turn = g.turn
+	p.groups[g.poolIndex] = p.groups[last]
+	p.groups[g.poolIndex].poolIndex = g.poolIndex
 	p.groups[last] = nil
 	p.groups = p.groups[:last]
-	if g.key, g.kind = nil, nil; len(p.spare) < manySpare && cap(g.members.items) <= manyNodes {
-		p.spare = append(p.spare, g)
+	if g.key, g.hints = nil, nil; len(p.free) < maxFreeGroups && cap(g.members.items) <= maxProbeNodes {
+		p.free = append(p.free, g)
 	}
 }
 
-// file puts g into the bucket of what it cares for.
-func (p *pool) file(g *group) {
-	i, ok := slices.BinarySearchFunc(p.buckets, g.cares, func(b *bucket, c decision.Change) int { return cmp.Compare(b.cares, c) })
+// addToBucket puts g into the bucket of what it cares for.
+func (p *pool) addToBucket(g *group) {
+	i, ok := slices.BinarySearchFunc(p.buckets, g.events, func(b *bucket, c decision.ClusterEvents) int { return cmp.Compare(b.events, c) })
 	if !ok {
-		p.buckets = slices.Insert(p.buckets, i, &bucket{cares: g.cares})
+		p.buckets = slices.Insert(p.buckets, i, &bucket{events: g.events})
 	}
 	b := p.buckets[i]
-	g.bucket, g.at = b, len(b.groups)
+	g.bucket, g.bucketIndex = b, len(b.groups)
 	b.groups = append(b.groups, g)
 }
 
-// unfile takes g out of its bucket. Empty buckets stay, as they are few.
-func (p *pool) unfile(g *group) {
+// removeFromBucket takes g out of its bucket. Empty buckets stay, as they are few.
+func (p *pool) removeFromBucket(g *group) {
 	b := g.bucket
 	if b == nil {
 		return
 	}
 	last := len(b.groups) - 1
-	b.groups[g.at] = b.groups[last]
-	b.groups[g.at].at = g.at
+	b.groups[g.bucketIndex] = b.groups[last]
+	b.groups[g.bucketIndex].bucketIndex = g.bucketIndex
 	b.groups[last] = nil
 	b.groups = b.groups[:last]
 	g.bucket = nil
 }
 
-// concerned appends the groups that care for a change.
-func (p *pool) concerned(to []*group, c decision.Change) []*group {
+// groupsFor appends the groups that care for a change.
+func (p *pool) groupsFor(to []*group, c decision.ClusterEvents) []*group {
 	for _, b := range p.buckets {
-		if b.cares&c != 0 {
+		if b.events&c != 0 {
 			to = append(to, b.groups...)
 		}
 	}
@@ -126,7 +126,7 @@ func (p *pool) olderThan(t time.Time) []*entry {
 	var out []*entry
 	for _, g := range p.groups {
 		for _, e := range g.members.items {
-			if !e.entered.After(t) {
+			if !e.timestamp.After(t) {
 				out = append(out, e)
 			}
 		}

@@ -10,29 +10,29 @@ import (
 
 var (
 	t0  = time.Unix(1000, 0)
-	fit = decision.RuleSet(0).With(decision.NodeResourcesFit)
+	fit = decision.PluginSet(0).With(decision.NodeResourcesFit)
 )
 
 func after(d time.Duration) time.Time { return t0.Add(d) }
 
 func testQueue() *Queue {
 	cfg := DefaultConfig()
-	cfg.Cares = cares
+	cfg.EventsToRegister = eventsFor
 	return New(cfg)
 }
 
 // next takes a pod and returns its uid, "" when there is none.
 func next(q *Queue, now time.Time) string {
-	a, _ := q.Next(now)
+	a, _ := q.Pop(now)
 	return a.UID
 }
 
-func TestOrderIsPriorityThenEntryThenName(t *testing.T) {
+func TestPopOrder(t *testing.T) {
 	q := testQueue()
-	q.Enter(after(1), Pod{UID: "late", Namespace: "ns", Name: "a"})
-	q.Enter(t0, Pod{UID: "z", Namespace: "ns", Name: "z"})
-	q.Enter(t0, Pod{UID: "b", Namespace: "ns", Name: "b"})
-	q.Enter(after(2), Pod{UID: "high", Namespace: "ns", Name: "c", Priority: 5})
+	q.Add(after(1), Pod{UID: "late", Namespace: "ns", Name: "a"})
+	q.Add(t0, Pod{UID: "z", Namespace: "ns", Name: "z"})
+	q.Add(t0, Pod{UID: "b", Namespace: "ns", Name: "b"})
+	q.Add(after(2), Pod{UID: "high", Namespace: "ns", Name: "c", Priority: 5})
 	for _, want := range []string{"high", "b", "z", "late", ""} {
 		if got := next(q, after(3)); got != want {
 			t.Fatalf("next is %q, want %q", got, want)
@@ -40,66 +40,66 @@ func TestOrderIsPriorityThenEntryThenName(t *testing.T) {
 	}
 }
 
-func TestRejectedPodWaitsForAChangeThatConcernsIt(t *testing.T) {
+func TestUnschedulablePodWaitsForRegisteredEvent(t *testing.T) {
 	q := testQueue()
-	q.Enter(t0, Pod{UID: "a"})
+	q.Add(t0, Pod{UID: "a"})
 	next(q, t0)
-	q.Reject(t0, "a", fit)
-	q.Changed(after(time.Second), decision.Delta{Kinds: decision.NodeTaints})
-	if got := q.Where("a"); got != Unschedulable {
+	q.RequeueUnschedulable(t0, "a", fit)
+	q.HandleEvent(after(time.Second), decision.Delta{Events: decision.NodeTaintsChanged})
+	if got := q.PoolOf("a"); got != Unschedulable {
 		t.Fatalf("after a taint change the pod is in %v", got)
 	}
-	q.Changed(after(5*time.Second), decision.Delta{Kinds: decision.PodRemoved})
-	if got := q.Where("a"); got != Active {
+	q.HandleEvent(after(5*time.Second), decision.Delta{Events: decision.PodRemoved})
+	if got := q.PoolOf("a"); got != Active {
 		t.Fatalf("after its back-off and a removal the pod is in %v", got)
 	}
 }
 
-func TestChangeInFlightCountsOnReturn(t *testing.T) {
+func TestInFlightEventRequeuesPod(t *testing.T) {
 	q := testQueue()
-	q.Enter(t0, Pod{UID: "a"})
+	q.Add(t0, Pod{UID: "a"})
 	next(q, t0)
-	q.Changed(t0, decision.Delta{Kinds: decision.NodeAdded})
-	q.Reject(t0, "a", fit)
-	if got := q.Where("a"); got != Backoff {
+	q.HandleEvent(t0, decision.Delta{Events: decision.NodeAdded})
+	q.RequeueUnschedulable(t0, "a", fit)
+	if got := q.PoolOf("a"); got != Backoff {
 		t.Fatalf("the pod is in %v, want the back-off", got)
 	}
 }
 
-func TestErrorsBackOffByThemselves(t *testing.T) {
+func TestErrorBackoff(t *testing.T) {
 	q := testQueue()
-	q.Enter(t0, Pod{UID: "a"})
+	q.Add(t0, Pod{UID: "a"})
 	now := t0
 	for _, want := range []time.Duration{2, 3, 5, 9, 11, 11} { // 1, 2, 4, 8, 10, 10 s and the rest of the window
 		if got := next(q, now); got != "a" {
 			t.Fatalf("next is %q", got)
 		}
-		q.Fail(now, "a")
-		if got := q.Wake(now).Sub(now); got != want*time.Second {
+		q.RequeueFailed(now, "a")
+		if got := q.NextWakeup(now).Sub(now); got != want*time.Second {
 			t.Fatalf("wakes after %v, want %v s", got, want)
 		}
 		if got := next(q, now); got != "" {
 			t.Fatal("a pod that failed was taken before its time")
 		}
-		now = q.Wake(now)
+		now = q.NextWakeup(now)
 	}
 	next(q, now)
-	q.Reject(now, "a", 0)
-	q.Changed(now, decision.Delta{Kinds: decision.GroupChanged}) // rejected by no rule: any change will do
+	q.RequeueUnschedulable(now, "a", 0)
+	q.HandleEvent(now, decision.Delta{Events: decision.SpreadGroupChanged}) // rejected by no rule: any change will do
 	if got := next(q, now); got != "a" {
 		t.Fatal("a rejected pod is taken from the back-off when nothing is active")
 	}
 }
 
-func TestLeftoversAreTriedAfterFiveMinutes(t *testing.T) {
+func TestUnschedulableTimeout(t *testing.T) {
 	q := testQueue()
-	q.Enter(t0, Pod{UID: "a"})
+	q.Add(t0, Pod{UID: "a"})
 	next(q, t0)
-	q.Reject(t0, "a", fit)
+	q.RequeueUnschedulable(t0, "a", fit)
 	now, asked := t0, 0
-	for q.Where("a") == Unschedulable {
-		now = q.Wake(now)
-		q.mature(now)
+	for q.PoolOf("a") == Unschedulable {
+		now = q.NextWakeup(now)
+		q.flushDue(now)
 		asked++
 	}
 	if got := now.Sub(t0); got != 5*time.Minute || asked != 10 {
@@ -108,7 +108,7 @@ func TestLeftoversAreTriedAfterFiveMinutes(t *testing.T) {
 }
 
 // Only who got a node as a leftover is counted, not who was flushed some time before: a gated pod is, every five minutes.
-func TestWhoGetsANodeAsALeftoverIsCounted(t *testing.T) {
+func TestFlushedPodsAreCounted(t *testing.T) {
 	const gate = decision.SchedulingGates
 	for name, tc := range map[string]struct {
 		gated bool // at first, and still so after five minutes
@@ -116,35 +116,35 @@ func TestWhoGetsANodeAsALeftoverIsCounted(t *testing.T) {
 	}{"rejected": {false, 1}, "gated": {true, 0}} {
 		q, p := testQueue(), Pod{UID: "a"}
 		if tc.gated {
-			q.EnterGated(t0, p, gate)
+			q.AddGated(t0, p, gate)
 		} else {
-			q.Enter(t0, p)
+			q.Add(t0, p)
 			next(q, t0)
-			q.Reject(t0, "a", fit)
+			q.RequeueUnschedulable(t0, "a", fit)
 		}
 		now := after(6 * time.Minute)
 		if got := next(q, now); got != "a" {
 			t.Fatalf("%s: after six minutes %q is tried", name, got)
 		}
 		if tc.gated {
-			q.EnterGated(now, p, gate)
+			q.AddGated(now, p, gate)
 			q.Update(now, p, true)
 			next(q, now)
 		}
-		if q.Granted("a"); q.Counts().Flushed != tc.want {
+		if q.MarkAssumed("a"); q.Counts().Flushed != tc.want {
 			t.Errorf("%s: %d pods got a node as leftovers, want %d", name, q.Counts().Flushed, tc.want)
 		}
 	}
 }
 
-func TestArrivalsNamePoolAndCause(t *testing.T) {
+func TestIncomingPods(t *testing.T) {
 	q := testQueue()
-	q.Enter(t0, Pod{UID: "a"})
+	q.Add(t0, Pod{UID: "a"})
 	next(q, t0)
-	q.Reject(t0, "a", fit)
-	q.Changed(t0, decision.Delta{Kinds: decision.NodeAdded})
+	q.RequeueUnschedulable(t0, "a", fit)
+	q.HandleEvent(t0, decision.Delta{Events: decision.NodeAdded})
 	var got []string
-	q.Arrivals(func(p Pool, c Cause, n uint64) { got = append(got, p.String()+" "+c.String()) })
+	q.IncomingPods(func(p Pool, c Cause, n uint64) { got = append(got, p.String()+" "+c.String()) })
 	want := []string{"active PodAdd", "backoff NodeAdd", "unschedulable ScheduleAttemptFailure"}
 	if len(got) != len(want) {
 		t.Fatalf("got %v, want %v", got, want)
@@ -156,45 +156,45 @@ func TestArrivalsNamePoolAndCause(t *testing.T) {
 	}
 }
 
-// TestEveryCauseHasKubeSchedulersName holds the label values of queue_incoming_pods_total. A star stands for what was done to the object.
-func TestEveryCauseHasKubeSchedulersName(t *testing.T) {
+// TestCauseNames holds the label values of queue_incoming_pods_total. A star stands for what was done to the object.
+func TestCauseNames(t *testing.T) {
 	for cause, want := range map[Cause]string{
-		PodAdd: "PodAdd", PodUpdate: "PodUpdate", GatesGone: "PodUpdatePodSchedulingGatesEliminated", AttemptFailed: "ScheduleAttemptFailure",
-		BackoffComplete: "BackoffComplete", Leftover: "UnschedulableTimeout", ForceActivate: "ForceActivate", Audited: "SelfAudit",
+		PodAdd: "PodAdd", PodUpdate: "PodUpdate", GatesRemoved: "PodUpdatePodSchedulingGatesEliminated", AttemptFailed: "ScheduleAttemptFailure",
+		BackoffComplete: "BackoffComplete", UnschedulableTimeout: "UnschedulableTimeout", ForceActivate: "ForceActivate", SelfAudit: "SelfAudit",
 	} {
 		if got := cause.String(); got != want {
 			t.Errorf("cause %d is %q, want %q", cause, got, want)
 		}
 	}
-	changes := map[decision.Change]string{
-		decision.NodeAdded: "NodeAdd", decision.NodeRemoved: "NodeDelete", decision.NodeAllocatable: "NodeUpdateNodeAllocatable",
-		decision.NodeLabels: "NodeUpdateNodeLabel", decision.NodeTaints: "NodeUpdateNodeTaint", decision.NodeSchedulable: "NodeUpdateNodeTaint",
-		decision.NodeFeatures: "NodeUpdateNodeDeclaredFeature", decision.PodAssigned: "AssignedPodAdd", decision.PodRelabelled: "AssignedPodUpdatePodLabel",
-		decision.PodScaledDown: "AssignedPodUpdatePodScaleDown", decision.PodLeaving: "AssignedPodUpdate", decision.PodRemoved: "AssignedPodDelete",
-		decision.GroupChanged: "Group*", decision.NamespaceRelabel: "Namespace*", decision.ClaimChanged: "PersistentVolumeClaim*",
-		decision.VolumeChanged: "PersistentVolume*", decision.ClassChanged: "storage.k8s.io/StorageClass*", decision.CSINodeChanged: "storage.k8s.io/CSINode*",
-		decision.CSIDriverChanged: "storage.k8s.io/CSIDriver*", decision.CapacityChanged: "storage.k8s.io/CSIStorageCapacity*",
-		decision.AttachmentChanged: "storage.k8s.io/VolumeAttachment*", decision.BudgetChanged: "PodDisruptionBudget*",
-		decision.DevicesChanged: "resource.k8s.io/ResourceClaim*", decision.HoldEnded: "berth.dev/Hold*",
+	changes := map[decision.ClusterEvents]string{
+		decision.NodeAdded: "NodeAdd", decision.NodeRemoved: "NodeDelete", decision.NodeAllocatableChanged: "NodeUpdateNodeAllocatable",
+		decision.NodeLabelsChanged: "NodeUpdateNodeLabel", decision.NodeTaintsChanged: "NodeUpdateNodeTaint", decision.NodeUncordoned: "NodeUpdateNodeTaint",
+		decision.NodeFeaturesChanged: "NodeUpdateNodeDeclaredFeature", decision.PodAssigned: "AssignedPodAdd", decision.PodLabelsChanged: "AssignedPodUpdatePodLabel",
+		decision.PodScaledDown: "AssignedPodUpdatePodScaleDown", decision.PodTerminating: "AssignedPodUpdate", decision.PodRemoved: "AssignedPodDelete",
+		decision.SpreadGroupChanged: "Group*", decision.NamespaceLabelsChanged: "Namespace*", decision.PVCChanged: "PersistentVolumeClaim*",
+		decision.PVChanged: "PersistentVolume*", decision.StorageClassChanged: "storage.k8s.io/StorageClass*", decision.CSINodeChanged: "storage.k8s.io/CSINode*",
+		decision.CSIDriverChanged: "storage.k8s.io/CSIDriver*", decision.CSIStorageCapacityChanged: "storage.k8s.io/CSIStorageCapacity*",
+		decision.VolumeAttachmentChanged: "storage.k8s.io/VolumeAttachment*", decision.BudgetChanged: "PodDisruptionBudget*",
+		decision.ResourceClaimChanged: "resource.k8s.io/ResourceClaim*", decision.HoldEnded: "berth.dev/Hold*",
 	}
-	if len(changes) != decision.NumChanges {
-		t.Errorf("%d kinds of changes are looked at, there are %d", len(changes), decision.NumChanges)
+	if len(changes) != decision.NumEvents {
+		t.Errorf("%d kinds of changes are looked at, there are %d", len(changes), decision.NumEvents)
 	}
 	for kind, name := range changes {
-		for done, d := range map[string]decision.Delta{"Add": {Kinds: kind, New: t}, "Update": {Kinds: kind, Old: t, New: t}, "Delete": {Kinds: kind, Old: t}} {
+		for done, d := range map[string]decision.Delta{"Add": {Events: kind, New: t}, "Update": {Events: kind, Old: t, New: t}, "Delete": {Events: kind, Old: t}} {
 			q := testQueue()
-			q.Enter(t0, Pod{UID: "a"})
+			q.Add(t0, Pod{UID: "a"})
 			next(q, t0)
-			q.Reject(t0, "a", 0)
-			q.Changed(t0, d)
-			woken, want := "", strings.Replace(name, "*", done, 1)
-			q.Arrivals(func(p Pool, c Cause, n uint64) {
+			q.RequeueUnschedulable(t0, "a", 0)
+			q.HandleEvent(t0, d)
+			popped, want := "", strings.Replace(name, "*", done, 1)
+			q.IncomingPods(func(p Pool, c Cause, n uint64) {
 				if p == Backoff {
-					woken += c.String()
+					popped += c.String()
 				}
 			})
-			if woken != want {
-				t.Errorf("%s of change %b wakes by %q, want %q", done, kind, woken, want)
+			if popped != want {
+				t.Errorf("%s of change %b wakes by %q, want %q", done, kind, popped, want)
 			}
 		}
 	}

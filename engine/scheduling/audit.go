@@ -10,19 +10,19 @@ import (
 // out of the queue; each kind of pods in turn. None should fit: one that does was not
 // woken when it should have been, which is a fault of ours. It is woken and reported.
 func (m *Machine) audit(now time.Time) {
-	if m.cfg.AuditEvery <= 0 || m.queue.Depths().Unschedulable == 0 {
-		m.auditAt = time.Time{}
+	if m.cfg.AuditInterval <= 0 || m.queue.Depths().Unschedulable == 0 {
+		m.nextAudit = time.Time{}
 		return
 	}
-	if m.auditAt.IsZero() {
-		m.auditAt = now.Add(m.cfg.AuditEvery)
+	if m.nextAudit.IsZero() {
+		m.nextAudit = now.Add(m.cfg.AuditInterval)
 	}
-	if now.Before(m.auditAt) {
+	if now.Before(m.nextAudit) {
 		return
 	}
-	m.auditAt = now.Add(m.cfg.AuditEvery)
-	uid, rules, ok := m.queue.Sleeper()
-	if !ok || m.nominees[uid] != nil || rules.Has(decision.NoRule) { // who was refused by an extender may well fit
+	m.nextAudit = now.Add(m.cfg.AuditInterval)
+	uid, rules, ok := m.queue.NextToAudit()
+	if !ok || m.nominations[uid] != nil || rules.Has(decision.NoPlugin) { // who was refused by an extender may well fit
 		return
 	}
 	pod := m.state.Pod(uid)
@@ -31,6 +31,6 @@ func (m *Machine) audit(now time.Time) {
 	if s.Outcome != decision.Scheduled {
 		return
 	}
-	m.queue.Missed(now, uid)
-	m.emit(func(id uint64) Effect { return Missed{ID: id, Pod: pod, Node: s.Choice, Rules: rules} })
+	m.queue.MissedWakeup(now, uid)
+	m.emit(func(id uint64) Effect { return MissedWakeup{ID: id, Pod: pod, Node: s.Choice, Rules: rules} })
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// learn takes in a budget as the answer to a Preempt tells of it. The watch may have overtaken that: it
+// updateBudget takes in a budget as the answer to a Preempt tells of it. The watch may have overtaken that: it
 // shows a budget no second time, so what is older must not take the place of what it showed, nor bring
 // back one that the choice counted with and that is deleted since.
-func (m *Machine) learn(now time.Time, n *nominee, b *model.Budget) {
-	known := m.budget(b)
+func (m *Machine) updateBudget(now time.Time, n *nomination, b *model.Budget) {
+	known := m.knownBudget(b)
 	switch {
 	case known != nil && older(b.ResourceVersion, known.ResourceVersion):
 	case known == nil && slices.ContainsFunc(n.plan.Debits, func(d decision.Debit) bool { return d.Budget.Namespace == b.Namespace && d.Budget.Name == b.Name }):

@@ -18,37 +18,37 @@ func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := DefaultConfig()
-	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return Placed(profile, 1, 0).New(s) }}}
-	s := &tale{t: t, m: New(cfg), now: t0}
+	cfg.Profiles = []Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) Placer { return NewProfile(profile, 1, 0).NewPlacer(s) }}}
+	s := &story{t: t, m: New(cfg), now: t0}
 	waiting := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: &model.PodSpec{
 		SchedulerName: "default-scheduler", ResourceClaims: []model.PodResourceClaim{{Name: "gpu", Claim: "c"}},
 	}}
 	s.step("hold:a:DynamicResources", waiting)
 	s.where("a", queue.Gated)
-	before := s.last[0].(Hold).Verdict.Reasons[0].String()
+	before := s.last[0].(ReportGated).Verdict.Reasons[0].String()
 	s.step("hold:a:DynamicResources", &model.ResourceClaim{Namespace: "ns", Name: "c"})
-	if after := s.last[0].(Hold).Verdict.Reasons[0].String(); after == before {
+	if after := s.last[0].(ReportGated).Verdict.Reasons[0].String(); after == before {
 		t.Errorf("the reason is still %q", after)
 	}
 	s.step("hold:a:DynamicResources", Remove{&model.ResourceClaim{Namespace: "ns", Name: "c"}})
-	if again := s.last[0].(Hold).Verdict.Reasons[0].String(); again != before {
+	if again := s.last[0].(ReportGated).Verdict.Reasons[0].String(); again != before {
 		t.Errorf("without the claim the reason is %q, want %q", again, before)
 	}
 }
 
 // Only pods that this scheduler is going to place hold room by a nomination.
 func TestForeignNominationsHoldNoRoom(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	nominated := func(uid, scheduler string) *model.Pod {
-		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, Nominated: "n2",
-			Spec: &model.PodSpec{SchedulerName: scheduler, NeverPreempts: true, Requests: model.Requests{MilliCPU: 5000}}}
+		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, NominatedNodeName: "n2",
+			Spec: &model.PodSpec{SchedulerName: scheduler, NeverPreempts: true, Requests: model.Resources{MilliCPU: 5000}}}
 	}
 	s.step("reject:ours:unschedulable", &model.Node{Name: "n2"}, nominated("ours", "default-scheduler"), nominated("theirs", "other"))
 	id, _ := s.m.State().NodeID("n2")
 	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
 		t.Errorf("nominated to n2 are %v, want ours alone", got)
 	}
-	if decision.DevicesChanged&placement.Wakes(decision.DynamicResources) == 0 {
+	if decision.ResourceClaimChanged&placement.EventsOfPlugin(decision.DynamicResources) == 0 {
 		t.Error("a change of device claims wakes nobody")
 	}
 }

@@ -7,12 +7,12 @@ import "time"
 type deadlines []deadline
 
 type deadline struct {
-	at time.Time
-	of timed
+	at    time.Time
+	owner deadlineOwner
 }
 
-// timed is what has a deadline.
-type timed interface {
+// deadlineOwner is what has a deadline.
+type deadlineOwner interface {
 	due() time.Time // zero: none
 	pod() string    // uid
 }
@@ -21,10 +21,10 @@ func (d deadline) before(e deadline) bool {
 	if c := d.at.Compare(e.at); c != 0 {
 		return c < 0
 	}
-	return d.of.pod() < e.of.pod()
+	return d.owner.pod() < e.owner.pod()
 }
 
-func (d *deadlines) add(at time.Time, of timed) {
+func (d *deadlines) add(at time.Time, of deadlineOwner) {
 	h := append(*d, deadline{at, of})
 	*d = h
 	for i := len(h) - 1; i > 0; {
@@ -40,7 +40,7 @@ func (d *deadlines) add(at time.Time, of timed) {
 // first is the earliest deadline that counts.
 func (d *deadlines) first() (time.Time, bool) {
 	for len(*d) > 0 {
-		if e := (*d)[0]; e.of.due().Equal(e.at) {
+		if e := (*d)[0]; e.owner.due().Equal(e.at) {
 			return e.at, true
 		}
 		d.pop()
@@ -49,12 +49,12 @@ func (d *deadlines) first() (time.Time, bool) {
 }
 
 // next takes out what has its deadline behind it.
-func (d *deadlines) next(now time.Time) (timed, bool) {
+func (d *deadlines) next(now time.Time) (deadlineOwner, bool) {
 	at, ok := d.first()
 	if !ok || at.After(now) {
 		return nil, false
 	}
-	return d.pop().of, true
+	return d.pop().owner, true
 }
 
 func (d *deadlines) pop() deadline {

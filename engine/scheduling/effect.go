@@ -18,28 +18,28 @@ type Bind struct {
 	Node    string
 	Attempt int       // 1 for the pod's first
 	First   time.Time // when the pod was first queued
-	Again   bool      // the same was asked before and is not known to have failed
+	Retry   bool      // the same was asked before and is not known to have failed
 }
 
-// Reject asks for it to be written down that a pod has no node and why: the
+// ReportUnschedulable asks for it to be written down that a pod has no node and why: the
 // condition PodScheduled=False and an event. Summary.Outcome is Infeasible or Errored.
-type Reject struct {
+type ReportUnschedulable struct {
 	ID      uint64
 	Pod     *model.Pod
 	Summary *decision.Summary
 	Attempt int
-	Again   bool // the same was asked before and may have been done
+	Retry   bool // the same was asked before and may have been done
 }
 
-// Hold asks for it to be written down that a pod is held back before the queue.
-type Hold struct {
+// ReportGated asks for it to be written down that a pod is held back before the queue.
+type ReportGated struct {
 	ID      uint64
 	Pod     *model.Pod
 	Verdict *decision.Verdict
 }
 
-// Look asks how a pod is now, read from the API itself and not from a cache.
-type Look struct {
+// RefreshPod asks how a pod is now, read from the API itself and not from a cache.
+type RefreshPod struct {
 	ID  uint64
 	Pod *model.Pod
 }
@@ -52,43 +52,43 @@ type Preempt struct {
 	ID     uint64
 	Pod    *model.Pod
 	Plan   *decision.Preemption
-	Number int  // 1 for the first choice; 2 after a refusal
-	Again  bool // the same was asked before and may have been done in part
+	Choice int  // 1 for the first choice; 2 after a refusal
+	Retry  bool // the same was asked before and may have been done in part
 }
 
-// Unnominate asks for a pod's nomination to be taken back.
-type Unnominate struct {
+// ClearNomination asks for a pod's nomination to be taken back.
+type ClearNomination struct {
 	ID  uint64
 	Pod *model.Pod
 }
 
-// Prepare asks for the claims of an assumed pod to be given to their volumes, or to a
+// BindVolumes asks for the claims of an assumed pod to be given to their volumes, or to a
 // provisioner for the node. Done means written; that the claims are bound shows in
 // later events.
-type Prepare struct {
+type BindVolumes struct {
 	ID   uint64
 	Pod  *model.Pod
 	Node string
 	Plan *model.VolumePlan
 }
 
-// Ask puts the nodes that fit to the extenders that are interested in the pod.
+// CallExtenders puts the nodes that fit to the extenders that are interested in the pod.
 // Its Outcome carries an Answer.
-type Ask struct {
+type CallExtenders struct {
 	ID    uint64
 	Pod   *model.Pod
-	Nodes []Total // by name
+	Nodes []NodeScore // by name
 }
 
-// Total is a node with its score.
-type Total struct {
-	Node   string
-	Points int64
+// NodeScore is a node with its score.
+type NodeScore struct {
+	Node  string
+	Score int64
 }
 
-// AskVictims puts the candidates of a preemption to the extenders that preempt.
+// CallPreemptionExtenders puts the candidates of a preemption to the extenders that preempt.
 // Its Outcome carries Candidates: those that are left, with the victims that are left.
-type AskVictims struct {
+type CallPreemptionExtenders struct {
 	ID         uint64
 	Pod        *model.Pod
 	Candidates []Candidate // by node name
@@ -101,61 +101,61 @@ type Candidate struct {
 	Violations int
 }
 
-// Answer is what extenders make of the nodes that they were asked about.
-type Answer struct {
-	Nodes  []Total   // the survivors with what is to be added to their totals, by name
-	Failed []Failure // the others
+// ExtenderResult is what extenders make of the nodes that they were asked about.
+type ExtenderResult struct {
+	Nodes       []NodeScore  // the survivors with what is to be added to their totals, by name
+	FailedNodes []FailedNode // the others
 }
 
-// Failure is a node that an extender refused.
-type Failure struct {
+// FailedNode is a node that an extender refused.
+type FailedNode struct {
 	Node, Extender, Reason string
 	Unresolvable           bool // preemption cannot help
 }
 
-// Missed asks for it to be told that a pod was found to fit a node although nothing
+// MissedWakeup asks for it to be told that a pod was found to fit a node although nothing
 // had woken it, which is a fault of ours. It is tried now. No Outcome is waited for.
-type Missed struct {
+type MissedWakeup struct {
 	ID    uint64
 	Pod   *model.Pod
 	Node  string
-	Rules decision.RuleSet // by which it was thought to be rejected
+	Rules decision.PluginSet // by which it was thought to be rejected
 }
 
-// Bound tells that a pod has the node that a Bind asked for, where the answer to the
+// ReportBound tells that a pod has the node that a Bind asked for, where the answer to the
 // attempt's first Bind does not say so: it was lost, and the watch, a Look or the answer to a later
 // one tells. It comes once, and no Outcome is waited for. The Bind in it has the Bound's own ID.
-type Bound struct {
+type ReportBound struct {
 	Bind
-	Took time.Duration // since the first Bind
+	Duration time.Duration // since the first Bind
 }
 
 // EffectID is the id that the Outcome carries.
-func (e Missed) EffectID() uint64 { return e.ID }
+func (e MissedWakeup) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
 func (e Bind) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
-func (e Reject) EffectID() uint64 { return e.ID }
+func (e ReportUnschedulable) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
-func (e Hold) EffectID() uint64 { return e.ID }
+func (e ReportGated) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
-func (e Look) EffectID() uint64 { return e.ID }
+func (e RefreshPod) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
 func (e Preempt) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
-func (e Unnominate) EffectID() uint64 { return e.ID }
+func (e ClearNomination) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
-func (e Prepare) EffectID() uint64 { return e.ID }
+func (e BindVolumes) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
-func (e Ask) EffectID() uint64 { return e.ID }
+func (e CallExtenders) EffectID() uint64 { return e.ID }
 
 // EffectID is the id that the Outcome carries.
-func (e AskVictims) EffectID() uint64 { return e.ID }
+func (e CallPreemptionExtenders) EffectID() uint64 { return e.ID }

@@ -15,12 +15,12 @@ type Remove struct{ Object any }
 type Outcome struct {
 	ID     uint64
 	Result Result
-	Why    string // unless Done
-	// Seen is, for a Look that is Done, the pod as it is; nil when it is gone.
-	Seen *model.Pod
-	// Answer is for an Ask that is Done, Candidates for an AskVictims.
-	Answer     *Answer
-	Candidates []Candidate
+	Reason string // unless Done
+	// Pod is, for a Look that is Done, the pod as it is; nil when it is gone.
+	Pod *model.Pod
+	// ExtenderResult is for an Ask that is Done, Candidates for an AskVictims.
+	ExtenderResult *ExtenderResult
+	Candidates     []Candidate
 	// Budgets are, for a Preempt that is Refused, those that did not allow it, and those that got back what was taken before, as they are.
 	Budgets []*model.Budget
 }

@@ -13,38 +13,38 @@ func (m *Machine) upsertHold(now time.Time, h *model.Hold) {
 	old, known := m.state.Hold(h.Namespace, h.Name)
 	m.state.UpsertHold(h)
 	if known && (old.Owner.UID != h.Owner.UID) {
-		m.reconsider(now, old)
+		m.requeueOwnerPods(now, old)
 	}
-	m.reconsider(now, h)
+	m.requeueOwnerPods(now, h)
 }
 
-// heldNoMore takes in that a Hold was removed or has ended; nil when it was not known.
-func (m *Machine) heldNoMore(now time.Time, h *model.Hold) {
+// releaseHold takes in that a Hold was removed or has ended; nil when it was not known.
+func (m *Machine) releaseHold(now time.Time, h *model.Hold) {
 	if h != nil {
-		m.reconsider(now, h)
+		m.requeueOwnerPods(now, h)
 	}
 }
 
-// endHolds ends the Holds whose time is over.
-func (m *Machine) endHolds(now time.Time) {
+// expireHolds ends the Holds whose time is over.
+func (m *Machine) expireHolds(now time.Time) {
 	for _, h := range m.state.ExpireHolds(now) {
-		m.heldNoMore(now, h)
+		m.releaseHold(now, h)
 	}
 }
 
-// reconsider has the waiting pods of a Hold's owner tried again.
-func (m *Machine) reconsider(now time.Time, h *model.Hold) {
-	for _, p := range m.state.WaitingOf(h.Namespace, h.Owner.UID) {
-		if at := m.queue.Where(p.UID); at != queue.Nowhere {
-			m.queue.Update(now, queued(p), at != queue.Gated)
+// requeueOwnerPods has the waiting pods of a Hold's owner tried again.
+func (m *Machine) requeueOwnerPods(now time.Time, h *model.Hold) {
+	for _, p := range m.state.PendingPodsOf(h.Namespace, h.Owner.UID) {
+		if at := m.queue.PoolOf(p.UID); at != queue.NotQueued {
+			m.queue.Update(now, queuePod(p), at != queue.Gated)
 		}
 	}
 }
 
-// unreserve tells of room that is free again because a reservation was used up or
+// releaseReservations tells of room that is free again because a reservation was used up or
 // is over.
-func (m *Machine) unreserve(now time.Time) {
-	for _, p := range m.state.Released() {
-		m.freed(now, p)
+func (m *Machine) releaseReservations(now time.Time) {
+	for _, p := range m.state.TakeReleased() {
+		m.notifyFreed(now, p)
 	}
 }

@@ -17,32 +17,32 @@ func heldNode(t model.HoldType, owner, node string, until time.Time) *model.Hold
 		Cause: "Pressure", Count: 1, Until: until}
 }
 
-// placedTale is a tale of a machine that places by all rules.
-func placedTale(t *testing.T) *tale {
+// newPlacementStory is a tale of a machine that places by all rules.
+func newPlacementStory(t *testing.T) *story {
 	t.Helper()
 	p, err := placement.NewProfile(placement.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := DefaultConfig()
-	cfg.Profiles = []Profile{Placed(p, 1, 0)}
-	s := &tale{t: t, m: New(cfg), now: t0}
-	s.step("", &model.Node{Name: "n1", UID: "n1", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000}})
+	cfg.Profiles = []Profile{NewProfile(p, 1, 0)}
+	s := &story{t: t, m: New(cfg), now: t0}
+	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}})
 	return s
 }
 
 func ofOwner(name, owner string, cpu int64) *model.Pod {
 	return &model.Pod{Namespace: "x", Name: name, UID: name, Owner: model.Owner{UID: owner}, Created: t0,
-		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Requests{MilliCPU: cpu}, ImageContainers: 1}}
+		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: cpu}, ImageContainers: 1}}
 }
 
 func TestAHoldEndsByTimeAndByDeletion(t *testing.T) {
-	s := placedTale(t)
+	s := newPlacementStory(t)
 	end := t0.Add(time.Minute)
 	h := heldNode(model.Avoid, "web", "n1", end)
 	s.step("bind:db:n1 reject:web:unschedulable", h, ofOwner("web", "web", 100), ofOwner("db", "db", 100))
 	s.where("web", queue.Unschedulable)
-	if wake := s.m.wake(s.now); wake.IsZero() || wake.After(end) {
+	if wake := s.m.nextWake(s.now); wake.IsZero() || wake.After(end) {
 		t.Errorf("the machine wants to be called at %v, not when the hold ends at %v", wake, end)
 	}
 	s.now = end
@@ -54,11 +54,11 @@ func TestAHoldEndsByTimeAndByDeletion(t *testing.T) {
 }
 
 func TestWhoWaitsIsTriedWhenAReservationIsUsedUpElsewhere(t *testing.T) {
-	s := placedTale(t)
+	s := newPlacementStory(t)
 	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
 	h.Created = t0
-	h.Phantom = ofOwner("hold", "web", 800)
-	h.Phantom.Phantom, h.Phantom.Nominated, h.Phantom.Name = true, "n1", h.Name
+	h.Placeholder = ofOwner("hold", "web", 800)
+	h.Placeholder.Placeholder, h.Placeholder.NominatedNodeName, h.Placeholder.Name = true, "n1", h.Name
 	s.step("reject:db:unschedulable", h, ofOwner("db", "db", 300))
 	s.wait(2 * time.Second)
 	elsewhere := ofOwner("web", "web", 800)
@@ -75,9 +75,9 @@ func TestFuzzNoWakeIsMissedBesideHolds(t *testing.T) {
 	}
 	events, asleep, held := 0, 0, 0
 	for i := range worlds {
-		s := newSleepers(t, uint64(first+i))
+		s := newWakeupWorld(t, uint64(first+i))
 		for range 100 {
-			if s.one(4) {
+			if s.oneIn(4) {
 				s.hold()
 			}
 			s.act()
@@ -95,14 +95,14 @@ func TestFuzzNoWakeIsMissedBesideHolds(t *testing.T) {
 
 // hold makes, changes or removes a hold of the owner that some pods have, of
 // those that end soon.
-func (s *sleepers) hold() {
+func (s *wakeupWorld) hold() {
 	t := model.HoldType(s.IntN(2))
 	h := heldNode(t, "o", fmt.Sprint("n", s.IntN(s.nodes)), s.now.Add(time.Duration(s.IntN(600))*time.Second))
 	if t == model.Reserve {
-		h.Phantom = &model.Pod{Namespace: "x", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, Nominated: h.Node, Phantom: true,
+		h.Placeholder = &model.Pod{Namespace: "x", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, NominatedNodeName: h.Node, Placeholder: true,
 			Spec: s.specs[s.IntN(len(s.specs))]}
 	}
-	if s.what = "a hold"; s.one(3) {
+	if s.what = "a hold"; s.oneIn(3) {
 		s.what = "a hold goes"
 		s.step(Remove{h})
 	} else {

@@ -19,9 +19,9 @@ type Placer interface {
 	// Preempt says whose leaving would make room for a pod that was found
 	// Infeasible, sum being what Decide left behind. Nil: nothing was tried.
 	Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemption
-	// Volumes is what must happen to the pod's claims before it can be bound to the
+	// VolumePlan is what must happen to the pod's claims before it can be bound to the
 	// node that was chosen; nil when there is nothing to do.
-	Volumes(pod *model.Pod, node string) (*model.VolumePlan, error)
+	VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error)
 }
 
 // Config is the machine's policy.
@@ -29,62 +29,62 @@ type Config struct {
 	Profiles []Profile // names are unique
 	Queue    queue.Config
 
-	BindTimeout time.Duration // a bind without an outcome is looked at after this
-	Confirm     time.Duration // a bound pod not seen on its node is looked at after this
-	LookAgain   time.Duration // what had no answer is asked again after this
+	BindTimeout    time.Duration // a bind without an outcome is looked at after this
+	ConfirmTimeout time.Duration // a bound pod not seen on its node is looked at after this
+	RetryInterval  time.Duration // what had no answer is asked again after this
 
-	AskTimeout     time.Duration // extenders that have not answered within this have failed
-	VictimsTimeout time.Duration // a pod whose victims are not gone within their grace and this chooses anew
+	ExtenderTimeout time.Duration // extenders that have not answered within this have failed
+	VictimsTimeout  time.Duration // a pod whose victims are not gone within their grace and this chooses anew
 
-	// AuditEvery is how often one waiting pod, in turn, is checked to have no node
+	// AuditInterval is how often one waiting pod, in turn, is checked to have no node
 	// still; 0: never.
-	AuditEvery time.Duration
+	AuditInterval time.Duration
 
-	// AssumedPressure is how long a node that has just thrown a pod out is taken to be
+	// AssumedPressureDuration is how long a node that has just thrown a pod out is taken to be
 	// under that pressure, unless it says something newer itself; 0: never.
-	AssumedPressure time.Duration
+	AssumedPressureDuration time.Duration
 }
 
 // DefaultConfig has kube-scheduler's queue, placement's table of who wakes whom, and
 // no profile.
 func DefaultConfig() Config {
 	q := queue.DefaultConfig()
-	q.Cares = placement.Cares
-	return Config{Queue: q, BindTimeout: 2 * time.Minute, Confirm: 30 * time.Second, LookAgain: 5 * time.Second,
-		AskTimeout: 2 * time.Minute, VictimsTimeout: 10 * time.Minute, AuditEvery: 30 * time.Second,
-		AssumedPressure: 20 * time.Second}
+	q.EventsToRegister = placement.EventsToRegister
+	return Config{Queue: q, BindTimeout: 2 * time.Minute, ConfirmTimeout: 30 * time.Second, RetryInterval: 5 * time.Second,
+		ExtenderTimeout: 2 * time.Minute, VictimsTimeout: 10 * time.Minute, AuditInterval: 30 * time.Second,
+		AssumedPressureDuration: 20 * time.Second}
 }
 
 // Machine is the scheduling machine. It is a plain value of its owner: one
 // caller at a time.
 type Machine struct {
-	cfg      Config
-	state    *cluster.State
-	queue    *queue.Queue
-	grouped  uint64              // the version of what makes waiting pods equal
-	placers  map[string]Placer   // by profile name
-	profiles map[string]*Profile // by name
+	cfg         Config
+	state       *cluster.State
+	queue       *queue.Queue
+	keysVersion uint64              // the version of what makes waiting pods equal
+	placers     map[string]Placer   // by profile name
+	profiles    map[string]*Profile // by name
 
-	nextID    uint64
-	byEffect  map[uint64]*attempt // by the id of the effect that is awaited
-	byPod     map[string]*attempt // by uid
-	deadlines deadlines
+	nextID           uint64
+	attemptsByEffect map[uint64]*attempt // by the id of the effect that is awaited
+	attempts         map[string]*attempt // by uid
+	deadlines        deadlines
 
-	preparing    []*attempt // those that wait for volumes, in the order in which they began
-	volumesMoved bool       // something about volumes changed in this step
+	volumeBinds    []*attempt // those that wait for volumes, in the order in which they began
+	volumesChanged bool       // something about volumes changed in this step
 
-	nominees  map[string]*nominee  // by uid
-	byNominee map[uint64]*nominee  // by the id of the effect that is awaited
-	leaving   map[string]leaving   // victims, by uid
-	forsaken  map[string]*forsaken // by the uid of who has forsaken nodes
+	nominations         map[string]*nomination  // by uid
+	nominationsByEffect map[uint64]*nomination  // by the id of the effect that is awaited
+	markedVictims       map[string]markedVictim // victims, by uid
+	failedNodes         map[string]*failedNodes // by the uid of who has forsaken nodes
 
-	reports  map[string]*report // the last about each pod, by uid, until it is written
-	byReport map[uint64]*report // by the id of the effect
-	repeats  []*report          // by time
+	reports         map[string]*report // the last about each pod, by uid, until it is written
+	reportsByEffect map[uint64]*report // by the id of the effect
+	reportRetries   []*report          // by time
 
-	pressured []*pressured // nodes, in the order in which they came to be
+	assumedPressures []*assumedPressure // nodes, in the order in which they came to be
 
-	auditAt time.Time // when a waiting pod is checked next; zero while nobody waits
+	nextAudit time.Time // when a waiting pod is checked next; zero while nobody waits
 
 	effects []Effect
 	summary *decision.Summary // for the next decision
@@ -94,13 +94,13 @@ type Machine struct {
 // New makes a machine that knows of nothing yet.
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{}, profiles: map[string]*Profile{},
-		byEffect: map[uint64]*attempt{}, byPod: map[string]*attempt{},
-		nominees: map[string]*nominee{}, byNominee: map[uint64]*nominee{}, leaving: map[string]leaving{}, forsaken: map[string]*forsaken{},
-		reports: map[string]*report{}, byReport: map[uint64]*report{}, summary: freshSummary()}
+		attemptsByEffect: map[uint64]*attempt{}, attempts: map[string]*attempt{},
+		nominations: map[string]*nomination{}, nominationsByEffect: map[uint64]*nomination{}, markedVictims: map[string]markedVictim{}, failedNodes: map[string]*failedNodes{},
+		reports: map[string]*report{}, reportsByEffect: map[uint64]*report{}, summary: newSummary()}
 	for _, p := range cfg.Profiles {
-		m.placers[p.Name], m.profiles[p.Name] = p.New(m.state), &p
+		m.placers[p.Name], m.profiles[p.Name] = p.NewPlacer(m.state), &p
 	}
-	cfg.Queue.Kind = m.kind
+	cfg.Queue.QueueingHints = m.waitingKind
 	m.queue = queue.New(cfg.Queue)
 	return m
 }
@@ -112,41 +112,41 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 	clear(m.effects)
 	m.effects = m.effects[:0]
 	for _, e := range events {
-		m.apply(now, e)
+		m.handleEvent(now, e)
 	}
-	m.endHolds(now)
-	m.easePressure(now)
-	m.unreserve(now)
-	m.ripenAll(now)
-	m.expire(now)
-	m.repeat(now)
+	m.expireHolds(now)
+	m.expirePressure(now)
+	m.releaseReservations(now)
+	m.checkAllVolumes(now)
+	m.handleDeadlines(now)
+	m.resendReports(now)
 	m.audit(now)
 	for range limit {
-		if !m.decide(now) {
+		if !m.scheduleOne(now) {
 			break
 		}
-		m.unreserve(now)
+		m.releaseReservations(now)
 	}
-	return m.effects, m.wake(now)
+	return m.effects, m.nextWake(now)
 }
 
-func (m *Machine) wake(now time.Time) time.Time {
-	w := m.queue.Wake(now)
+func (m *Machine) nextWake(now time.Time) time.Time {
+	w := m.queue.NextWakeup(now)
 	if at, ok := m.deadlines.first(); ok && (w.IsZero() || at.Before(w)) {
 		w = at
 	}
-	if len(m.repeats) > 0 && (w.IsZero() || m.repeats[0].again.Before(w)) {
-		w = m.repeats[0].again
+	if len(m.reportRetries) > 0 && (w.IsZero() || m.reportRetries[0].retryAt.Before(w)) {
+		w = m.reportRetries[0].retryAt
 	}
 	if at, ok := m.state.NextHoldEnd(); ok && (w.IsZero() || at.Before(w)) {
 		w = at
 	}
-	for _, p := range m.pressured {
-		if at := p.until(); w.IsZero() || at.Before(w) {
+	for _, p := range m.assumedPressures {
+		if at := p.nextExpiry(); w.IsZero() || at.Before(w) {
 			w = at
 		}
 	}
-	if at := m.auditAt; !at.IsZero() && (w.IsZero() || at.Before(w)) {
+	if at := m.nextAudit; !at.IsZero() && (w.IsZero() || at.Before(w)) {
 		w = at
 	}
 	return w
@@ -160,7 +160,7 @@ func (m *Machine) State() *cluster.State { return m.state }
 func (m *Machine) Depths() queue.Depths { return m.queue.Depths() }
 
 // Arrivals calls f with how many pods came into each pool of the queue, and why.
-func (m *Machine) Arrivals(f func(p queue.Pool, c queue.Cause, n uint64)) { m.queue.Arrivals(f) }
+func (m *Machine) Arrivals(f func(p queue.Pool, c queue.Cause, n uint64)) { m.queue.IncomingPods(f) }
 
 // emit appends an effect made with a fresh id.
 func (m *Machine) emit(e func(id uint64) Effect) uint64 {

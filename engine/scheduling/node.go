@@ -12,20 +12,20 @@ import (
 // upsertNode takes in a node. The pods of a node that was not known until now count from
 // now on, as if they came.
 func (m *Machine) upsertNode(now time.Time, n *model.Node) {
-	n = m.underPressure(now, n)
+	n = m.withAssumedPressure(now, n)
 	id, known := m.state.NodeID(n.Name)
 	if !known {
 		m.state.UpsertNode(n)
-		m.changed(now, delta(decision.NodeAdded, nil, n))
+		m.notifyChange(now, delta(decision.NodeAdded, nil, n))
 		id, _ = m.state.NodeID(n.Name)
-		m.each(id, func(p *model.Pod) { m.changed(now, delta(decision.PodAssigned, nil, p)) })
+		m.eachPod(id, func(p *model.Pod) { m.notifyChange(now, delta(decision.PodAssigned, nil, p)) })
 		return
 	}
 	old := m.state.Node(id).Model
 	m.state.UpsertNode(n)
-	m.changed(now, delta(nodeChange(old, n), old, n))
-	if lost(old, n) {
-		m.eachNominated(id, func(p *model.Pod) { m.queue.Update(now, queued(p), true) })
+	m.notifyChange(now, delta(nodeChange(old, n), old, n))
+	if invalidatesNominations(old, n) {
+		m.eachNominated(id, func(p *model.Pod) { m.queue.Update(now, queuePod(p), true) })
 	}
 }
 
@@ -35,18 +35,18 @@ func (m *Machine) removeNode(now time.Time, name string) {
 	if !known {
 		return
 	}
-	m.nodeGone(now, name)
+	m.clearNodeNominations(now, name)
 	m.dropPressure(name)
 	old := m.state.Node(id).Model
 	pods := slices.Clone(m.state.Node(id).Pods)
 	m.state.RemoveNode(name)
-	m.changed(now, delta(decision.NodeRemoved, old, nil))
+	m.notifyChange(now, delta(decision.NodeRemoved, old, nil))
 	for _, p := range pods {
-		m.freed(now, p)
+		m.notifyFreed(now, p)
 	}
 }
 
-func (m *Machine) each(id cluster.NodeID, f func(*model.Pod)) {
+func (m *Machine) eachPod(id cluster.NodeID, f func(*model.Pod)) {
 	for _, p := range slices.Clone(m.state.Node(id).Pods) {
 		f(p)
 	}
@@ -54,38 +54,38 @@ func (m *Machine) each(id cluster.NodeID, f func(*model.Pod)) {
 
 // nodeChange says in what a node became more schedulable, or other than it was. Less
 // of a resource and a node that became unschedulable can help nobody.
-func nodeChange(old, now *model.Node) decision.Change {
+func nodeChange(old, now *model.Node) decision.ClusterEvents {
 	if old.UID != now.UID {
 		return decision.NodeAdded | decision.NodeRemoved
 	}
-	var c decision.Change
-	if now.Pods > old.Pods || anyMore(&now.Allocatable, &old.Allocatable) {
-		c |= decision.NodeAllocatable
+	var c decision.ClusterEvents
+	if now.AllocatablePods > old.AllocatablePods || anyGreater(&now.Allocatable, &old.Allocatable) {
+		c |= decision.NodeAllocatableChanged
 	}
-	if !equal(old.Labels, now.Labels) {
-		c |= decision.NodeLabels
+	if !equalLabels(old.Labels, now.Labels) {
+		c |= decision.NodeLabelsChanged
 	}
 	if !slices.Equal(old.Taints, now.Taints) {
-		c |= decision.NodeTaints
+		c |= decision.NodeTaintsChanged
 	}
 	if old.Unschedulable && !now.Unschedulable {
-		c |= decision.NodeSchedulable
+		c |= decision.NodeUncordoned
 	}
 	if !slices.Equal(old.Features, now.Features) {
-		c |= decision.NodeFeatures
+		c |= decision.NodeFeaturesChanged
 	}
 	return c
 }
 
-// lost says whether a node may be out of the question for those that are nominated
+// invalidatesNominations says whether a node may be out of the question for those that are nominated
 // to it, who are free then to make room elsewhere.
-func lost(old, now *model.Node) bool {
-	return !old.Unschedulable && now.Unschedulable || anyMore(&old.Allocatable, &now.Allocatable) ||
-		!equal(old.Labels, now.Labels) || !slices.Equal(old.Taints, now.Taints) || !slices.Equal(old.Features, now.Features)
+func invalidatesNominations(old, now *model.Node) bool {
+	return !old.Unschedulable && now.Unschedulable || anyGreater(&old.Allocatable, &now.Allocatable) ||
+		!equalLabels(old.Labels, now.Labels) || !slices.Equal(old.Taints, now.Taints) || !slices.Equal(old.Features, now.Features)
 }
 
-// anyMore says whether a has more than b of any resource.
-func anyMore(a, b *model.Requests) bool {
+// anyGreater says whether a has more than b of any resource.
+func anyGreater(a, b *model.Resources) bool {
 	if a.MilliCPU > b.MilliCPU || a.Memory > b.Memory || a.Ephemeral > b.Ephemeral {
 		return true
 	}
@@ -97,4 +97,4 @@ func anyMore(a, b *model.Requests) bool {
 	return false
 }
 
-func equal(a, b model.Labels) bool { return slices.Equal(a, b) }
+func equalLabels(a, b model.Labels) bool { return slices.Equal(a, b) }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -19,12 +19,12 @@ func (f firstFit) Gate(p *model.Pod) *decision.Verdict {
 	if len(p.Spec.Gates) == 0 {
 		return nil
 	}
-	return &decision.Verdict{Rule: decision.SchedulingGates, Code: decision.Unresolvable}
+	return &decision.Verdict{Plugin: decision.SchedulingGates, Code: decision.UnschedulableAndUnresolvable}
 }
 
 func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
 	ids := f.s.NodeIDs()
-	if id, ok := f.s.NodeID(p.Nominated); ok { // it comes first
+	if id, ok := f.s.NodeID(p.NominatedNodeName); ok { // it comes first
 		ids = append([]cluster.NodeID{id}, ids...)
 	}
 	for _, id := range ids {
@@ -34,9 +34,9 @@ func (f firstFit) Decide(p *model.Pod, out *decision.Summary) {
 		}
 	}
 	out.Outcome = decision.Infeasible
-	out.Rejectors = out.Rejectors.With(decision.NodeResourcesFit)
+	out.UnschedulablePlugins = out.UnschedulablePlugins.With(decision.NodeResourcesFit)
 	if len(p.Spec.Claims) > 0 {
-		out.Rejectors = out.Rejectors.With(decision.VolumeBinding)
+		out.UnschedulablePlugins = out.UnschedulablePlugins.With(decision.VolumeBinding)
 	}
 }
 
@@ -60,21 +60,21 @@ func (f firstFit) free(id cluster.NodeID, p *model.Pod, gone []*model.Pod) int64
 func (f firstFit) reaches(p *model.Pod, id cluster.NodeID) bool {
 	for _, c := range p.Spec.Claims {
 		claim, ok := f.s.PVC(p.Namespace, c.Claim)
-		if !ok || claim.HasNode && claim.Node != f.s.Node(id).Model.Name {
+		if !ok || claim.HasSelectedNode && claim.SelectedNode != f.s.Node(id).Model.Name {
 			return false
 		}
 	}
 	return true
 }
 
-func (f firstFit) Volumes(p *model.Pod, node string) (*model.VolumePlan, error) {
+func (f firstFit) VolumePlan(p *model.Pod, node string) (*model.VolumePlan, error) {
 	for _, c := range p.Spec.Claims {
 		claim, ok := f.s.PVC(p.Namespace, c.Claim)
 		if !ok {
 			return nil, fmt.Errorf("no claim %s", c.Claim)
 		}
 		if !claim.Bound {
-			return &model.VolumePlan{Node: node, Within: 10 * time.Minute, Provision: []*model.PersistentVolumeClaim{claim}}, nil
+			return &model.VolumePlan{Node: node, BindTimeout: 10 * time.Minute, Provision: []*model.PersistentVolumeClaim{claim}}, nil
 		}
 	}
 	return nil, nil
@@ -82,20 +82,20 @@ func (f firstFit) Volumes(p *model.Pod, node string) (*model.VolumePlan, error) 
 
 func (f firstFit) Preempt(p *model.Pod, _ *decision.Summary) *decision.Preemption {
 	if p.Spec.NeverPreempts {
-		return &decision.Preemption{Tried: decision.NeverMay}
+		return &decision.Preemption{Outcome: decision.PreemptionPolicyNever}
 	}
-	out := &decision.Preemption{Tried: decision.NoneHelps, Nodes: f.s.NumNodes(), Clears: p.Nominated != ""}
-	if id, ok := f.s.NodeID(p.Nominated); ok && slices.ContainsFunc(f.s.Node(id).Pods, func(v *model.Pod) bool {
-		return v.Spec.Priority < p.Spec.Priority && displace.Preemption.Drives(v)
+	out := &decision.Preemption{Outcome: decision.PreemptionNoCandidates, Nodes: f.s.NumNodes(), ClearNomination: p.NominatedNodeName != ""}
+	if id, ok := f.s.NodeID(p.NominatedNodeName); ok && slices.ContainsFunc(f.s.Node(id).Pods, func(v *model.Pod) bool {
+		return v.Spec.Priority < p.Spec.Priority && displacement.Preemption.IsTerminating(v)
 	}) {
-		return &decision.Preemption{Tried: decision.WaitsFor}
+		return &decision.Preemption{Outcome: decision.PreemptionVictimsTerminating}
 	}
 	for _, id := range f.s.NodeIDs() {
 		victims := f.victims(p, id)
 		if victims == nil || out.Victims != nil && len(victims) >= len(out.Victims) {
 			continue
 		}
-		out.Tried, out.Node, out.Victims, out.Clears = decision.Nominated, f.s.Node(id).Model.Name, victims, false
+		out.Outcome, out.Node, out.Victims, out.ClearNomination = decision.PreemptionNominated, f.s.Node(id).Model.Name, victims, false
 	}
 	f.debit(out)
 	return out
@@ -122,8 +122,8 @@ func (f firstFit) debit(out *decision.Preemption) {
 		for _, v := range out.Victims {
 			switch {
 			case slices.Contains(b.Disrupted, v.Name):
-			case len(d.Paid) < int(b.DisruptionsAllowed):
-				d.Paid = append(d.Paid, v.Name)
+			case len(d.Granted) < int(b.DisruptionsAllowed):
+				d.Granted = append(d.Granted, v.Name)
 			default:
 				d.Overruled = append(d.Overruled, v.Name)
 			}
@@ -136,13 +136,13 @@ func (f firstFit) debit(out *decision.Preemption) {
 
 // firstFit is a Surveyor, too.
 
-func (f firstFit) Survey(p *model.Pod) *decision.Record {
+func (f firstFit) Explain(p *model.Pod) *decision.Record {
 	rec := &decision.Record{Outcome: decision.Infeasible}
 	for _, id := range f.s.NodeIDs() {
 		n := decision.NodeRecord{Name: f.s.Node(id).Model.Name, Total: 1}
 		if !f.Fits(p, n.Name) {
-			n.Verdict = decision.Verdict{Rule: decision.NodeResourcesFit, Code: decision.Unschedulable}
-			rec.Rejectors = rec.Rejectors.With(decision.NodeResourcesFit).With(decision.VolumeBinding)
+			n.Verdict = decision.Verdict{Plugin: decision.NodeResourcesFit, Code: decision.Unschedulable}
+			rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(decision.NodeResourcesFit).With(decision.VolumeBinding)
 		} else {
 			rec.Outcome, rec.Choice = decision.Scheduled, n.Name
 		}
@@ -156,11 +156,11 @@ func (f firstFit) Fits(p *model.Pod, node string) bool {
 	return ok && f.reaches(p, id) && f.free(id, p, nil) >= p.Spec.Requests.MilliCPU
 }
 
-func (f firstFit) Best(_ *model.Pod, nodes []Total) string {
-	return slices.MaxFunc(nodes, func(a, b Total) int { return int(a.Points - b.Points) }).Node
+func (f firstFit) SelectHost(_ *model.Pod, nodes []NodeScore) string {
+	return slices.MaxFunc(nodes, func(a, b NodeScore) int { return int(a.Score - b.Score) }).Node
 }
 
-func (f firstFit) Candidates(p *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption) {
+func (f firstFit) FindCandidates(p *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption) {
 	best := f.Preempt(p, nil)
 	var out []Candidate
 	for _, n := range rec.Nodes {
@@ -172,11 +172,11 @@ func (f firstFit) Candidates(p *model.Pod, rec *decision.Record) ([]Candidate, *
 	return out, best
 }
 
-func (f firstFit) Among(p *model.Pod, left []Candidate) *decision.Preemption {
-	out := &decision.Preemption{Tried: decision.NoneHelps, Clears: p.Nominated != ""}
+func (f firstFit) SelectCandidate(p *model.Pod, left []Candidate) *decision.Preemption {
+	out := &decision.Preemption{Outcome: decision.PreemptionNoCandidates, ClearNomination: p.NominatedNodeName != ""}
 	for _, c := range left {
 		if out.Victims == nil || len(c.Victims) < len(out.Victims) {
-			out.Tried, out.Node, out.Victims, out.Clears = decision.Nominated, c.Node, c.Victims, false
+			out.Outcome, out.Node, out.Victims, out.ClearNomination = decision.PreemptionNominated, c.Node, c.Victims, false
 		}
 	}
 	f.debit(out)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/queue"
 )
@@ -18,9 +18,9 @@ func ranked(name, node string, priority int32) *model.Pod {
 }
 
 // full is a tale whose node n1 is full with "low", and "high" was nominated to it.
-func full(t *testing.T) *tale {
+func full(t *testing.T) *story {
 	t.Helper()
-	s := newTale(t)
+	s := newStory(t)
 	s.step("reject:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), ranked("high", "", 5))
 	return s
 }
@@ -28,11 +28,11 @@ func full(t *testing.T) *tale {
 func TestPreemptorIsTriedWhenItsLastVictimIsGone(t *testing.T) {
 	s := full(t)
 	done := s.answer(1, Done)
-	s.step("", driven(ranked("low", "n1", 0)), done)
+	s.step("", withDisruptionTarget(ranked("low", "n1", 0)), done)
 	s.where("high", queue.Unschedulable)
 	s.step("bind:high:n1", Remove{ranked("low", "n1", 0)}) // no back-off
-	if len(s.m.nominees)+len(s.m.leaving) != 0 {
-		t.Errorf("%d nominees, %d victims are left", len(s.m.nominees), len(s.m.leaving))
+	if len(s.m.nominations)+len(s.m.markedVictims) != 0 {
+		t.Errorf("%d nominees, %d victims are left", len(s.m.nominations), len(s.m.markedVictims))
 	}
 }
 
@@ -46,7 +46,7 @@ func TestPreemptorIsNotTriedBeforeItsPreemptIsAnswered(t *testing.T) {
 
 func TestRoomIsHeldAgainstLowerOnesOnly(t *testing.T) {
 	s := full(t)
-	s.step("", s.answer(1, Done), driven(ranked("low", "n1", 0)))
+	s.step("", s.answer(1, Done), withDisruptionTarget(ranked("low", "n1", 0)))
 	s.step("reject:middle:unschedulable", ranked("middle", "", 3))
 	s.step("reject:top:unschedulable unnominate:high preempt:top:n1 reject:high:unschedulable reject:middle:unschedulable", ranked("top", "", 9))
 	if p := s.last[2].(Preempt).Plan; len(p.Victims) != 0 {
@@ -59,14 +59,14 @@ func TestRoomIsHeldAgainstLowerOnesOnly(t *testing.T) {
 func TestPreemptWithoutAnswerIsSentAgain(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Unknown))
-	s.wait(s.m.cfg.LookAgain)
+	s.wait(s.m.cfg.RetryInterval)
 	s.step("preempt:high:n1")
-	if e := s.last[0].(Preempt); !e.Again || len(e.Plan.Victims) != 1 {
+	if e := s.last[0].(Preempt); !e.Retry || len(e.Plan.Victims) != 1 {
 		t.Errorf("it is %+v", e)
 	}
 	s.wait(s.m.cfg.BindTimeout)
 	s.step("") // no answer is as good as Unknown
-	s.wait(s.m.cfg.LookAgain)
+	s.wait(s.m.cfg.RetryInterval)
 	s.step("preempt:high:n1")
 }
 
@@ -75,7 +75,7 @@ func TestBudgetThatRefusesIsAskedTwice(t *testing.T) {
 	refused := s.answer(1, Refused)
 	refused.Budgets = []*model.Budget{{Namespace: "ns", Name: "b"}}
 	s.step("reject:high:unschedulable preempt:high:n1", refused)
-	if e := s.last[1].(Preempt); e.Number != 2 || len(e.Plan.Debits) != 1 || len(e.Plan.Debits[0].Overruled) != 1 {
+	if e := s.last[1].(Preempt); e.Choice != 2 || len(e.Plan.Debits) != 1 || len(e.Plan.Debits[0].Overruled) != 1 {
 		t.Errorf("it is %+v, debits %+v", e, e.Plan.Debits)
 	}
 	s.step("unnominate:high reject:high:error reject:high:unschedulable", s.answer(1, Refused)) // and no more for a while
@@ -87,14 +87,14 @@ func TestBudgetThatRefusesIsAskedTwice(t *testing.T) {
 func TestPodThatChangedUnderAPreemptChoosesLater(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Conflict))
-	s.wait(s.m.cfg.LookAgain)
+	s.wait(s.m.cfg.RetryInterval)
 	s.step("reject:high:unschedulable preempt:high:n1")
 }
 
 func TestVictimsThatDoNotDieAreGivenUp(t *testing.T) {
 	s := full(t)
-	s.step("", s.answer(1, Done), driven(ranked("low", "n1", 0)))
-	s.step("reject:high:unschedulable", &model.Node{Name: "n2", UID: "n2", Pods: 10, Allocatable: model.Requests{MilliCPU: 700}}, ranked("other", "n2", 4))
+	s.step("", s.answer(1, Done), withDisruptionTarget(ranked("low", "n1", 0)))
+	s.step("reject:high:unschedulable", &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 700}}, ranked("other", "n2", 4))
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
 }
@@ -103,12 +103,12 @@ func TestNominationEndsWithItsPod(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Done))
 	nominated := ranked("high", "", 5)
-	nominated.Nominated = "n1"
+	nominated.NominatedNodeName = "n1"
 	dying := *nominated
 	dying.Deleting = true
 	s.step("", nominated)
 	s.step("unnominate:high", &dying)
-	s.where("high", queue.Nowhere)
+	s.where("high", queue.NotQueued)
 	id, _ := s.m.state.NodeID("n1")
 	if n := s.m.state.Nominated(id); len(n) != 0 {
 		t.Errorf("%v hold room still", n)
@@ -116,7 +116,7 @@ func TestNominationEndsWithItsPod(t *testing.T) {
 }
 
 func TestVictimsWithoutABind(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	claim := func(name string) *model.Pod {
 		p := small(name, "")
 		p.Spec = specOf(specKey{cpu: 600, claim: "c-" + name})
@@ -127,7 +127,7 @@ func TestVictimsWithoutABind(t *testing.T) {
 	if e := s.last[2].(Preempt); len(e.Plan.Victims) != 0 {
 		t.Errorf("victims are %v: nobody else knew of the attempt", e.Plan.Victims)
 	}
-	if s.m.state.Assumed("a") || s.m.byPod["a"] != nil {
+	if s.m.state.Assumed("a") || s.m.attempts["a"] != nil {
 		t.Error("the attempt goes on")
 	}
 	s.where("a", queue.Unschedulable)
@@ -135,7 +135,7 @@ func TestVictimsWithoutABind(t *testing.T) {
 }
 
 func TestVictimWithABindUnderWayIsDeleted(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	s.step("bind:a:n1", ranked("a", "", 0))
 	bind := s.answer(0, Done)
 	s.step("reject:high:unschedulable preempt:high:n1", ranked("high", "", 5))
@@ -143,7 +143,7 @@ func TestVictimWithABindUnderWayIsDeleted(t *testing.T) {
 		t.Errorf("victims are %v", e.Plan.Victims)
 	}
 	s.step("", bind, s.answer(1, Done), ranked("a", "n1", 0))
-	if !displace.Preemption.Drives(s.m.state.Pod("a")) {
+	if !displacement.Preemption.IsTerminating(s.m.state.Pod("a")) {
 		t.Error("a report from before the deletion made the victim stay")
 	}
 	s.step("bind:high:n1", Remove{ranked("a", "n1", 0)})
@@ -152,16 +152,16 @@ func TestVictimWithABindUnderWayIsDeleted(t *testing.T) {
 // A new process finds a pod that is nominated, and a victim that has its condition
 // and was not deleted.
 func TestWhatAnotherProcessBeganIsFinished(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	victim, high := ranked("low", "n1", 0), ranked("high", "", 5)
-	victim.Disrupted, high.Nominated = displace.Preemption.Reason(), "n1"
+	victim.DisruptionReason, high.NominatedNodeName = displacement.Preemption.Reason(), "n1"
 	s.step("reject:high:unschedulable preempt:high:n1", victim, high)
 	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 || len(e.Plan.Debits) != 0 {
 		t.Errorf("it is %+v", e.Plan)
 	}
-	s = newTale(t)
-	s.step("reject:high:unschedulable", driven(victim), high)
-	if p := s.last[0].(Reject).Summary.Preemption; p.Tried != decision.WaitsFor {
+	s = newStory(t)
+	s.step("reject:high:unschedulable", withDisruptionTarget(victim), high)
+	if p := s.last[0].(ReportUnschedulable).Summary.Preemption; p.Outcome != decision.PreemptionVictimsTerminating {
 		t.Errorf("preemption is %+v", p)
 	}
 	s.step("bind:high:n1", Remove{victim})

@@ -86,9 +86,9 @@ func (w *world) restart() {
 			}
 		}
 		if p := w.pods[uid]; p != nil {
-			w.tell(uid)
-			if p.Nominated != "" {
-				w.held[uid] = p.Nominated
+			w.reportPod(uid)
+			if p.NominatedNodeName != "" {
+				w.held[uid] = p.NominatedNodeName
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func nodeName(i int) string { return string([]byte{'n', '0' + byte(i/10), '0' + 
 // settle lets everything come to rest: then whatever is pending fits nowhere, and
 // cannot make room.
 func (w *world) settle() {
-	w.calm = true
+	w.noFaults = true
 	for range 800 {
 		w.step()
 	}
@@ -116,7 +116,7 @@ func (w *world) settle() {
 		if p == nil && seen == nil {
 			continue
 		}
-		if p == nil || seen == nil || p.NodeName != seen.NodeName || p.Nominated != seen.Nominated || p.Deleting != seen.Deleting {
+		if p == nil || seen == nil || p.NodeName != seen.NodeName || p.NominatedNodeName != seen.NominatedNodeName || p.Deleting != seen.Deleting {
 			w.t.Errorf("at rest pod %s is %+v, thought to be %+v", uid, p, seen)
 			continue
 		}
@@ -125,22 +125,22 @@ func (w *world) settle() {
 		}
 		var s decision.Summary
 		if f.Decide(p, &s); s.Outcome == decision.Scheduled {
-			w.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it fits on %s", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, w.m.queue.Where(uid), s.Choice)
-		} else if q := f.Preempt(p, &s); q.Tried != decision.NoneHelps {
-			w.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it could preempt on %q (%d)", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, w.m.queue.Where(uid), q.Node, q.Tried)
+			w.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it fits on %s", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, w.m.queue.PoolOf(uid), s.Choice)
+		} else if q := f.Preempt(p, &s); q.Outcome != decision.PreemptionNoCandidates {
+			w.t.Errorf("pod %s (cpu %d, priority %d) is pending in %q though it could preempt on %q (%d)", uid, p.Spec.Requests.MilliCPU, p.Spec.Priority, w.m.queue.PoolOf(uid), q.Node, q.Outcome)
 		}
 	}
-	if n := len(w.m.nominees) + len(w.m.byNominee) + len(w.m.leaving) + len(w.m.preparing); n > 0 {
-		w.t.Errorf("at rest %d nominees, %d of them awaited, %d victims, %d wait for volumes", len(w.m.nominees), len(w.m.byNominee), len(w.m.leaving), len(w.m.preparing))
+	if n := len(w.m.nominations) + len(w.m.nominationsByEffect) + len(w.m.markedVictims) + len(w.m.volumeBinds); n > 0 {
+		w.t.Errorf("at rest %d nominees, %d of them awaited, %d victims, %d wait for volumes", len(w.m.nominations), len(w.m.nominationsByEffect), len(w.m.markedVictims), len(w.m.volumeBinds))
 	}
-	if n := len(w.m.byReport); n > len(w.due) {
+	if n := len(w.m.reportsByEffect); n > len(w.due) {
 		w.t.Errorf("%d reports are thought to be under way, %d effects are", n, len(w.due))
 	}
-	if n := len(w.m.reports); n > len(w.m.byReport)+len(w.m.repeats) {
-		w.t.Errorf("%d reports, but only %d under way and %d to be repeated", n, len(w.m.byReport), len(w.m.repeats))
+	if n := len(w.m.reports); n > len(w.m.reportsByEffect)+len(w.m.reportRetries) {
+		w.t.Errorf("%d reports, but only %d under way and %d to be repeated", n, len(w.m.reportsByEffect), len(w.m.reportRetries))
 	}
-	if d := w.m.Depths(); d.InFlight != 0 || len(w.m.byPod) != 0 {
-		w.t.Errorf("at rest %d in flight, %d attempts", d.InFlight, len(w.m.byPod))
+	if d := w.m.Depths(); d.InFlight != 0 || len(w.m.attempts) != 0 {
+		w.t.Errorf("at rest %d in flight, %d attempts", d.InFlight, len(w.m.attempts))
 	}
 }
 

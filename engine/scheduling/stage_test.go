@@ -12,22 +12,22 @@ import (
 
 var t0 = time.Unix(1000, 0)
 
-// tale drives a machine and tells its effects shortly.
-type tale struct {
+// story drives a machine and tells its effects shortly.
+type story struct {
 	t    *testing.T
 	m    *Machine
 	now  time.Time
 	last []Effect
 }
 
-func newTale(t *testing.T) *tale {
-	s := &tale{t: t, m: newMachine(), now: t0}
-	s.step("", &model.Node{Name: "n1", UID: "n1", Pods: 10, Allocatable: model.Requests{MilliCPU: 1000}})
+func newStory(t *testing.T) *story {
+	s := &story{t: t, m: newMachine(), now: t0}
+	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}})
 	return s
 }
 
 // step feeds events and checks the effects: words like "bind:a:n1 look:a".
-func (s *tale) step(want string, events ...Event) {
+func (s *story) step(want string, events ...Event) {
 	s.t.Helper()
 	effects, _ := s.m.Step(s.now, events, 10)
 	s.last = append([]Effect(nil), effects...)
@@ -36,19 +36,19 @@ func (s *tale) step(want string, events ...Event) {
 		switch e := e.(type) {
 		case Bind:
 			got = append(got, "bind:"+e.Pod.Name+":"+e.Node)
-		case Bound:
+		case ReportBound:
 			got = append(got, "bound:"+e.Pod.Name+":"+e.Node)
-		case Look:
+		case RefreshPod:
 			got = append(got, "look:"+e.Pod.Name)
-		case Reject:
+		case ReportUnschedulable:
 			got = append(got, "reject:"+e.Pod.Name+":"+e.Summary.Outcome.String())
-		case Ask:
+		case CallExtenders:
 			var nodes []string
 			for _, n := range e.Nodes {
 				nodes = append(nodes, n.Node)
 			}
 			got = append(got, "ask:"+e.Pod.Name+":"+strings.Join(nodes, ","))
-		case AskVictims:
+		case CallPreemptionExtenders:
 			var nodes []string
 			for _, c := range e.Candidates {
 				nodes = append(nodes, c.Node)
@@ -56,12 +56,12 @@ func (s *tale) step(want string, events ...Event) {
 			got = append(got, "askvictims:"+e.Pod.Name+":"+strings.Join(nodes, ","))
 		case Preempt:
 			got = append(got, "preempt:"+e.Pod.Name+":"+e.Plan.Node)
-		case Unnominate:
+		case ClearNomination:
 			got = append(got, "unnominate:"+e.Pod.Name)
-		case Prepare:
+		case BindVolumes:
 			got = append(got, "prepare:"+e.Pod.Name+":"+e.Node)
-		case Hold:
-			got = append(got, "hold:"+e.Pod.Name+":"+e.Verdict.Rule.String())
+		case ReportGated:
+			got = append(got, "hold:"+e.Pod.Name+":"+e.Verdict.Plugin.String())
 		}
 	}
 	if g := strings.Join(got, " "); g != want {
@@ -70,15 +70,15 @@ func (s *tale) step(want string, events ...Event) {
 }
 
 // answer is an outcome for the nth effect of the last step.
-func (s *tale) answer(n int, r Result) Outcome {
-	return Outcome{ID: s.last[n].EffectID(), Result: r, Why: "why"}
+func (s *story) answer(n int, r Result) Outcome {
+	return Outcome{ID: s.last[n].EffectID(), Result: r, Reason: "why"}
 }
 
-func (s *tale) wait(d time.Duration) { s.now = s.now.Add(d) }
+func (s *story) wait(d time.Duration) { s.now = s.now.Add(d) }
 
-func (s *tale) where(uid string, want queue.Pool) {
+func (s *story) where(uid string, want queue.Pool) {
 	s.t.Helper()
-	if got := s.m.queue.Where(uid); got != want {
+	if got := s.m.queue.PoolOf(uid); got != want {
 		s.t.Fatalf("%s is in %q, want %q", uid, got, want)
 	}
 }
@@ -88,19 +88,19 @@ func small(name, node string) *model.Pod {
 }
 
 func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	first := s.answer(0, Done)
 	s.step("look:a", s.answer(0, Unknown))
 	unbound := s.answer(0, Done)
-	unbound.Seen = small("a", "")
+	unbound.Pod = small("a", "")
 	s.step("bind:a:n1", unbound)
-	if b := s.last[0].(Bind); !b.Again {
+	if b := s.last[0].(Bind); !b.Retry {
 		t.Error("the second bind does not say that it is one")
 	}
 	again := s.answer(0, Refused)
 	s.step("", first) // superseded
-	if a := s.m.byPod["a"]; a == nil || a.stage != binding {
+	if a := s.m.attempts["a"]; a == nil || a.stage != binding {
 		t.Fatal("the answer to a superseded effect counted")
 	}
 	s.step("", again) // the first may still be granted: nothing is given up
@@ -108,20 +108,20 @@ func TestUnknownBindIsLookedAtAndAskedAgain(t *testing.T) {
 		t.Fatal("the room was given away while a bind may still be granted")
 	}
 	s.step("bound:a:n1", small("a", "n1"))
-	if len(s.m.byPod) != 0 || s.m.state.Assumed("a") {
+	if len(s.m.attempts) != 0 || s.m.state.Assumed("a") {
 		t.Error("a pod that is seen on its node still has an attempt")
 	}
 }
 
 // unbound is the answer of the last step's Look that found a pod without a node.
-func (s *tale) unbound(name string) Outcome {
+func (s *story) unbound(name string) Outcome {
 	o := s.answer(0, Done)
-	o.Seen = small(name, "")
+	o.Pod = small(name, "")
 	return o
 }
 
 // fruitless has a pod's Binds come to nothing until no more are sent.
-func (s *tale) fruitless(name string) {
+func (s *story) fruitless(name string) {
 	s.t.Helper()
 	s.step("bind:"+name+":n1", small(name, ""))
 	s.step("look:"+name, s.answer(0, Unknown))
@@ -141,7 +141,7 @@ func (s *tale) fruitless(name string) {
 // A server that fails each Bind is asked a few times, with longer and longer pauses. The
 // attempt ends as an error when none of the Binds can be granted any more.
 func TestBindsThatComeToNothing(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	s.fruitless("a")
 	s.step("", s.unbound("a"))
 	s.step("reject:b:unschedulable", small("b", ""))
@@ -151,16 +151,16 @@ func TestBindsThatComeToNothing(t *testing.T) {
 	s.step("look:a")
 	s.step("reject:a:error bind:b:n1", s.unbound("a"))
 	s.rejects(`binding to node "n1" was not granted: why`)
-	s.where("a", queue.Errors)
+	s.where("a", queue.ErrorBackoff)
 }
 
 // A Look that began while a Bind might be granted proves nothing, whenever it ends.
 func TestLookFromBeforeTheEndOfDoubt(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	s.fruitless("a")
-	s.wait(s.m.cfg.BindTimeout - s.m.cfg.LookAgain - 1)
+	s.wait(s.m.cfg.BindTimeout - s.m.cfg.RetryInterval - 1)
 	s.step("", s.answer(0, Unknown))
-	s.wait(s.m.cfg.LookAgain)
+	s.wait(s.m.cfg.RetryInterval)
 	s.step("look:a")
 	s.wait(2)
 	s.step("look:a", s.unbound("a"))
@@ -170,96 +170,96 @@ func TestLookFromBeforeTheEndOfDoubt(t *testing.T) {
 // Whoever sent a Bind that had no answer is told once that it was granted, however that
 // comes to light; an answer that says so needs no telling.
 func TestBoundIsToldWhereNoAnswerSaysIt(t *testing.T) {
-	for name, play := range map[string]func(*tale, Outcome){
-		"the answer is lost, a look tells": func(s *tale, first Outcome) {
+	for name, play := range map[string]func(*story, Outcome){
+		"the answer is lost, a look tells": func(s *story, first Outcome) {
 			first.Result = Unknown
 			s.step("look:a", first)
 			found := s.answer(0, Done)
-			found.Seen = small("a", "n1")
+			found.Pod = small("a", "n1")
 			s.wait(time.Second)
 			s.step("bound:a:n1", found)
-			if b := s.last[0].(Bound); b.Took != time.Second || b.Attempt != 1 || !b.First.Equal(t0) {
+			if b := s.last[0].(ReportBound); b.Duration != time.Second || b.Attempt != 1 || !b.First.Equal(t0) {
 				t.Errorf("it is %+v", b)
 			}
 		},
-		"the watch tells, then the answer is lost": func(s *tale, first Outcome) {
+		"the watch tells, then the answer is lost": func(s *story, first Outcome) {
 			s.step("", small("a", "n1"))
 			first.Result = Unknown
 			s.step("bound:a:n1", first)
 		},
-		"the watch tells, then the answer says so": func(s *tale, first Outcome) {
+		"the watch tells, then the answer says so": func(s *story, first Outcome) {
 			s.step("", small("a", "n1"))
 			s.step("", first)
 		},
-		"the answer is lost, that to another says so": func(s *tale, first Outcome) {
+		"the answer is lost, that to another says so": func(s *story, first Outcome) {
 			first.Result = Unknown
 			s.step("look:a", first)
 			s.step("bind:a:n1", s.unbound("a"))
 			s.step("bound:a:n1", s.answer(0, Done))
 		},
-		"it was granted to somebody else": func(s *tale, first Outcome) {
+		"it was granted to somebody else": func(s *story, first Outcome) {
 			first.Result = Unknown
 			s.step("look:a", first)
 			s.step("", small("a", "n2"))
 		},
-		"it is gone when the answer is lost": func(s *tale, first Outcome) {
+		"it is gone when the answer is lost": func(s *story, first Outcome) {
 			s.step("", small("a", "n1"), Remove{small("a", "")})
 			first.Result = Unknown
 			s.step("", first)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTale(t)
+			s := newStory(t)
 			s.step("bind:a:n1", small("a", ""))
 			play(s, s.answer(0, Done))
 			s.step("", small("a", "n1"))
-			if len(s.m.byEffect)+len(s.m.byPod) != 0 {
-				t.Errorf("something is waited for: %v %v", s.m.byEffect, s.m.byPod)
+			if len(s.m.attemptsByEffect)+len(s.m.attempts) != 0 {
+				t.Errorf("something is waited for: %v %v", s.m.attemptsByEffect, s.m.attempts)
 			}
 		})
 	}
 }
 
 func TestBoundPodThatIsNotSeenIsLookedAt(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	s.step("", s.answer(0, Done))
-	s.where("a", queue.Nowhere)
-	s.wait(s.m.cfg.Confirm)
+	s.where("a", queue.NotQueued)
+	s.wait(s.m.cfg.ConfirmTimeout)
 	s.step("look:a")
 	s.step("", s.answer(0, Unknown))
-	s.wait(s.m.cfg.LookAgain)
+	s.wait(s.m.cfg.RetryInterval)
 	s.step("look:a")
 	gone := s.answer(0, Done)
 	s.step("", gone)
-	if s.m.state.Pod("a") != nil || len(s.m.byPod) != 0 {
+	if s.m.state.Pod("a") != nil || len(s.m.attempts) != 0 {
 		t.Error("a pod that is gone is still known")
 	}
 }
 
 func TestRefusedBindGivesTheRoomBack(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	refused := s.answer(0, Refused)
 	s.step("reject:b:unschedulable", small("b", ""))
 	s.wait(3 * time.Second)
 	s.step("reject:a:error bind:b:n1", refused)
-	s.where("a", queue.Errors)
+	s.where("a", queue.ErrorBackoff)
 }
 
 func TestOnlyChangesOfTheSpecificationWake(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	s.step("reject:a:unschedulable", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)})
-	s.step("", s.answer(0, Done), &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000), Unscheduled: "Unschedulable"})
+	s.step("", s.answer(0, Done), &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000), UnschedulableReason: "Unschedulable"})
 	s.where("a", queue.Unschedulable)
-	s.step("", &model.Node{Name: "n1", UID: "n1", Pods: 10, Ready: true, Allocatable: model.Requests{MilliCPU: 900}})
+	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Ready: true, Allocatable: model.Resources{MilliCPU: 900}})
 	s.where("a", queue.Unschedulable)
 	s.wait(2 * time.Second)
 	s.step("bind:a:n1", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(900)})
 }
 
 func TestGatedPodEntersWhenItsGatesAreGone(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	gated := small("a", "")
 	gated.Spec = &model.PodSpec{SchedulerName: "default-scheduler", Gates: []string{"g"}}
 	s.step("hold:a:SchedulingGates", gated)
@@ -267,8 +267,8 @@ func TestGatedPodEntersWhenItsGatesAreGone(t *testing.T) {
 	s.step("bind:a:n1", s.answer(0, Done), small("a", ""))
 }
 
-func TestWhoseItIsNot(t *testing.T) {
-	s := newTale(t)
+func TestForeignPodsAreIgnored(t *testing.T) {
+	s := newStory(t)
 	foreign, dying, done := small("a", ""), small("b", ""), small("c", "")
 	foreign.Spec = &model.PodSpec{SchedulerName: "other"}
 	dying.Deleting = true
@@ -278,24 +278,24 @@ func TestWhoseItIsNot(t *testing.T) {
 	dying = small("d", "")
 	dying.Deleting = true
 	s.step("", dying, s.answer(0, Conflict))
-	s.where("d", queue.Nowhere)
+	s.where("d", queue.NotQueued)
 	if fmt.Sprint(s.m.Depths()) != fmt.Sprint(queue.Depths{}) {
 		t.Errorf("the queue holds %+v", s.m.Depths())
 	}
 }
 
 func TestReportThatCouldNotBeWrittenIsRepeated(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	p := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)}
 	s.step("reject:a:unschedulable", p)
 	s.step("", s.answer(0, Unknown))
-	s.wait(s.m.cfg.LookAgain)
+	s.wait(s.m.cfg.RetryInterval)
 	s.step("reject:a:unschedulable")
-	if !s.last[0].(Reject).Again {
+	if !s.last[0].(ReportUnschedulable).Retry {
 		t.Error("the repetition does not say that it is one")
 	}
 	s.step("", s.answer(0, Unknown), Remove{p})
-	s.wait(s.m.cfg.LookAgain)
+	s.wait(s.m.cfg.RetryInterval)
 	s.step("")
 }
 
@@ -311,7 +311,7 @@ func TestBoundIsNotToldWhereALateAnswerDoes(t *testing.T) {
 	} {
 		for when, watch := range map[string]bool{"the watch tells first": true, "another Bind's answer tells first": false} {
 			t.Run(name+", "+when, func(t *testing.T) {
-				s := newTale(t)
+				s := newStory(t)
 				s.step("bind:a:n1", small("a", ""))
 				first := s.answer(0, tc.result)
 				s.wait(s.m.cfg.BindTimeout)
@@ -324,14 +324,14 @@ func TestBoundIsNotToldWhereALateAnswerDoes(t *testing.T) {
 				}
 				s.step(tc.say, first)
 				s.step("", small("a", "n1"))
-				if len(s.m.byEffect)+len(s.m.byPod) != 0 {
-					t.Errorf("something is waited for: %v %v", s.m.byEffect, s.m.byPod)
+				if len(s.m.attemptsByEffect)+len(s.m.attempts) != 0 {
+					t.Errorf("something is waited for: %v %v", s.m.attemptsByEffect, s.m.attempts)
 				}
 			})
 		}
 	}
 	t.Run("it comes before the pod is seen", func(t *testing.T) {
-		s := newTale(t)
+		s := newStory(t)
 		s.step("bind:a:n1", small("a", ""))
 		first := s.answer(0, Done)
 		s.wait(s.m.cfg.BindTimeout)
@@ -343,12 +343,12 @@ func TestBoundIsNotToldWhereALateAnswerDoes(t *testing.T) {
 
 // A conflict of a second Bind does not say either that the first will not be granted.
 func TestConflictWhileABindMayBeGrantedGivesNothingUp(t *testing.T) {
-	s := newTale(t)
+	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	s.step("look:a", s.answer(0, Unknown))
 	s.step("bind:a:n1", s.unbound("a"))
 	s.step("", s.answer(0, Conflict))
-	s.wait(s.m.cfg.LookAgain)
+	s.wait(s.m.cfg.RetryInterval)
 	s.step("look:a reject:b:unschedulable", small("b", "")) // the room is a's
 	s.step("bind:b:n1", s.answer(0, Done))                  // who is gone
 }

@@ -12,15 +12,15 @@ func (m *Machine) upsertVolume(object any) decision.Delta {
 	case *model.PersistentVolume:
 		old, _ := m.state.PV(o.Name)
 		m.state.UpsertPV(o)
-		return delta(decision.VolumeChanged, old, o)
+		return delta(decision.PVChanged, old, o)
 	case *model.PersistentVolumeClaim:
 		old, _ := m.state.PVC(o.Namespace, o.Name)
 		m.state.UpsertPVC(o)
-		return delta(decision.ClaimChanged, old, o)
+		return delta(decision.PVCChanged, old, o)
 	case *model.StorageClass:
 		old, _ := m.state.StorageClass(o.Name)
 		m.state.UpsertStorageClass(o)
-		return delta(decision.ClassChanged, old, o)
+		return delta(decision.StorageClassChanged, old, o)
 	case *model.CSINode:
 		old, _ := m.state.CSINode(o.Name)
 		m.state.UpsertCSINode(o)
@@ -31,10 +31,10 @@ func (m *Machine) upsertVolume(object any) decision.Delta {
 		return delta(decision.CSIDriverChanged, old, o)
 	case *model.CSIStorageCapacity:
 		m.state.UpsertCSIStorageCapacity(o)
-		return delta(decision.CapacityChanged, nil, o)
+		return delta(decision.CSIStorageCapacityChanged, nil, o)
 	case *model.VolumeAttachment:
 		m.state.UpsertVolumeAttachment(o)
-		return delta(decision.AttachmentChanged, nil, o)
+		return delta(decision.VolumeAttachmentChanged, nil, o)
 	}
 	return decision.Delta{}
 }
@@ -45,14 +45,14 @@ func (m *Machine) removeVolume(object any) decision.Delta {
 	case *model.PersistentVolume:
 		old, _ := m.state.PV(o.Name)
 		m.state.RemovePV(o.Name)
-		return delta(decision.VolumeChanged, old, nil)
+		return delta(decision.PVChanged, old, nil)
 	case *model.PersistentVolumeClaim:
 		old, _ := m.state.PVC(o.Namespace, o.Name)
 		m.state.RemovePVC(o.Namespace, o.Name)
-		return delta(decision.ClaimChanged, old, nil)
+		return delta(decision.PVCChanged, old, nil)
 	case *model.StorageClass:
 		m.state.RemoveStorageClass(o.Name)
-		return delta(decision.ClassChanged, o, nil)
+		return delta(decision.StorageClassChanged, o, nil)
 	case *model.CSINode:
 		m.state.RemoveCSINode(o.Name)
 		return delta(decision.CSINodeChanged, o, nil)
@@ -61,10 +61,10 @@ func (m *Machine) removeVolume(object any) decision.Delta {
 		return delta(decision.CSIDriverChanged, o, nil)
 	case *model.CSIStorageCapacity:
 		m.state.RemoveCSIStorageCapacity(o.Namespace, o.Name)
-		return decision.Delta{Kinds: decision.CapacityChanged}
+		return decision.Delta{Events: decision.CSIStorageCapacityChanged}
 	case *model.VolumeAttachment:
 		m.state.RemoveVolumeAttachment(o.Name)
-		return decision.Delta{Kinds: decision.AttachmentChanged}
+		return decision.Delta{Events: decision.VolumeAttachmentChanged}
 	}
 	return decision.Delta{}
 }

@@ -14,9 +14,9 @@ import (
 func newMachine() *Machine {
 	cfg := DefaultConfig()
 	// Extenders have a say in pods of some sizes.
-	cfg.Profiles = []Profile{{Name: "default-scheduler", New: func(s *cluster.State) Placer { return firstFit{s} },
-		Asked:           func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 300 },
-		AskedForVictims: func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 400 }}}
+	cfg.Profiles = []Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) Placer { return firstFit{s} },
+		WantsExtenders:           func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 300 },
+		WantsPreemptionExtenders: func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 400 }}}
 	return New(cfg)
 }
 
@@ -35,10 +35,10 @@ type world struct {
 	late  []lateBind            // binds without an answer that may still be granted
 	binds map[string]string     // granted ones, by uid
 
-	held   map[string]string // nominations as the machine decided them, by uid
-	budget model.Budget      // of all pods
-	claims map[string]*model.PersistentVolumeClaim
-	calm   bool // nothing fails any more
+	held     map[string]string // nominations as the machine decided them, by uid
+	budget   model.Budget      // of all pods
+	claims   map[string]*model.PersistentVolumeClaim
+	noFaults bool // nothing fails any more
 
 	priorities int
 	volumes    bool // some pods have claims
@@ -67,7 +67,7 @@ func spec(cpu int64) *model.PodSpec { return specOf(specKey{cpu: cpu}) }
 
 func specOf(k specKey) *model.PodSpec {
 	if specs[k] == nil {
-		s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: k.priority, Requests: model.Requests{MilliCPU: k.cpu}}
+		s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: k.priority, Requests: model.Resources{MilliCPU: k.cpu}}
 		if k.claim != "" {
 			s.Claims = []model.PodClaim{{Volume: "v", Claim: k.claim}}
 		}
@@ -79,7 +79,7 @@ func specOf(k specKey) *model.PodSpec {
 func (w *world) addNode(cpu int64) {
 	name := fmt.Sprintf("n%02d", len(w.nodes))
 	w.nodes[name] = cpu
-	w.lag = append(w.lag, &model.Node{Name: name, UID: name, Allocatable: model.Requests{MilliCPU: cpu}, Pods: 110})
+	w.lag = append(w.lag, &model.Node{Name: name, UID: name, Allocatable: model.Resources{MilliCPU: cpu}, AllocatablePods: 110})
 }
 
 func (w *world) addPod(k specKey) {
@@ -91,16 +91,16 @@ func (w *world) addPod(k specKey) {
 		w.lag = append(w.lag, w.claims[uid])
 	}
 	w.pods[uid] = &model.Pod{Namespace: "ns", Name: uid, UID: uid, Spec: specOf(k)}
-	w.tell(uid)
+	w.reportPod(uid)
 }
 
-func (w *world) tell(uid string) { w.lag = append(w.lag, w.pods[uid]) }
+func (w *world) reportPod(uid string) { w.lag = append(w.lag, w.pods[uid]) }
 
 func (w *world) change(uid string, f func(*model.Pod)) {
 	p := *w.pods[uid]
 	f(&p)
 	w.pods[uid] = &p
-	w.tell(uid)
+	w.reportPod(uid)
 }
 
 func (w *world) removePod(uid string) {
@@ -127,7 +127,7 @@ func (w *world) grant(b Bind) Result {
 	}
 	w.binds[p.UID] = b.Node
 	delete(w.held, p.UID)
-	w.change(p.UID, func(p *model.Pod) { p.NodeName, p.Nominated = b.Node, "" })
+	w.change(p.UID, func(p *model.Pod) { p.NodeName, p.NominatedNodeName = b.Node, "" })
 	return Done
 }
 
@@ -136,24 +136,24 @@ func (w *world) carryOut(effects []Effect) {
 		switch e := e.(type) {
 		case Bind:
 			if roomsTaken(effects) == 1 { // else what is counted came later, and may be of a higher priority yet
-				w.nobodysRoom(e)
+				w.checkReservedRoom(e)
 			}
 			delete(w.held, e.Pod.UID) // it has room now
 			w.carryOutBind(e)
 		case Preempt:
 			w.carryOutPreempt(e)
-		case Ask:
+		case CallExtenders:
 			w.due = append(w.due, w.answer(e))
-		case AskVictims:
+		case CallPreemptionExtenders:
 			w.due = append(w.due, w.answerVictims(e))
-		case Unnominate:
+		case ClearNomination:
 			delete(w.held, e.Pod.UID)
 			w.due = append(w.due, Outcome{ID: e.ID, Result: w.unnominate(e)})
-		case Prepare:
+		case BindVolumes:
 			delete(w.held, e.Pod.UID)
 			w.carryOutPrepare(e)
-		case Look:
-			o := Outcome{ID: e.ID, Result: Done, Seen: w.pods[e.Pod.UID]}
+		case RefreshPod:
+			o := Outcome{ID: e.ID, Result: Done, Pod: w.pods[e.Pod.UID]}
 			if w.fails(4) {
 				o = Outcome{ID: e.ID, Result: Unknown}
 			}
@@ -166,7 +166,7 @@ func (w *world) carryOut(effects []Effect) {
 
 func (w *world) carryOutBind(b Bind) {
 	fate := w.r.Intn(10)
-	if w.calm {
+	if w.noFaults {
 		fate = 9
 	}
 	switch fate {
@@ -178,7 +178,7 @@ func (w *world) carryOutBind(b Bind) {
 	case 2: // granted, never answered at all
 		w.grant(b)
 	case 3:
-		w.due = append(w.due, Outcome{ID: b.ID, Result: Refused, Why: "quota"})
+		w.due = append(w.due, Outcome{ID: b.ID, Result: Refused, Reason: "quota"})
 	default:
 		w.due = append(w.due, Outcome{ID: b.ID, Result: w.grant(b)})
 	}
@@ -222,12 +222,12 @@ func (w *world) check() {
 		if seen == nil || seen.Finished() || (seen.NodeName != "" && !w.m.state.Assumed(uid)) {
 			continue
 		}
-		a, attempted := w.m.byPod[uid]
-		waits := w.m.queue.Where(uid)
-		if !attempted && (waits == queue.Nowhere || waits == queue.InFlight) && !seen.Deleting {
+		a, attempted := w.m.attempts[uid]
+		waits := w.m.queue.PoolOf(uid)
+		if !attempted && (waits == queue.NotQueued || waits == queue.InFlight) && !seen.Deleting {
 			w.t.Fatalf("pod %s is lost: no attempt, in pool %q", uid, waits)
 		}
-		if attempted = attempted && a.stage != asking; attempted != w.m.state.Assumed(uid) {
+		if attempted = attempted && a.stage != callingExtenders; attempted != w.m.state.Assumed(uid) {
 			w.t.Fatalf("pod %s: attempt %v, assumed %v", uid, attempted, !attempted)
 		}
 	}

@@ -15,9 +15,9 @@ type Class struct {
 // CriticalPriority is that of system-cluster-critical.
 const CriticalPriority = 2_000_000_000
 
-// Classes are the two by which a node is shut down without a list of them: the end of the total time is
+// DefaultClasses are the two by which a node is shut down without a list of them: the end of the total time is
 // for critical pods alone.
-func Classes(total, critical time.Duration) []Class {
+func DefaultClasses(total, critical time.Duration) []Class {
 	return []Class{{0, max(total-critical, 0)}, {CriticalPriority, critical}}
 }
 
@@ -36,19 +36,19 @@ type Stop struct {
 
 // Machine is one shutdown of one node. Make it with New.
 type Machine struct {
-	groups []group
-	until  time.Time // when the first group's time is over; zero: it has not begun
+	groups        []group
+	groupDeadline time.Time // when the first group's time is over; zero: it has not begun
 }
 
 // group are the pods of a class.
 type group struct {
-	grace time.Duration
-	pods  []Pod
-	left  map[string]bool // those that have not ended
+	grace   time.Duration
+	pods    []Pod
+	running map[string]bool // those that have not ended
 }
 
-// sorted are classes by ascending priority; without any, one that has no time.
-func sorted(classes []Class) []Class {
+// sortedClasses are classes by ascending priority; without any, one that has no time.
+func sortedClasses(classes []Class) []Class {
 	if len(classes) == 0 {
 		return []Class{{}}
 	}
@@ -57,8 +57,8 @@ func sorted(classes []Class) []Class {
 	return classes
 }
 
-// classOf is the index of a priority's class among sorted ones.
-func classOf(classes []Class, priority int32) (at int) {
+// classIndex is the index of a priority's class among sorted ones.
+func classIndex(classes []Class, priority int32) (at int) {
 	for i, c := range classes {
 		if c.Priority <= priority {
 			at = i
@@ -69,21 +69,21 @@ func classOf(classes []Class, priority int32) (at int) {
 
 // Grace is how long a pod has from when it is stopped, by these classes in any order.
 func Grace(classes []Class, p Pod) time.Duration {
-	classes = sorted(classes)
-	return min(p.Grace, classes[classOf(classes, p.Priority)].Grace)
+	classes = sortedClasses(classes)
+	return min(p.Grace, classes[classIndex(classes, p.Priority)].Grace)
 }
 
 // New is a shutdown of these pods by these classes, in any order.
 func New(classes []Class, pods []Pod) *Machine {
-	classes = sorted(classes)
+	classes = sortedClasses(classes)
 	m := &Machine{groups: make([]group, len(classes))}
 	for i, c := range classes {
-		m.groups[i] = group{grace: c.Grace, left: map[string]bool{}}
+		m.groups[i] = group{grace: c.Grace, running: map[string]bool{}}
 	}
 	for _, p := range pods {
-		g := &m.groups[classOf(classes, p.Priority)]
+		g := &m.groups[classIndex(classes, p.Priority)]
 		g.pods = append(g.pods, p)
-		g.left[p.UID] = true
+		g.running[p.UID] = true
 	}
 	return m
 }
@@ -93,23 +93,23 @@ func New(classes []Class, pods []Pod) *Machine {
 func (m *Machine) Step(now time.Time, ended ...string) (stops []Stop, wake time.Time, done bool) {
 	for i := range m.groups {
 		for _, uid := range ended {
-			delete(m.groups[i].left, uid)
+			delete(m.groups[i].running, uid)
 		}
 	}
 	for len(m.groups) > 0 {
 		g := &m.groups[0]
-		if m.until.IsZero() && len(g.left) > 0 {
-			m.until = now.Add(g.grace)
+		if m.groupDeadline.IsZero() && len(g.running) > 0 {
+			m.groupDeadline = now.Add(g.grace)
 			for _, p := range g.pods {
-				if g.left[p.UID] {
+				if g.running[p.UID] {
 					stops = append(stops, Stop{p.UID, min(p.Grace, g.grace)})
 				}
 			}
 		}
-		if len(g.left) > 0 && now.Before(m.until) {
-			return stops, m.until, false
+		if len(g.running) > 0 && now.Before(m.groupDeadline) {
+			return stops, m.groupDeadline, false
 		}
-		m.groups, m.until = m.groups[1:], time.Time{}
+		m.groups, m.groupDeadline = m.groups[1:], time.Time{}
 	}
 	return stops, time.Time{}, true
 }

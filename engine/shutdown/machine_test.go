@@ -27,7 +27,7 @@ func at(m *Machine, second int, ended ...string) string {
 }
 
 func TestCriticalPodsAreTheLast(t *testing.T) {
-	m := New(Classes(30*time.Second, 10*time.Second), []Pod{
+	m := New(DefaultClasses(30*time.Second, 10*time.Second), []Pod{
 		{"critical", CriticalPriority, time.Minute}, {"a", 0, time.Minute}, {"b", -5, 5 * time.Second}})
 	for _, step := range []struct {
 		second int

@@ -11,32 +11,32 @@ var t0 = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) time.Time { return t0.Add(d) }
 
-// died is a pod that lived from one time to another, in seconds.
-func died(node, cause string, born, ended int) Death {
-	return Death{Node: node, Cause: cause, Born: at(time.Duration(born) * time.Second), Died: at(time.Duration(ended) * time.Second)}
+// failure is a pod that lived from one time to another, in seconds.
+func failure(node, cause string, born, ended int) PodFailure {
+	return PodFailure{Node: node, Cause: cause, StartedAt: at(time.Duration(born) * time.Second), FailedAt: at(time.Duration(ended) * time.Second)}
 }
 
 func TestPause(t *testing.T) {
 	for name, tc := range map[string]struct {
-		deaths []Death
+		deaths []PodFailure
 		node   string
 		until  int // in seconds; 0: at once
 	}{
 		"nobody died":                         {node: "n1"},
-		"the first on a named node":           {[]Death{died("n1", "Evicted", 0, 1)}, "n1", 11},
-		"the first where any node will do":    {[]Death{died("n1", "Evicted", 0, 1)}, "", 0},
-		"the second where any node will do":   {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 2, 3)}, "", 13},
-		"two causes are two chains":           {[]Death{died("n1", "Evicted", 0, 1), died("n1", "OutOfcpu", 2, 3)}, "", 0},
-		"two nodes are two chains":            {[]Death{died("n1", "Evicted", 0, 1), died("n2", "Evicted", 2, 3)}, "", 0},
-		"each attempt doubles it":             {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 11, 12), died("n1", "Evicted", 32, 33)}, "n1", 73},
-		"companions are one attempt":          {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 0, 2), died("n1", "Evicted", 0, 3)}, "n1", 11},
-		"a long life forgives":                {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 11, 700)}, "n1", 0},
-		"and the next one starts anew":        {[]Death{died("n1", "Evicted", 0, 1), died("n1", "Evicted", 11, 700), died("n1", "Evicted", 701, 702)}, "n1", 712},
-		"another node's deaths do not matter": {[]Death{died("n2", "Evicted", 0, 1)}, "n1", 0},
-		"the order they are told in is none":  {[]Death{died("n1", "Evicted", 11, 12), died("n1", "Evicted", 0, 1)}, "n1", 32},
+		"the first on a named node":           {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "n1", 11},
+		"the first where any node will do":    {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "", 0},
+		"the second where any node will do":   {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 2, 3)}, "", 13},
+		"two causes are two chains":           {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "OutOfcpu", 2, 3)}, "", 0},
+		"two nodes are two chains":            {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n2", "Evicted", 2, 3)}, "", 0},
+		"each attempt doubles it":             {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 32, 33)}, "n1", 73},
+		"companions are one attempt":          {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 0, 2), failure("n1", "Evicted", 0, 3)}, "n1", 11},
+		"a long life forgives":                {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700)}, "n1", 0},
+		"and the next one starts anew":        {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 11, 700), failure("n1", "Evicted", 701, 702)}, "n1", 712},
+		"another node's deaths do not matter": {[]PodFailure{failure("n2", "Evicted", 0, 1)}, "n1", 0},
+		"the order they are told in is none":  {[]PodFailure{failure("n1", "Evicted", 11, 12), failure("n1", "Evicted", 0, 1)}, "n1", 32},
 	} {
 		t.Run(name, func(t *testing.T) {
-			until, _ := Pause(tc.deaths, tc.node)
+			until, _ := BackoffUntil(tc.deaths, tc.node)
 			want := time.Time{}
 			if tc.until > 0 {
 				want = at(time.Duration(tc.until) * time.Second)
@@ -50,11 +50,11 @@ func TestPause(t *testing.T) {
 
 // TestDeathsInAnHourAreFew makes a pod as soon as it may be, on a node that throws each out at once: #94245.
 func TestDeathsInAnHourAreFew(t *testing.T) {
-	var deaths []Death
+	var deaths []PodFailure
 	for now := t0; now.Before(at(time.Hour)); {
-		deaths = append(deaths, Death{Node: "n1", Cause: "Evicted", Born: now, Died: now})
-		until, why := Pause(deaths, "n1")
-		if !until.After(now) || until.Sub(now) > LongestPause || why.Cause != "Evicted" {
+		deaths = append(deaths, PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now})
+		until, why := BackoffUntil(deaths, "n1")
+		if !until.After(now) || until.Sub(now) > MaxBackoff || why.Cause != "Evicted" {
 			t.Fatalf("after %d deaths the pause is %v, for %+v", len(deaths), until.Sub(now), why)
 		}
 		now = until
@@ -66,16 +66,16 @@ func TestDeathsInAnHourAreFew(t *testing.T) {
 
 func TestDeathOf(t *testing.T) {
 	p := Pod{Node: "n1", Phase: model.Failed, Created: t0, Started: at(time.Second), Ended: at(time.Minute), Reason: "Evicted", Disrupted: "TerminationByKubelet"}
-	d, ok := DeathOf(&p)
-	if want := (Death{Node: "n1", Cause: "Evicted", Born: at(time.Second), Died: at(time.Minute)}); !ok || d != want {
+	d, ok := FailureOf(&p)
+	if want := (PodFailure{Node: "n1", Cause: "Evicted", StartedAt: at(time.Second), FailedAt: at(time.Minute)}); !ok || d != want {
 		t.Errorf("got %+v, %v, want %+v", d, ok, want)
 	}
 	p.Reason = ""
-	if d, ok := DeathOf(&p); !ok || d.Cause != "TerminationByKubelet" {
+	if d, ok := FailureOf(&p); !ok || d.Cause != "TerminationByKubelet" {
 		t.Errorf("without a reason: %+v, %v", d, ok)
 	}
 	p.Disrupted = ""
-	if _, ok := DeathOf(&p); ok {
+	if _, ok := FailureOf(&p); ok {
 		t.Error("a pod that ended by itself counts")
 	}
 }

@@ -60,8 +60,8 @@ func (c Conditions) Without(kind string) Conditions {
 	return out
 }
 
-// earlier is the earlier of two times of which zero means never.
-func earlier(a, b time.Time) time.Time {
+// earliest is the earlier of two times of which zero means never.
+func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

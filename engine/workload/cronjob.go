@@ -12,8 +12,8 @@ type Schedule interface {
 	Next(t time.Time) time.Time
 }
 
-// MissedMany is above how many missed times a CronJob says so.
-const MissedMany = 100
+// TooManyMissed is above how many missed times a CronJob says so.
+const TooManyMissed = 100
 
 // Concurrency is what a CronJob does when its last job still runs.
 type Concurrency uint8
@@ -27,26 +27,26 @@ const (
 
 // CronJob is what is asked for.
 type CronJob struct {
-	Schedule    Schedule
-	Created     time.Time
-	Last        time.Time // when it was due for the last job that was made; zero: never
-	Deadline    time.Duration
-	HasDeadline bool // a job may be Deadline late; else any time
-	Suspend     bool
-	Deleting    bool
-	Concurrency Concurrency
-	Active      int // jobs of it that are not over
+	Schedule      Schedule
+	Created       time.Time
+	LastScheduled time.Time // when it was due for the last job that was made; zero: never
+	Deadline      time.Duration
+	HasDeadline   bool // a job may be Deadline late; else any time
+	Suspend       bool
+	Deleting      bool
+	Concurrency   Concurrency
+	Active        int // jobs of it that are not over
 }
 
 // CronPlan is what to do now.
 type CronPlan struct {
-	Make    bool      // make a job
-	Due     time.Time // for this time
-	Replace bool      // after deleting the active ones
-	Busy    bool      // it was due, but the last one still runs
-	Late    bool      // it was due, but its deadline is over
-	Missed  int       // times since the last one, Due included, counted up to MissedMany+1
-	Next    time.Time // when to look again; zero: never
+	Create         bool      // make a job
+	Due            time.Time // for this time
+	Replace        bool      // after deleting the active ones
+	StillActive    bool      // it was due, but the last one still runs
+	DeadlineMissed bool      // it was due, but its deadline is over
+	Missed         int       // times since the last one, Due included, counted up to MissedMany+1
+	Next           time.Time // when to look again; zero: never
 }
 
 // Plan decides about a CronJob. Of several times that were missed only the last one counts.
@@ -56,7 +56,7 @@ func (c *CronJob) Plan(now time.Time) CronPlan {
 		return p
 	}
 	p.Next = c.Schedule.Next(now)
-	since := c.Last
+	since := c.LastScheduled
 	if since.IsZero() {
 		since = c.Created
 	}
@@ -66,21 +66,21 @@ func (c *CronJob) Plan(now time.Time) CronPlan {
 	}
 	p.Due = due
 	if c.HasDeadline && due.Add(c.Deadline).Before(now) {
-		p.Late = true
+		p.DeadlineMissed = true
 		return p
 	}
 	from := since
 	if oldest := now.Add(-c.Deadline - 1); c.HasDeadline && oldest.After(from) {
 		from = oldest
 	}
-	for t := c.Schedule.Next(from); !t.IsZero() && !t.After(now) && p.Missed <= MissedMany; t = c.Schedule.Next(t) {
+	for t := c.Schedule.Next(from); !t.IsZero() && !t.After(now) && p.Missed <= TooManyMissed; t = c.Schedule.Next(t) {
 		p.Missed++
 	}
 	switch {
 	case c.Active > 0 && c.Concurrency == Forbid:
-		p.Busy = true
+		p.StillActive = true
 	default:
-		p.Make, p.Replace = true, c.Active > 0 && c.Concurrency == Replace
+		p.Create, p.Replace = true, c.Active > 0 && c.Concurrency == Replace
 	}
 	return p
 }
@@ -111,8 +111,8 @@ type FinishedJob struct {
 	Finished time.Time
 }
 
-// Retire tells which of the jobs that are over are to be deleted, as indexes, oldest first: beyond the limits, nil being none.
-func Retire(jobs []FinishedJob, succeeded, failed *int32) (out []int) {
+// ExcessJobs tells which of the jobs that are over are to be deleted, as indexes, oldest first: beyond the limits, nil being none.
+func ExcessJobs(jobs []FinishedJob, succeeded, failed *int32) (out []int) {
 	for _, limit := range []struct {
 		failed bool
 		keep   *int32
@@ -128,7 +128,7 @@ func Retire(jobs []FinishedJob, succeeded, failed *int32) (out []int) {
 		}
 		slices.SortFunc(of, func(i, j int) int {
 			a, b := &jobs[i], &jobs[j]
-			return cmp.Or(before(!a.Started.IsZero(), !b.Started.IsZero()), a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
+			return cmp.Or(trueFirst(!a.Started.IsZero(), !b.Started.IsZero()), a.Started.Compare(b.Started), cmp.Compare(a.Name, b.Name))
 		})
 		out = append(out, of[:max(0, len(of)-int(*limit.keep))]...)
 	}

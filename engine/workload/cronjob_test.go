@@ -26,17 +26,17 @@ func TestCronJobPlan(t *testing.T) {
 		want CronPlan
 	}{
 		"not due yet":                   {CronJob{Created: noon}, at(59 * time.Second), CronPlan{Next: at(time.Minute)}},
-		"due":                           {CronJob{Created: noon}, at(time.Minute), CronPlan{Make: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
-		"made already":                  {CronJob{Created: noon, Last: at(time.Minute)}, at(61 * time.Second), CronPlan{Next: at(2 * time.Minute)}},
-		"of three only the last":        {CronJob{Created: noon}, at(200 * time.Second), CronPlan{Make: true, Due: at(3 * time.Minute), Missed: 3, Next: at(4 * time.Minute)}},
-		"of very many only the last":    {CronJob{Created: noon.AddDate(-30, 0, 0)}, noon, CronPlan{Make: true, Due: noon, Missed: MissedMany + 1, Next: at(time.Minute)}},
+		"due":                           {CronJob{Created: noon}, at(time.Minute), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
+		"made already":                  {CronJob{Created: noon, LastScheduled: at(time.Minute)}, at(61 * time.Second), CronPlan{Next: at(2 * time.Minute)}},
+		"of three only the last":        {CronJob{Created: noon}, at(200 * time.Second), CronPlan{Create: true, Due: at(3 * time.Minute), Missed: 3, Next: at(4 * time.Minute)}},
+		"of very many only the last":    {CronJob{Created: noon.AddDate(-30, 0, 0)}, noon, CronPlan{Create: true, Due: noon, Missed: TooManyMissed + 1, Next: at(time.Minute)}},
 		"suspended":                     {CronJob{Created: noon, Suspend: true}, at(time.Hour), CronPlan{}},
-		"in time":                       {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(70 * time.Second), CronPlan{Make: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
-		"too late":                      {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(71 * time.Second), CronPlan{Late: true, Due: at(time.Minute), Next: at(2 * time.Minute)}},
-		"the last one runs: not beside": {CronJob{Created: noon, Concurrency: Forbid, Active: 1}, at(time.Minute), CronPlan{Busy: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
+		"in time":                       {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(70 * time.Second), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
+		"too late":                      {CronJob{Created: noon, HasDeadline: true, Deadline: 10 * time.Second}, at(71 * time.Second), CronPlan{DeadlineMissed: true, Due: at(time.Minute), Next: at(2 * time.Minute)}},
+		"the last one runs: not beside": {CronJob{Created: noon, Concurrency: Forbid, Active: 1}, at(time.Minute), CronPlan{StillActive: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
 		"the last one runs: instead": {CronJob{Created: noon, Concurrency: Replace, Active: 1}, at(time.Minute),
-			CronPlan{Make: true, Replace: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
-		"the last one runs: beside": {CronJob{Created: noon, Active: 1}, at(time.Minute), CronPlan{Make: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
+			CronPlan{Create: true, Replace: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
+		"the last one runs: beside": {CronJob{Created: noon, Active: 1}, at(time.Minute), CronPlan{Create: true, Due: at(time.Minute), Missed: 1, Next: at(2 * time.Minute)}},
 	} {
 		tc.job.Schedule = every(time.Minute)
 		if got := tc.job.Plan(tc.now); got != tc.want {
@@ -54,10 +54,10 @@ func TestRetireKeepsTheLastOnes(t *testing.T) {
 		{Name: "c", Started: noon.Add(3)}, {Name: "a", Started: noon.Add(1)}, {Name: "f1", Failed: true, Started: noon.Add(4)},
 		{Name: "b", Started: noon.Add(2)}, {Name: "f0", Failed: true, Started: noon},
 	}
-	if got := Retire(jobs, &two, &one); !slices.Equal(got, []int{1, 4}) {
+	if got := ExcessJobs(jobs, &two, &one); !slices.Equal(got, []int{1, 4}) {
 		t.Errorf("retired %v, want a and f0", got)
 	}
-	if got := Retire(jobs, nil, nil); got != nil {
+	if got := ExcessJobs(jobs, nil, nil); got != nil {
 		t.Errorf("without limits retired %v, want none", got)
 	}
 }

@@ -24,9 +24,9 @@ type DaemonSet struct {
 
 // DaemonNode is a node as a DaemonSet sees it.
 type DaemonNode struct {
-	Name      string
-	Run, Stay bool      // one belongs there; one that is there may stay (placement.Belongs)
-	NotBefore time.Time // no pod is made there before; zero: at once
+	Name                      string
+	ShouldRun, ShouldContinue bool      // one belongs there; one that is there may stay (placement.Belongs)
+	NotBefore                 time.Time // no pod is made there before; zero: at once
 }
 
 // DaemonPod is a pod of a DaemonSet.
@@ -50,8 +50,8 @@ const (
 
 // DaemonDelete is a pod to delete.
 type DaemonDelete struct {
-	Pod int // index into the pods that were given
-	Why DaemonReason
+	Pod    int // index into the pods that were given
+	Reason DaemonReason
 }
 
 // DaemonStatus is what there is, in nodes.
@@ -62,37 +62,37 @@ type DaemonStatus struct {
 
 // DaemonPlan is what to do now.
 type DaemonPlan struct {
-	Create []string // nodes that get a pod, by name
-	Delete []DaemonDelete
-	Held   int // nodes that would get one, if it were not too early
-	Status DaemonStatus
-	Wake   time.Time // look again then; zero: never
+	Create  []string // nodes that get a pod, by name
+	Delete  []DaemonDelete
+	Delayed int // nodes that would get one, if it were not too early
+	Status  DaemonStatus
+	Wake    time.Time // look again then; zero: never
 }
 
 // Plan decides about a DaemonSet with these nodes and pods, in any order. Pods that ended
 // and are deleted do not count any more.
 func (d *DaemonSet) Plan(now time.Time, nodes []DaemonNode, pods []DaemonPod) DaemonPlan {
-	p := &daemonPlanner{set: d, now: now, pods: pods, of: map[string][]int{}}
+	p := &daemonPlanner{set: d, now: now, pods: pods, podsByNode: map[string][]int{}}
 	for i := range pods {
 		if !(pods[i].Finished() && pods[i].Deleting) {
-			p.of[pods[i].Target] = append(p.of[pods[i].Target], i)
+			p.podsByNode[pods[i].Target] = append(p.podsByNode[pods[i].Target], i)
 		}
 	}
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b DaemonNode) int { return cmp.Compare(a.Name, b.Name) })
-	berths := make([]daemonBerth, len(nodes))
+	groups := make([]daemonNodePods, len(nodes))
 	there := make(map[string]bool, len(nodes))
 	for i := range nodes {
 		there[nodes[i].Name] = true
-		berths[i] = p.sort(&nodes[i])
-		p.count(&berths[i])
+		groups[i] = p.classify(&nodes[i])
+		p.countStatus(&groups[i])
 	}
 	p.plan.Status.Unavailable = p.plan.Status.Desired - p.plan.Status.Available
 	p.plan.Status.Observed = d.Generation
 	if d.Deleting {
 		return p.plan
 	}
-	for i := range berths {
-		p.keep(&berths[i])
+	for i := range groups {
+		p.reconcileNode(&groups[i])
 	}
 	for i := range pods {
 		if pods[i].Active() && pods[i].Node == "" && !there[pods[i].Target] {
@@ -102,9 +102,9 @@ func (d *DaemonSet) Plan(now time.Time, nodes []DaemonNode, pods []DaemonPod) Da
 	switch {
 	case d.OnDelete:
 	case d.MaxSurge > 0:
-		p.surge(berths)
+		p.surgingUpdate(groups)
 	default:
-		p.replace(berths)
+		p.rollingUpdate(groups)
 	}
 	p.plan.Create = p.plan.Create[:min(len(p.plan.Create), DaemonBurst)]
 	p.plan.Delete = p.plan.Delete[:min(len(p.plan.Delete), DaemonBurst)]
@@ -113,33 +113,33 @@ func (d *DaemonSet) Plan(now time.Time, nodes []DaemonNode, pods []DaemonPod) Da
 
 // daemonPlanner makes one plan.
 type daemonPlanner struct {
-	set  *DaemonSet
-	now  time.Time
-	pods []DaemonPod
-	of   map[string][]int // pods by the node they are for
-	plan DaemonPlan
+	set        *DaemonSet
+	now        time.Time
+	pods       []DaemonPod
+	podsByNode map[string][]int // pods by the node they are for
+	plan       DaemonPlan
 }
 
-// daemonBerth is a node with its pods, as indexes; -1 is none.
-type daemonBerth struct {
-	node     *DaemonNode
-	all      []int // oldest first, bound ones before those that wait
-	going    int   // how many are being stopped
-	running  []int // neither ended nor being stopped
-	new, old int   // those kept of the present template and of older ones
-	leaving  bool  // all that is there is deleted anyway
+// daemonNodePods is a node with its pods, as indexes; -1 is none.
+type daemonNodePods struct {
+	node              *DaemonNode
+	all               []int // oldest first, bound ones before those that wait
+	terminating       int   // how many are being stopped
+	running           []int // neither ended nor being stopped
+	updated, outdated int   // those kept of the present template and of older ones
+	allDeleted        bool  // all that is there is deleted anyway
 }
 
-func (p *daemonPlanner) sort(n *DaemonNode) daemonBerth {
-	b := daemonBerth{node: n, all: p.of[n.Name], new: -1, old: -1}
+func (p *daemonPlanner) classify(n *DaemonNode) daemonNodePods {
+	b := daemonNodePods{node: n, all: p.podsByNode[n.Name], updated: -1, outdated: -1}
 	slices.SortFunc(b.all, func(i, j int) int {
 		x, y := &p.pods[i], &p.pods[j]
-		return cmp.Or(before(x.Node != "", y.Node != ""), x.Created.Compare(y.Created), cmp.Compare(x.UID, y.UID))
+		return cmp.Or(trueFirst(x.Node != "", y.Node != ""), x.Created.Compare(y.Created), cmp.Compare(x.UID, y.UID))
 	})
 	for _, i := range b.all {
 		switch pod := &p.pods[i]; {
 		case pod.Deleting:
-			b.going++
+			b.terminating++
 		case !pod.Finished():
 			b.running = append(b.running, i)
 		}
@@ -147,10 +147,10 @@ func (p *daemonPlanner) sort(n *DaemonNode) daemonBerth {
 	return b
 }
 
-// count adds a node to the status; its oldest pod speaks for it.
-func (p *daemonPlanner) count(b *daemonBerth) {
+// countStatus adds a node to the status; its oldest pod speaks for it.
+func (p *daemonPlanner) countStatus(b *daemonNodePods) {
 	s := &p.plan.Status
-	if !b.node.Run {
+	if !b.node.ShouldRun {
 		if len(b.all) > 0 {
 			s.Misscheduled++
 		}
@@ -176,7 +176,7 @@ func (p *daemonPlanner) count(b *daemonBerth) {
 // available also has the plan made again when the pod will have been ready for long enough.
 func (p *daemonPlanner) available(i int) bool {
 	ok, at := p.pods[i].Available(p.now, p.set.MinReady)
-	p.plan.Wake = earlier(p.plan.Wake, at)
+	p.plan.Wake = earliest(p.plan.Wake, at)
 	return ok
 }
 
@@ -187,17 +187,17 @@ func (p *daemonPlanner) delete(i int, why DaemonReason) {
 // create makes a pod on a node, or waits until it may.
 func (p *daemonPlanner) create(n *DaemonNode) {
 	if n.NotBefore.After(p.now) {
-		p.plan.Held++
-		p.plan.Wake = earlier(p.plan.Wake, n.NotBefore)
+		p.plan.Delayed++
+		p.plan.Wake = earliest(p.plan.Wake, n.NotBefore)
 		return
 	}
 	p.plan.Create = append(p.plan.Create, n.Name)
 }
 
-// keep sees to it that one pod is there where one belongs, and none elsewhere.
-func (p *daemonPlanner) keep(b *daemonBerth) {
-	if !b.node.Stay {
-		b.leaving = true
+// reconcileNode sees to it that one pod is there where one belongs, and none elsewhere.
+func (p *daemonPlanner) reconcileNode(b *daemonNodePods) {
+	if !b.node.ShouldContinue {
+		b.allDeleted = true
 		for _, i := range b.all {
 			if !p.pods[i].Deleting {
 				p.delete(i, DaemonMisplaced)
@@ -206,25 +206,25 @@ func (p *daemonPlanner) keep(b *daemonBerth) {
 		return
 	}
 	if len(b.all) == 0 {
-		if b.node.Run {
+		if b.node.ShouldRun {
 			p.create(b.node)
 		}
 		return
 	}
 	for _, i := range b.all {
-		p.clear(b.node, i)
+		p.deleteEnded(b.node, i)
 	}
-	p.thin(b)
+	p.deleteExcess(b)
 }
 
-// clear deletes a pod that ended, so that another can be made. One that failed is left to be
+// deleteEnded deletes a pod that ended, so that another can be made. One that failed is left to be
 // seen until then.
-func (p *daemonPlanner) clear(n *DaemonNode, i int) {
+func (p *daemonPlanner) deleteEnded(n *DaemonNode, i int) {
 	switch pod := &p.pods[i]; {
 	case pod.Deleting:
 	case pod.Phase == model.Failed && n.NotBefore.After(p.now):
-		p.plan.Held++
-		p.plan.Wake = earlier(p.plan.Wake, n.NotBefore)
+		p.plan.Delayed++
+		p.plan.Wake = earliest(p.plan.Wake, n.NotBefore)
 	case pod.Phase == model.Failed:
 		p.delete(i, DaemonFailed)
 	case pod.Phase == model.Succeeded:

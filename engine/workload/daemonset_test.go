@@ -13,7 +13,7 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func daemonNodes(names string) (out []DaemonNode) {
 	for _, n := range strings.Fields(names) {
-		out = append(out, DaemonNode{Name: n, Run: true, Stay: true})
+		out = append(out, DaemonNode{Name: n, ShouldRun: true, ShouldContinue: true})
 	}
 	return out
 }
@@ -51,7 +51,7 @@ func (p DaemonPlan) did() string {
 		out = append(out, "+"+n)
 	}
 	for _, d := range p.Delete {
-		out = append(out, fmt.Sprintf("-p%d/%d", d.Pod, d.Why))
+		out = append(out, fmt.Sprintf("-p%d/%d", d.Pod, d.Reason))
 	}
 	return strings.Join(out, " ")
 }
@@ -63,10 +63,10 @@ func TestOnePodANode(t *testing.T) {
 		edit              func([]DaemonNode)
 	}{
 		"made where it is missing":     {nodes: "a b c", pods: "b/v2", want: "+a +c"},
-		"not where it does not belong": {nodes: "a b", want: "+b", edit: func(n []DaemonNode) { n[0].Run, n[0].Stay = false, false }},
+		"not where it does not belong": {nodes: "a b", want: "+b", edit: func(n []DaemonNode) { n[0].ShouldRun, n[0].ShouldContinue = false, false }},
 		"deleted where it may not stay": {nodes: "a", pods: "a/v2", want: "-p0/0",
-			edit: func(n []DaemonNode) { n[0].Run, n[0].Stay = false, false }},
-		"left alone where it may stay":       {nodes: "a", pods: "a/v2", edit: func(n []DaemonNode) { n[0].Run = false }},
+			edit: func(n []DaemonNode) { n[0].ShouldRun, n[0].ShouldContinue = false, false }},
+		"left alone where it may stay":       {nodes: "a", pods: "a/v2", edit: func(n []DaemonNode) { n[0].ShouldRun = false }},
 		"waits for one that is stopped":      {nodes: "a", pods: "a/v2:-"},
 		"not for one that ended and is gone": {nodes: "a", pods: "a/v2:x,-", want: "+a"},
 		"failed ones are cleared":            {nodes: "a", pods: "a/v2:x", want: "-p0/1"},
@@ -109,7 +109,7 @@ func TestDaemonsRollOut(t *testing.T) {
 		tc.set.Hash = "v2"
 		nodes := daemonNodes(tc.nodes)
 		for i := range nodes {
-			nodes[i].Run = nodes[i].Name != "tainted"
+			nodes[i].ShouldRun = nodes[i].Name != "tainted"
 		}
 		plan := tc.set.Plan(noon, nodes, daemonPods(tc.pods))
 		got := strings.Fields(plan.did())
@@ -137,7 +137,7 @@ func sameWords(a, b []string) bool {
 
 func TestDaemonStatus(t *testing.T) {
 	nodes := daemonNodes("a b c d")
-	nodes[3].Run = false
+	nodes[3].ShouldRun = false
 	set := DaemonSet{Hash: "v2", MaxUnavailable: 1, MinReady: 2 * time.Hour, Generation: 7}
 	plan := set.Plan(noon, nodes, daemonPods("a/v2 b/v1:! d/v1"))
 	want := DaemonStatus{Desired: 3, Current: 2, Misscheduled: 1, Ready: 1, Updated: 1, Unavailable: 3, Observed: 7}

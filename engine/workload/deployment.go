@@ -11,16 +11,16 @@ type Deployment struct {
 	Replicas int32
 	// Recreate stops all old pods before it makes new ones; else Surge and Unavailable bound the change.
 	Recreate bool
-	// Surge is how many pods more than Replicas there may be, Unavailable how many of Replicas
+	// MaxSurge is how many pods more than Replicas there may be, Unavailable how many of Replicas
 	// may be missing; not both 0, unless Recreate.
-	Surge, Unavailable int32
-	// Deadline is how long a rollout may go without progress; 0 is for ever.
-	Deadline time.Duration
-	// History is how many old ReplicaSets are kept.
-	History          int32
-	Paused, Deleting bool
-	Generation       int64
-	Status           DeploymentStatus
+	MaxSurge, MaxUnavailable int32
+	// ProgressDeadline is how long a rollout may go without progress; 0 is for ever.
+	ProgressDeadline time.Duration
+	// RevisionHistoryLimit is how many old ReplicaSets are kept.
+	RevisionHistoryLimit int32
+	Paused, Deleting     bool
+	Generation           int64
+	Status               DeploymentStatus
 }
 
 // DeploymentStatus is what there is.
@@ -50,15 +50,15 @@ type Set struct {
 	// Failure is its ReplicaFailure condition; nil if all goes well.
 	Failure *Condition
 
-	asked int32 // Replicas before the plan changed them
+	replicasBefore int32 // Replicas before the plan changed them
 }
 
 // available is how many available pods the set keeps for sure: those that are about to be
 // taken away because Replicas was lowered do not count.
-func (s *Set) available() int32 { return min(s.Available, s.Replicas, s.asked) }
+func (s *Set) available() int32 { return min(s.Available, s.Replicas, s.replicasBefore) }
 
-// count is how many pods the set may have at the most.
-func (s *Set) count() int32 { return max(s.Replicas, s.Actual) }
+// maxPods is how many pods the set may have at the most.
+func (s *Set) maxPods() int32 { return max(s.Replicas, s.Actual) }
 
 // Scaling is a change of a set's replicas.
 type Scaling struct {
@@ -86,53 +86,53 @@ type DeploymentPlan struct {
 	Wake time.Time
 }
 
-// Limit is how many pods there may be.
-func (d *Deployment) Limit() int32 {
+// MaxPods is how many pods there may be.
+func (d *Deployment) MaxPods() int32 {
 	if d.Replicas == 0 {
 		return 0
 	}
-	return d.Replicas + d.Surge
+	return d.Replicas + d.MaxSurge
 }
 
-// floor is how many pods are to be available.
-func (d *Deployment) floor() int32 { return max(0, d.Replicas-d.Unavailable) }
+// minAvailable is how many pods are to be available.
+func (d *Deployment) minAvailable() int32 { return max(0, d.Replicas-d.MaxUnavailable) }
 
 // Plan decides about a Deployment with these sets. name is that of the current set, also if it
 // is not there yet. oldPods says whether any pod of an old set has not ended, be it about to go; only Recreate asks.
 func (d *Deployment) Plan(now time.Time, sets []Set, name string, oldPods bool) DeploymentPlan {
-	r := rollout{d: d, now: now, name: name, sets: slices.Clone(sets)}
+	r := rollout{deployment: d, now: now, name: name, sets: slices.Clone(sets)}
 	for i := range r.sets {
-		r.sets[i].asked = r.sets[i].Replicas
+		r.sets[i].replicasBefore = r.sets[i].Replicas
 	}
-	r.sort()
+	r.findCurrent()
 	r.plan.Current = r.current
 	r.plan.Revision = r.revision()
 	r.conditions = d.Status.Conditions
-	r.pausing()
+	r.notePaused()
 	switch {
 	case d.Deleting:
 	case d.Paused:
-		r.proportion()
-		r.clean()
-	case r.scaled():
-		r.proportion()
+		r.scaleProportionally()
+		r.cleanupHistory()
+	case r.isScaling():
+		r.scaleProportionally()
 	case d.Recreate:
-		r.found()
+		r.noteFound()
 		r.recreate(oldPods)
 	default:
-		r.found()
-		r.roll()
+		r.noteFound()
+		r.rollingUpdate()
 	}
-	r.outcome(sets)
+	r.collectPlan(sets)
 	return r.plan
 }
 
 // rollout is one look at a Deployment. Its sets are changed as the plan scales them.
 type rollout struct {
-	d    *Deployment
-	now  time.Time
-	name string
-	sets []Set
+	deployment *Deployment
+	now        time.Time
+	name       string
+	sets       []Set
 	// current is the index of the current set, or -1; old are those of all others, oldest first.
 	current    int
 	old        []int
@@ -140,8 +140,8 @@ type rollout struct {
 	plan       DeploymentPlan
 }
 
-// sort finds the current set: the oldest one with the right template.
-func (r *rollout) sort() {
+// findCurrent finds the current set: the oldest one with the right template.
+func (r *rollout) findCurrent() {
 	order := make([]int, len(r.sets))
 	for i := range order {
 		order[i] = i
@@ -173,8 +173,8 @@ func (r *rollout) revision() int64 {
 	return last
 }
 
-// all are the sets by age, the current one last, if there is one.
-func (r *rollout) all() []int {
+// byAge are the sets by age, the current one last, if there is one.
+func (r *rollout) byAge() []int {
 	if r.current < 0 {
 		return r.old
 	}
@@ -192,21 +192,21 @@ func (r *rollout) observed() bool {
 	return true
 }
 
-// room is how many pods may be made.
-func (r *rollout) room() int32 {
+// headroom is how many pods may be made.
+func (r *rollout) headroom() int32 {
 	if !r.observed() {
 		return 0
 	}
-	room := r.d.Limit()
+	available := r.deployment.MaxPods()
 	for i := range r.sets {
-		room -= r.sets[i].count()
+		available -= r.sets[i].maxPods()
 	}
-	return max(0, room)
+	return max(0, available)
 }
 
-// outcome collects what the steps decided.
-func (r *rollout) outcome(before []Set) {
-	for _, i := range r.all() {
+// collectPlan collects what the steps decided.
+func (r *rollout) collectPlan(before []Set) {
+	for _, i := range r.byAge() {
 		s := &r.sets[i]
 		switch {
 		case s.Replicas != before[i].Replicas:
@@ -222,8 +222,8 @@ func (r *rollout) outcome(before []Set) {
 	r.plan.Status = r.status()
 }
 
-// scale sets what a set is to have.
-func (r *rollout) scale(i int, to int32) {
+// setReplicas sets what a set is to have.
+func (r *rollout) setReplicas(i int, to int32) {
 	s := &r.sets[i]
-	s.Replicas, s.Desired, s.Max = to, r.d.Replicas, r.d.Replicas+r.d.Surge
+	s.Replicas, s.Desired, s.Max = to, r.deployment.Replicas, r.deployment.Replicas+r.deployment.MaxSurge
 }

@@ -108,7 +108,7 @@ func (w *fakeDeployment) step() {
 	if plan.Create {
 		w.made++
 		f := &fakeSet{specs: []int32{plan.CreateReplicas}}
-		f.set = Set{Name: fmt.Sprint("t", w.template), Created: w.now.Add(time.Duration(w.made)), Revision: plan.Revision, Replicas: plan.CreateReplicas, Desired: w.d.Replicas, Max: w.d.Replicas + w.d.Surge}
+		f.set = Set{Name: fmt.Sprint("t", w.template), Created: w.now.Add(time.Duration(w.made)), Revision: plan.Revision, Replicas: plan.CreateReplicas, Desired: w.d.Replicas, Max: w.d.Replicas + w.d.MaxSurge}
 		w.sets, w.of = append(w.sets, f), append(w.of, w.template)
 	} else if plan.Current >= 0 {
 		w.sets[plan.Current].set.Revision = plan.Revision
@@ -116,19 +116,19 @@ func (w *fakeDeployment) step() {
 	for _, s := range plan.Scale {
 		f := w.sets[s.Set]
 		f.set.Replicas, f.set.Observed = s.To, false
-		f.set.Desired, f.set.Max = w.d.Replicas, w.d.Replicas+w.d.Surge
+		f.set.Desired, f.set.Max = w.d.Replicas, w.d.Replicas+w.d.MaxSurge
 		f.specs = append(f.specs, s.To)
 	}
 	for _, i := range plan.Annotate {
-		w.sets[i].set.Desired, w.sets[i].set.Max = w.d.Replicas, w.d.Replicas+w.d.Surge
+		w.sets[i].set.Desired, w.sets[i].set.Max = w.d.Replicas, w.d.Replicas+w.d.MaxSurge
 	}
 	w.d.Status = plan.Status
 	mostAfter, leastAfter := w.bounds()
-	if mostAfter > max(w.d.Limit(), most) {
-		w.t.Fatalf("up to %d pods were possible, %d are now, %d may be; plan %+v of %+v", most, mostAfter, w.d.Limit(), plan, w.view())
+	if mostAfter > max(w.d.MaxPods(), most) {
+		w.t.Fatalf("up to %d pods were possible, %d are now, %d may be; plan %+v of %+v", most, mostAfter, w.d.MaxPods(), plan, w.view())
 	}
-	if !w.d.Recreate && leastAfter < min(w.d.floor(), least) {
-		w.t.Fatalf("%d available pods were sure, %d are now, %d must be; plan %+v of %+v; sets %+v", least, leastAfter, w.d.floor(), plan, w.view(), show(w.sets))
+	if !w.d.Recreate && leastAfter < min(w.d.minAvailable(), least) {
+		w.t.Fatalf("%d available pods were sure, %d are now, %d must be; plan %+v of %+v; sets %+v", least, leastAfter, w.d.minAvailable(), plan, w.view(), show(w.sets))
 	}
 }
 
@@ -168,9 +168,9 @@ func (w *fakeDeployment) change() {
 }
 
 func (w *fakeDeployment) limits() {
-	w.d.Surge, w.d.Unavailable = int32(w.r.Intn(4)), int32(w.r.Intn(4))
-	if w.d.Surge+w.d.Unavailable == 0 {
-		w.d.Unavailable = 1
+	w.d.MaxSurge, w.d.MaxUnavailable = int32(w.r.Intn(4)), int32(w.r.Intn(4))
+	if w.d.MaxSurge+w.d.MaxUnavailable == 0 {
+		w.d.MaxUnavailable = 1
 	}
 }
 
@@ -214,15 +214,15 @@ func TestRolloutKeepsItsLimitsAndEnds(t *testing.T) {
 	for seed := range int64(3000) {
 		r := rand.New(rand.NewSource(seed))
 		w := &fakeDeployment{t: t, r: r, now: time.Unix(0, 0)}
-		w.d = Deployment{Replicas: int32(r.Intn(12)), Deadline: time.Hour, History: 10, Recreate: r.Intn(4) == 0}
+		w.d = Deployment{Replicas: int32(r.Intn(12)), ProgressDeadline: time.Hour, RevisionHistoryLimit: 10, Recreate: r.Intn(4) == 0}
 		w.limits()
 		if w.d.Recreate {
-			w.d.Surge, w.d.Unavailable = 0, 0
+			w.d.MaxSurge, w.d.MaxUnavailable = 0, 0
 		}
 		for range 300 {
 			w.change()
 			if w.d.Recreate {
-				w.d.Surge, w.d.Unavailable = 0, 0
+				w.d.MaxSurge, w.d.MaxUnavailable = 0, 0
 			}
 			if t.Failed() {
 				t.Fatalf("seed %d", seed)

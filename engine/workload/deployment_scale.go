@@ -5,42 +5,42 @@ import (
 	"slices"
 )
 
-// scaled says that the Deployment's replicas changed since its sets were scaled last.
-func (r *rollout) scaled() bool {
+// isScaling says that the Deployment's replicas changed since its sets were scaled last.
+func (r *rollout) isScaling() bool {
 	for i := range r.sets {
-		if s := &r.sets[i]; s.Replicas > 0 && s.Desired >= 0 && s.Desired != r.d.Replicas {
+		if s := &r.sets[i]; s.Replicas > 0 && s.Desired >= 0 && s.Desired != r.deployment.Replicas {
 			return true
 		}
 	}
 	return false
 }
 
-// proportion scales without taking the rollout further: each set that has replicas gets its share.
-func (r *rollout) proportion() {
-	if i := r.only(); i >= 0 {
-		r.toward(i)
+// scaleProportionally scales without taking the rollout further: each set that has replicas gets its share.
+func (r *rollout) scaleProportionally() {
+	if i := r.soleActive(); i >= 0 {
+		r.scaleToward(i)
 		return
 	}
 	if r.current >= 0 {
 		s := &r.sets[r.current]
-		if s.Replicas == r.d.Replicas && s.available() == r.d.Replicas && s.Desired == r.d.Replicas {
+		if s.Replicas == r.deployment.Replicas && s.available() == r.deployment.Replicas && s.Desired == r.deployment.Replicas {
 			for _, i := range r.old { // all is new already; what is old is left over
 				if r.sets[i].Replicas > 0 {
-					r.scale(i, 0)
+					r.setReplicas(i, 0)
 				}
 			}
 			return
 		}
 	}
-	if !r.d.Recreate {
-		r.share()
+	if !r.deployment.Recreate {
+		r.scaleShares()
 	}
 }
 
-// only is the set that alone has replicas; if none has, the current or else the newest one; -1 if several have, or there is no set.
-func (r *rollout) only() int {
+// soleActive is the set that alone has replicas; if none has, the current or else the newest one; -1 if several have, or there is no set.
+func (r *rollout) soleActive() int {
 	found := -1
-	for _, i := range r.all() {
+	for _, i := range r.byAge() {
 		if r.sets[i].Replicas > 0 {
 			if found >= 0 {
 				return -1
@@ -49,41 +49,41 @@ func (r *rollout) only() int {
 		}
 	}
 	if found < 0 {
-		if all := r.all(); len(all) > 0 {
+		if all := r.byAge(); len(all) > 0 {
 			return all[len(all)-1]
 		}
 	}
 	return found
 }
 
-// toward takes one set to the Deployment's replicas, as far as there is room.
-func (r *rollout) toward(i int) {
+// scaleToward takes one set to the Deployment's replicas, as far as there is room.
+func (r *rollout) scaleToward(i int) {
 	s := &r.sets[i]
-	to := r.d.Replicas
+	to := r.deployment.Replicas
 	if to > s.Replicas {
-		to = s.Replicas + min(r.room(), to-s.Replicas)
+		to = s.Replicas + min(r.headroom(), to-s.Replicas)
 	}
-	if to != s.Replicas || s.Desired != r.d.Replicas {
-		r.scale(i, to)
+	if to != s.Replicas || s.Desired != r.deployment.Replicas {
+		r.setReplicas(i, to)
 	}
 }
 
-// share divides what is to be added or taken away among the sets that have replicas, in proportion to
+// scaleShares divides what is to be added or taken away among the sets that have replicas, in proportion to
 // what they have; what is left over by rounding goes to the largest. Among equals the newer gets more, and the older loses more.
-func (r *rollout) share() {
+func (r *rollout) scaleShares() {
 	var active []int
 	var total int32
-	for _, i := range r.all() {
+	for _, i := range r.byAge() {
 		if r.sets[i].Replicas > 0 {
 			active = append(active, i)
 			total += r.sets[i].Replicas
 		}
 	}
-	add := r.d.Limit() - total
+	add := r.deployment.MaxPods() - total
 	if add > 0 {
-		add = min(add, r.room())
+		add = min(add, r.headroom())
 	}
-	if add == 0 && total != r.d.Limit() || !r.observed() {
+	if add == 0 && total != r.deployment.MaxPods() || !r.observed() {
 		return // until there is room, or it is known how much
 	}
 	slices.Reverse(active) // newer first
@@ -94,7 +94,7 @@ func (r *rollout) share() {
 	to := make([]int32, len(active))
 	var added int32
 	for k, i := range active {
-		n := r.fraction(&r.sets[i])
+		n := r.replicaShare(&r.sets[i])
 		if add > 0 {
 			n = min(max(n, 0), add-added)
 		} else {
@@ -110,25 +110,25 @@ func (r *rollout) share() {
 	}
 	r.keepAvailable(active, to)
 	for k, i := range active {
-		if s := &r.sets[i]; to[k] != s.Replicas || s.Desired != r.d.Replicas || s.Max != r.d.Replicas+r.d.Surge {
-			r.scale(i, to[k])
+		if s := &r.sets[i]; to[k] != s.Replicas || s.Desired != r.deployment.Replicas || s.Max != r.deployment.Replicas+r.deployment.MaxSurge {
+			r.setReplicas(i, to[k])
 		}
 	}
 }
 
-// fraction is what a set gains or loses for its share of the new limit, rounded to the nearest.
-func (r *rollout) fraction(s *Set) int32 {
-	if r.d.Replicas == 0 {
+// replicaShare is what a set gains or loses for its share of the new limit, rounded to the nearest.
+func (r *rollout) replicaShare(s *Set) int32 {
+	if r.deployment.Replicas == 0 {
 		return -s.Replicas
 	}
 	was := int64(s.Max)
 	if was < 0 {
-		was = int64(r.d.Status.Replicas)
+		was = int64(r.deployment.Status.Replicas)
 	}
 	if was <= 0 {
 		return 0
 	}
-	want := int64(s.Replicas) * int64(r.d.Replicas+r.d.Surge)
+	want := int64(s.Replicas) * int64(r.deployment.Replicas+r.deployment.MaxSurge)
 	return int32((2*want+was)/(2*was)) - s.Replicas
 }
 
@@ -144,7 +144,7 @@ func (r *rollout) keepAvailable(active []int, to []int32) {
 			left += r.sets[i].available()
 		}
 	}
-	missing := r.d.floor() - left
+	missing := r.deployment.minAvailable() - left
 	for k, i := range active {
 		for j, from := range active {
 			give := min(missing, r.sets[i].available()-to[k], to[j]-r.sets[from].available())

@@ -22,9 +22,9 @@ const (
 	ResumedReason              = "DeploymentResumed"
 )
 
-// pausing notes that the Deployment was paused or resumed, unless its rollout has failed already.
-func (r *rollout) pausing() {
-	if r.d.Deadline <= 0 || r.d.Deleting {
+// notePaused notes that the Deployment was paused or resumed, unless its rollout has failed already.
+func (r *rollout) notePaused() {
+	if r.deployment.ProgressDeadline <= 0 || r.deployment.Deleting {
 		return
 	}
 	c := r.conditions.Get(Progressing)
@@ -33,18 +33,18 @@ func (r *rollout) pausing() {
 	}
 	was := c != nil && c.Reason == PausedReason
 	switch {
-	case r.d.Paused && !was:
-		r.progressing(Unknown, PausedReason, "Deployment is paused")
-	case !r.d.Paused && was:
-		r.progressing(Unknown, ResumedReason, "Deployment is resumed")
+	case r.deployment.Paused && !was:
+		r.setProgressing(Unknown, PausedReason, "Deployment is paused")
+	case !r.deployment.Paused && was:
+		r.setProgressing(Unknown, ResumedReason, "Deployment is resumed")
 	}
 }
 
-// found starts the rollout's clock: when there is a current set of which nothing was said yet, when one is made,
+// noteFound starts the rollout's clock: when there is a current set of which nothing was said yet, when one is made,
 // and when an old one has become the current one again (Kubernetes leaves that last
 // rollout without a deadline until it makes progress).
-func (r *rollout) found() {
-	if r.d.Deadline <= 0 || r.current < 0 {
+func (r *rollout) noteFound() {
+	if r.deployment.ProgressDeadline <= 0 || r.current < 0 {
 		return
 	}
 	c := r.conditions.Get(Progressing)
@@ -55,12 +55,12 @@ func (r *rollout) found() {
 		}
 	}
 	if c == nil || returned {
-		r.progressing(True, FoundNewRSReason, fmt.Sprintf("Found new replica set %q", r.name))
+		r.setProgressing(True, FoundNewRSReason, fmt.Sprintf("Found new replica set %q", r.name))
 	}
 }
 
-// progressing sets the condition and its time, whatever it was before.
-func (r *rollout) progressing(s Status, reason, message string) {
+// setProgressing sets the condition and its time, whatever it was before.
+func (r *rollout) setProgressing(s Status, reason, message string) {
 	n := Condition{Type: Progressing, Status: s, Reason: reason, Message: message, Updated: r.now, Changed: r.now}
 	if old := r.conditions.Get(Progressing); old != nil && old.Status == s {
 		n.Changed = old.Changed
@@ -68,9 +68,9 @@ func (r *rollout) progressing(s Status, reason, message string) {
 	r.conditions = append(r.conditions.Without(Progressing), n)
 }
 
-// counts are the numbers of the status.
-func (r *rollout) counts() DeploymentStatus {
-	s := DeploymentStatus{Observed: r.d.Generation}
+// countStatus are the numbers of the status.
+func (r *rollout) countStatus() DeploymentStatus {
+	s := DeploymentStatus{Observed: r.deployment.Generation}
 	var total int32
 	for i := range r.sets {
 		set := &r.sets[i]
@@ -89,62 +89,62 @@ func (r *rollout) counts() DeploymentStatus {
 
 // complete says that all is new and available.
 func (r *rollout) complete() bool {
-	s := r.counts()
-	return s.Updated == r.d.Replicas && s.Replicas == r.d.Replicas && s.Available == r.d.Replicas
+	s := r.countStatus()
+	return s.Updated == r.deployment.Replicas && s.Replicas == r.deployment.Replicas && s.Available == r.deployment.Replicas
 }
 
 // status is what the status is to say. While the Deployment was only scaled, or is paused, nothing is said of progress.
 func (r *rollout) status() DeploymentStatus {
-	s := r.counts()
+	s := r.countStatus()
 	n := Condition{Type: Available, Status: False, Reason: MinimumReplicasUnavailable, Message: "Deployment does not have minimum availability."}
-	if s.Available >= r.d.floor() {
+	if s.Available >= r.deployment.minAvailable() {
 		n = Condition{Type: Available, Status: True, Reason: MinimumReplicasAvailable, Message: "Deployment has minimum availability."}
 	}
 	r.conditions = r.conditions.With(r.now, n)
-	if r.d.Deadline <= 0 {
+	if r.deployment.ProgressDeadline <= 0 {
 		r.conditions = r.conditions.Without(Progressing)
-	} else if !r.d.Deleting && !r.d.Paused {
-		r.progress(&s)
+	} else if !r.deployment.Deleting && !r.deployment.Paused {
+		r.judgeProgress(&s)
 	}
-	if !r.d.Deleting {
-		r.failure()
+	if !r.deployment.Deleting {
+		r.noteFailure()
 	}
 	s.Conditions = r.conditions
 	return s
 }
 
-// progress judges how the rollout goes.
-func (r *rollout) progress(s *DeploymentStatus) {
+// judgeProgress judges how the rollout goes.
+func (r *rollout) judgeProgress(s *DeploymentStatus) {
 	if r.plan.Create {
-		r.progressing(True, NewReplicaSetReason, fmt.Sprintf("Created new replica set %q", r.name))
+		r.setProgressing(True, NewReplicaSetReason, fmt.Sprintf("Created new replica set %q", r.name))
 	}
 	c := r.conditions.Get(Progressing)
 	if c != nil && c.Reason == NewRSAvailableReason && s.Replicas == s.Updated {
 		return // it was done; that pods fail later is no matter of the rollout
 	}
-	old := &r.d.Status
+	old := &r.deployment.Status
 	switch {
 	case r.complete() && r.current >= 0:
 		if c == nil || c.Reason != NewRSAvailableReason {
-			r.progressing(True, NewRSAvailableReason, fmt.Sprintf("ReplicaSet %q has successfully progressed.", r.name))
+			r.setProgressing(True, NewRSAvailableReason, fmt.Sprintf("ReplicaSet %q has successfully progressed.", r.name))
 		}
 		return
 	case s.Updated > old.Updated || s.Replicas-s.Updated < old.Replicas-old.Updated || s.Ready > old.Ready || s.Available > old.Available:
-		r.progressing(True, ReplicaSetUpdatedReason, fmt.Sprintf("ReplicaSet %q is progressing.", r.name))
+		r.setProgressing(True, ReplicaSetUpdatedReason, fmt.Sprintf("ReplicaSet %q is progressing.", r.name))
 	case c == nil || c.Reason == TimedOutReason || c.Reason == NewRSAvailableReason:
-	case r.now.After(c.Updated.Add(r.d.Deadline)):
-		r.progressing(False, TimedOutReason, fmt.Sprintf("ReplicaSet %q has timed out progressing.", r.name))
+	case r.now.After(c.Updated.Add(r.deployment.ProgressDeadline)):
+		r.setProgressing(False, TimedOutReason, fmt.Sprintf("ReplicaSet %q has timed out progressing.", r.name))
 	}
 	if c = r.conditions.Get(Progressing); c != nil && c.Reason != TimedOutReason && c.Reason != NewRSAvailableReason {
 		// A second more, since times are written in whole ones.
-		r.plan.Wake = earlier(r.plan.Wake, c.Updated.Add(r.d.Deadline+time.Second))
+		r.plan.Wake = earliest(r.plan.Wake, c.Updated.Add(r.deployment.ProgressDeadline+time.Second))
 	}
 }
 
-// failure shows the failure of a set, of the current one first.
-func (r *rollout) failure() {
+// noteFailure shows the failure of a set, of the current one first.
+func (r *rollout) noteFailure() {
 	var f *Condition
-	for _, i := range r.all() { // the current one is the last, and the last one counts
+	for _, i := range r.byAge() { // the current one is the last, and the last one counts
 		if r.sets[i].Failure != nil {
 			f = r.sets[i].Failure
 		}

@@ -62,13 +62,13 @@ func TestDeploymentPlan(t *testing.T) {
 		"scaled down in proportion":             {d: func(d *Deployment) { d.Replicas = 5 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 5, b 5 to 3"},
 		"scaled to nothing":                     {d: func(d *Deployment) { d.Replicas = 0 }, sets: []Set{set("a", 1, 8), set("b", 2, 5, current)}, want: "a 8 to 0, b 5 to 0"},
 		"about to go":                           {d: func(d *Deployment) { d.Deleting = true }, sets: []Set{set("a", 1, 10)}},
-		"history":                               {d: func(d *Deployment) { d.History = 1 }, sets: []Set{set("a", 1, 0), set("b", 2, 0), set("c", 3, 10, current), set("d", 0, 0)}, want: "delete d, delete a"},
-		"history keeps what is not empty":       {d: func(d *Deployment) { d.History = 0 }, sets: []Set{set("a", 1, 0, unseen), set("c", 3, 10, current)}},
+		"history":                               {d: func(d *Deployment) { d.RevisionHistoryLimit = 1 }, sets: []Set{set("a", 1, 0), set("b", 2, 0), set("c", 3, 10, current), set("d", 0, 0)}, want: "delete d, delete a"},
+		"history keeps what is not empty":       {d: func(d *Deployment) { d.RevisionHistoryLimit = 0 }, sets: []Set{set("a", 1, 0, unseen), set("c", 3, 10, current)}},
 		"of two of a template the older":        {sets: []Set{set("b", 2, 10, current), set("c", 3, 0, current)}},
 		"of two of a template the newer 0":      {sets: []Set{set("b", 2, 5, current), set("c", 3, 5, current)}, want: "b 5 to 8, c 5 to 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Deployment{Replicas: 10, Surge: 3, Unavailable: 2, Deadline: 10 * time.Minute, History: 10}
+			d := Deployment{Replicas: 10, MaxSurge: 3, MaxUnavailable: 2, ProgressDeadline: 10 * time.Minute, RevisionHistoryLimit: 10}
 			if tc.d != nil {
 				tc.d(&d)
 			}
@@ -80,10 +80,10 @@ func TestDeploymentPlan(t *testing.T) {
 	}
 }
 
-func recreate(d *Deployment) { d.Recreate, d.Surge, d.Unavailable = true, 0, 0 }
+func recreate(d *Deployment) { d.Recreate, d.MaxSurge, d.MaxUnavailable = true, 0, 0 }
 
 func TestRevision(t *testing.T) {
-	d := Deployment{Replicas: 10, Surge: 3, Unavailable: 2}
+	d := Deployment{Replicas: 10, MaxSurge: 3, MaxUnavailable: 2}
 	if p := d.Plan(t0, []Set{set("a", 3, 0, current), set("b", 5, 10)}, "a", false); p.Revision != 6 || p.Current != 0 {
 		t.Errorf("a rollback is revision %d of set %d", p.Revision, p.Current)
 	}
@@ -97,7 +97,7 @@ func TestRevision(t *testing.T) {
 
 // TestConditions goes through a rollout that gets stuck, is paused, resumed, and comes to its end.
 func TestConditions(t *testing.T) {
-	d := Deployment{Replicas: 10, Surge: 3, Unavailable: 2, Deadline: time.Minute, Generation: 1}
+	d := Deployment{Replicas: 10, MaxSurge: 3, MaxUnavailable: 2, ProgressDeadline: time.Minute, Generation: 1}
 	look := func(after time.Duration, want string, sets ...Set) {
 		t.Helper()
 		p := d.Plan(at(after), sets, "new", false)
@@ -128,6 +128,6 @@ func TestConditions(t *testing.T) {
 	look(1161*time.Second, "Available=True MinimumReplicasAvailable, Progressing=False ProgressDeadlineExceeded", old, back)
 	failed := func(s *Set) { s.Failure = &Condition{Type: ReplicaFailure, Status: True, Reason: "FailedCreate"} }
 	look(1162*time.Second, "Available=True MinimumReplicasAvailable, Progressing=False ProgressDeadlineExceeded, ReplicaFailure=True FailedCreate", old, set("back", 1, 0, current, failed))
-	d.Deadline = 0
+	d.ProgressDeadline = 0
 	look(1163*time.Second, "Available=True MinimumReplicasAvailable", old, back)
 }

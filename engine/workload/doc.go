@@ -1,5 +1,5 @@
 // Package workload decides how many pods a workload should have, and which ones go: for
-// control/workload over the API and for the simulator alike.
+// controllers/workload over the API and for the simulator alike.
 //
 // It knows counts, names, times and hashes, never templates: those stay in the shell, which
 // turns "make two" into pods. Every decision is a function of a snapshot: what is asked for, what

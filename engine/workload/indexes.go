@@ -105,8 +105,8 @@ func (s Indexes) With(i int32) Indexes {
 	return Indexes(slices.Insert(slices.Clone(s), at, Span{i, i})).merged()
 }
 
-// Common is how many numbers two sets have both.
-func (s Indexes) Common(o Indexes) (n int32) {
+// CountCommon is how many numbers two sets have both.
+func (s Indexes) CountCommon(o Indexes) (n int32) {
 	for i, j := 0, 0; i < len(s) && j < len(o); {
 		if first, last := max(s[i].First, o[j].First), min(s[i].Last, o[j].Last); first <= last {
 			n += last - first + 1

@@ -7,25 +7,25 @@ const NoIndex = -1
 
 // Job is what is asked for: pods that end well, so many of them.
 type Job struct {
-	Namespace        string
-	Parallelism      int32
-	Completions      int32
-	AnyCompletion    bool // completions is not given: one success ends it, once all pods have ended
-	Indexed          bool // each number below Completions must end well once
-	BackoffLimit     int32
-	PerIndex         bool  // a failure counts against its index' limit, too:
-	PerIndexLimit    int32 // backoffLimitPerIndex
-	MaxFailedIndexes int32 // negative: no limit
-	Policy           []FailureRule
-	Success          []SuccessRule
-	// OnlyFailed: a pod is replaced when it has ended, not when its end begins (podReplacementPolicy: Failed).
-	OnlyFailed    bool
-	RestartsCount bool // containers are restarted in place, which counts against BackoffLimit
-	Deadline      time.Duration
-	HasDeadline   bool // it may run as long as Deadline
-	Suspend       bool
-	Deleting      bool
-	Status        JobStatus
+	Namespace            string
+	Parallelism          int32
+	Completions          int32
+	AnyCompletion        bool // completions is not given: one success ends it, once all pods have ended
+	Indexed              bool // each number below Completions must end well once
+	BackoffLimit         int32
+	BackoffPerIndex      bool  // a failure counts against its index' limit, too:
+	BackoffLimitPerIndex int32 // backoffLimitPerIndex
+	MaxFailedIndexes     int32 // negative: no limit
+	Policy               []FailureRule
+	Success              []SuccessRule
+	// ReplaceOnlyFailed: a pod is replaced when it has ended, not when its end begins (podReplacementPolicy: Failed).
+	ReplaceOnlyFailed bool
+	CountRestarts     bool // containers are restarted in place, which counts against BackoffLimit
+	Deadline          time.Duration
+	HasDeadline       bool // it may run as long as Deadline
+	Suspend           bool
+	Deleting          bool
+	Status            JobStatus
 }
 
 // JobStatus is what there is.
@@ -58,7 +58,7 @@ func (s *JobStatus) Finished() (over bool, at time.Time) {
 	return false, time.Time{}
 }
 
-func (s *JobStatus) is(kind string) bool {
+func (s *JobStatus) hasCondition(kind string) bool {
 	c := s.Conditions.Get(kind)
 	return c != nil && c.Status == True
 }
@@ -122,8 +122,8 @@ type JobCreate struct {
 // JobDelete is a pod to delete.
 type JobDelete struct {
 	Pod int // index into the pods that were given
-	// Forget: its finalizer goes first, so that it is no failure.
-	Forget bool
+	// RemoveFinalizer: its finalizer goes first, so that it is no failure.
+	RemoveFinalizer bool
 }
 
 // JobEvent is something to tell of a Job.
@@ -135,10 +135,10 @@ type JobEvent struct {
 // JobPlan is what to do now. Creates and deletes come first, then Status is written, and only when it is
 // stored the finalizers of Untrack go: so each pod that ended is in the status or still there.
 type JobPlan struct {
-	Create  []JobCreate
-	Delete  []JobDelete
-	Status  JobStatus
-	Untrack []int
-	Events  []JobEvent // once Status is written
-	Wake    time.Time  // look again then; zero: never
+	Create           []JobCreate
+	Delete           []JobDelete
+	Status           JobStatus
+	RemoveFinalizers []int
+	Events           []JobEvent // once Status is written
+	Wake             time.Time  // look again then; zero: never
 }

@@ -29,7 +29,7 @@ func (w *jobWorld) step(killed int) {
 	pods := slices.Clone(w.pods)
 	for _, d := range plan.Delete {
 		uid := pods[d.Pod].UID
-		if d.Forget {
+		if d.RemoveFinalizer {
 			request(func() { w.edit(uid, func(p *JobPod) { p.Tracked = false }) })
 		}
 		request(func() { w.edit(uid, func(p *JobPod) { p.Deleting = true }) })
@@ -43,7 +43,7 @@ func (w *jobWorld) step(killed int) {
 		})
 	}
 	request(func() { w.job.Status = plan.Status })
-	for _, i := range plan.Untrack {
+	for _, i := range plan.RemoveFinalizers {
 		uid := pods[i].UID
 		request(func() { w.edit(uid, func(p *JobPod) { p.Tracked = false }) })
 	}
@@ -87,7 +87,7 @@ func TestAKillNeverMiscounts(t *testing.T) {
 	for name, job := range map[string]func(*Job){
 		"plain":     func(*Job) {},
 		"indexed":   indexed,
-		"per index": func(j *Job) { perIndex(j); j.PerIndexLimit = 1 << 20 },
+		"per index": func(j *Job) { perIndex(j); j.BackoffLimitPerIndex = 1 << 20 },
 		"after end": afterEnd,
 	} {
 		for seed := range 200 {
@@ -118,7 +118,7 @@ func checkCounts(t *testing.T, name string, w *jobWorld) {
 		}
 	}
 	s := &w.job.Status
-	if !s.is(JobComplete) {
+	if !s.hasCondition(JobComplete) {
 		t.Fatalf("%s: it does not end: %+v", name, *s)
 	}
 	if w.job.Indexed {
@@ -148,7 +148,7 @@ func TestIndexes(t *testing.T) {
 	if err != nil || back.String() != "1,3-5,8" {
 		t.Errorf("read back below 9: %s, %v", back, err)
 	}
-	if n := s.Common(Indexes{{0, 3}, {5, 8}}); n != 4 {
+	if n := s.CountCommon(Indexes{{0, 3}, {5, 8}}); n != 4 {
 		t.Errorf("%d in common, want 1, 3, 5, 8", n)
 	}
 	for _, bad := range []string{"x", "3-1", "1,1", "-1", "1,,2", "99999999999"} {

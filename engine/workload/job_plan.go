@@ -14,16 +14,16 @@ func (j *Job) Plan(now time.Time, pods []JobPod) JobPlan {
 	p.plan.Status = j.Status
 	p.plan.Status.UncountedSucceeded = slices.Clone(j.Status.UncountedSucceeded)
 	p.plan.Status.UncountedFailed = slices.Clone(j.Status.UncountedFailed)
-	p.settle()
+	p.countUntracked()
 	if over, _ := p.status().Finished(); over || j.Deleting {
-		p.release()
+		p.releaseAll()
 		return p.plan
 	}
-	p.begin()
-	p.failing, p.succeeding = p.status().is(JobFailureTarget), p.status().is(JobSuccessCriteriaMet)
-	p.sort()
-	p.account()
-	p.judge()
+	p.updateSuspended()
+	p.failing, p.succeeding = p.status().hasCondition(JobFailureTarget), p.status().hasCondition(JobSuccessCriteriaMet)
+	p.classify()
+	p.countEnded()
+	p.decideEnd()
 	switch {
 	case p.failing || p.succeeding:
 		for _, i := range p.active {
@@ -34,9 +34,9 @@ func (j *Job) Plan(now time.Time, pods []JobPod) JobPlan {
 			p.plan.Delete = append(p.plan.Delete, JobDelete{i, true})
 		}
 	default:
-		p.manage()
+		p.managePods()
 	}
-	p.count()
+	p.countStatus()
 	p.finish()
 	return p.plan
 }
@@ -49,7 +49,7 @@ type jobPlanner struct {
 	plan JobPlan
 
 	failing, succeeding bool  // how it ends is decided; its pods are being cleared away
-	active, going       []int // pods that run or wait; those being stopped
+	active, terminating []int // pods that run or wait; those being stopped
 	succeeded, failed   int32 // counted or to be counted
 	failJob             string
 	latest              map[int32]int // by index: the failed pod whose successor would be next
@@ -57,8 +57,8 @@ type jobPlanner struct {
 
 func (p *jobPlanner) status() *JobStatus { return &p.plan.Status }
 
-// settle counts pods whose finalizer is gone.
-func (p *jobPlanner) settle() {
+// countUntracked counts pods whose finalizer is gone.
+func (p *jobPlanner) countUntracked() {
 	s := p.status()
 	tracked := make(map[string]bool, len(p.pods))
 	for i := range p.pods {
@@ -79,28 +79,28 @@ func (p *jobPlanner) settle() {
 	s.UncountedFailed = count(s.UncountedFailed, &s.Failed)
 }
 
-// release lets all pods go: nobody counts any more.
-func (p *jobPlanner) release() {
+// releaseAll lets all pods go: nobody counts any more.
+func (p *jobPlanner) releaseAll() {
 	for i := range p.pods {
 		if p.pods[i].Tracked {
-			p.plan.Untrack = append(p.plan.Untrack, i)
+			p.plan.RemoveFinalizers = append(p.plan.RemoveFinalizers, i)
 		}
 	}
 }
 
-// begin starts the clock, and keeps the condition Suspended.
-func (p *jobPlanner) begin() {
+// updateSuspended starts the clock, and keeps the condition Suspended.
+func (p *jobPlanner) updateSuspended() {
 	s := p.status()
 	if p.job.Suspend {
-		if !s.is(JobSuspended) {
+		if !s.hasCondition(JobSuspended) {
 			s.Conditions = s.Conditions.With(p.now, Condition{Type: JobSuspended, Status: True, Reason: "JobSuspended", Message: "Job suspended"})
-			p.event(false, "Suspended", "Job suspended")
+			p.addEvent(false, "Suspended", "Job suspended")
 		}
 		return
 	}
-	if s.is(JobSuspended) {
+	if s.hasCondition(JobSuspended) {
 		s.Conditions = s.Conditions.With(p.now, Condition{Type: JobSuspended, Status: False, Reason: "JobResumed", Message: "Job resumed"})
-		p.event(false, "Resumed", "Job resumed")
+		p.addEvent(false, "Resumed", "Job resumed")
 		s.Start = p.now
 	}
 	if s.Start.IsZero() {
@@ -108,12 +108,12 @@ func (p *jobPlanner) begin() {
 	}
 }
 
-func (p *jobPlanner) event(warning bool, reason, message string) {
+func (p *jobPlanner) addEvent(warning bool, reason, message string) {
 	p.plan.Events = append(p.plan.Events, JobEvent{warning, reason, message})
 }
 
-// sort tells the pods apart that have not ended, and finds the last failure of each index.
-func (p *jobPlanner) sort() {
+// classify tells the pods apart that have not ended, and finds the last failure of each index.
+func (p *jobPlanner) classify() {
 	p.latest = map[int32]int{}
 	for i := range p.pods {
 		pod := &p.pods[i]
@@ -121,38 +121,38 @@ func (p *jobPlanner) sort() {
 		case pod.Active():
 			p.active = append(p.active, i)
 		case pod.Terminating():
-			p.going = append(p.going, i)
+			p.terminating = append(p.terminating, i)
 		}
 		if p.isFailure(pod) && pod.Index >= 0 {
-			if last, ok := p.latest[pod.Index]; !ok || attempts(&p.pods[last]) < attempts(pod) {
+			if last, ok := p.latest[pod.Index]; !ok || failuresBefore(&p.pods[last]) < failuresBefore(pod) {
 				p.latest[pod.Index] = i
 			}
 		}
 	}
 }
 
-// attempts is how many pods of its index failed before a pod.
-func attempts(p *JobPod) int32 { return p.Failures + p.Ignored }
+// failuresBefore is how many pods of its index failed before a pod.
+func failuresBefore(p *JobPod) int32 { return p.Failures + p.Ignored }
 
 // isFailure says that a pod failed, or is taken to have, because it is being stopped.
 func (p *jobPlanner) isFailure(pod *JobPod) bool {
-	return pod.Phase == model.Failed || pod.Terminating() && !p.job.OnlyFailed
+	return pod.Phase == model.Failed || pod.Terminating() && !p.job.ReplaceOnlyFailed
 }
 
-// judge decides whether and how the Job ends.
-func (p *jobPlanner) judge() {
+// decideEnd decides whether and how the Job ends.
+func (p *jobPlanner) decideEnd() {
 	if p.failing || p.succeeding {
 		return
 	}
-	reason, message := p.failure()
+	reason, message := p.failureReason()
 	if reason != "" {
 		p.failing = true
-		p.decide(JobFailureTarget, reason, message)
+		p.setCondition(JobFailureTarget, reason, message)
 		return
 	}
-	if n := p.job.succeeded(p.status().Completed); p.job.Indexed && n >= 0 {
+	if n := p.job.matchSuccessPolicy(p.status().Completed); p.job.Indexed && n >= 0 {
 		p.succeeding = true
-		p.decide(JobSuccessCriteriaMet, "SuccessPolicy", fmt.Sprintf("Matched rules at index %d", n))
+		p.setCondition(JobSuccessCriteriaMet, "SuccessPolicy", fmt.Sprintf("Matched rules at index %d", n))
 		return
 	}
 	enough := p.succeeded >= p.job.Completions
@@ -161,22 +161,22 @@ func (p *jobPlanner) judge() {
 	}
 	if enough && len(p.active) == 0 && !p.job.Suspend {
 		p.succeeding = true
-		p.decide(JobSuccessCriteriaMet, "CompletionsReached", "Reached expected number of succeeded pods")
+		p.setCondition(JobSuccessCriteriaMet, "CompletionsReached", "Reached expected number of succeeded pods")
 	}
 }
 
-func (p *jobPlanner) decide(kind, reason, message string) {
+func (p *jobPlanner) setCondition(kind, reason, message string) {
 	s := p.status()
 	s.Conditions = s.Conditions.With(p.now, Condition{Type: kind, Status: True, Reason: reason, Message: message})
 }
 
-// failure is why the Job has failed; "" if it has not.
-func (p *jobPlanner) failure() (reason, message string) {
+// failureReason is why the Job has failed; "" if it has not.
+func (p *jobPlanner) failureReason() (reason, message string) {
 	j, s := p.job, p.status()
 	switch {
 	case p.failJob != "":
 		return "PodFailurePolicy", p.failJob
-	case p.failed > j.BackoffLimit || p.restarted():
+	case p.failed > j.BackoffLimit || p.restartsExceeded():
 		return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
 	}
 	if j.HasDeadline && !j.Suspend {
@@ -184,9 +184,9 @@ func (p *jobPlanner) failure() (reason, message string) {
 		if !end.After(p.now) {
 			return "DeadlineExceeded", "Job was active longer than specified deadline"
 		}
-		p.plan.Wake = earlier(p.plan.Wake, end)
+		p.plan.Wake = earliest(p.plan.Wake, end)
 	}
-	if n := s.FailedIndexes.Len(); j.PerIndex && n > 0 {
+	if n := s.FailedIndexes.Len(); j.BackoffPerIndex && n > 0 {
 		if j.MaxFailedIndexes >= 0 && n > j.MaxFailedIndexes {
 			return "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
 		}
@@ -197,10 +197,10 @@ func (p *jobPlanner) failure() (reason, message string) {
 	return "", ""
 }
 
-// restarted says that containers were restarted in place too often.
-func (p *jobPlanner) restarted() bool {
+// restartsExceeded says that containers were restarted in place too often.
+func (p *jobPlanner) restartsExceeded() bool {
 	var n int32
-	if p.job.RestartsCount {
+	if p.job.CountRestarts {
 		for _, i := range p.active {
 			n += p.pods[i].RestartSum
 		}
@@ -208,15 +208,15 @@ func (p *jobPlanner) restarted() bool {
 	return n > 0 && n >= p.job.BackoffLimit
 }
 
-// count makes the numbers of the status that say what there is now.
-func (p *jobPlanner) count() {
+// countStatus makes the numbers of the status that say what there is now.
+func (p *jobPlanner) countStatus() {
 	s := p.status()
 	deleted := make(map[int]bool, len(p.plan.Delete))
 	for _, d := range p.plan.Delete {
 		deleted[d.Pod] = true
 	}
 	s.Active, s.Ready = int32(len(p.active)-len(deleted)+len(p.plan.Create)), 0
-	s.Terminating = int32(len(p.going) + len(deleted))
+	s.Terminating = int32(len(p.terminating) + len(deleted))
 	for _, i := range p.active {
 		if p.pods[i].Ready && !deleted[i] {
 			s.Ready++
@@ -227,19 +227,19 @@ func (p *jobPlanner) count() {
 // finish ends the Job when all its pods have ended and are counted.
 func (p *jobPlanner) finish() {
 	s := p.status()
-	if !p.failing && !p.succeeding || s.Active > 0 || s.Terminating > 0 || len(p.plan.Untrack) > 0 ||
+	if !p.failing && !p.succeeding || s.Active > 0 || s.Terminating > 0 || len(p.plan.RemoveFinalizers) > 0 ||
 		len(s.UncountedSucceeded)+len(s.UncountedFailed) > 0 {
 		return
 	}
 	if p.failing {
 		c := s.Conditions.Get(JobFailureTarget)
 		reason, message := c.Reason, c.Message
-		p.decide(JobFailed, reason, message)
-		p.event(true, reason, message)
+		p.setCondition(JobFailed, reason, message)
+		p.addEvent(true, reason, message)
 		return
 	}
 	c := s.Conditions.Get(JobSuccessCriteriaMet)
-	p.decide(JobComplete, c.Reason, c.Message)
+	p.setCondition(JobComplete, c.Reason, c.Message)
 	s.Completion = p.now
-	p.event(false, "Completed", "Job completed")
+	p.addEvent(false, "Completed", "Job completed")
 }

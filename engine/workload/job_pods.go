@@ -8,16 +8,16 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// account writes pods that ended into the status, and lets them go. A success of an index is in the set
+// countEnded writes pods that ended into the status, and lets them go. A success of an index is in the set
 // of completed ones, so that it counts once however often it is seen; all others are kept
 // by uid until their finalizer is gone.
-func (p *jobPlanner) account() {
+func (p *jobPlanner) countEnded() {
 	s := p.status()
 	var failed []int
 	for i := range p.pods {
 		switch pod := &p.pods[i]; {
 		case pod.Tracked && pod.Phase == model.Succeeded:
-			p.success(i)
+			p.countSuccess(i)
 		case pod.Tracked && p.isFailure(pod):
 			failed = append(failed, i)
 			p.failIndex(pod)
@@ -25,12 +25,12 @@ func (p *jobPlanner) account() {
 	}
 	var kept int32
 	for _, i := range failed {
-		action, message := p.job.verdict(&p.pods[i])
+		action, message := p.job.matchFailurePolicy(&p.pods[i])
 		if action == FailJob && p.failJob == "" {
 			p.failJob = message
 		}
 		counts := action != IgnoreFailure && !(p.succeeding && p.pods[i].Phase != model.Failed)
-		if p.keeps(i) {
+		if p.retainsFailed(i) {
 			if counts {
 				kept++
 			}
@@ -39,7 +39,7 @@ func (p *jobPlanner) account() {
 		if counts && !slices.Contains(s.UncountedFailed, p.pods[i].UID) {
 			s.UncountedFailed = append(s.UncountedFailed, p.pods[i].UID)
 		}
-		p.plan.Untrack = append(p.plan.Untrack, i)
+		p.plan.RemoveFinalizers = append(p.plan.RemoveFinalizers, i)
 	}
 	if p.job.Indexed {
 		s.Succeeded = s.Completed.Len()
@@ -48,9 +48,9 @@ func (p *jobPlanner) account() {
 	p.failed = s.Failed + int32(len(s.UncountedFailed)) + kept
 }
 
-func (p *jobPlanner) success(i int) {
+func (p *jobPlanner) countSuccess(i int) {
 	s, pod := p.status(), &p.pods[i]
-	p.plan.Untrack = append(p.plan.Untrack, i)
+	p.plan.RemoveFinalizers = append(p.plan.RemoveFinalizers, i)
 	switch {
 	case !p.job.Indexed:
 		if !slices.Contains(s.UncountedSucceeded, pod.UID) {
@@ -64,30 +64,30 @@ func (p *jobPlanner) success(i int) {
 // failIndex gives up an index whose limit is reached.
 func (p *jobPlanner) failIndex(pod *JobPod) {
 	s := p.status()
-	if !p.job.PerIndex || pod.Index < 0 || pod.Index >= p.job.Completions || s.Completed.Has(pod.Index) {
+	if !p.job.BackoffPerIndex || pod.Index < 0 || pod.Index >= p.job.Completions || s.Completed.Has(pod.Index) {
 		return
 	}
-	action, _ := p.job.verdict(pod)
-	if action == FailIndex || action != IgnoreFailure && pod.Failures >= p.job.PerIndexLimit {
+	action, _ := p.job.matchFailurePolicy(pod)
+	if action == FailIndex || action != IgnoreFailure && pod.Failures >= p.job.BackoffLimitPerIndex {
 		s.FailedIndexes = s.FailedIndexes.With(pod.Index)
 	}
 }
 
-// keeps says that a failed pod stays until its successor is there, to which it hands
+// retainsFailed says that a failed pod stays until its successor is there, to which it hands
 // over how often its index failed.
-func (p *jobPlanner) keeps(i int) bool {
+func (p *jobPlanner) retainsFailed(i int) bool {
 	s, pod := p.status(), &p.pods[i]
-	if !p.job.PerIndex || p.failing || p.succeeding || pod.Index < 0 || pod.Index >= p.job.Completions || p.latest[pod.Index] != i ||
+	if !p.job.BackoffPerIndex || p.failing || p.succeeding || pod.Index < 0 || pod.Index >= p.job.Completions || p.latest[pod.Index] != i ||
 		s.Completed.Has(pod.Index) || s.FailedIndexes.Has(pod.Index) {
 		return false
 	}
 	return !slices.ContainsFunc(p.pods, func(o JobPod) bool {
-		return o.Index == pod.Index && o.UID != "" && attempts(&o) > attempts(pod)
+		return o.Index == pod.Index && o.UID != "" && failuresBefore(&o) > failuresBefore(pod)
 	})
 }
 
-// manage makes pods, or deletes those that are too many.
-func (p *jobPlanner) manage() {
+// managePods makes pods, or deletes those that are too many.
+func (p *jobPlanner) managePods() {
 	j, active := p.job, int32(len(p.active))
 	want := min(max(0, j.Completions-p.succeeded), j.Parallelism)
 	switch {
@@ -95,22 +95,22 @@ func (p *jobPlanner) manage() {
 		want = active
 	case j.AnyCompletion:
 		want = j.Parallelism
-	case j.PerIndex:
+	case j.BackoffPerIndex:
 		want = min(max(0, j.Completions-p.succeeded-p.status().FailedIndexes.Len()), j.Parallelism)
 	}
-	if p.remove(active - want); len(p.plan.Delete) > 0 {
+	if p.deleteExcess(active - want); len(p.plan.Delete) > 0 {
 		return
 	}
 	need := want - active
-	if j.OnlyFailed {
-		need -= int32(len(p.going))
+	if j.ReplaceOnlyFailed {
+		need -= int32(len(p.terminating))
 	}
 	if need = min(need, Burst); need <= 0 {
 		return
 	}
-	if !j.PerIndex {
-		if until := p.pause(); until.After(p.now) {
-			p.plan.Wake = earlier(p.plan.Wake, until)
+	if !j.BackoffPerIndex {
+		if until := p.backoffUntil(); until.After(p.now) {
+			p.plan.Wake = earliest(p.plan.Wake, until)
 			return
 		}
 	}
@@ -123,14 +123,14 @@ func (p *jobPlanner) manage() {
 	}
 }
 
-// remove deletes pods that are too many: first those whose index is not (any more) to be worked on,
+// deleteExcess deletes pods that are too many: first those whose index is not (any more) to be worked on,
 // or has another pod; then those whose loss costs least.
-func (p *jobPlanner) remove(n int32) {
+func (p *jobPlanner) deleteExcess(n int32) {
 	active := make([]Pod, 0, len(p.active))
 	for _, i := range p.active {
 		active = append(active, p.pods[i].Pod)
 	}
-	ranked := Rank(p.now, active, nil)
+	ranked := RankForDeletion(p.now, active, nil)
 	var first, rest []int
 	seen := map[int32]bool{}
 	for k := len(ranked) - 1; k >= 0; k-- { // the one that is missed most keeps its index
@@ -150,9 +150,9 @@ func (p *jobPlanner) remove(n int32) {
 	p.plan.Delete = p.plan.Delete[:min(len(p.plan.Delete), Burst)]
 }
 
-// pause is until when no pod is made: 10 s after the first failure since the last success, twice
+// backoffUntil is until when no pod is made: 10 s after the first failure since the last success, twice
 // as long after each further one, up to ten minutes.
-func (p *jobPlanner) pause() time.Time {
+func (p *jobPlanner) backoffUntil() time.Time {
 	var ended []*JobPod
 	for i := range p.pods {
 		if p.pods[i].Finished() {
@@ -173,7 +173,7 @@ func (p *jobPlanner) pause() time.Time {
 	if failures == 0 {
 		return time.Time{}
 	}
-	return last.Add(pauseAfter(failures))
+	return last.Add(backoffAfter(failures))
 }
 
 // createIndexes makes up to need pods for the lowest numbers that have none.
@@ -182,8 +182,8 @@ func (p *jobPlanner) createIndexes(need int32) {
 	for _, i := range p.active {
 		busy[p.pods[i].Index] = true
 	}
-	if p.job.OnlyFailed {
-		for _, i := range p.going {
+	if p.job.ReplaceOnlyFailed {
+		for _, i := range p.terminating {
 			busy[p.pods[i].Index] = true
 		}
 	}
@@ -200,24 +200,24 @@ func (p *jobPlanner) createIndexes(need int32) {
 			continue
 		}
 		need--
-		if c, until := p.next(x); until.After(p.now) {
-			p.plan.Wake = earlier(p.plan.Wake, until)
+		if c, until := p.nextPod(x); until.After(p.now) {
+			p.plan.Wake = earliest(p.plan.Wake, until)
 		} else {
 			p.plan.Create = append(p.plan.Create, c)
 		}
 	}
 }
 
-// next is the next pod of an index, and when it may be made.
-func (p *jobPlanner) next(x int32) (c JobCreate, until time.Time) {
+// nextPod is the next pod of an index, and when it may be made.
+func (p *jobPlanner) nextPod(x int32) (c JobCreate, until time.Time) {
 	c.Index = x
 	i, failed := p.latest[x]
-	if !p.job.PerIndex || !failed {
+	if !p.job.BackoffPerIndex || !failed {
 		return c, time.Time{}
 	}
 	pod := &p.pods[i]
 	c.Failures, c.Ignored = pod.Failures, pod.Ignored
-	if action, _ := p.job.verdict(pod); action == IgnoreFailure {
+	if action, _ := p.job.matchFailurePolicy(pod); action == IgnoreFailure {
 		c.Ignored++
 	} else {
 		c.Failures++
@@ -225,5 +225,5 @@ func (p *jobPlanner) next(x int32) (c JobCreate, until time.Time) {
 	if pod.Ended.IsZero() {
 		return c, time.Time{}
 	}
-	return c, pod.Ended.Add(pauseAfter(int(attempts(pod) + 1)))
+	return c, pod.Ended.Add(backoffAfter(int(failuresBefore(pod) + 1)))
 }

@@ -65,12 +65,12 @@ func (p JobPlan) did(pods []JobPod) string {
 	}
 	for _, d := range p.Delete {
 		mark := "-"
-		if d.Forget {
+		if d.RemoveFinalizer {
 			mark = "~"
 		}
 		out = append(out, mark+pods[d.Pod].Name)
 	}
-	for _, i := range p.Untrack {
+	for _, i := range p.RemoveFinalizers {
 		out = append(out, "!"+pods[i].Name)
 	}
 	for _, c := range p.Status.Conditions {
@@ -90,9 +90,11 @@ func basic(edit ...func(*Job)) *Job {
 	return j
 }
 
-func indexed(j *Job)  { j.Indexed = true }
-func perIndex(j *Job) { j.Indexed, j.PerIndex, j.PerIndexLimit, j.BackoffLimit = true, true, 1, 1<<30 }
-func afterEnd(j *Job) { j.OnlyFailed = true }
+func indexed(j *Job) { j.Indexed = true }
+func perIndex(j *Job) {
+	j.Indexed, j.BackoffPerIndex, j.BackoffLimitPerIndex, j.BackoffLimit = true, true, 1, 1<<30
+}
+func afterEnd(j *Job) { j.ReplaceOnlyFailed = true }
 
 func TestJobPlan(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -123,7 +125,7 @@ func TestJobPlan(t *testing.T) {
 		"all ended, some failed":           {basic(perIndex), "a/0/1:x b/1:ok c/2:ok", "!b !c !a FailureTarget/FailedIndexes"},
 		"too many numbers failed":          {basic(perIndex, func(j *Job) { j.MaxFailedIndexes = 0 }), "a/0/1:x b/1", "-b !a FailureTarget/MaxFailedIndexesExceeded"},
 		"a pod of yore is not counted":     {basic(), "a:ok,free b", "+"},
-		"restarts in place count, too":     {basic(func(j *Job) { j.RestartsCount, j.BackoffLimit = true, 0 }), "a", "+"},
+		"restarts in place count, too":     {basic(func(j *Job) { j.CountRestarts, j.BackoffLimit = true, 0 }), "a", "+"},
 		"of some numbers success will do":  {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Count: 9}, {Indexes: Indexes{{0, 1}}, HasIndexes: true}} }), "a/0:ok b/1:ok c/2", "-c !a !b SuccessCriteriaMet/SuccessPolicy"},
 		"of a count of them":               {basic(indexed, func(j *Job) { j.Success = []SuccessRule{{Indexes: Indexes{{0, 2}}, HasIndexes: true, Count: 1}} }), "b/1:ok c/2", "-c !b SuccessCriteriaMet/SuccessPolicy"},
 	} {
@@ -136,7 +138,7 @@ func TestJobPlan(t *testing.T) {
 
 func TestPodFailurePolicy(t *testing.T) {
 	policy := func(j *Job) {
-		j.OnlyFailed, j.BackoffLimit = true, 0
+		j.ReplaceOnlyFailed, j.BackoffLimit = true, 0
 		j.Policy = []FailureRule{
 			{Action: IgnoreFailure, Conditions: []PodCondition{{"DisruptionTarget", "True"}}},
 			{Action: FailJob, OnExit: true, Container: "c", Codes: []int32{42}},
@@ -175,8 +177,8 @@ func TestFailedPodsAreMadeAgainAfterAPause(t *testing.T) {
 		"the first":            {basic(), "a:x,now", 10 * time.Second},
 		"the second":           {basic(), "a:x b:x,now", 20 * time.Second},
 		"a success between":    {basic(), "a:x b:ok c:x,now", 10 * time.Second},
-		"of a number":          {basic(perIndex, func(j *Job) { j.PerIndexLimit, j.Parallelism = 9, 1 }), "a/0/2:x,now", 40 * time.Second},
-		"not longer than that": {basic(perIndex, func(j *Job) { j.PerIndexLimit, j.Parallelism = 99, 1 }), "a/0/20:x,now", 10 * time.Minute},
+		"of a number":          {basic(perIndex, func(j *Job) { j.BackoffLimitPerIndex, j.Parallelism = 9, 1 }), "a/0/2:x,now", 40 * time.Second},
+		"not longer than that": {basic(perIndex, func(j *Job) { j.BackoffLimitPerIndex, j.Parallelism = 99, 1 }), "a/0/20:x,now", 10 * time.Minute},
 	} {
 		pods := jobPods(tc.pods)
 		plan := tc.job.Plan(noon, pods)

@@ -9,14 +9,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Rank orders pods by how little their loss costs, as indexes of the slice: those to delete first come first. crowd
+// RankForDeletion orders pods by how little their loss costs, as indexes of the slice: those to delete first come first. crowd
 // says how many pods of the same purpose are on a node (nil: nobody counts); where there are more,
 // one is missed less.
 //
 // The order is Kubernetes': not bound, then not running, then not ready, then the lower deletion
 // cost, the more crowded node, ready for a shorter time, more restarts, younger. Times are compared by
 // the power of two of the seconds, so that of pods of about the same age any may go, and then by uid.
-func Rank(now time.Time, pods []Pod, crowd map[string]int) []int {
+func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int {
 	order := make([]int, len(pods))
 	for i := range order {
 		order[i] = i
@@ -24,11 +24,11 @@ func Rank(now time.Time, pods []Pod, crowd map[string]int) []int {
 	slices.SortStableFunc(order, func(i, j int) int {
 		a, b := &pods[i], &pods[j]
 		return cmp.Or(
-			before(a.Node == "", b.Node == ""),
+			trueFirst(a.Node == "", b.Node == ""),
 			cmp.Compare(phaseRank[a.Phase], phaseRank[b.Phase]),
-			before(!a.Ready, !b.Ready),
+			trueFirst(!a.Ready, !b.Ready),
 			cmp.Compare(a.Cost, b.Cost),
-			cmp.Compare(crowd[b.Node], crowd[a.Node]),
+			cmp.Compare(podsByNode[b.Node], podsByNode[a.Node]),
 			readyLater(now, a, b),
 			cmp.Compare(b.Restarts, a.Restarts),
 			cmp.Compare(b.SidecarRestarts, a.SidecarRestarts),
@@ -42,7 +42,7 @@ func Rank(now time.Time, pods []Pod, crowd map[string]int) []int {
 // phaseRank: what does not run yet goes before what nobody knows of, and that before what runs.
 var phaseRank = [...]int{model.Pending: 0, model.UnknownPhase: 1, model.Running: 2, model.Succeeded: 3, model.Failed: 3}
 
-func before(a, b bool) int {
+func trueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -65,10 +65,10 @@ func younger(now, a, b time.Time, aUID, bUID string) int {
 		return 0
 	}
 	if a.IsZero() || b.IsZero() {
-		return before(a.IsZero(), b.IsZero())
+		return trueFirst(a.IsZero(), b.IsZero())
 	}
-	return cmp.Or(cmp.Compare(magnitude(now.Sub(a)), magnitude(now.Sub(b))), cmp.Compare(aUID, bUID))
+	return cmp.Or(cmp.Compare(ageMagnitude(now.Sub(a)), ageMagnitude(now.Sub(b))), cmp.Compare(aUID, bUID))
 }
 
-// magnitude is the power of two of an age in seconds; -1 for one below a second.
-func magnitude(age time.Duration) int { return bits.Len64(uint64(max(0, age/time.Second))) - 1 }
+// ageMagnitude is the power of two of an age in seconds; -1 for one below a second.
+func ageMagnitude(age time.Duration) int { return bits.Len64(uint64(max(0, age/time.Second))) - 1 }

@@ -34,7 +34,7 @@ type ReplicaSetStatus struct {
 // ReplicaSetPlan is what to do now.
 type ReplicaSetPlan struct {
 	// Create is how many pods to make. Where a pause holds them back it is 0, and Held says how many wait.
-	Create, Held int32
+	Create, Delayed int32
 	// Delete are the pods to delete, as indexes into the pods that were given, the most dispensable first.
 	Delete []int
 	// Status is what the status should say, but for the outcome of Create and Delete.
@@ -47,7 +47,7 @@ type ReplicaSetPlan struct {
 // go and those that ended are left out of the count. crowd is as in Rank. No pod
 // is made before notBefore (zero: at once; see Pause), nor for one that is about to go and has its stand-in among them,
 // until the ReplicaSet is changed: with its replicas set back the stand-in is one of those that are asked for.
-func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBefore time.Time) ReplicaSetPlan {
+func (r *ReplicaSet) Plan(now time.Time, pods []Pod, podsByNode map[string]int, notBefore time.Time) ReplicaSetPlan {
 	plan := ReplicaSetPlan{Status: ReplicaSetStatus{Observed: r.Generation, Conditions: r.Status.Conditions}}
 	// The active pods as Rank is to see them: one that is ready, but not for as long as minReadySeconds
 	// asks, counts as not ready, so that it goes before those on which a rollout relies. Kubernetes
@@ -58,7 +58,7 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBe
 		p := &pods[i]
 		if p.Active() {
 			a := *p
-			a.Ready = plan.count(now, r, p)
+			a.Ready = plan.countPod(now, r, p)
 			active = append(active, a)
 			index = append(index, i)
 		} else if p.Terminating() {
@@ -70,39 +70,39 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, crowd map[string]int, notBe
 	}
 	n := r.Replicas - int32(len(active))
 	if n > 0 {
-		n = max(n-r.stoodIn(pods), 0)
+		n = max(n-r.countReplaced(pods), 0)
 	}
 	switch {
 	case n > 0 && notBefore.After(now):
-		plan.Held = n
-		plan.Wake = earlier(plan.Wake, notBefore)
+		plan.Delayed = n
+		plan.Wake = earliest(plan.Wake, notBefore)
 	case n > 0:
 		plan.Create = min(n, Burst)
 	case n < 0:
 		n = min(-n, Burst)
-		for _, i := range Rank(now, active, crowd)[:n] {
+		for _, i := range RankForDeletion(now, active, podsByNode)[:n] {
 			plan.Delete = append(plan.Delete, index[i])
 		}
 	}
 	return plan
 }
 
-// stoodIn is how many pods are about to go whose stand-ins are there on top of the others.
-func (r *ReplicaSet) stoodIn(pods []Pod) (n int32) {
+// countReplaced is how many pods are about to go whose stand-ins are there on top of the others.
+func (r *ReplicaSet) countReplaced(pods []Pod) (n int32) {
 	for i := range pods {
 		p := &pods[i]
-		if p.StandIn == "" || p.StandInUntil == 0 || p.StandInUntil != r.Generation || !p.Terminating() {
+		if p.ExpectedReplacement == "" || p.ReplacementGeneration == 0 || p.ReplacementGeneration != r.Generation || !p.Terminating() {
 			continue
 		}
-		if slices.ContainsFunc(pods, func(q Pod) bool { return q.Name == p.StandIn && q.Active() }) {
+		if slices.ContainsFunc(pods, func(q Pod) bool { return q.Name == p.ExpectedReplacement && q.Active() }) {
 			n++
 		}
 	}
 	return n
 }
 
-// count adds an active pod to the status, and tells whether it is available.
-func (p *ReplicaSetPlan) count(now time.Time, r *ReplicaSet, pod *Pod) (available bool) {
+// countPod adds an active pod to the status, and tells whether it is available.
+func (p *ReplicaSetPlan) countPod(now time.Time, r *ReplicaSet, pod *Pod) (available bool) {
 	p.Status.Replicas++
 	if hasAll(pod.Labels, r.Labels) {
 		p.Status.FullyLabeled++
@@ -115,7 +115,7 @@ func (p *ReplicaSetPlan) count(now time.Time, r *ReplicaSet, pod *Pod) (availabl
 	if ok {
 		p.Status.Available++
 	}
-	p.Wake = earlier(p.Wake, at)
+	p.Wake = earliest(p.Wake, at)
 	return ok
 }
 
@@ -129,9 +129,9 @@ func hasAll(labels, want model.Labels) bool {
 	return true
 }
 
-// Failed is the conditions of a ReplicaSet after its plan was carried out: reason is
+// WithReplicaFailure is the conditions of a ReplicaSet after its plan was carried out: reason is
 // FailedCreate or FailedDelete with the message, or "" if all went well.
-func (c Conditions) Failed(now time.Time, reason, message string) Conditions {
+func (c Conditions) WithReplicaFailure(now time.Time, reason, message string) Conditions {
 	if reason == "" {
 		return c.Without(ReplicaFailure)
 	}
@@ -141,8 +141,8 @@ func (c Conditions) Failed(now time.Time, reason, message string) Conditions {
 	return c.With(now, Condition{Type: ReplicaFailure, Status: True, Reason: reason, Message: message})
 }
 
-// Crowd counts the active pods by node.
-func Crowd(pods []Pod) map[string]int {
+// CountActiveByNode counts the active pods by node.
+func CountActiveByNode(pods []Pod) map[string]int {
 	out := map[string]int{}
 	for i := range pods {
 		if pods[i].Active() {

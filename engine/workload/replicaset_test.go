@@ -36,7 +36,7 @@ func TestRank(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, order := range [][]Pod{{tc[0], tc[1]}, {tc[1], tc[0]}} {
-				got := Rank(t0, order, map[string]int{"n1": 1, "n2": 2})
+				got := RankForDeletion(t0, order, map[string]int{"n1": 1, "n2": 2})
 				if order[got[0]].UID != tc[0].UID {
 					t.Errorf("%s goes before %s", order[got[0]].UID, order[got[1]].UID)
 				}
@@ -73,7 +73,7 @@ func TestReplicaSetPlan(t *testing.T) {
 				tc.change(&r)
 			}
 			p := r.Plan(t0, tc.pods, nil, tc.before)
-			if got := fmt.Sprintf("%d held %d %v", p.Create, p.Held, p.Delete); got != tc.want {
+			if got := fmt.Sprintf("%d held %d %v", p.Create, p.Delayed, p.Delete); got != tc.want {
 				t.Errorf("plan %s, want %s", got, tc.want)
 			}
 			s := p.Status
@@ -89,12 +89,12 @@ func TestReplicaSetPlan(t *testing.T) {
 
 func TestFailedStaysUntilAllGoesWell(t *testing.T) {
 	var c Conditions
-	c = c.Failed(t0, "FailedCreate", "quota")
-	c = c.Failed(at(time.Second), "FailedDelete", "other")
+	c = c.WithReplicaFailure(t0, "FailedCreate", "quota")
+	c = c.WithReplicaFailure(at(time.Second), "FailedDelete", "other")
 	if f := c.Get(ReplicaFailure); f == nil || f.Reason != "FailedCreate" || !f.Changed.Equal(t0) {
 		t.Errorf("the condition is %+v", f)
 	}
-	if c = c.Failed(at(time.Minute), "", ""); len(c) != 0 {
+	if c = c.WithReplicaFailure(at(time.Minute), "", ""); len(c) != 0 {
 		t.Errorf("what is left is %+v", c)
 	}
 }
@@ -111,8 +111,8 @@ func TestWithKeepsTheTimeOfChange(t *testing.T) {
 // TestAStandInIsNoReplacementMore: the pod that leaves is replaced when its stand-in is not there, or when it is gone itself.
 func TestAStandInIsNoReplacementMore(t *testing.T) {
 	const surged, setBack = 7, 8 // generations
-	leaving := func(p *Pod) { p.Deleting, p.StandIn, p.StandInUntil = true, "c", surged }
-	unsaid := func(p *Pod) { p.StandInUntil = 0 }
+	leaving := func(p *Pod) { p.Deleting, p.ExpectedReplacement, p.ReplacementGeneration = true, "c", surged }
+	unsaid := func(p *Pod) { p.ReplacementGeneration = 0 }
 	ended := func(p *Pod) { p.Phase = model.Failed }
 	for name, tc := range map[string]struct {
 		generation int64
@@ -130,7 +130,7 @@ func TestAStandInIsNoReplacementMore(t *testing.T) {
 		"it leaves, too":      {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", func(p *Pod) { p.Deleting = true })}, 2},
 		"it has ended":        {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", ended)}, 2},
 		"what left has ended": {surged, 3, []Pod{pod("a", leaving, ended), pod("b"), pod("c")}, 1},
-		"nobody leaves":       {surged, 3, []Pod{pod("a", func(p *Pod) { p.StandIn, p.StandInUntil = "c", surged }), pod("b"), pod("c")}, 0},
+		"nobody leaves":       {surged, 3, []Pod{pod("a", func(p *Pod) { p.ExpectedReplacement, p.ReplacementGeneration = "c", surged }), pod("b"), pod("c")}, 0},
 	} {
 		rs := ReplicaSet{Replicas: tc.replicas, Generation: tc.generation}
 		if plan := rs.Plan(t0, tc.pods, nil, time.Time{}); plan.Create != tc.want || len(plan.Delete) != 0 {

@@ -50,27 +50,27 @@ type StatefulCreate struct {
 
 // StatefulDelete is a pod to delete.
 type StatefulDelete struct {
-	Pod int // index into the pods that were given
-	Why StatefulReason
+	Pod    int // index into the pods that were given
+	Reason StatefulReason
 }
 
 // StatefulStatus is what there is.
 type StatefulStatus struct {
-	Replicas, Ready, Available int32
-	AtCurrent, AtUpdate        int32 // pods of the two revisions that are not being stopped
-	Current, Update            string
-	Observed                   int64 // generation
+	Replicas, Ready, Available       int32
+	CurrentReplicas, UpdatedReplicas int32 // pods of the two revisions that are not being stopped
+	Current, Update                  string
+	Observed                         int64 // generation
 }
 
 // StatefulPlan is what to do now, in this order.
 type StatefulPlan struct {
 	Create []StatefulCreate
 	Delete []StatefulDelete
-	// Scaled are the pods, as indexes, whose number is not asked for (any more), deleted yet or not: by
+	// ScaledDown are the pods, as indexes, whose number is not asked for (any more), deleted yet or not: by
 	// the claims' retention policy, their claims go with them.
-	Scaled []int
-	Status StatefulStatus
-	Wake   time.Time // look again then; zero: never
+	ScaledDown []int
+	Status     StatefulStatus
+	Wake       time.Time // look again then; zero: never
 }
 
 // Plan decides about a StatefulSet whose pods are these, in any order.
@@ -80,24 +80,24 @@ type StatefulPlan struct {
 // the highest pod of an old revision. Parallel, it makes and deletes all at once, but still replaces
 // old pods only as far as MaxUnavailable allows.
 func (s *StatefulSet) Plan(now time.Time, pods []StatefulPod) StatefulPlan {
-	p := &statefulPlanner{set: s, now: now, pods: pods, slots: make([]int, s.reach(pods))}
+	p := &statefulPlanner{set: s, now: now, pods: pods, slots: make([]int, s.planSize(pods))}
 	for i := range p.slots {
 		p.slots[i] = -1
 	}
-	p.seat()
-	p.count()
+	p.assignOrdinals()
+	p.countStatus()
 	if s.Deleting {
 		return p.plan
 	}
-	if p.replicas() && p.scaleDown() && !s.OnDelete {
-		p.roll()
+	if p.ensureReplicas() && p.scaleDown() && !s.OnDelete {
+		p.rollingUpdate()
 	}
 	return p.plan
 }
 
-// reach is how many numbers a plan looks at: those that are taken, and as many more as it may make pods of. It
+// planSize is how many numbers a plan looks at: those that are taken, and as many more as it may make pods of. It
 // is not Replicas, which may be two thousand millions by a slip of somebody's finger.
-func (s *StatefulSet) reach(pods []StatefulPod) int32 {
+func (s *StatefulSet) planSize(pods []StatefulPod) int32 {
 	taken := int32(0)
 	for i := range pods {
 		if n := pods[i].Ordinal - s.Start; n >= 0 && n < s.Replicas {
@@ -117,8 +117,8 @@ type statefulPlanner struct {
 	plan      StatefulPlan
 }
 
-// seat tells each pod its place. Of two with one number the older stays: the other one can only be adopted.
-func (p *statefulPlanner) seat() {
+// assignOrdinals tells each pod its place. Of two with one number the older stays: the other one can only be adopted.
+func (p *statefulPlanner) assignOrdinals() {
 	for i := range p.pods {
 		n := p.pods[i].Ordinal - p.set.Start
 		switch {
@@ -140,11 +140,11 @@ func (p *statefulPlanner) seat() {
 	slices.SortFunc(p.condemned, func(i, j int) int {
 		return cmp.Or(cmp.Compare(p.pods[i].Ordinal, p.pods[j].Ordinal), cmp.Compare(p.pods[i].UID, p.pods[j].UID))
 	})
-	p.plan.Scaled = p.condemned
+	p.plan.ScaledDown = p.condemned
 }
 
-// count makes the status. The update revision becomes the current one when every replica has it and is ready.
-func (p *statefulPlanner) count() {
+// countStatus makes the status. The update revision becomes the current one when every replica has it and is ready.
+func (p *statefulPlanner) countStatus() {
 	st, set := &p.plan.Status, p.set
 	*st = StatefulStatus{Current: set.Current, Update: set.Update, Observed: set.Generation}
 	for i := range p.pods {
@@ -163,14 +163,14 @@ func (p *statefulPlanner) count() {
 			continue
 		}
 		if pod.Revision == set.Current {
-			st.AtCurrent++
+			st.CurrentReplicas++
 		}
 		if pod.Revision == set.Update {
-			st.AtUpdate++
+			st.UpdatedReplicas++
 		}
 	}
-	if !set.OnDelete && st.AtUpdate == st.Replicas && st.Ready == st.Replicas && st.Replicas == set.Replicas {
-		st.Current, st.AtCurrent = set.Update, st.AtUpdate
+	if !set.OnDelete && st.UpdatedReplicas == st.Replicas && st.Ready == st.Replicas && st.Replicas == set.Replicas {
+		st.Current, st.CurrentReplicas = set.Update, st.UpdatedReplicas
 	}
 }
 
@@ -181,7 +181,7 @@ func (p *statefulPlanner) available(i int) bool {
 		return false
 	}
 	ok, at := pod.Available(p.now, p.set.MinReady)
-	p.plan.Wake = earlier(p.plan.Wake, at)
+	p.plan.Wake = earliest(p.plan.Wake, at)
 	return ok
 }
 

@@ -40,7 +40,7 @@ func (p StatefulPlan) did(pods []StatefulPod) string {
 		out = append(out, fmt.Sprintf("+%d/%s", c.Ordinal, c.Revision))
 	}
 	for _, d := range p.Delete {
-		out = append(out, fmt.Sprintf("-%d/%d", pods[d.Pod].Ordinal, d.Why))
+		out = append(out, fmt.Sprintf("-%d/%d", pods[d.Pod].Ordinal, d.Reason))
 	}
 	return strings.Join(out, " ")
 }
@@ -104,7 +104,7 @@ func TestAHugeStatefulSetIsPlannedInSteps(t *testing.T) {
 		if ordered {
 			want = 1
 		}
-		if len(plan.Create) != want || plan.Create[0].Ordinal != 3 || len(plan.Delete) != 0 || len(plan.Scaled) != 0 || plan.Status.Replicas != 3 {
+		if len(plan.Create) != want || plan.Create[0].Ordinal != 3 || len(plan.Delete) != 0 || len(plan.ScaledDown) != 0 || plan.Status.Replicas != 3 {
 			t.Errorf("ordered %v: %d to make from %+v on, %+v to delete, status %+v", ordered, len(plan.Create), plan.Create[0], plan.Delete, plan.Status)
 		}
 	}
@@ -122,11 +122,11 @@ func TestAFailedOrdinalWaits(t *testing.T) {
 func TestStatefulStatus(t *testing.T) {
 	set := StatefulSet{Replicas: 3, Ordered: true, MaxUnavailable: 1, Generation: 4, Current: "v1", Update: "v2"}
 	got := set.Plan(noon, statefulPods("0/v1 1/v1:! 2/v2 3/v2:-")).Status
-	if want := (StatefulStatus{Replicas: 4, Ready: 3, Available: 3, AtCurrent: 2, AtUpdate: 1, Current: "v1", Update: "v2", Observed: 4}); got != want {
+	if want := (StatefulStatus{Replicas: 4, Ready: 3, Available: 3, CurrentReplicas: 2, UpdatedReplicas: 1, Current: "v1", Update: "v2", Observed: 4}); got != want {
 		t.Errorf("status %+v, want %+v", got, want)
 	}
 	got = set.Plan(noon, statefulPods("0/v2 1/v2 2/v2")).Status
-	if want := (StatefulStatus{Replicas: 3, Ready: 3, Available: 3, AtCurrent: 3, AtUpdate: 3, Current: "v2", Update: "v2", Observed: 4}); got != want {
+	if want := (StatefulStatus{Replicas: 3, Ready: 3, Available: 3, CurrentReplicas: 3, UpdatedReplicas: 3, Current: "v2", Update: "v2", Observed: 4}); got != want {
 		t.Errorf("rolled out: status %+v, want %+v", got, want)
 	}
 }

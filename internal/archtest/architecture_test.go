@@ -9,27 +9,27 @@ import (
 	"testing"
 )
 
-// row is a line of ARCHITECTURE.md's table of rooms.
-type row struct {
-	rank  int
-	rooms []string
-	does  string
+// tableRow is a line of ARCHITECTURE.md's table of rooms.
+type tableRow struct {
+	layer       int
+	components  []string
+	description string
 }
 
-// architecture reads that table.
-func architecture(t *testing.T) (out []row) {
+// readArchitectureTable reads that table.
+func readArchitectureTable(t *testing.T) (out []tableRow) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "ARCHITECTURE.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\| ([0-9]|-) \| ([^|]*) \| (.*) \|$`).FindAllStringSubmatch(string(text), -1) {
-		r := row{rank: 9, does: m[3]}
+		r := tableRow{layer: 9, description: m[3]}
 		if n, err := strconv.Atoi(m[1]); err == nil {
-			r.rank = n
+			r.layer = n
 		}
 		for name := range strings.FieldsSeq(m[2]) {
-			r.rooms = append(r.rooms, strings.Trim(name, "`/"))
+			r.components = append(r.components, strings.Trim(name, "`/"))
 		}
 		out = append(out, r)
 	}
@@ -39,45 +39,45 @@ func architecture(t *testing.T) (out []row) {
 	return out
 }
 
-// TestArchitectureHasTheRooms holds that the table has all rooms that there are, with their ranks, and no others.
-func TestArchitectureHasTheRooms(t *testing.T) {
+// TestArchitectureListsComponents holds that the table has all rooms that there are, with their ranks, and no others.
+func TestArchitectureListsComponents(t *testing.T) {
 	named := map[string]bool{}
-	for _, r := range architecture(t) {
-		for _, name := range r.rooms {
+	for _, r := range readArchitectureTable(t) {
+		for _, name := range r.components {
 			dir := filepath.Join("..", "..", name)
 			if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 				t.Errorf("ARCHITECTURE.md has the room %s, and there is no such folder", name)
 			}
-			room := roomOf(name)
-			named[room] = true
-			if !isModule(dir) && (room == "" || ranks[room] != r.rank) {
-				t.Errorf("ARCHITECTURE.md gives %s rank %d, which ranks.go does not", name, r.rank)
+			component := componentOf(name)
+			named[component] = true
+			if !isModule(dir) && (component == "" || layers[component] != r.layer) {
+				t.Errorf("ARCHITECTURE.md gives %s rank %d, which ranks.go does not", name, r.layer)
 			}
 		}
 	}
-	for room, rank := range ranks {
-		if !named[room] {
-			t.Errorf("ranks.go has the room %s of rank %d, and ARCHITECTURE.md no line for it", room, rank)
+	for component, rank := range layers {
+		if !named[component] {
+			t.Errorf("ranks.go has the room %s of rank %d, and ARCHITECTURE.md no line for it", component, rank)
 		}
 	}
 }
 
-// TestArchitectureNamesWhatRoomsHave holds that a room's line names the folders in it.
-func TestArchitectureNamesWhatRoomsHave(t *testing.T) {
+// TestArchitectureListsSubfolders holds that a room's line names the folders in it.
+func TestArchitectureListsSubfolders(t *testing.T) {
 	does := map[string]string{}
-	for _, r := range architecture(t) {
-		for _, name := range r.rooms {
-			does[name] = r.does
+	for _, r := range readArchitectureTable(t) {
+		for _, name := range r.components {
+			does[name] = r.description
 		}
 	}
-	for _, f := range house(t) {
+	for _, f := range parseModule(t) {
 		if f.name != "doc.go" { // one a package
 			continue
 		}
-		line, ok := does[roomOf(f.pkg)]
-		rest, below := strings.CutPrefix(f.pkg, roomOf(f.pkg)+"/")
-		if folder, _, _ := strings.Cut(rest, "/"); ok && below && ranks[roomOf(f.pkg)] < 9 && !strings.Contains(line, "`"+folder+"`") && !strings.Contains(line, "`"+folder+"/`") {
-			t.Errorf("ARCHITECTURE.md's line for %s does not name %s", roomOf(f.pkg), folder)
+		line, ok := does[componentOf(f.pkg)]
+		rest, below := strings.CutPrefix(f.pkg, componentOf(f.pkg)+"/")
+		if folder, _, _ := strings.Cut(rest, "/"); ok && below && layers[componentOf(f.pkg)] < 9 && !strings.Contains(line, "`"+folder+"`") && !strings.Contains(line, "`"+folder+"/`") {
+			t.Errorf("ARCHITECTURE.md's line for %s does not name %s", componentOf(f.pkg), folder)
 		}
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// TestCompositionNamesWhatIsThere holds that docs/composition.md names no scenario and no test that
+// TestCompositionNamesExist holds that docs/composition.md names no scenario and no test that
 // there is not.
-func TestCompositionNamesWhatIsThere(t *testing.T) {
+func TestCompositionNamesExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "composition.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tests := map[string]bool{}
-	for _, f := range house(t) {
+	for _, f := range parseModule(t) {
 		for _, d := range f.ast.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && f.test && strings.HasPrefix(fn.Name.Name, "Test") {
 				tests[fn.Name.Name] = true

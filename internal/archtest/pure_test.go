@@ -24,7 +24,7 @@ var impureCalls = map[string]string{
 
 func engineFiles(t *testing.T) []*file {
 	var out []*file
-	for _, f := range house(t) {
+	for _, f := range parseModule(t) {
 		if strings.HasPrefix(f.pkg, "engine/") && !f.test {
 			out = append(out, f)
 		}
@@ -35,7 +35,7 @@ func engineFiles(t *testing.T) []*file {
 	return out
 }
 
-func TestEngineImportsAreFew(t *testing.T) {
+func TestEngineImports(t *testing.T) {
 	for _, f := range engineFiles(t) {
 		for _, imp := range f.imports() {
 			if !pureImports[imp] && !strings.HasPrefix(imp, Module+"/engine/") {
@@ -73,7 +73,7 @@ func callee(c *ast.CallExpr) string {
 }
 
 // A package variable is allowed as a table that nobody assigns to.
-func TestEngineKeepsNoGlobalState(t *testing.T) {
+func TestEngineHasNoGlobalState(t *testing.T) {
 	globals := map[string]map[string]bool{}
 	tables := map[*ast.ValueSpec]bool{}
 	for _, f := range engineFiles(t) {
@@ -112,7 +112,7 @@ func TestEngineKeepsNoGlobalState(t *testing.T) {
 				return true
 			}
 			for _, l := range a.Lhs {
-				if name := root(l); global(f, name) {
+				if name := rootIdent(l); global(f, name) {
 					t.Errorf("%s: package variable %s changes", f.at(a.Pos()), name.Name)
 				}
 			}
@@ -121,8 +121,8 @@ func TestEngineKeepsNoGlobalState(t *testing.T) {
 	}
 }
 
-// root is the identifier that an assignment's left side starts with.
-func root(e ast.Expr) *ast.Ident {
+// rootIdent is the identifier that an assignment's left side starts with.
+func rootIdent(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {
 		case *ast.Ident:

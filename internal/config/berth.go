@@ -100,9 +100,9 @@ func (c *Berth) Validate() []error {
 	within("apiServer.defaultUnreachableTolerationSeconds", c.APIServer.DefaultUnreachableTolerationSeconds, 0, 31536000)
 	within("nodes.statusWriters", c.Nodes.StatusWriters, 1, 1000)
 	within("nodes.leaseRenewalSeconds", c.Nodes.LeaseRenewalSeconds, 1, 3600)
-	errs = append(errs, c.lifecycleFaults(within)...)
-	c.Holds.check(within)
-	errs = append(errs, c.Budgets.faults()...)
+	errs = append(errs, c.validateLifecycle(within)...)
+	c.Holds.validate(within)
+	errs = append(errs, c.Budgets.validate()...)
 	for i, p := range c.APIServer.DisableAdmissionPlugins {
 		if p == "" || slices.Index(c.APIServer.DisableAdmissionPlugins, p) != i {
 			errs = append(errs, fmt.Errorf("apiServer.disableAdmissionPlugins[%d]: %q: must be the name of a plugin, given once", i, p))

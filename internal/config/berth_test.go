@@ -36,7 +36,7 @@ func TestPrintedDefaultsReadBack(t *testing.T) {
 	}
 }
 
-func TestEveryOptionIsExplained(t *testing.T) {
+func TestEveryOptionIsDocumented(t *testing.T) {
 	var walk func(reflect.Type, string)
 	walk = func(s reflect.Type, path string) {
 		for i := range s.NumField() {
@@ -53,7 +53,7 @@ func TestEveryOptionIsExplained(t *testing.T) {
 	walk(reflect.TypeFor[Berth](), "")
 }
 
-func TestBadBerthFilesAreRefused(t *testing.T) {
+func TestInvalidBerthFiles(t *testing.T) {
 	head := "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
 	for name, tc := range map[string]struct{ text, want string }{
 		"unknown field":          {head + "scheduler: {sed: 1}", `unknown field "scheduler.sed"`},
@@ -87,7 +87,7 @@ func TestBadBerthFilesAreRefused(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoDocumentsAreRefused(t *testing.T) {
+func TestInvalidDocuments(t *testing.T) {
 	for name, text := range map[string]string{
 		"no kind": "a: 1", "given twice": "kind: A\nkind: B\napiVersion: x", "no YAML": "{", "a list": "- a",
 	} {
@@ -103,7 +103,7 @@ func TestFilesThatAreNoDocumentsAreRefused(t *testing.T) {
 	}
 }
 
-func TestOneFileHoldsSeveralKinds(t *testing.T) {
+func TestSeveralKindsInOneFile(t *testing.T) {
 	docs := berthFile(t, "apiVersion: a\nkind: A\n---\n---\napiVersion: b\nkind: B\n")
 	if len(docs) != 2 || docs[1].Kind != "B" {
 		t.Errorf("documents %+v", docs)

@@ -25,12 +25,12 @@ func defaultBudgets() Budgets {
 	return Budgets{SeveralMatch: SeveralAnd, Recount: true, RefundFailedEvictions: true, ExplainRefusals: true, ForbidImpossible: true}
 }
 
-// Rules are the options as engine/budget takes them.
-func (b *Budgets) Rules() budget.Evictions {
-	return budget.Evictions{RefuseSeveral: b.SeveralMatch == SeveralRefuse, Recount: b.Recount, EndNever: b.ForbidImpossible}
+// EvictionRules are the options as engine/budget takes them.
+func (b *Budgets) EvictionRules() budget.Evictions {
+	return budget.Evictions{RefuseMultiple: b.SeveralMatch == SeveralRefuse, Recount: b.Recount, ForbidImpossible: b.ForbidImpossible}
 }
 
-func (b *Budgets) faults() []error {
+func (b *Budgets) validate() []error {
 	if b.SeveralMatch != SeveralAnd && b.SeveralMatch != SeveralRefuse {
 		return []error{fmt.Errorf("budgets.severalMatch: %q: must be %s or %s", b.SeveralMatch, SeveralAnd, SeveralRefuse)}
 	}

@@ -2,9 +2,9 @@ package config
 
 import "slices"
 
-// ownParams are the parameters of v1alpha1 by the strategies that read them, beside those that all read. An empty
+// strategyParams are the parameters of v1alpha1 by the strategies that read them, beside those that all read. An empty
 // word: it goes by the same name.
-var ownParams = map[string]map[string]string{
+var strategyParams = map[string]map[string]string{
 	"RemoveDuplicates":                        {"removeDuplicates": "the plugin's own arguments", "namespaces": ""},
 	"LowNodeUtilization":                      {"nodeResourceUtilizationThresholds": "the plugin's own arguments", "namespaces": "evictableNamespaces"},
 	"HighNodeUtilization":                     {"nodeResourceUtilizationThresholds": "the plugin's own arguments", "namespaces": "evictableNamespaces"},
@@ -18,8 +18,8 @@ var ownParams = map[string]map[string]string{
 	"RemoveFailedPods":                            {"failedPods": "the plugin's own arguments", "namespaces": "", "labelSelector": ""},
 }
 
-// becomes says what a parameter of a strategy is now; false: the strategy does not read it.
-func becomes(strategy, field string) (string, bool) {
+// convertedParam says what a parameter of a strategy is now; false: the strategy does not read it.
+func convertedParam(strategy, field string) (string, bool) {
 	switch field {
 	case "nodeFit":
 		return "nodeFit of " + evictorName, true
@@ -28,23 +28,23 @@ func becomes(strategy, field string) (string, bool) {
 	case "thresholdPriorityClassName":
 		return "priorityThreshold.name of " + evictorName, true
 	}
-	word, ok := ownParams[strategy][field]
+	word, ok := strategyParams[strategy][field]
 	if word == "" {
 		word = field + " of the plugin's arguments"
 	}
 	return word, ok
 }
 
-// args are the arguments of a plugin made of a strategy's parameters. At and own are where those stand, and where these will.
-func (c *converter) args(name, at, own string, p *oldParams) any {
+// pluginArgs are the arguments of a plugin made of a strategy's parameters. At and own are where those stand, and where these will.
+func (c *v1alpha1Converter) pluginArgs(name, at, own string, p *paramsV1Alpha1) any {
 	for _, same := range []string{"namespaces", "labelSelector", "nodeAffinityType", "excludedTaints", "includedTaints"} {
-		c.was[own+"."+same] = at + "." + same
+		c.v1alpha1Paths[own+"."+same] = at + "." + same
 	}
-	chosen := selectForm{Namespaces: p.Namespaces, LabelSelector: p.LabelSelector}
+	chosen := podFilterArgs{Namespaces: p.Namespaces, LabelSelector: p.LabelSelector}
 	switch name {
 	case "RemoveDuplicates":
-		c.was[own] = at + ".removeDuplicates"
-		out := duplicatesForm{Namespaces: p.Namespaces}
+		c.v1alpha1Paths[own] = at + ".removeDuplicates"
+		out := removeDuplicatesArgs{Namespaces: p.Namespaces}
 		if d := p.RemoveDuplicates; d != nil {
 			out.ExcludeOwnerKinds = d.ExcludeOwnerKinds
 		}
@@ -52,34 +52,34 @@ func (c *converter) args(name, at, own string, p *oldParams) any {
 	case "LowNodeUtilization", "HighNodeUtilization":
 		return c.utilization(name, at, own, p)
 	case "RemovePodsViolatingInterPodAntiAffinity":
-		return antiAffinityForm{selectForm: chosen}
+		return violatingAntiAffinityArgs{podFilterArgs: chosen}
 	case "RemovePodsViolatingNodeAffinity":
-		return nodeAffinityForm{selectForm: chosen, NodeAffinityType: p.NodeAffinityType}
+		return violatingNodeAffinityArgs{podFilterArgs: chosen, NodeAffinityType: p.NodeAffinityType}
 	case "RemovePodsViolatingNodeTaints":
-		return nodeTaintsForm{selectForm: chosen, IncludePreferNoSchedule: p.IncludePreferNoSchedule, ExcludedTaints: p.ExcludedTaints, IncludedTaints: p.IncludedTaints}
+		return violatingNodeTaintsArgs{podFilterArgs: chosen, IncludePreferNoSchedule: p.IncludePreferNoSchedule, ExcludedTaints: p.ExcludedTaints, IncludedTaints: p.IncludedTaints}
 	case "RemovePodsViolatingTopologySpreadConstraint":
-		out := spreadForm{selectForm: chosen}
+		out := violatingTopologySpreadArgs{podFilterArgs: chosen}
 		if p.IncludeSoftConstraints {
 			out.Constraints = []string{"DoNotSchedule", "ScheduleAnyway"}
 		}
 		return out
 	case "RemovePodsHavingTooManyRestarts":
-		c.was[own] = at + ".podsHavingTooManyRestarts"
-		out := restartsForm{selectForm: chosen}
+		c.v1alpha1Paths[own] = at + ".podsHavingTooManyRestarts"
+		out := tooManyRestartsArgs{podFilterArgs: chosen}
 		if r := p.PodsHavingTooManyRestarts; r != nil {
 			out.PodRestartThreshold, out.IncludingInitContainers = r.PodRestartThreshold, r.IncludingInitContainers
 		}
 		return out
 	case "PodLifeTime":
-		return c.oldLifeTime(at, own, chosen, p)
+		return c.podLifeTimeArgs(at, own, chosen, p)
 	}
-	return c.oldFailed(at, own, chosen, p)
+	return c.failedPodsArgs(at, own, chosen, p)
 }
 
-func (c *converter) utilization(name, at, own string, p *oldParams) any {
-	c.was[own] = at + ".nodeResourceUtilizationThresholds"
-	c.was[own+".evictableNamespaces"] = at + ".namespaces"
-	low := lowForm{EvictableNamespaces: p.Namespaces}
+func (c *v1alpha1Converter) utilization(name, at, own string, p *paramsV1Alpha1) any {
+	c.v1alpha1Paths[own] = at + ".nodeResourceUtilizationThresholds"
+	c.v1alpha1Paths[own+".evictableNamespaces"] = at + ".namespaces"
+	low := lowNodeUtilizationArgs{EvictableNamespaces: p.Namespaces}
 	if t := p.NodeResourceUtilizationThresholds; t != nil {
 		low.UseDeviationThresholds, low.Thresholds, low.TargetThresholds, low.NumberOfNodes = t.UseDeviationThresholds, t.Thresholds, t.TargetThresholds, t.NumberOfNodes
 	}
@@ -87,14 +87,14 @@ func (c *converter) utilization(name, at, own string, p *oldParams) any {
 		return low
 	}
 	if low.UseDeviationThresholds || len(low.TargetThresholds) > 0 {
-		c.warn("%s.nodeResourceUtilizationThresholds: useDeviationThresholds and targetThresholds have no effect with %s, and are left out", at, name)
+		c.warnf("%s.nodeResourceUtilizationThresholds: useDeviationThresholds and targetThresholds have no effect with %s, and are left out", at, name)
 	}
-	return highForm{Thresholds: low.Thresholds, NumberOfNodes: low.NumberOfNodes, EvictableNamespaces: p.Namespaces}
+	return highNodeUtilizationArgs{Thresholds: low.Thresholds, NumberOfNodes: low.NumberOfNodes, EvictableNamespaces: p.Namespaces}
 }
 
-func (c *converter) oldLifeTime(at, own string, chosen selectForm, p *oldParams) any {
-	c.was[own] = at + ".podLifeTime"
-	out := lifeTimeForm{selectForm: chosen}
+func (c *v1alpha1Converter) podLifeTimeArgs(at, own string, chosen podFilterArgs, p *paramsV1Alpha1) any {
+	c.v1alpha1Paths[own] = at + ".podLifeTime"
+	out := podLifeTimeArgs{podFilterArgs: chosen}
 	l := p.PodLifeTime
 	if l == nil {
 		return out
@@ -106,15 +106,15 @@ func (c *converter) oldLifeTime(at, own string, chosen selectForm, p *oldParams)
 		}
 	}
 	if len(l.PodStatusPhases) > 0 {
-		c.warn("%s.podLifeTime.podStatusPhases: is now states", at)
+		c.warnf("%s.podLifeTime.podStatusPhases: is now states", at)
 	}
 	return out
 }
 
-func (c *converter) oldFailed(at, own string, chosen selectForm, p *oldParams) any {
-	c.was[own] = at + ".failedPods"
+func (c *v1alpha1Converter) failedPodsArgs(at, own string, chosen podFilterArgs, p *paramsV1Alpha1) any {
+	c.v1alpha1Paths[own] = at + ".failedPods"
 	least := int64(0)
-	out := failedForm{selectForm: chosen, MinPodLifetimeSeconds: &least}
+	out := removeFailedPodsArgs{podFilterArgs: chosen, MinPodLifetimeSeconds: &least}
 	if l := p.FailedPods; l != nil {
 		out.ExcludeOwnerKinds, out.Reasons, out.IncludingInitContainers = l.ExcludeOwnerKinds, l.Reasons, l.IncludingInitContainers
 		if l.MinPodLifetimeSeconds != nil {
@@ -122,6 +122,6 @@ func (c *converter) oldFailed(at, own string, chosen selectForm, p *oldParams) a
 			return out
 		}
 	}
-	c.warn("%s.failedPods.minPodLifetimeSeconds: was 0 where it was not given, which is written out, as it is %d now", at, leastFailedAge)
+	c.warnf("%s.failedPods.minPodLifetimeSeconds: was 0 where it was not given, which is written out, as it is %d now", at, defaultMinPodLifetimeSeconds)
 	return out
 }

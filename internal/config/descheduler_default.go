@@ -64,7 +64,7 @@ func DefaultDescheduler() Descheduler {
 	if err != nil {
 		return Descheduler{} // cannot be: TestDefaultDescheduler
 	}
-	d, err := ReadDescheduler(Document{File: "the default policy", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: js}, DeschedulerReading{})
+	d, err := ReadDescheduler(Document{File: "the default policy", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: js}, DeschedulerReadOptions{})
 	if err != nil {
 		return Descheduler{}
 	}

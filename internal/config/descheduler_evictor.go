@@ -7,9 +7,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/berthproject/berth/engine/descheduling"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/rebalance"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // evictorName is the one plugin that decides who may be evicted; every profile has it.
@@ -19,52 +19,52 @@ const evictorName = "DefaultEvictor"
 const criticalPriority = 2000000000
 
 var (
-	onByDefault = []string{"PodsWithLocalStorage", "DaemonSetPods", "SystemCriticalPods", "FailedBarePods"}
-	onRequest   = []string{"PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims"}
+	defaultProtections = []string{"PodsWithLocalStorage", "DaemonSetPods", "SystemCriticalPods", "FailedBarePods"}
+	extraProtections   = []string{"PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims"}
 )
 
 // evictor compiles the arguments of DefaultEvictor; without any, its defaults.
-func (r *pluginReader) evictor() rebalance.EvictorArgs {
-	var a evictorForm
+func (r *pluginReader) evictor() descheduling.DefaultEvictorArgs {
+	var a defaultEvictorArgs
 	r.read(&a)
-	out := rebalance.EvictorArgs{
-		NodeFit: a.NodeFit, MinReplicas: int(r.count("minReplicas", a.MinReplicas)),
+	out := descheduling.DefaultEvictorArgs{
+		NodeFit: a.NodeFit, MinReplicas: int(r.requireCount("minReplicas", a.MinReplicas)),
 		LabelSelector:     r.selector("labelSelector", a.LabelSelector),
 		NamespaceSelector: r.selector("namespaceLabelSelector", a.NamespaceLabelSelector),
-		NodeSelector:      r.written(r.path+".nodeSelector", a.NodeSelector),
+		NodeSelector:      r.parseSelector(r.path+".nodeSelector", a.NodeSelector),
 	}
 	if d := a.MinPodAge; d != nil {
 		if d.Duration < 0 {
-			r.fault("minPodAge: %v: must not be negative", d.Duration)
+			r.argErrorf("minPodAge: %v: must not be negative", d.Duration)
 		}
 		out.MinPodAge = d.Duration
 	}
 	switch a.NoEvictionPolicy {
 	case "", "Preferred":
 	case "Mandatory":
-		out.Mandatory = true
+		out.NoEvictionMandatory = true
 	default:
-		r.fault("noEvictionPolicy: %q: must be Preferred or Mandatory", a.NoEvictionPolicy)
+		r.argErrorf("noEvictionPolicy: %q: must be Preferred or Mandatory", a.NoEvictionPolicy)
 	}
 	if t := a.PriorityThreshold; t != nil {
-		out.Priority = r.threshold(t)
+		out.Priority = r.priorityThreshold(t)
 	}
 	r.protections(&a, &out)
 	return out
 }
 
-func (r *pluginReader) threshold(t *thresholdForm) rebalance.PriorityThreshold {
+func (r *pluginReader) priorityThreshold(t *priorityThresholdArg) descheduling.PriorityThreshold {
 	switch {
 	case t.Value != nil && t.Name != "":
-		r.fault("priorityThreshold: name %q and value %d: only one of them can be given", t.Name, *t.Value)
+		r.argErrorf("priorityThreshold: name %q and value %d: only one of them can be given", t.Name, *t.Value)
 	case t.Value != nil && *t.Value > criticalPriority:
-		r.fault("priorityThreshold.value: %d: must be at most %d", *t.Value, criticalPriority)
+		r.argErrorf("priorityThreshold.value: %d: must be at most %d", *t.Value, criticalPriority)
 	}
-	return rebalance.PriorityThreshold{Name: t.Name, Value: t.Value}
+	return descheduling.PriorityThreshold{Name: t.Name, Value: t.Value}
 }
 
 // protections folds the old switches, or podProtections, into what is protected.
-func (r *pluginReader) protections(a *evictorForm, out *rebalance.EvictorArgs) {
+func (r *pluginReader) protections(a *defaultEvictorArgs, out *descheduling.DefaultEvictorArgs) {
 	given := []struct {
 		name string
 		set  bool
@@ -74,11 +74,11 @@ func (r *pluginReader) protections(a *evictorForm, out *rebalance.EvictorArgs) {
 		{"ignorePvcPods", a.IgnorePvcPods}, {"ignorePodsWithoutPDB", a.IgnorePodsWithoutPDB},
 	}
 	p := &a.PodProtections
-	off := r.protected("defaultDisabled", p.DefaultDisabled, onByDefault, onRequest, "extraEnabled")
-	on := r.protected("extraEnabled", p.ExtraEnabled, onRequest, onByDefault, "defaultDisabled")
+	off := r.protectionSet("defaultDisabled", p.DefaultDisabled, defaultProtections, extraProtections, "extraEnabled")
+	on := r.protectionSet("extraEnabled", p.ExtraEnabled, extraProtections, defaultProtections, "defaultDisabled")
 	for _, g := range given {
 		if g.set && len(p.DefaultDisabled)+len(p.ExtraEnabled) > 0 {
-			r.fault("%s: true: cannot stand beside podProtections; say it there, by %s", g.name, newWord(g.name))
+			r.argErrorf("%s: true: cannot stand beside podProtections; say it there, by %s", g.name, podProtectionFor(g.name))
 		}
 	}
 	out.ProtectLocalStorage = !a.EvictLocalStoragePods && !off("PodsWithLocalStorage")
@@ -89,13 +89,13 @@ func (r *pluginReader) protections(a *evictorForm, out *rebalance.EvictorArgs) {
 	out.ProtectWithoutPDB = a.IgnorePodsWithoutPDB || on("PodsWithoutPDB")
 	out.ProtectResourceClaims = on("PodsWithResourceClaims")
 	if !out.ProtectSystemCritical && a.PriorityThreshold != nil {
-		r.warn("%s.priorityThreshold: has no effect, as SystemCriticalPods are not protected", r.path)
+		r.warnf("%s.priorityThreshold: has no effect, as SystemCriticalPods are not protected", r.path)
 	}
-	r.classes(p, out)
+	r.protectedStorageClasses(p, out)
 }
 
-// newWord says an old switch of the evictor in the words of podProtections.
-func newWord(old string) string {
+// podProtectionFor says an old switch of the evictor in the words of podProtections.
+func podProtectionFor(old string) string {
 	return map[string]string{
 		"evictLocalStoragePods": "defaultDisabled: [PodsWithLocalStorage]", "evictDaemonSetPods": "defaultDisabled: [DaemonSetPods]",
 		"evictSystemCriticalPods": "defaultDisabled: [SystemCriticalPods]", "evictFailedBarePods": "defaultDisabled: [FailedBarePods]",
@@ -103,34 +103,34 @@ func newWord(old string) string {
 	}[old]
 }
 
-// classes limits the protection of pods with claims to storage classes.
-func (r *pluginReader) classes(p *protectionsForm, out *rebalance.EvictorArgs) {
+// protectedStorageClasses limits the protection of pods with claims to storage classes.
+func (r *pluginReader) protectedStorageClasses(p *podProtections, out *descheduling.DefaultEvictorArgs) {
 	if p.Config == nil || p.Config.PodsWithPVC == nil {
 		return
 	}
 	if !slices.Contains(p.ExtraEnabled, "PodsWithPVC") {
-		r.warn("%s.podProtections.config.PodsWithPVC: has no effect without extraEnabled: [PodsWithPVC]", r.path)
+		r.warnf("%s.podProtections.config.PodsWithPVC: has no effect without extraEnabled: [PodsWithPVC]", r.path)
 		return
 	}
 	for i, c := range p.Config.PodsWithPVC.ProtectedStorageClasses {
 		if c.Name == "" {
-			r.fault("podProtections.config.PodsWithPVC.protectedStorageClasses[%d].name: \"\": must be the name of a StorageClass", i)
+			r.argErrorf("podProtections.config.PodsWithPVC.protectedStorageClasses[%d].name: \"\": must be the name of a StorageClass", i)
 		}
 		out.ProtectedClasses = append(out.ProtectedClasses, c.Name)
 	}
 }
 
-// protected checks a list of protections and says of a name whether it is in it.
-func (r *pluginReader) protected(field string, list, names, others []string, other string) func(string) bool {
+// protectionSet checks a list of protections and says of a name whether it is in it.
+func (r *pluginReader) protectionSet(field string, list, names, others []string, other string) func(string) bool {
 	for i, name := range list {
 		at := fmt.Sprintf("podProtections.%s[%d]", field, i)
 		switch {
 		case slices.Index(list, name) < i:
-			r.fault("%s: %q: is there twice", at, name)
+			r.argErrorf("%s: %q: is there twice", at, name)
 		case slices.Contains(others, name):
-			r.fault("%s: %q: belongs into podProtections.%s; here are %s", at, name, other, strings.Join(names, ", "))
+			r.argErrorf("%s: %q: belongs into podProtections.%s; here are %s", at, name, other, strings.Join(names, ", "))
 		case !slices.Contains(names, name):
-			r.fault("%s: %q: no such protection; %s", at, name, instead(name, names))
+			r.argErrorf("%s: %q: no such protection; %s", at, name, suggest(name, names))
 		}
 	}
 	return func(name string) bool { return slices.Contains(list, name) }
@@ -138,21 +138,21 @@ func (r *pluginReader) protected(field string, list, names, others []string, oth
 
 // selector compiles a label selector; nil stays nil, which limits nothing.
 func (r *pluginReader) selector(field string, s *metav1.LabelSelector) *model.Selector {
-	out, err := intake.Selector(s)
+	out, err := conversion.Selector(s)
 	if err != nil {
-		r.fault("%s: must be a label selector: %w", field, err)
+		r.argErrorf("%s: must be a label selector: %w", field, err)
 	}
 	return out
 }
 
-// written compiles a selector in its short form; an empty one is nil.
-func (f *policyReader) written(path, s string) *model.Selector {
+// parseSelector compiles a selector in its short form; an empty one is nil.
+func (f *policyReader) parseSelector(path, s string) *model.Selector {
 	if s == "" {
 		return nil
 	}
-	out, err := intake.WrittenSelector(s)
+	out, err := conversion.ParseSelector(s)
 	if err != nil {
-		f.add("%s: %q: must be a label selector such as pool=web,tier in (a, b): %w", path, s, err)
+		f.errorf("%s: %q: must be a label selector such as pool=web,tier in (a, b): %w", path, s, err)
 	}
 	return out
 }

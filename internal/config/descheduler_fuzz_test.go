@@ -23,7 +23,7 @@ func FuzzPolicies(f *testing.F) {
 		}
 		f.Add(string(text))
 	}
-	f.Fuzz(meansTheSame)
+	f.Fuzz(checkRoundTrip)
 }
 
 // TestMangledPolicies is a short FuzzPolicies that needs no instrumented build: words of the files are put into each
@@ -49,21 +49,21 @@ func TestMangledPolicies(t *testing.T) {
 			own := strings.Fields(text)
 			text = strings.Replace(text, own[r.Intn(len(own))], words[r.Intn(len(words))], 1+r.Intn(2))
 		}
-		if meansTheSame(t, text); t.Failed() {
+		if checkRoundTrip(t, text); t.Failed() {
 			t.Fatalf("in\n%s", text)
 		}
 	}
 }
 
-// meansTheSame: a policy that is read converts to one that means the same.
-func meansTheSame(t *testing.T, text string) {
+// checkRoundTrip: a policy that is read converts to one that means the same.
+func checkRoundTrip(t *testing.T, text string) {
 	js, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
 		return
 	}
-	for _, version := range []string{DeschedulerAPIVersion, DeschedulerOldAPIVersion} {
+	for _, version := range []string{DeschedulerAPIVersion, DeschedulerV1Alpha1} {
 		d := Document{File: "fuzz", APIVersion: version, Kind: DeschedulerKind, JSON: js}
-		first, err := ReadDescheduler(d, DeschedulerReading{})
+		first, err := ReadDescheduler(d, DeschedulerReadOptions{})
 		if err != nil {
 			continue
 		}
@@ -76,8 +76,8 @@ func meansTheSame(t *testing.T, text string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := ReadDescheduler(Document{File: "fuzz", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: again}, DeschedulerReading{})
-		if err != nil || written(t, first.Policy) != written(t, second.Policy) {
+		second, err := ReadDescheduler(Document{File: "fuzz", APIVersion: DeschedulerAPIVersion, Kind: DeschedulerKind, JSON: again}, DeschedulerReadOptions{})
+		if err != nil || marshalPolicy(t, first.Policy) != marshalPolicy(t, second.Policy) {
 			t.Errorf("%v: converted it means something else:\n%s", err, out)
 		}
 	}

@@ -4,29 +4,29 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // strategies are the plugins of the Kubernetes descheduler, in the order in which converted policies
 // enable them.
 var strategies = []struct {
 	name, point string
-	build       func(*pluginReader) rebalance.Strategy
+	build       func(*pluginReader) descheduling.Strategy
 }{
-	{"RemoveFailedPods", "deschedule", (*pluginReader).failed},
+	{"RemoveFailedPods", "deschedule", (*pluginReader).failedPods},
 	{"RemovePodsViolatingNodeTaints", "deschedule", (*pluginReader).nodeTaints},
 	{"RemovePodsViolatingNodeAffinity", "deschedule", (*pluginReader).nodeAffinity},
 	{"RemovePodsViolatingInterPodAntiAffinity", "deschedule", (*pluginReader).antiAffinity},
-	{"RemovePodsHavingTooManyRestarts", "deschedule", (*pluginReader).restarts},
-	{"PodLifeTime", "deschedule", (*pluginReader).lifeTime},
+	{"RemovePodsHavingTooManyRestarts", "deschedule", (*pluginReader).tooManyRestarts},
+	{"PodLifeTime", "deschedule", (*pluginReader).podLifeTime},
 	{"RemoveDuplicates", "balance", (*pluginReader).duplicates},
-	{"RemovePodsViolatingTopologySpreadConstraint", "balance", (*pluginReader).spread},
-	{"LowNodeUtilization", "balance", (*pluginReader).low},
-	{"HighNodeUtilization", "balance", (*pluginReader).high},
+	{"RemovePodsViolatingTopologySpreadConstraint", "balance", (*pluginReader).topologySpread},
+	{"LowNodeUtilization", "balance", (*pluginReader).lowNodeUtilization},
+	{"HighNodeUtilization", "balance", (*pluginReader).highNodeUtilization},
 }
 
-// pointOf is the extension point of a strategy; empty: there is none of that name.
-func pointOf(name string) string {
+// extensionPoint is the extension point of a strategy; empty: there is none of that name.
+func extensionPoint(name string) string {
 	for _, s := range strategies {
 		if s.name == name {
 			return s.point
@@ -35,8 +35,8 @@ func pointOf(name string) string {
 	return ""
 }
 
-// extendingPoint are the names of the plugins of a point; of all for "".
-func extendingPoint(point string) (names []string) {
+// pluginsOfPoint are the names of the plugins of a point; of all for "".
+func pluginsOfPoint(point string) (names []string) {
 	switch point {
 	case "filter", "preevictionfilter":
 		return []string{evictorName}
@@ -51,72 +51,72 @@ func extendingPoint(point string) (names []string) {
 	return names
 }
 
-// profile compiles a profile.
-func (f *policyReader) profile(path string, in *policyProfile) rebalance.Profile {
+// compileProfile compiles a profile.
+func (f *policyReader) compileProfile(path string, in *policyProfile) descheduling.Profile {
 	args := map[string]*pluginReader{evictorName: {policyReader: f, path: path + ".pluginConfig[" + evictorName + "].args", plugin: evictorName}}
 	seen := map[string]bool{}
 	for i, c := range in.PluginConfig {
 		at := fmt.Sprintf("%s.pluginConfig[%d]", path, i)
 		switch {
-		case c.Name != evictorName && pointOf(c.Name) == "":
-			f.add("%s.name: %q: no such plugin; %s", at, c.Name, instead(c.Name, extendingPoint("")))
+		case c.Name != evictorName && extensionPoint(c.Name) == "":
+			f.errorf("%s.name: %q: no such plugin; %s", at, c.Name, suggest(c.Name, pluginsOfPoint("")))
 			continue
 		case seen[c.Name]:
-			f.add("%s.name: %q: is there twice", at, c.Name)
+			f.errorf("%s.name: %q: is there twice", at, c.Name)
 			continue
 		}
 		seen[c.Name] = true
 		args[c.Name] = &pluginReader{policyReader: f, path: at + ".args", plugin: c.Name, raw: c.Args.Raw}
 	}
-	built := map[string]rebalance.Strategy{}
+	built := map[string]descheduling.Strategy{}
 	for _, s := range strategies {
 		if r := args[s.name]; r != nil { // what is not enabled is judged as well
 			built[s.name] = s.build(r)
 		}
 	}
-	out := rebalance.Profile{Name: in.Name, Evictor: args[evictorName].evictor()}
+	out := descheduling.Profile{Name: in.Name, Evictor: args[evictorName].evictor()}
 	points := path + ".plugins"
-	f.set(points, "presort", in.Plugins.PreSort)
-	f.set(points, "sort", in.Plugins.Sort)
-	f.set(points, "filter", in.Plugins.Filter)
-	f.set(points, "preevictionfilter", in.Plugins.PreEvictionFilter)
-	out.Deschedule = f.enabled(points, "deschedule", in.Plugins.Deschedule, built)
-	out.Balance = f.enabled(points, "balance", in.Plugins.Balance, built)
+	f.validatePluginSet(points, "presort", in.Plugins.PreSort)
+	f.validatePluginSet(points, "sort", in.Plugins.Sort)
+	f.validatePluginSet(points, "filter", in.Plugins.Filter)
+	f.validatePluginSet(points, "preevictionfilter", in.Plugins.PreEvictionFilter)
+	out.Deschedule = f.enabledStrategies(points, "deschedule", in.Plugins.Deschedule, built)
+	out.Balance = f.enabledStrategies(points, "balance", in.Plugins.Balance, built)
 	return out
 }
 
-// set checks the names of a point and returns those that are enabled, in order.
-func (f *policyReader) set(path, point string, in policySet) (names []string) {
+// validatePluginSet checks the names of a point and returns those that are enabled, in order.
+func (f *policyReader) validatePluginSet(path, point string, in policyPluginSet) (names []string) {
 	for i, name := range in.Enabled {
 		at := fmt.Sprintf("%s.%s.enabled[%d]", path, point, i)
-		may := extendingPoint(point)
-		switch own := pointOf(name); {
+		may := pluginsOfPoint(point)
+		switch own := extensionPoint(name); {
 		case slices.Index(in.Enabled, name) < i:
-			f.add("%s: %q: is there twice", at, name)
+			f.errorf("%s: %q: is there twice", at, name)
 		case slices.Contains(may, name):
 			names = append(names, name)
 		case own != "":
-			f.add("%s: %q: belongs into plugins.%s.enabled", at, name, own)
+			f.errorf("%s: %q: belongs into plugins.%s.enabled", at, name, own)
 		case name == evictorName:
-			f.add("%s: %q: belongs into plugins.filter.enabled and plugins.preevictionfilter.enabled, where it is without being named", at, name)
+			f.errorf("%s: %q: belongs into plugins.filter.enabled and plugins.preevictionfilter.enabled, where it is without being named", at, name)
 		case len(may) == 0:
-			f.add("%s: %q: no plugin extends %s", at, name, point)
+			f.errorf("%s: %q: no plugin extends %s", at, name, point)
 		default:
-			f.add("%s: %q: no such plugin; %s", at, name, instead(name, may))
+			f.errorf("%s: %q: no such plugin; %s", at, name, suggest(name, may))
 		}
 	}
 	if len(in.Disabled) > 0 {
-		f.warn("%s.%s.disabled: has no effect: what is not in enabled does not run, and %s always does", path, point, evictorName)
+		f.warnf("%s.%s.disabled: has no effect: what is not in enabled does not run, and %s always does", path, point, evictorName)
 	}
 	return names
 }
 
-// enabled are the strategies of a point.
-func (f *policyReader) enabled(path, point string, in policySet, built map[string]rebalance.Strategy) (out []rebalance.Strategy) {
-	for _, name := range f.set(path, point, in) {
+// enabledStrategies are the strategies of a point.
+func (f *policyReader) enabledStrategies(path, point string, in policyPluginSet, built map[string]descheduling.Strategy) (out []descheduling.Strategy) {
+	for _, name := range f.validatePluginSet(path, point, in) {
 		s, ok := built[name]
 		if !ok {
-			f.add("%s.%s.enabled[%d]: %q: must have an entry in pluginConfig, even if it has no args", path, point, slices.Index(in.Enabled, name), name)
+			f.errorf("%s.%s.enabled[%d]: %q: must have an entry in pluginConfig, even if it has no args", path, point, slices.Index(in.Enabled, name), name)
 			continue
 		}
 		out = append(out, s)

@@ -7,47 +7,47 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // policyReader compiles a policy.
 type policyReader struct {
-	*faults
-	provided bool // usage is to be had of metrics.k8s.io
-	// was are the paths of a file of v1alpha1 by those of v1alpha2 that were made of them.
-	was map[string]string
+	*diagnostics
+	hasMetrics bool // usage is to be had of metrics.k8s.io
+	// v1alpha1Paths are the paths of a file of v1alpha1 by those of v1alpha2 that were made of them.
+	v1alpha1Paths map[string]string
 }
 
-// form reads a document of either version as one of v1alpha2.
-func (f *policyReader) form(d Document, how DeschedulerReading) (*policyForm, error) {
+// decodePolicy reads a document of either version as one of v1alpha2.
+func (f *policyReader) decodePolicy(d Document, how DeschedulerReadOptions) (*policyV1Alpha2, error) {
 	must := fmt.Sprintf("must be %s %s", DeschedulerAPIVersion, DeschedulerKind)
 	switch {
 	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerAPIVersion:
-		form := &policyForm{}
+		form := &policyV1Alpha2{}
 		js := d.JSON
 		if how.IgnoreUnknown {
-			js = f.known(js)
+			js = f.dropUnknownFields(js)
 		}
 		f.decode("", js, form)
 		return form, nil
-	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerOldAPIVersion && !how.RefuseOld:
-		old := &oldForm{}
+	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerV1Alpha1 && !how.RejectV1Alpha1:
+		old := &policyV1Alpha1{}
 		f.decode("", d.JSON, old)
-		return f.convert(old), nil
-	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerOldAPIVersion:
+		return f.convertV1Alpha1(old), nil
+	case d.Kind == DeschedulerKind && d.APIVersion == DeschedulerV1Alpha1:
 		must = "is read no more: `berth descheduler convert` writes it as " + DeschedulerAPIVersion
 	}
 	return nil, fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, must)
 }
 
-// known turns faults about unknown fields outside of arguments into warnings.
-func (f *policyReader) known(js []byte) []byte {
-	var seen faults
-	var form policyForm
+// dropUnknownFields turns faults about unknown fields outside of arguments into warnings.
+func (f *policyReader) dropUnknownFields(js []byte) []byte {
+	var seen diagnostics
+	var form policyV1Alpha2
 	seen.decode("", js, &form)
 	for _, err := range seen.errs {
 		if path, _, unknown := strings.Cut(err.Error(), ": unknown field; "); unknown {
-			f.warn("%s: unknown field, ignored as the Kubernetes descheduler does", path)
+			f.warnf("%s: unknown field, ignored as the Kubernetes descheduler does", path)
 			continue
 		}
 		return js // it is refused anyway
@@ -58,77 +58,77 @@ func (f *policyReader) known(js []byte) []byte {
 	return js
 }
 
-// policy compiles what was read.
-func (f *policyReader) policy(in *policyForm) rebalance.Policy {
-	out := rebalance.Policy{
-		NodeSelector: f.written("nodeSelector", or(in.NodeSelector, "")),
-		Limits: rebalance.Limits{PerNode: f.most("maxNoOfPodsToEvictPerNode", in.MaxNoOfPodsToEvictPerNode),
-			PerNamespace: f.most("maxNoOfPodsToEvictPerNamespace", in.MaxNoOfPodsToEvictPerNamespace), Total: f.most("maxNoOfPodsToEvictTotal", in.MaxNoOfPodsToEvictTotal)},
-		Grace:         in.GracePeriodSeconds,
-		FailureEvents: or(in.EvictionFailureEventNotification, false),
+// compilePolicy compiles what was read.
+func (f *policyReader) compilePolicy(in *policyV1Alpha2) descheduling.Policy {
+	out := descheduling.Policy{
+		NodeSelector: f.parseSelector("nodeSelector", derefOr(in.NodeSelector, "")),
+		Limits: descheduling.Limits{PerNode: f.compileLimit("maxNoOfPodsToEvictPerNode", in.MaxNoOfPodsToEvictPerNode),
+			PerNamespace: f.compileLimit("maxNoOfPodsToEvictPerNamespace", in.MaxNoOfPodsToEvictPerNamespace), Total: f.compileLimit("maxNoOfPodsToEvictTotal", in.MaxNoOfPodsToEvictTotal)},
+		Grace:                 in.GracePeriodSeconds,
+		EvictionFailureEvents: derefOr(in.EvictionFailureEventNotification, false),
 	}
-	f.atLeast("gracePeriodSeconds", or(in.GracePeriodSeconds, 0), 0)
-	f.providers(in)
+	f.requireAtLeast("gracePeriodSeconds", derefOr(in.GracePeriodSeconds, 0), 0)
+	f.checkMetricsProviders(in)
 	if len(in.Profiles) == 0 && len(f.errs) == 0 {
-		f.warn("profiles: none: nothing is moved")
+		f.warnf("profiles: none: nothing is moved")
 	}
 	for i := range in.Profiles {
-		out.Profiles = append(out.Profiles, f.profile(fmt.Sprintf("profiles[%d]", i), &in.Profiles[i]))
+		out.Profiles = append(out.Profiles, f.compileProfile(fmt.Sprintf("profiles[%d]", i), &in.Profiles[i]))
 	}
 	return out
 }
 
-// most is a limit; nil: none.
-func (f *policyReader) most(path string, v *int64) *int {
+// compileLimit is a limit; nil: none.
+func (f *policyReader) compileLimit(path string, v *int64) *int {
 	if v == nil {
 		return nil
 	}
-	f.atLeast(path, *v, 0)
-	f.atMost(path, *v, maxSeconds)
+	f.requireAtLeast(path, *v, 0)
+	f.requireAtMost(path, *v, maxSeconds)
 	n := int(*v)
 	return &n
 }
 
-// providers finds out where usage is to be had.
-func (f *policyReader) providers(in *policyForm) {
+// checkMetricsProviders finds out where usage is to be had.
+func (f *policyReader) checkMetricsProviders(in *policyV1Alpha2) {
 	var sources []string
 	for i, p := range in.MetricsProviders {
 		at := fmt.Sprintf("metricsProviders[%d].source", i)
 		switch {
 		case slices.Contains(sources, p.Source):
-			f.add("%s: %q: is there twice", at, p.Source)
+			f.errorf("%s: %q: is there twice", at, p.Source)
 		case p.Source == "Prometheus":
-			f.add("%s: Prometheus: is not asked here; must be %s", at, kubernetesMetrics)
+			f.errorf("%s: Prometheus: is not asked here; must be %s", at, kubernetesMetrics)
 		case p.Source != kubernetesMetrics:
-			f.add("%s: %q: must be %s", at, p.Source, kubernetesMetrics)
+			f.errorf("%s: %q: must be %s", at, p.Source, kubernetesMetrics)
 		}
 		sources = append(sources, p.Source)
 	}
-	f.provided = len(sources) > 0
+	f.hasMetrics = len(sources) > 0
 	if c := in.MetricsCollector; c != nil {
 		if len(sources) > 0 && c.Enabled {
-			f.add("metricsCollector.enabled: true: cannot be given together with metricsProviders")
+			f.errorf("metricsCollector.enabled: true: cannot be given together with metricsProviders")
 		}
-		f.provided = f.provided || c.Enabled
+		f.hasMetrics = f.hasMetrics || c.Enabled
 	}
 }
 
-// verdict is all faults, in the words of the file.
-func (f *policyReader) verdict(file string) error {
+// finish is all faults, in the words of the file.
+func (f *policyReader) finish(file string) error {
 	var out []error
 	for _, err := range f.errs {
-		out = append(out, fmt.Errorf("%s: %s", file, f.inOldWords(err.Error())))
+		out = append(out, fmt.Errorf("%s: %s", file, f.translatePath(err.Error())))
 	}
 	for i := range f.warnings {
-		f.warnings[i] = file + ": " + f.inOldWords(f.warnings[i])
+		f.warnings[i] = file + ": " + f.translatePath(f.warnings[i])
 	}
 	return errors.Join(out...)
 }
 
-// inOldWords puts the path of v1alpha1 before what is said of one of v1alpha2 that was made of it.
-func (f *policyReader) inOldWords(s string) string {
+// translatePath puts the path of v1alpha1 before what is said of one of v1alpha2 that was made of it.
+func (f *policyReader) translatePath(s string) string {
 	longest := ""
-	for path := range f.was {
+	for path := range f.v1alpha1Paths {
 		if len(path) > len(longest) && strings.HasPrefix(s, path) && (len(s) == len(path) || strings.ContainsRune(".:[", rune(s[len(path)]))) {
 			longest = path
 		}
@@ -136,5 +136,5 @@ func (f *policyReader) inOldWords(s string) string {
 	if longest == "" {
 		return s
 	}
-	return f.was[longest] + s[len(longest):]
+	return f.v1alpha1Paths[longest] + s[len(longest):]
 }

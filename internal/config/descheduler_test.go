@@ -10,7 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/berthproject/berth/engine/rebalance"
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 func policyDocument(t *testing.T, file string) Document {
@@ -40,9 +40,9 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// TestFaultyPoliciesAreRefused demands, word for word, the errors beside each file of testdata/policies/faulty:
+// TestInvalidPolicies demands, word for word, the errors beside each file of testdata/policies/faulty:
 // where, what value, and what would be right.
-func TestFaultyPoliciesAreRefused(t *testing.T) {
+func TestInvalidPolicies(t *testing.T) {
 	files, err := filepath.Glob("testdata/policies/faulty/*.yaml")
 	if err != nil || len(files) < 30 {
 		t.Fatalf("%d files, %v: there must be 30", len(files), err)
@@ -52,7 +52,7 @@ func TestFaultyPoliciesAreRefused(t *testing.T) {
 			docs, err := Documents([]string{file})
 			if err == nil {
 				docs[0].File = filepath.Base(file)
-				_, err = ReadDescheduler(docs[0], DeschedulerReading{})
+				_, err = ReadDescheduler(docs[0], DeschedulerReadOptions{})
 				if _, _, other := ConvertDescheduler(docs[0]); fmt.Sprint(other) != fmt.Sprint(err) {
 					t.Errorf("conversion says %v", other)
 				}
@@ -65,9 +65,9 @@ func TestFaultyPoliciesAreRefused(t *testing.T) {
 	}
 }
 
-// TestPoliciesAreConverted demands the form of v1alpha2 and the warnings beside each file of testdata/policies/good, and
+// TestConvertPolicies demands the form of v1alpha2 and the warnings beside each file of testdata/policies/good, and
 // that this form means the same and converts to itself without a warning.
-func TestPoliciesAreConverted(t *testing.T) {
+func TestConvertPolicies(t *testing.T) {
 	files, err := filepath.Glob("testdata/policies/good/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -88,19 +88,19 @@ func TestPoliciesAreConverted(t *testing.T) {
 			if twice, _, err := ConvertDescheduler(again); err != nil || string(twice) != string(out) {
 				t.Errorf("converted twice: %v\n%s", err, twice)
 			}
-			first, err := ReadDescheduler(d, DeschedulerReading{})
+			first, err := ReadDescheduler(d, DeschedulerReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			second, err := ReadDescheduler(again, DeschedulerReading{RefuseOld: true})
-			if err != nil || written(t, first.Policy) != written(t, second.Policy) {
-				t.Errorf("%v: means\n%s\nand converted\n%s", err, written(t, first.Policy), written(t, second.Policy))
+			second, err := ReadDescheduler(again, DeschedulerReadOptions{RejectV1Alpha1: true})
+			if err != nil || marshalPolicy(t, first.Policy) != marshalPolicy(t, second.Policy) {
+				t.Errorf("%v: means\n%s\nand converted\n%s", err, marshalPolicy(t, first.Policy), marshalPolicy(t, second.Policy))
 			}
 		})
 	}
 }
 
-func written(t *testing.T, p rebalance.Policy) string {
+func marshalPolicy(t *testing.T, p descheduling.Policy) string {
 	t.Helper()
 	js, err := json.MarshalIndent(p, "", " ")
 	if err != nil {
@@ -109,14 +109,14 @@ func written(t *testing.T, p rebalance.Policy) string {
 	return string(js)
 }
 
-// TestPoliciesMean demands what the files of testdata/policies/good are compiled to.
-func TestPoliciesMean(t *testing.T) {
+// TestCompiledPolicies demands what the files of testdata/policies/good are compiled to.
+func TestCompiledPolicies(t *testing.T) {
 	for _, name := range []string{"old", "all"} {
-		d, err := ReadDescheduler(policyDocument(t, "testdata/policies/good/"+name+".yaml"), DeschedulerReading{})
+		d, err := ReadDescheduler(policyDocument(t, "testdata/policies/good/"+name+".yaml"), DeschedulerReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, "testdata/policies/good/"+name+".json", written(t, d.Policy)+"\n")
+		golden(t, "testdata/policies/good/"+name+".json", marshalPolicy(t, d.Policy)+"\n")
 	}
 }
 
@@ -135,10 +135,10 @@ func TestDefaultDescheduler(t *testing.T) {
 	}
 }
 
-// TestPoliciesAsUpstreamReadsThem: unknown fields outside of arguments are warnings then, those of arguments are not, and the
+// TestUpstreamReadOptions: unknown fields outside of arguments are warnings then, those of arguments are not, and the
 // old version is refused.
-func TestPoliciesAsUpstreamReadsThem(t *testing.T) {
-	how := DeschedulerReading{IgnoreUnknown: true, RefuseOld: true}
+func TestUpstreamReadOptions(t *testing.T) {
+	how := DeschedulerReadOptions{IgnoreUnknown: true, RejectV1Alpha1: true}
 	d, err := ReadDescheduler(policyDocument(t, "testdata/policies/faulty/top-field.yaml"), how)
 	if want := "top-field.yaml: strategies: unknown field, ignored as the Kubernetes descheduler does"; err != nil || len(d.Warnings) == 0 || d.Warnings[0] != want {
 		t.Errorf("%v, %q", err, d.Warnings)

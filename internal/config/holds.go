@@ -9,7 +9,7 @@ type Holds struct {
 
 func defaultHolds() Holds { return Holds{Avoid: true, FirstSeconds: 10, MostSeconds: 600} }
 
-func (h *Holds) check(within func(path string, v, low, high int)) {
+func (h *Holds) validate(within func(path string, v, low, high int)) {
 	within("holds.firstSeconds", h.FirstSeconds, 1, 3600)
 	within("holds.mostSeconds", h.MostSeconds, max(1, min(h.FirstSeconds, 3600)), 86400)
 }

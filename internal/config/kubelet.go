@@ -13,7 +13,7 @@ import (
 	kubeletv1beta1 "k8s.io/kubelet/config/v1beta1"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 // APIVersion and Kind of a kubelet's configuration file.
@@ -26,7 +26,7 @@ const (
 // those that something here acts upon.
 type Kubelet struct {
 	// Pressure is without Layout, which the node finds out, and without Options.
-	Pressure pressure.Config
+	Pressure nodepressure.Config
 
 	KubeReserved, SystemReserved             corev1.ResourceList // kept from pods; with pid
 	KubeReservedCgroup, SystemReservedCgroup string
@@ -107,12 +107,12 @@ func ReadKubelet(d Document) (Kubelet, error) {
 	if d.APIVersion != KubeletAPIVersion || d.Kind != KubeletKind {
 		return Kubelet{}, fmt.Errorf("%s: %s %s: must be %s %s", d.File, d.APIVersion, d.Kind, KubeletAPIVersion, KubeletKind)
 	}
-	f := &faults{}
+	f := &diagnostics{}
 	var c kubeletv1beta1.KubeletConfiguration
 	f.decode("", d.JSON, &c)
 	k := compileKubelet(f, &c)
 	k.Warnings = f.warnings
-	if idle := withoutEffect(d.JSON); len(idle) > 0 {
+	if idle := ignoredKubeletFields(d.JSON); len(idle) > 0 {
 		k.Warnings = append(k.Warnings, "no effect here: "+strings.Join(idle, ", "))
 	}
 	for i := range f.errs {
@@ -124,8 +124,8 @@ func ReadKubelet(d Document) (Kubelet, error) {
 	return k, errors.Join(f.errs...)
 }
 
-// effective are the fields that compileKubelet reads, and those that say what is so anyway.
-var effective = []string{"apiVersion", "kind", "address", "allowedUnsafeSysctls", "cgroupRoot", "clusterDNS", "clusterDomain", "containerLogMaxFiles",
+// supportedKubeletFields are the fields that compileKubelet reads, and those that say what is so anyway.
+var supportedKubeletFields = []string{"apiVersion", "kind", "address", "allowedUnsafeSysctls", "cgroupRoot", "clusterDNS", "clusterDomain", "containerLogMaxFiles",
 	"containerLogMaxSize", "containerRuntimeEndpoint", "cpuCFSQuota", "crashLoopBackOff", "enforceNodeAllocatable", "evictionHard",
 	"evictionMaxPodGracePeriod", "evictionMinimumReclaim", "evictionPressureTransitionPeriod", "evictionSoft", "evictionSoftGracePeriod",
 	"imageGCHighThresholdPercent", "imageGCLowThresholdPercent", "imageMaximumGCAge", "imageMinimumGCAge", "kernelMemcgNotification", "kubeReserved",
@@ -134,14 +134,14 @@ var effective = []string{"apiVersion", "kind", "address", "allowedUnsafeSysctls"
 	"registerWithTaints", "resolvConf", "seccompDefault", "serializeImagePulls", "shutdownGracePeriod", "shutdownGracePeriodByPodPriority",
 	"shutdownGracePeriodCriticalPods", "systemReserved", "systemReservedCgroup"}
 
-// withoutEffect are the fields that are given and that nothing acts upon.
-func withoutEffect(js []byte) []string {
+// ignoredKubeletFields are the fields that are given and that nothing acts upon.
+func ignoredKubeletFields(js []byte) []string {
 	var given map[string]any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &given); err != nil {
 		return nil // told by decode
 	}
 	known := fieldsOf(reflect.TypeFor[kubeletv1beta1.KubeletConfiguration]())
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(given)), func(name string) bool {
-		return known[name] == nil || slices.Contains(effective, name)
+		return known[name] == nil || slices.Contains(supportedKubeletFields, name)
 	})
 }

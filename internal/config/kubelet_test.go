@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/berthproject/berth/engine/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
 )
 
 const kubeletHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
@@ -30,7 +30,7 @@ func TestDefaultKubelet(t *testing.T) {
 	if got := signals(k); !slices.Equal(got, want) {
 		t.Errorf("thresholds for %v, want %v", got, want)
 	}
-	if k.Pressure.Transition != 5*time.Minute || !k.Pressure.LocalStorage || k.MaxPods != 110 || k.Images.HighPercent != 85 || k.PodPidsLimit != -1 || !k.SerializeImagePulls {
+	if k.Pressure.TransitionPeriod != 5*time.Minute || !k.Pressure.LocalStorage || k.MaxPods != 110 || k.Images.HighPercent != 85 || k.PodPidsLimit != -1 || !k.SerializeImagePulls {
 		t.Errorf("defaults %+v", k)
 	}
 	if k.Warnings != nil {
@@ -38,7 +38,7 @@ func TestDefaultKubelet(t *testing.T) {
 	}
 }
 
-func TestKubeletThresholdsReplaceDefaultsUnlessMerged(t *testing.T) {
+func TestKubeletThresholdDefaults(t *testing.T) {
 	k, err := readKubelet(t, `evictionHard: {memory.available: 1Gi}`)
 	if err != nil || len(k.Pressure.Thresholds) != 2 {
 		t.Errorf("%v, thresholds for %v", err, signals(k))
@@ -50,12 +50,12 @@ func TestKubeletThresholdsReplaceDefaultsUnlessMerged(t *testing.T) {
 	if err != nil || len(k.Pressure.Thresholds) != 6 || k.Warnings != nil {
 		t.Errorf("merged: %v, thresholds for %v, warnings %q", err, signals(k), k.Warnings)
 	}
-	if v := k.Pressure.Thresholds[0].Value.Quantity; v != pressure.Bytes(1<<30) {
+	if v := k.Pressure.Thresholds[0].Value.Quantity; v != nodepressure.Bytes(1<<30) {
 		t.Errorf("merged: memory %v", v)
 	}
 }
 
-func TestKubeletFieldsThatCount(t *testing.T) {
+func TestKubeletFields(t *testing.T) {
 	k, err := readKubelet(t, `
 kubeReserved: {cpu: 200m, memory: 1Gi, pid: "100"}
 podPidsLimit: 4096
@@ -74,7 +74,7 @@ memorySwap: {swapBehavior: NoSwap}
 		t.Fatal(err)
 	}
 	if k.KubeReserved.Memory().String() != "1Gi" || k.PodPidsLimit != 4096 || k.RegisterWithTaints[0].Key != "a" || k.Logs.MaxSize != 5<<20 ||
-		k.Images.MaximumAge != 48*time.Hour || k.SerializeImagePulls || k.Pressure.Transition != 5*time.Minute {
+		k.Images.MaximumAge != 48*time.Hour || k.SerializeImagePulls || k.Pressure.TransitionPeriod != 5*time.Minute {
 		t.Errorf("read %+v", k)
 	}
 	want := []ShutdownPriority{{0, 30 * time.Second}, {2000000000, 10 * time.Second}}
@@ -89,7 +89,7 @@ memorySwap: {swapBehavior: NoSwap}
 	}
 }
 
-func TestBadKubeletFilesAreRefused(t *testing.T) {
+func TestInvalidKubeletFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"evictionHard: {memory.available: \"-1\"}":                         `evictionHard.memory.available: "-1": eviction threshold memory.available must be positive: -1`,
 		"evictionHard: {memory.available: 1Gb}":                            `evictionHard.memory.available: "1Gb": must be an amount such as 100Mi, or a share such as 5%`,

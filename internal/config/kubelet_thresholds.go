@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/berthproject/berth/engine/pressure"
-	"github.com/berthproject/berth/internal/intake"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/conversion"
 )
 
 // Eviction are the eviction thresholds of a KubeletConfiguration, by signal.
@@ -24,34 +24,34 @@ const enforcePods = "pods"
 // Thresholds are the eviction thresholds, hard ones first, each kind by signal. With "pods" among
 // enforce, hard thresholds of the node's memory hold for that of all pods together, too. The
 // error is in the kubelet's words (conformance/eviction, family parse).
-func (e *Eviction) Thresholds(enforce []string) ([]pressure.Threshold, error) {
-	all, faults := e.read(enforce)
-	if len(faults) > 0 {
-		return nil, faults[0].err
+func (e *Eviction) Thresholds(enforce []string) ([]nodepressure.Threshold, error) {
+	all, thresholdErrs := e.read(enforce)
+	if len(thresholdErrs) > 0 {
+		return nil, thresholdErrs[0].err
 	}
 	return all, nil
 }
 
-// signalFault is what is wrong with an entry of one of Eviction's fields.
-type signalFault struct {
+// thresholdError is what is wrong with an entry of one of Eviction's fields.
+type thresholdError struct {
 	field, signal, value string
 	err                  error
 }
 
-func (e *Eviction) read(enforce []string) (_ []pressure.Threshold, faults []*signalFault) {
-	hard := statements("evictionHard", e.Hard, &faults)
-	soft := statements("evictionSoft", e.Soft, &faults)
-	graces := bySignal("evictionSoftGracePeriod", e.SoftGracePeriod, gracePeriod, &faults)
-	reclaims := bySignal("evictionMinimumReclaim", e.MinimumReclaim, minimumReclaim, &faults)
+func (e *Eviction) read(enforce []string) (_ []nodepressure.Threshold, thresholdErrs []*thresholdError) {
+	hard := parseThresholds("evictionHard", e.Hard, &thresholdErrs)
+	soft := parseThresholds("evictionSoft", e.Soft, &thresholdErrs)
+	graces := parseBySignal("evictionSoftGracePeriod", e.SoftGracePeriod, parseGracePeriod, &thresholdErrs)
+	reclaims := parseBySignal("evictionMinimumReclaim", e.MinimumReclaim, parseMinimumReclaim, &thresholdErrs)
 	for i := range soft {
 		name := soft[i].Signal.String()
 		if _, given := e.SoftGracePeriod[name]; !given {
-			faults = append(faults, &signalFault{"evictionSoft", name, e.Soft[name], fmt.Errorf("grace period must be specified for the soft eviction threshold %s", name)})
+			thresholdErrs = append(thresholdErrs, &thresholdError{"evictionSoft", name, e.Soft[name], fmt.Errorf("grace period must be specified for the soft eviction threshold %s", name)})
 		}
 		soft[i].Grace = graces[soft[i].Signal]
 	}
-	if len(faults) > 0 {
-		return nil, faults
+	if len(thresholdErrs) > 0 {
+		return nil, thresholdErrs
 	}
 	all := append(hard, soft...)
 	for i := range all {
@@ -61,8 +61,8 @@ func (e *Eviction) read(enforce []string) (_ []pressure.Threshold, faults []*sig
 	}
 	if slices.Contains(enforce, enforcePods) {
 		for _, t := range all {
-			if t.Hard() && t.Signal == pressure.MemoryAvailable {
-				t.Signal = pressure.AllocatableMemoryAvailable
+			if t.Hard() && t.Signal == nodepressure.MemoryAvailable {
+				t.Signal = nodepressure.AllocatableMemoryAvailable
 				all = append(all, t)
 			}
 		}
@@ -70,18 +70,18 @@ func (e *Eviction) read(enforce []string) (_ []pressure.Threshold, faults []*sig
 	return all, nil
 }
 
-// bySignal reads the entries of a field.
-func bySignal[V any](field string, of map[string]string, read func(pressure.Signal, string) (V, error), faults *[]*signalFault) map[pressure.Signal]V {
-	out := map[pressure.Signal]V{}
+// parseBySignal reads the entries of a field.
+func parseBySignal[V any](field string, of map[string]string, read func(nodepressure.Signal, string) (V, error), thresholdErrs *[]*thresholdError) map[nodepressure.Signal]V {
+	out := map[nodepressure.Signal]V{}
 	for _, name := range sortedKeys(of) {
-		s, known := pressure.ParseSignal(name)
+		s, known := nodepressure.ParseSignal(name)
 		if !known {
-			*faults = append(*faults, &signalFault{field, name, of[name], fmt.Errorf("unsupported eviction signal %s", name)})
+			*thresholdErrs = append(*thresholdErrs, &thresholdError{field, name, of[name], fmt.Errorf("unsupported eviction signal %s", name)})
 			continue
 		}
 		v, err := read(s, of[name])
 		if err != nil {
-			*faults = append(*faults, &signalFault{field, name, of[name], err})
+			*thresholdErrs = append(*thresholdErrs, &thresholdError{field, name, of[name], err})
 			continue
 		}
 		out[s] = v
@@ -89,24 +89,24 @@ func bySignal[V any](field string, of map[string]string, read func(pressure.Sign
 	return out
 }
 
-// statements are thresholds by signal, without grace periods.
-func statements(field string, of map[string]string, faults *[]*signalFault) (out []pressure.Threshold) {
-	values := bySignal(field, of, threshold, faults)
-	for s := range pressure.NumSignals {
+// parseThresholds are thresholds by signal, without grace periods.
+func parseThresholds(field string, of map[string]string, thresholdErrs *[]*thresholdError) (out []nodepressure.Threshold) {
+	values := parseBySignal(field, of, parseThreshold, thresholdErrs)
+	for s := range nodepressure.NumSignals {
 		if v := values[s]; v != nil {
-			out = append(out, pressure.Threshold{Signal: s, Value: *v})
+			out = append(out, nodepressure.Threshold{Signal: s, Value: *v})
 		}
 	}
 	return out
 }
 
-// threshold reads a quantity or a percentage; nil: 0% and 100% switch the threshold off.
-func threshold(s pressure.Signal, text string) (*pressure.Value, error) {
+// parseThreshold reads a quantity or a percentage; nil: 0% and 100% switch the threshold off.
+func parseThreshold(s nodepressure.Signal, text string) (*nodepressure.Value, error) {
 	if text == "0%" || text == "100%" {
 		return nil, nil
 	}
 	if strings.HasSuffix(text, "%") {
-		share, err := percentage(text)
+		share, err := parsePercentage(text)
 		switch {
 		case err != nil:
 			return nil, err
@@ -117,7 +117,7 @@ func threshold(s pressure.Signal, text string) (*pressure.Value, error) {
 		case share == 0:
 			return nil, nil
 		}
-		return &pressure.Value{Percentage: share}, nil
+		return &nodepressure.Value{Percentage: share}, nil
 	}
 	q, err := resource.ParseQuantity(text)
 	switch {
@@ -126,11 +126,11 @@ func threshold(s pressure.Signal, text string) (*pressure.Value, error) {
 	case q.Sign() <= 0:
 		return nil, fmt.Errorf("eviction threshold %s must be positive: %s", s, text)
 	}
-	return &pressure.Value{Quantity: intake.PressureQuantity(q)}, nil
+	return &nodepressure.Value{Quantity: conversion.PressureQuantity(q)}, nil
 }
 
-// percentage is the fraction that a percentage stands for, in 32 bits as upstream.
-func percentage(text string) (float32, error) {
+// parsePercentage is the fraction that a percentage stands for, in 32 bits as upstream.
+func parsePercentage(text string) (float32, error) {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 32)
 	if err != nil {
 		return 0, err
@@ -138,7 +138,7 @@ func percentage(text string) (float32, error) {
 	return float32(v) / 100, nil
 }
 
-func gracePeriod(_ pressure.Signal, text string) (time.Duration, error) {
+func parseGracePeriod(_ nodepressure.Signal, text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err == nil && d < 0 {
 		err = fmt.Errorf("invalid eviction grace period specified: %s, must be a positive value", text)
@@ -146,9 +146,9 @@ func gracePeriod(_ pressure.Signal, text string) (time.Duration, error) {
 	return d, err
 }
 
-func minimumReclaim(s pressure.Signal, text string) (v pressure.Value, err error) {
+func parseMinimumReclaim(s nodepressure.Signal, text string) (v nodepressure.Value, err error) {
 	if strings.HasSuffix(text, "%") {
-		v.Percentage, err = percentage(text)
+		v.Percentage, err = parsePercentage(text)
 		switch {
 		case err != nil:
 		case !(v.Percentage > 0):
@@ -162,5 +162,5 @@ func minimumReclaim(s pressure.Signal, text string) (v pressure.Value, err error
 	if err == nil && q.Sign() < 0 {
 		err = fmt.Errorf("negative eviction minimum reclaim specified for %s", s)
 	}
-	return pressure.Value{Quantity: intake.PressureQuantity(q)}, err
+	return nodepressure.Value{Quantity: conversion.PressureQuantity(q)}, err
 }

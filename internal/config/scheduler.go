@@ -42,7 +42,7 @@ type KubeScheduler struct {
 	// Warnings say what is accepted and has no effect, each with its path.
 	Warnings []string
 
-	added map[string][]byte // arguments of NodeAffinity as given, by profile
+	addedAffinity map[string][]byte // arguments of NodeAffinity as given, by profile
 }
 
 // LeaderElection is how one of several schedulers comes to lead.
@@ -62,7 +62,7 @@ type ClientConnection struct {
 
 // DefaultKubeScheduler is the configuration without a file.
 func DefaultKubeScheduler() KubeScheduler {
-	return compileScheduler(&faults{}, &schedulerv1.KubeSchedulerConfiguration{}) // nothing is wrong with it; a test holds that
+	return compileScheduler(&diagnostics{}, &schedulerv1.KubeSchedulerConfiguration{}) // nothing is wrong with it; a test holds that
 }
 
 // ReadKubeScheduler decodes a KubeSchedulerConfiguration over kube-scheduler's
@@ -70,9 +70,9 @@ func DefaultKubeScheduler() KubeScheduler {
 // refused with their paths, all at once.
 func ReadKubeScheduler(d Document) (KubeScheduler, error) {
 	if d.APIVersion != SchedulerAPIVersion || d.Kind != SchedulerKind {
-		return KubeScheduler{}, Unknown(d)
+		return KubeScheduler{}, UnsupportedKindError(d)
 	}
-	f := &faults{}
+	f := &diagnostics{}
 	var c schedulerv1.KubeSchedulerConfiguration
 	f.decode("", d.JSON, &c)
 	k := compileScheduler(f, &c)
@@ -88,8 +88,8 @@ func ReadKubeScheduler(d Document) (KubeScheduler, error) {
 	return k, nil
 }
 
-// Unknown words why a document is of no kind that can be read, and what to do.
-func Unknown(d Document) error {
+// UnsupportedKindError words why a document is of no kind that can be read, and what to do.
+func UnsupportedKindError(d Document) error {
 	must := fmt.Sprintf("must be %s %s or %s %s", SchedulerAPIVersion, SchedulerKind, APIVersion, Kind)
 	switch group, version, _ := strings.Cut(d.APIVersion, "/"); {
 	case d.Kind == SchedulerKind && group == schedulerv1.GroupName && strings.HasPrefix(version, "v1beta3"):
@@ -103,45 +103,45 @@ func Unknown(d Document) error {
 	return fmt.Errorf("%s: %s %s: %s", d.File, d.APIVersion, d.Kind, must)
 }
 
-func compileScheduler(f *faults, c *schedulerv1.KubeSchedulerConfiguration) KubeScheduler {
-	initial, most := or(c.PodInitialBackoffSeconds, 1), or(c.PodMaxBackoffSeconds, 10)
+func compileScheduler(f *diagnostics, c *schedulerv1.KubeSchedulerConfiguration) KubeScheduler {
+	initial, most := derefOr(c.PodInitialBackoffSeconds, 1), derefOr(c.PodMaxBackoffSeconds, 10)
 	k := KubeScheduler{
 		InitialBackoff: time.Duration(initial) * time.Second, MaxBackoff: time.Duration(most) * time.Second,
-		Profiling:             or(c.EnableProfiling, true),
-		ContentionProfiling:   or(c.EnableProfiling, true) && or(c.EnableContentionProfiling, false),
+		Profiling:             derefOr(c.EnableProfiling, true),
+		ContentionProfiling:   derefOr(c.EnableProfiling, true) && derefOr(c.EnableContentionProfiling, false),
 		DelayCacheUntilActive: c.DelayCacheUntilActive,
-		LeaderElection:        leaderElection(f, &c.LeaderElection),
-		Client:                clientConnection(f, &c.ClientConnection),
+		LeaderElection:        compileLeaderElection(f, &c.LeaderElection),
+		Client:                compileClientConnection(f, &c.ClientConnection),
 	}
-	f.atLeast("parallelism", int64(or(c.Parallelism, 16)), 1)
+	f.requireAtLeast("parallelism", int64(derefOr(c.Parallelism, 16)), 1)
 	if c.Parallelism != nil {
-		f.warn("parallelism: %d: has no effect: one goroutine decides", *c.Parallelism)
+		f.warnf("parallelism: %d: has no effect: one goroutine decides", *c.Parallelism)
 	}
-	f.atLeast("podInitialBackoffSeconds", initial, 1)
-	f.atMost("podInitialBackoffSeconds", initial, maxSeconds)
-	f.atMost("podMaxBackoffSeconds", most, maxSeconds)
+	f.requireAtLeast("podInitialBackoffSeconds", initial, 1)
+	f.requireAtMost("podInitialBackoffSeconds", initial, maxSeconds)
+	f.requireAtMost("podMaxBackoffSeconds", most, maxSeconds)
 	if most < initial {
-		f.add("podMaxBackoffSeconds: %d: must be at least podInitialBackoffSeconds, %d", most, initial)
+		f.errorf("podMaxBackoffSeconds: %d: must be at least podInitialBackoffSeconds, %d", most, initial)
 	}
-	f.sampled("percentageOfNodesToScore", c.PercentageOfNodesToScore)
+	f.warnNodeSampling("percentageOfNodesToScore", c.PercentageOfNodesToScore)
 	if c.DelayCacheUntilActive && !k.LeaderElection.Enabled {
-		f.warn("delayCacheUntilActive: true: has no effect without leader election")
+		f.warnf("delayCacheUntilActive: true: has no effect without leader election")
 	}
-	if or(c.EnableContentionProfiling, false) && !k.Profiling {
-		f.warn("enableContentionProfiling: true: has no effect without enableProfiling")
+	if derefOr(c.EnableContentionProfiling, false) && !k.Profiling {
+		f.warnf("enableContentionProfiling: true: has no effect without enableProfiling")
 	}
 	var ignored []string
-	k.Extenders, ignored = extenders(f, c.Extenders)
-	k.Profiles = profiles(f, c.Profiles)
-	k.added = addedAffinities(k.Profiles, c.Profiles)
-	leave(k.Profiles, ignored)
+	k.Extenders, ignored = compileExtenders(f, c.Extenders)
+	k.Profiles = compileProfiles(f, c.Profiles)
+	k.addedAffinity = addedAffinityArgs(k.Profiles, c.Profiles)
+	ignoreManagedResources(k.Profiles, ignored)
 	k.Warnings = f.warnings
 	return k
 }
 
-// addedAffinities keeps the arguments of NodeAffinity, which compiling does not
+// addedAffinityArgs keeps the arguments of NodeAffinity, which compiling does not
 // keep in their form.
-func addedAffinities(profiles []placement.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
+func addedAffinityArgs(profiles []placement.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
 	out := map[string][]byte{}
 	for i := range in {
 		for _, c := range in[i].PluginConfig {
@@ -153,50 +153,50 @@ func addedAffinities(profiles []placement.Config, in []schedulerv1.KubeScheduler
 	return out
 }
 
-// sampled checks a percentage of nodes to score.
-func (f *faults) sampled(path string, v *int32) {
-	f.percentage(path, v)
+// warnNodeSampling checks a percentage of nodes to score.
+func (f *diagnostics) warnNodeSampling(path string, v *int32) {
+	f.requirePercentage(path, v)
 	if v != nil {
-		f.warn("%s: %d: has no effect and is not needed: all nodes are scored", path, *v)
+		f.warnf("%s: %d: has no effect and is not needed: all nodes are scored", path, *v)
 	}
 }
 
 // maxSeconds keeps a number of seconds within a time.Duration.
 const maxSeconds = 1 << 32
 
-func leaderElection(f *faults, c *componentconfig.LeaderElectionConfiguration) LeaderElection {
+func compileLeaderElection(f *diagnostics, c *componentconfig.LeaderElectionConfiguration) LeaderElection {
 	l := LeaderElection{
-		Enabled:       or(c.LeaderElect, true),
-		LeaseDuration: duration(c.LeaseDuration, 15*time.Second),
-		RenewDeadline: duration(c.RenewDeadline, 10*time.Second),
-		RetryPeriod:   duration(c.RetryPeriod, 2*time.Second),
-		Namespace:     text(c.ResourceNamespace, schedulerv1.SchedulerDefaultLockObjectNamespace),
-		Name:          text(c.ResourceName, schedulerv1.SchedulerDefaultLockObjectName),
+		Enabled:       derefOr(c.LeaderElect, true),
+		LeaseDuration: durationOr(c.LeaseDuration, 15*time.Second),
+		RenewDeadline: durationOr(c.RenewDeadline, 10*time.Second),
+		RetryPeriod:   durationOr(c.RetryPeriod, 2*time.Second),
+		Namespace:     stringOr(c.ResourceNamespace, schedulerv1.SchedulerDefaultLockObjectNamespace),
+		Name:          stringOr(c.ResourceName, schedulerv1.SchedulerDefaultLockObjectName),
 	}
 	if !l.Enabled {
 		return l
 	}
 	const p = "leaderElection."
 	if c.ResourceLock != "" && c.ResourceLock != "leases" {
-		f.add(p+"resourceLock: %q: must be leases", c.ResourceLock)
+		f.errorf(p+"resourceLock: %q: must be leases", c.ResourceLock)
 	}
 	if l.RetryPeriod <= 0 {
-		f.add(p+"retryPeriod: %v: must be above 0", l.RetryPeriod)
+		f.errorf(p+"retryPeriod: %v: must be above 0", l.RetryPeriod)
 	}
 	if l.LeaseDuration <= l.RenewDeadline {
-		f.add(p+"leaseDuration: %v: must be above renewDeadline, %v", l.LeaseDuration, l.RenewDeadline)
+		f.errorf(p+"leaseDuration: %v: must be above renewDeadline, %v", l.LeaseDuration, l.RenewDeadline)
 	}
 	if l.RenewDeadline <= l.RetryPeriod+l.RetryPeriod/5 {
-		f.add(p+"renewDeadline: %v: must be above 1.2 times retryPeriod, %v", l.RenewDeadline, l.RetryPeriod)
+		f.errorf(p+"renewDeadline: %v: must be above 1.2 times retryPeriod, %v", l.RenewDeadline, l.RetryPeriod)
 	}
 	return l
 }
 
-func clientConnection(f *faults, c *componentconfig.ClientConnectionConfiguration) ClientConnection {
+func compileClientConnection(f *diagnostics, c *componentconfig.ClientConnectionConfiguration) ClientConnection {
 	const protobuf = "application/vnd.kubernetes.protobuf"
 	out := ClientConnection{
 		Kubeconfig: c.Kubeconfig, AcceptContentTypes: c.AcceptContentTypes,
-		ContentType: text(c.ContentType, protobuf), QPS: c.QPS, Burst: int(c.Burst),
+		ContentType: stringOr(c.ContentType, protobuf), QPS: c.QPS, Burst: int(c.Burst),
 	}
 	if out.QPS == 0 {
 		out.QPS = -1 // kube-scheduler's 50 would be Berth's bottleneck; the server says when it is too much
@@ -204,31 +204,31 @@ func clientConnection(f *faults, c *componentconfig.ClientConnectionConfiguratio
 	if out.Burst == 0 {
 		out.Burst = 100
 	}
-	f.atLeast("clientConnection.burst", int64(out.Burst), 1)
+	f.requireAtLeast("clientConnection.burst", int64(out.Burst), 1)
 	if c.AcceptContentTypes != "" {
-		f.warn("clientConnection.acceptContentTypes: %q: has no effect: protobuf is asked for first, then JSON", c.AcceptContentTypes)
+		f.warnf("clientConnection.acceptContentTypes: %q: has no effect: protobuf is asked for first, then JSON", c.AcceptContentTypes)
 	}
 	if out.ContentType != protobuf && out.ContentType != "application/json" {
-		f.add("clientConnection.contentType: %q: must be %s or application/json", c.ContentType, protobuf)
+		f.errorf("clientConnection.contentType: %q: must be %s or application/json", c.ContentType, protobuf)
 	}
 	return out
 }
 
-func duration(d metav1.Duration, otherwise time.Duration) time.Duration {
+func durationOr(d metav1.Duration, otherwise time.Duration) time.Duration {
 	if d.Duration == 0 {
 		return otherwise
 	}
 	return d.Duration
 }
 
-func text(s, otherwise string) string {
+func stringOr(s, otherwise string) string {
 	if s == "" {
 		return otherwise
 	}
 	return s
 }
 
-func or[T any](p *T, otherwise T) T {
+func derefOr[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
 	}

@@ -38,7 +38,7 @@ func (k *KubeScheduler) Effective() *schedulerv1.KubeSchedulerConfiguration {
 	for i := range k.Profiles {
 		p := &k.Profiles[i]
 		c.Profiles = append(c.Profiles, schedulerv1.KubeSchedulerProfile{SchedulerName: &p.Name, Plugins: effectivePlugins(p), PluginConfig: effectiveArgs(p)})
-		if args := k.added[p.Name]; args != nil {
+		if args := k.addedAffinity[p.Name]; args != nil {
 			c.Profiles[i].PluginConfig = append(c.Profiles[i].PluginConfig, schedulerv1.PluginConfig{Name: "NodeAffinity", Args: runtime.RawExtension{Raw: args}})
 		}
 	}
@@ -58,7 +58,7 @@ func (e *Extender) effective() schedulerv1.Extender {
 
 // effectivePlugins lists what runs at each point and disables the rest.
 func effectivePlugins(c *placement.Config) *schedulerv1.Plugins {
-	set := func(rules []decision.Rule) schedulerv1.PluginSet {
+	set := func(rules []decision.Plugin) schedulerv1.PluginSet {
 		s := schedulerv1.PluginSet{Disabled: []schedulerv1.Plugin{{Name: "*"}}}
 		for _, r := range rules {
 			s.Enabled = append(s.Enabled, schedulerv1.Plugin{Name: r.String()})
@@ -67,10 +67,10 @@ func effectivePlugins(c *placement.Config) *schedulerv1.Plugins {
 	}
 	p := &schedulerv1.Plugins{PreEnqueue: set(c.PreEnqueue), PreFilter: set(c.PreFilter), Filter: set(c.Filter), PreScore: set(c.PreScore), Score: set(nil), PostFilter: set(nil)}
 	for _, w := range c.Score {
-		p.Score.Enabled = append(p.Score.Enabled, schedulerv1.Plugin{Name: w.Rule.String(), Weight: new(int32(w.Weight))})
+		p.Score.Enabled = append(p.Score.Enabled, schedulerv1.Plugin{Name: w.Plugin.String(), Weight: new(int32(w.Weight))})
 	}
 	if c.Preemption {
-		p.PostFilter = set([]decision.Rule{decision.DefaultPreemption})
+		p.PostFilter = set([]decision.Plugin{decision.DefaultPreemption})
 	}
 	return p
 }
@@ -92,11 +92,11 @@ func effectiveArgs(c *placement.Config) []schedulerv1.PluginConfig {
 	if len(c.Fit.Shape) > 0 {
 		strategy.RequestedToCapacityRatio = &schedulerv1.RequestedToCapacityRatioParam{Shape: effectiveShape(c.Fit.Shape)}
 	}
-	give("InterPodAffinity", schedulerv1.InterPodAffinityArgs{HardPodAffinityWeight: new(int32(c.InterPod.HardWeight)), IgnorePreferredTermsOfExistingPods: c.InterPod.IgnoreExisting})
+	give("InterPodAffinity", schedulerv1.InterPodAffinityArgs{HardPodAffinityWeight: new(int32(c.InterPod.HardPodAffinityWeight)), IgnorePreferredTermsOfExistingPods: c.InterPod.IgnorePreferredTermsOfExistingPods})
 	give("NodeResourcesBalancedAllocation", schedulerv1.NodeResourcesBalancedAllocationArgs{Resources: resources(c.Balanced)})
-	give("NodeResourcesFit", schedulerv1.NodeResourcesFitArgs{IgnoredResources: slices.Compact(slices.Sorted(slices.Values(c.Fit.Ignored))), IgnoredResourceGroups: c.Fit.IgnoredGroups, ScoringStrategy: strategy})
+	give("NodeResourcesFit", schedulerv1.NodeResourcesFitArgs{IgnoredResources: slices.Compact(slices.Sorted(slices.Values(c.Fit.IgnoredResources))), IgnoredResourceGroups: c.Fit.IgnoredResourceGroups, ScoringStrategy: strategy})
 	give("PodTopologySpread", effectiveSpread(&c.Spread))
-	give("VolumeBinding", schedulerv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(c.VolumeBindLimit / time.Second)), Shape: effectiveShape(c.VolumeShape)})
+	give("VolumeBinding", schedulerv1.VolumeBindingArgs{BindTimeoutSeconds: new(int64(c.VolumeBindTimeout / time.Second)), Shape: effectiveShape(c.StorageCapacityShape)})
 	return out
 }
 
@@ -108,12 +108,12 @@ func effectiveShape(points []placement.ShapePoint) (out []schedulerv1.Utilizatio
 }
 
 func effectiveSpread(s *placement.SpreadArgs) schedulerv1.PodTopologySpreadArgs {
-	if s.System {
+	if s.SystemDefaulting {
 		return schedulerv1.PodTopologySpreadArgs{DefaultingType: schedulerv1.SystemDefaulting}
 	}
 	out := schedulerv1.PodTopologySpreadArgs{DefaultingType: schedulerv1.ListDefaulting}
-	for i := range s.Defaults {
-		out.DefaultConstraints = append(out.DefaultConstraints, effectiveConstraint(&s.Defaults[i]))
+	for i := range s.DefaultConstraints {
+		out.DefaultConstraints = append(out.DefaultConstraints, effectiveConstraint(&s.DefaultConstraints[i]))
 	}
 	return out
 }

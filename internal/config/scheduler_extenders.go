@@ -41,11 +41,11 @@ type Extender struct {
 	TLS schedulerv1.ExtenderTLSConfig
 }
 
-// Interested says whether a pod concerns the extender: as in kube-scheduler,
+// IsInterested says whether a pod concerns the extender: as in kube-scheduler,
 // when a container or init container names a resource that it manages, be it
 // with an amount of 0. (A limit without a request counts, too: the API server
 // writes the request next to it.)
-func (e *Extender) Interested(pod *model.Pod) bool {
+func (e *Extender) IsInterested(pod *model.Pod) bool {
 	if len(e.Managed) == 0 {
 		return true
 	}
@@ -58,38 +58,38 @@ func (e *Extender) Interested(pod *model.Pod) bool {
 // Extenders are asked in their order.
 type Extenders []Extender
 
-// Asked says whether an extender wants to filter or to score nodes for a pod.
+// AnyInterested says whether an extender wants to filter or to score nodes for a pod.
 // It is a function of the pod's specification alone.
-func (x Extenders) Asked(pod *model.Pod) bool {
-	return slices.ContainsFunc(x, func(e Extender) bool { return (e.Filter != "" || e.Prioritize != "") && e.Interested(pod) })
+func (x Extenders) AnyInterested(pod *model.Pod) bool {
+	return slices.ContainsFunc(x, func(e Extender) bool { return (e.Filter != "" || e.Prioritize != "") && e.IsInterested(pod) })
 }
 
-// AskedForVictims says whether an extender has a say in what a pod preempts.
-func (x Extenders) AskedForVictims(pod *model.Pod) bool {
-	return slices.ContainsFunc(x, func(e Extender) bool { return e.Preempt != "" && e.Interested(pod) })
+// AnySupportsPreemption says whether an extender has a say in what a pod preempts.
+func (x Extenders) AnySupportsPreemption(pod *model.Pod) bool {
+	return slices.ContainsFunc(x, func(e Extender) bool { return e.Preempt != "" && e.IsInterested(pod) })
 }
 
-// extenders compiles the extenders in the order in which they are asked: those
+// compileExtenders compiles the extenders in the order in which they are asked: those
 // that may fail come last, as in kube-scheduler. Ignored are the resources that
 // NodeResourcesFit leaves to them.
-func extenders(f *faults, in []schedulerv1.Extender) (out Extenders, ignored []string) {
+func compileExtenders(f *diagnostics, in []schedulerv1.Extender) (out Extenders, ignored []string) {
 	if len(in) > maxExtenders {
-		f.add("extenders: %d given: must be at most %d", len(in), maxExtenders)
+		f.errorf("extenders: %d given: must be at most %d", len(in), maxExtenders)
 	}
 	binder, managed := -1, map[string]string{}
 	for i := range in {
 		path := fmt.Sprintf("extenders[%d]", i)
-		e := extender(f, path, &in[i])
+		e := compileExtender(f, path, &in[i])
 		if e.Bind != "" && binder >= 0 {
-			f.add("%s.bindVerb: %q: extenders[%d] binds already; only one extender can", path, e.Bind, binder)
+			f.errorf("%s.bindVerb: %q: extenders[%d] binds already; only one extender can", path, e.Bind, binder)
 		} else if e.Bind != "" {
 			binder = i
 		}
 		for j, r := range in[i].ManagedResources {
 			at := fmt.Sprintf("%s.managedResources[%d].name", path, j)
-			extendedResource(f, at, r.Name)
+			validateManagedResource(f, at, r.Name)
 			if before, twice := managed[r.Name]; twice {
-				f.add("%s: %q: is there twice, first at %s", at, r.Name, before)
+				f.errorf("%s: %q: is there twice, first at %s", at, r.Name, before)
 			}
 			managed[r.Name] = at
 			if r.IgnoredByScheduler {
@@ -110,67 +110,67 @@ func extenders(f *faults, in []schedulerv1.Extender) (out Extenders, ignored []s
 	return out, ignored
 }
 
-func extender(f *faults, path string, in *schedulerv1.Extender) Extender {
+func compileExtender(f *diagnostics, path string, in *schedulerv1.Extender) Extender {
 	e := Extender{
 		URL: strings.TrimRight(in.URLPrefix, "/"), Filter: in.FilterVerb, Prioritize: in.PrioritizeVerb,
-		Preempt: in.PreemptVerb, Bind: in.BindVerb, Weight: in.Weight, Timeout: duration(in.HTTPTimeout, extenderTimeout),
+		Preempt: in.PreemptVerb, Bind: in.BindVerb, Weight: in.Weight, Timeout: durationOr(in.HTTPTimeout, extenderTimeout),
 		NodeCacheCapable: in.NodeCacheCapable, Ignorable: in.Ignorable,
 	}
 	u, err := url.Parse(in.URLPrefix)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		f.add("%s.urlPrefix: %q: must be http:// or https:// with a host and perhaps a path, e.g. http://127.0.0.1:8888/scheduler", path, in.URLPrefix)
+		f.errorf("%s.urlPrefix: %q: must be http:// or https:// with a host and perhaps a path, e.g. http://127.0.0.1:8888/scheduler", path, in.URLPrefix)
 	}
 	if e.Prioritize != "" && (e.Weight < 1 || e.Weight > maxWeight) {
-		f.add("%s.weight: %d: must be between 1 and %d with a prioritizeVerb", path, in.Weight, maxWeight)
+		f.errorf("%s.weight: %d: must be between 1 and %d with a prioritizeVerb", path, in.Weight, maxWeight)
 	}
 	if e.Timeout < 0 {
-		f.add("%s.httpTimeout: %v: must not be negative; leave it out for %v", path, e.Timeout, extenderTimeout)
+		f.errorf("%s.httpTimeout: %v: must not be negative; leave it out for %v", path, e.Timeout, extenderTimeout)
 	}
 	for _, r := range in.ManagedResources {
 		e.Managed = append(e.Managed, r.Name)
 	}
 	slices.Sort(e.Managed)
 	if e.Filter == "" && e.Prioritize == "" && e.Preempt == "" && e.Bind == "" {
-		f.warn("%s: %s has no verb and is never called", path, in.URLPrefix)
+		f.warnf("%s: %s has no verb and is never called", path, in.URLPrefix)
 	}
-	extenderTLS(f, path, in, &e)
+	compileExtenderTLS(f, path, in, &e)
 	return e
 }
 
-// extenderTLS settles how the extender is reached. As in kube-scheduler,
+// compileExtenderTLS settles how the extender is reached. As in kube-scheduler,
 // enableHTTPS without a CA means that the certificate is not checked.
-func extenderTLS(f *faults, path string, in *schedulerv1.Extender, e *Extender) {
+func compileExtenderTLS(f *diagnostics, path string, in *schedulerv1.Extender, e *Extender) {
 	if in.TLSConfig != nil {
 		e.TLS = *in.TLSConfig
 	}
 	hasCA := e.TLS.CAFile != "" || len(e.TLS.CAData) > 0
 	if hasCA && e.TLS.Insecure {
-		f.add("%s.tlsConfig.insecure: true: must be false with a caFile or caData", path)
+		f.errorf("%s.tlsConfig.insecure: true: must be false with a caFile or caData", path)
 	}
 	if cert, key := e.TLS.CertFile != "" || len(e.TLS.CertData) > 0, e.TLS.KeyFile != "" || len(e.TLS.KeyData) > 0; cert != key {
-		f.add("%s.tlsConfig: a client certificate needs both certFile or certData and keyFile or keyData; only one is given", path)
+		f.errorf("%s.tlsConfig: a client certificate needs both certFile or certData and keyFile or keyData; only one is given", path)
 	}
 	switch https := strings.HasPrefix(in.URLPrefix, "https:"); {
 	case in.EnableHTTPS && !hasCA && !e.TLS.Insecure:
 		e.TLS.Insecure = true
-		f.warn("%s.enableHTTPS: true without tlsConfig.caFile or caData: the certificate of %s is not checked, as in kube-scheduler", path, in.URLPrefix)
+		f.warnf("%s.enableHTTPS: true without tlsConfig.caFile or caData: the certificate of %s is not checked, as in kube-scheduler", path, in.URLPrefix)
 	case (in.EnableHTTPS || in.TLSConfig != nil) && !https:
-		f.warn("%s.urlPrefix: %s is reached without TLS; enableHTTPS and tlsConfig have no effect", path, in.URLPrefix)
+		f.warnf("%s.urlPrefix: %s is reached without TLS; enableHTTPS and tlsConfig have no effect", path, in.URLPrefix)
 	}
 }
 
-// extendedResource checks the name of a managed resource.
-func extendedResource(f *faults, path, name string) {
+// validateManagedResource checks the name of a managed resource.
+func validateManagedResource(f *diagnostics, path, name string) {
 	if bad := validation.IsQualifiedName(name); len(bad) > 0 {
-		f.add("%s: %q: %s", path, name, strings.Join(bad, "; "))
-	} else if !model.Extended(name) {
-		f.add("%s: %q: must be an extended resource, e.g. example.com/gpu", path, name)
+		f.errorf("%s: %q: %s", path, name, strings.Join(bad, "; "))
+	} else if !model.IsExtendedResource(name) {
+		f.errorf("%s: %q: must be an extended resource, e.g. example.com/gpu", path, name)
 	}
 }
 
-// leave has each profile's NodeResourcesFit leave resources to extenders.
-func leave(profiles []placement.Config, ignored []string) {
+// ignoreManagedResources has each profile's NodeResourcesFit leave resources to extenders.
+func ignoreManagedResources(profiles []placement.Config, ignored []string) {
 	for i := range profiles {
-		profiles[i].Fit.Ignored = slices.Concat(profiles[i].Fit.Ignored, ignored)
+		profiles[i].Fit.IgnoredResources = slices.Concat(profiles[i].Fit.IgnoredResources, ignored)
 	}
 }

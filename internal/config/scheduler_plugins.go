@@ -14,9 +14,9 @@ type plugin struct {
 	weight int32
 }
 
-// known are kube-scheduler's plugins in the order of its default multiPoint
+// schedulerPlugins are kube-scheduler's plugins in the order of its default multiPoint
 // set, the points that they extend, and their default weight.
-var known = []struct {
+var schedulerPlugins = []struct {
 	name, points string
 	weight       int32
 }{
@@ -43,40 +43,40 @@ var known = []struct {
 	{"GangScheduling", "preEnqueue reserve permit", 0},
 }
 
-// gated are plugins behind feature gates that are off by default: they may be
+// gatedPlugins are plugins behind feature gates that are off by default: they may be
 // listed, and are not run.
-var gated = map[string]string{
+var gatedPlugins = map[string]string{
 	"TopologyPlacementGenerator": "placementGenerate",
 	"PodGroupPodsCount":          "placementScore",
 }
 
-// gone are plugins of the past, which old files still disable.
-var gone = []string{"EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits", "SelectorSpread", "NodePreferAvoidPods",
+// removedPlugins are plugins of the past, which old files still disable.
+var removedPlugins = []string{"EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits", "SelectorSpread", "NodePreferAvoidPods",
 	"ServiceAffinity", "NodeLabel", "NodeResourcesLeastAllocated", "NodeResourcesMostAllocated", "RequestedToCapacityRatio"}
 
 func extends(name, point string) bool {
-	for _, k := range known {
+	for _, k := range schedulerPlugins {
 		if k.name == name {
 			return slices.Contains(strings.Fields(k.points), point)
 		}
 	}
-	return gated[name] == point
+	return gatedPlugins[name] == point
 }
 
-func isKnown(name string) bool {
-	for _, k := range known {
+func isSchedulerPlugin(name string) bool {
+	for _, k := range schedulerPlugins {
 		if k.name == name {
 			return true
 		}
 	}
-	return gated[name] != ""
+	return gatedPlugins[name] != ""
 }
 
-// extending are the names of the plugins that extend a point, for messages;
+// pluginsAt are the names of the plugins that extend a point, for messages;
 // of all plugins for multiPoint.
-func extending(point string) string {
+func pluginsAt(point string) string {
 	var names []string
-	for _, k := range known {
+	for _, k := range schedulerPlugins {
 		if point == "multiPoint" || extends(k.name, point) {
 			names = append(names, k.name)
 		}
@@ -85,27 +85,27 @@ func extending(point string) string {
 }
 
 func defaultMultiPoint() []plugin {
-	out := make([]plugin, len(known))
-	for i, k := range known {
+	out := make([]plugin, len(schedulerPlugins))
+	for i, k := range schedulerPlugins {
 		out[i] = plugin{k.name, k.weight}
 	}
 	return out
 }
 
-// resolver works out which plugins run at a point. A point's own list goes
+// pluginResolver works out which plugins run at a point. A point's own list goes
 // before an explicit multiPoint, which goes before the default one.
-type resolver struct {
-	*faults
-	path  string
-	multi []plugin // multiPoint, merged with the default
+type pluginResolver struct {
+	*diagnostics
+	path       string
+	multiPoint []plugin // multiPoint, merged with the default
 }
 
 // mergeMultiPoint applies a file's multiPoint to the default: disabled ones
 // fall out, ones listed again are set anew in their place, others follow.
-func (r *resolver) mergeMultiPoint(set *schedulerv1.PluginSet) {
-	enabled, disabled := r.check("multiPoint", set)
+func (r *pluginResolver) mergeMultiPoint(set *schedulerv1.PluginSet) {
+	enabled, disabled := r.readPluginSet("multiPoint", set)
 	var out []plugin
-	for _, p := range r.multi {
+	for _, p := range r.multiPoint {
 		if disabled["*"] || disabled[p.name] {
 			continue
 		}
@@ -119,16 +119,16 @@ func (r *resolver) mergeMultiPoint(set *schedulerv1.PluginSet) {
 			out = append(out, p)
 		}
 	}
-	r.multi = out
+	r.multiPoint = out
 }
 
 // point returns the plugins that run at a point, in order: those that are in
 // its own list and in multiPoint, then the rest of multiPoint, then the rest of
 // its own list.
-func (r *resolver) point(name string, set *schedulerv1.PluginSet) []plugin {
-	own, disabled := r.check(name, set)
+func (r *pluginResolver) point(name string, set *schedulerv1.PluginSet) []plugin {
+	own, disabled := r.readPluginSet(name, set)
 	var override, multi, rest []plugin
-	for _, p := range r.multi {
+	for _, p := range r.multiPoint {
 		if disabled["*"] || disabled[p.name] || !extends(p.name, name) {
 			continue
 		}
@@ -149,52 +149,52 @@ func (r *resolver) point(name string, set *schedulerv1.PluginSet) []plugin {
 
 // weight is what a plugin scores with: its weight in the score list, else in
 // multiPoint, else 1.
-func (r *resolver) weight(score *schedulerv1.PluginSet, name string) int32 {
+func (r *pluginResolver) weight(score *schedulerv1.PluginSet, name string) int32 {
 	for _, p := range score.Enabled {
 		if p.Name == name {
-			return max(or(p.Weight, 0), 1)
+			return max(derefOr(p.Weight, 0), 1)
 		}
 	}
-	if i := indexOf(r.multi, name); i >= 0 {
-		return max(r.multi[i].weight, 1)
+	if i := indexOf(r.multiPoint, name); i >= 0 {
+		return max(r.multiPoint[i].weight, 1)
 	}
 	return 1
 }
 
-// check reads a list and refuses what cannot be in it.
-func (r *resolver) check(point string, set *schedulerv1.PluginSet) (enabled []plugin, disabled map[string]bool) {
+// readPluginSet reads a list and refuses what cannot be in it.
+func (r *pluginResolver) readPluginSet(point string, set *schedulerv1.PluginSet) (enabled []plugin, disabled map[string]bool) {
 	disabled = map[string]bool{}
 	for i, p := range set.Disabled {
 		disabled[p.Name] = true
 		at := fmt.Sprintf("%s.%s.disabled[%d]", r.path, point, i)
 		switch {
-		case slices.Contains(gone, p.Name):
-			r.warn("%s: %q: has no effect: kube-scheduler has no such plugin any more", at, p.Name)
-		case p.Name != "*" && !isKnown(p.Name):
-			r.add("%s: %q: no such plugin; there are *, %s", at, p.Name, extending(point))
-		case p.Name != "*" && point != "multiPoint" && !acts(point, p.Name):
-			r.warn("%s: %q: has no effect at %s", at, p.Name, point)
+		case slices.Contains(removedPlugins, p.Name):
+			r.warnf("%s: %q: has no effect: kube-scheduler has no such plugin any more", at, p.Name)
+		case p.Name != "*" && !isSchedulerPlugin(p.Name):
+			r.errorf("%s: %q: no such plugin; there are *, %s", at, p.Name, pluginsAt(point))
+		case p.Name != "*" && point != "multiPoint" && !isImplemented(point, p.Name):
+			r.warnf("%s: %q: has no effect at %s", at, p.Name, point)
 		}
 	}
 	for i, p := range set.Enabled {
 		at := func(format string, args ...any) {
-			r.add("%s.%s.enabled[%d]: "+format, append([]any{r.path, point, i}, args...)...)
+			r.errorf("%s.%s.enabled[%d]: "+format, append([]any{r.path, point, i}, args...)...)
 		}
 		switch {
-		case !isKnown(p.Name):
-			at("%q: no such plugin; there are %s (what a plugin of one's own does can be done by an extender)", p.Name, extending(point))
+		case !isSchedulerPlugin(p.Name):
+			at("%q: no such plugin; there are %s (what a plugin of one's own does can be done by an extender)", p.Name, pluginsAt(point))
 		case point != "multiPoint" && !extends(p.Name, point):
-			at("%q: does not extend %s; what does: %s", p.Name, point, extending(point))
+			at("%q: does not extend %s; what does: %s", p.Name, point, pluginsAt(point))
 		case indexOf(enabled, p.Name) >= 0:
 			at("%q: is there twice", p.Name)
-		case or(p.Weight, 0) < 0:
+		case derefOr(p.Weight, 0) < 0:
 			at("weight of %s: %d: must be at least 1", p.Name, *p.Weight)
 		default:
-			enabled = append(enabled, plugin{p.Name, or(p.Weight, 0)})
-			if gated[p.Name] != "" {
-				r.warn("%s.%s.enabled[%d]: %q: has no effect: it belongs to pod groups, which are not placed yet", r.path, point, i, p.Name)
-			} else if point != "multiPoint" && !acts(point, p.Name) {
-				r.warn("%s.%s.enabled[%d]: %q: has no effect at %s", r.path, point, i, p.Name, point)
+			enabled = append(enabled, plugin{p.Name, derefOr(p.Weight, 0)})
+			if gatedPlugins[p.Name] != "" {
+				r.warnf("%s.%s.enabled[%d]: %q: has no effect: it belongs to pod groups, which are not placed yet", r.path, point, i, p.Name)
+			} else if point != "multiPoint" && !isImplemented(point, p.Name) {
+				r.warnf("%s.%s.enabled[%d]: %q: has no effect at %s", r.path, point, i, p.Name, point)
 			}
 		}
 	}

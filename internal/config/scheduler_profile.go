@@ -13,72 +13,72 @@ import (
 
 const defaultSchedulerName = "default-scheduler"
 
-// profiles compiles the profiles; without any there is the default one.
-func profiles(f *faults, in []schedulerv1.KubeSchedulerProfile) []placement.Config {
+// compileProfiles compiles the profiles; without any there is the default one.
+func compileProfiles(f *diagnostics, in []schedulerv1.KubeSchedulerProfile) []placement.Config {
 	if len(in) == 0 {
 		in = []schedulerv1.KubeSchedulerProfile{{}}
 	}
 	var out []placement.Config
 	for i := range in {
 		path := fmt.Sprintf("profiles[%d]", i)
-		name := or(in[i].SchedulerName, "")
+		name := derefOr(in[i].SchedulerName, "")
 		switch {
 		case in[i].SchedulerName == nil && len(in) == 1:
 			name = defaultSchedulerName
 		case name == "":
-			f.add("%s.schedulerName: must be given", path)
+			f.errorf("%s.schedulerName: must be given", path)
 		case slices.ContainsFunc(out, func(c placement.Config) bool { return c.Name == name }):
-			f.add("%s.schedulerName: %q: another profile has that name", path, name)
+			f.errorf("%s.schedulerName: %q: another profile has that name", path, name)
 		}
-		f.sampled(path+".percentageOfNodesToScore", in[i].PercentageOfNodesToScore)
-		out = append(out, profile(f, path, name, &in[i]))
+		f.warnNodeSampling(path+".percentageOfNodesToScore", in[i].PercentageOfNodesToScore)
+		out = append(out, compileProfile(f, path, name, &in[i]))
 	}
 	return out
 }
 
-func profile(f *faults, path, name string, in *schedulerv1.KubeSchedulerProfile) placement.Config {
+func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSchedulerProfile) placement.Config {
 	plugins := in.Plugins
 	if plugins == nil {
 		plugins = &schedulerv1.Plugins{}
 	}
-	r := resolver{faults: f, path: path + ".plugins", multi: defaultMultiPoint()}
+	r := pluginResolver{diagnostics: f, path: path + ".plugins", multiPoint: defaultMultiPoint()}
 	r.mergeMultiPoint(&plugins.MultiPoint)
 	c := placement.Config{
-		Name:            name,
-		PreEnqueue:      acting("preEnqueue", r.point("preEnqueue", &plugins.PreEnqueue)),
-		PreFilter:       acting("preFilter", r.point("preFilter", &plugins.PreFilter)),
-		Filter:          acting("filter", r.point("filter", &plugins.Filter)),
-		PreScore:        acting("preScore", r.point("preScore", &plugins.PreScore)),
-		VolumeBindLimit: 600 * time.Second,
+		Name:              name,
+		PreEnqueue:        implementedRules("preEnqueue", r.point("preEnqueue", &plugins.PreEnqueue)),
+		PreFilter:         implementedRules("preFilter", r.point("preFilter", &plugins.PreFilter)),
+		Filter:            implementedRules("filter", r.point("filter", &plugins.Filter)),
+		PreScore:          implementedRules("preScore", r.point("preScore", &plugins.PreScore)),
+		VolumeBindTimeout: 600 * time.Second,
 	}
 	for _, p := range r.point("score", &plugins.Score) {
-		if rule, ok := decision.RuleNamed(p.name); ok && acts("score", p.name) {
-			c.Score = append(c.Score, placement.WeightedRule{Rule: rule, Weight: int64(r.weight(&plugins.Score, p.name))})
+		if rule, ok := decision.PluginByName(p.name); ok && isImplemented("score", p.name) {
+			c.Score = append(c.Score, placement.WeightedPlugin{Plugin: rule, Weight: int64(r.weight(&plugins.Score, p.name))})
 		}
 	}
 	c.Preemption = slices.ContainsFunc(r.point("postFilter", &plugins.PostFilter), func(p plugin) bool { return p.name == "DefaultPreemption" })
 	if s := r.point("queueSort", &plugins.QueueSort); len(s) != 1 {
-		f.add("%s.plugins.queueSort: %d plugins: exactly PrioritySort must be enabled", path, len(s))
+		f.errorf("%s.plugins.queueSort: %d plugins: exactly PrioritySort must be enabled", path, len(s))
 	}
 	if len(r.point("bind", &plugins.Bind)) == 0 {
-		f.add("%s.plugins.bind: no plugin: DefaultBinder must be enabled", path)
+		f.errorf("%s.plugins.bind: no plugin: DefaultBinder must be enabled", path)
 	}
-	r.inert(plugins)
-	arguments(f, path+".pluginConfig", in.PluginConfig, &c)
-	if len(c.VolumeShape) == 0 { // as upstream, whose gate StorageCapacityScoring is off
-		c.PreScore = slices.DeleteFunc(c.PreScore, func(r decision.Rule) bool { return r == decision.VolumeBinding })
-		c.Score = slices.DeleteFunc(c.Score, func(w placement.WeightedRule) bool { return w.Rule == decision.VolumeBinding })
+	r.checkUnimplementedPoints(plugins)
+	compilePluginConfig(f, path+".pluginConfig", in.PluginConfig, &c)
+	if len(c.StorageCapacityShape) == 0 { // as upstream, whose gate StorageCapacityScoring is off
+		c.PreScore = slices.DeleteFunc(c.PreScore, func(r decision.Plugin) bool { return r == decision.VolumeBinding })
+		c.Score = slices.DeleteFunc(c.Score, func(w placement.WeightedPlugin) bool { return w.Plugin == decision.VolumeBinding })
 	}
 	if name != "" && len(f.errs) == 0 {
 		if _, err := placement.NewProfile(c); err != nil {
-			f.add("%s: %w", path, err)
+			f.errorf("%s: %w", path, err)
 		}
 	}
 	return c
 }
 
-// inert checks the points at which nothing of ours is run.
-func (r *resolver) inert(p *schedulerv1.Plugins) {
+// checkUnimplementedPoints checks the points at which nothing of ours is run.
+func (r *pluginResolver) checkUnimplementedPoints(p *schedulerv1.Plugins) {
 	r.point("reserve", &p.Reserve)
 	r.point("permit", &p.Permit)
 	r.point("preBind", &p.PreBind)
@@ -88,21 +88,21 @@ func (r *resolver) inert(p *schedulerv1.Plugins) {
 	r.point("podGroupPostFilter", &p.PodGroupPostFilter)
 }
 
-// acting are the rules of resolved plugins that do something at a point.
-func acting(point string, plugins []plugin) []decision.Rule {
-	var out []decision.Rule
+// implementedRules are the rules of resolved plugins that do something at a point.
+func implementedRules(point string, plugins []plugin) []decision.Plugin {
+	var out []decision.Plugin
 	for _, p := range plugins {
-		if rule, ok := decision.RuleNamed(p.name); ok && acts(point, p.name) {
+		if rule, ok := decision.PluginByName(p.name); ok && isImplemented(point, p.name) {
 			out = append(out, rule)
 		}
 	}
 	return out
 }
 
-// acts says whether a plugin does something of its own at a point in Berth.
+// isImplemented says whether a plugin does something of its own at a point in Berth.
 // Device claims and pod groups are held back before the queue and are not judged
 // later; sorting, binding and what comes with them are not optional.
-func acts(point, name string) bool {
+func isImplemented(point, name string) bool {
 	switch point {
 	case "preEnqueue":
 		return name != "DefaultPreemption"

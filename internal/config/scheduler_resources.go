@@ -12,10 +12,10 @@ import (
 func fitArgs(r *argReader, c *placement.Config) {
 	var a schedulerv1.NodeResourcesFitArgs
 	r.read(&a)
-	c.Fit = placement.FitArgs{Ignored: a.IgnoredResources, IgnoredGroups: a.IgnoredResourceGroups}
+	c.Fit = placement.FitArgs{IgnoredResources: a.IgnoredResources, IgnoredResourceGroups: a.IgnoredResourceGroups}
 	for i, g := range a.IgnoredResourceGroups {
 		if strings.Contains(g, "/") || g == "" {
-			r.fault("ignoredResourceGroups[%d]: %q: must be a domain, without a slash", i, g)
+			r.argErrorf("ignoredResourceGroups[%d]: %q: must be a domain, without a slash", i, g)
 		}
 	}
 	s := a.ScoringStrategy
@@ -32,12 +32,12 @@ func fitArgs(r *argReader, c *placement.Config) {
 		c.Fit.Strategy = placement.RequestedToCapacityRatio
 		const field = "scoringStrategy.requestedToCapacityRatio.shape"
 		if ratio := s.RequestedToCapacityRatio; ratio == nil || len(ratio.Shape) == 0 {
-			r.fault(field + ": must have a point, e.g. {utilization: 0, score: 0}")
+			r.argErrorf(field + ": must have a point, e.g. {utilization: 0, score: 0}")
 		} else {
 			c.Fit.Shape = r.shape(field, ratio.Shape)
 		}
 	default:
-		r.fault("scoringStrategy.type: %q: must be LeastAllocated, MostAllocated or RequestedToCapacityRatio", s.Type)
+		r.argErrorf("scoringStrategy.type: %q: must be LeastAllocated, MostAllocated or RequestedToCapacityRatio", s.Type)
 	}
 }
 
@@ -58,19 +58,19 @@ func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heavi
 	for i, s := range in {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if s.Name == "" {
-			r.fault("%s.name: must be given", at)
+			r.argErrorf("%s.name: must be given", at)
 		}
 		if seen[s.Name] {
-			r.fault("%s.name: %q: is there twice", at, s.Name)
+			r.argErrorf("%s.name: %q: is there twice", at, s.Name)
 		}
 		seen[s.Name] = true
 		if s.Weight == 0 {
 			s.Weight = 1
 		}
 		if heaviest == 1 && s.Weight != 1 {
-			r.fault("%s.weight: %d: must be 1", at, s.Weight)
+			r.argErrorf("%s.weight: %d: must be 1", at, s.Weight)
 		} else if s.Weight < 1 || s.Weight > heaviest {
-			r.fault("%s.weight: %d: must be between 1 and %d", at, s.Weight, heaviest)
+			r.argErrorf("%s.weight: %d: must be between 1 and %d", at, s.Weight, heaviest)
 		}
 		out = append(out, placement.ResourceWeight{Name: s.Name, Weight: s.Weight})
 	}
@@ -83,13 +83,13 @@ func (r *argReader) shape(field string, in []schedulerv1.UtilizationShapePoint) 
 	for i, p := range in {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		if p.Utilization < 0 || p.Utilization > 100 {
-			r.fault("%s.utilization: %d: must be between 0 and 100", at, p.Utilization)
+			r.argErrorf("%s.utilization: %d: must be between 0 and 100", at, p.Utilization)
 		}
 		if i > 0 && p.Utilization <= in[i-1].Utilization {
-			r.fault("%s.utilization: %d: must be above that of the point before, %d", at, p.Utilization, in[i-1].Utilization)
+			r.argErrorf("%s.utilization: %d: must be above that of the point before, %d", at, p.Utilization, in[i-1].Utilization)
 		}
 		if p.Score < 0 || p.Score > 10 {
-			r.fault("%s.score: %d: must be between 0 and 10", at, p.Score)
+			r.argErrorf("%s.score: %d: must be between 0 and 10", at, p.Score)
 		}
 		out = append(out, placement.ShapePoint{Utilization: int64(p.Utilization), Score: int64(p.Score)})
 	}

@@ -14,9 +14,9 @@ import (
 
 const schedulerHead = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
-func TestDefaultProfileIsThatOfTheEngine(t *testing.T) {
+func TestDefaultProfileMatchesEngine(t *testing.T) {
 	k := DefaultKubeScheduler()
-	f := &faults{}
+	f := &diagnostics{}
 	if compileScheduler(f, &schedulerv1.KubeSchedulerConfiguration{}); len(f.errs) > 0 || len(f.warnings) > 0 {
 		t.Fatal(f.errs, f.warnings)
 	}
@@ -48,24 +48,24 @@ func TestPluginPrecedence(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", plugins, k.Profiles[0], c)
 		}
 	}
-	without := func(rs []decision.Rule, r decision.Rule) []decision.Rule {
-		return slices.DeleteFunc(slices.Clone(rs), func(x decision.Rule) bool { return x == r })
+	without := func(rs []decision.Plugin, r decision.Plugin) []decision.Plugin {
+		return slices.DeleteFunc(slices.Clone(rs), func(x decision.Plugin) bool { return x == r })
 	}
 	f(`{filter: {disabled: [{name: TaintToleration}]}, postFilter: {disabled: [{name: DefaultPreemption}]}}`, func(c *placement.Config) {
 		c.Filter, c.Preemption = without(c.Filter, decision.TaintToleration), false
 	})
 	f(`{multiPoint: {disabled: [{name: ImageLocality}]}}`, func(c *placement.Config) { c.Score = c.Score[:len(c.Score)-1] })
 	f(`{score: {disabled: [{name: "*"}], enabled: [{name: NodeResourcesFit, weight: 3}]}}`, func(c *placement.Config) {
-		c.Score = []placement.WeightedRule{{Rule: decision.NodeResourcesFit, Weight: 3}}
+		c.Score = []placement.WeightedPlugin{{Plugin: decision.NodeResourcesFit, Weight: 3}}
 	})
 	// Listed again at multiPoint: set anew in its place.
 	f(`{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}`, func(c *placement.Config) { c.Score[1].Weight = 9 })
 	// The point's own list goes before multiPoint, and ahead of it.
 	f(`{multiPoint: {enabled: [{name: ImageLocality, weight: 9}]}, score: {enabled: [{name: ImageLocality, weight: 5}]}}`, func(c *placement.Config) {
 		last := len(c.Score) - 1
-		c.Score = append([]placement.WeightedRule{{Rule: decision.ImageLocality, Weight: 5}}, c.Score[:last]...)
+		c.Score = append([]placement.WeightedPlugin{{Plugin: decision.ImageLocality, Weight: 5}}, c.Score[:last]...)
 	})
 	f(`{filter: {enabled: [{name: NodeDeclaredFeatures}]}}`, func(c *placement.Config) {
-		c.Filter = append([]decision.Rule{decision.NodeDeclaredFeatures}, c.Filter[:len(c.Filter)-1]...)
+		c.Filter = append([]decision.Plugin{decision.NodeDeclaredFeatures}, c.Filter[:len(c.Filter)-1]...)
 	})
 }

@@ -10,9 +10,9 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Split hands over the YAML documents of a file one by one, empty ones left out.
+// SplitDocuments hands over the YAML documents of a file one by one, empty ones left out.
 // An error says which document of which file it is about.
-func Split(file string, data []byte, each func(doc []byte) error) error {
+func SplitDocuments(file string, data []byte, each func(doc []byte) error) error {
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for n := 1; ; n++ {
 		doc, err := reader.Read()

@@ -18,14 +18,14 @@ type Decision struct {
 	Namespace string    `json:"namespace"`
 	Name      string    `json:"name"`
 	UID       string    `json:"uid"`
-	What      string    `json:"what"`              // bind, reject, preempt, ...
+	Action    string    `json:"what"`              // bind, reject, preempt, ...
 	Attempt   int       `json:"attempt,omitempty"` // 1 for the first
 	Node      string    `json:"node,omitempty"`
 	Message   string    `json:"message,omitempty"` // as in the pod's event
 	Rules     []string  `json:"rules,omitempty"`   // that rejected it
 	Victims   []string  `json:"victims,omitempty"` // namespace/name
 	Outcome   string    `json:"outcome,omitempty"` // of the request
-	Why       string    `json:"why,omitempty"`     // unless it was done
+	Reason    string    `json:"why,omitempty"`     // unless it was done
 }
 
 // Decisions is a directory that one writer appends decisions to, beside the displacements that may be there.
@@ -33,7 +33,7 @@ type Decisions struct{ j *Journal }
 
 // OpenDecisions opens a directory to append decisions to; see Open.
 func OpenDecisions(dir string, o Options) (*Decisions, error) {
-	j, err := begin(dir, decisions, o)
+	j, err := openFiles(dir, decisionPrefix, o)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (d *Decisions) Close() error {
 // ReadDecisions reads the decisions about pods of one name that a directory has, the oldest first. Lines that cannot be
 // read are passed over, and told of.
 func ReadDecisions(dir, namespace, name string) (list []Decision, faults []error, err error) {
-	paths, err := filesOf(dir, decisions)
+	paths, err := listFiles(dir, decisionPrefix)
 	if err != nil {
 		return nil, nil, fmt.Errorf("journal: %w", err)
 	}
@@ -79,7 +79,7 @@ func ReadDecisions(dir, namespace, name string) (list []Decision, faults []error
 		if err != nil {
 			return nil, nil, fmt.Errorf("journal: %w", err)
 		}
-		got, wrong, err := decisionsIn(f, p, namespace, name)
+		got, wrong, err := readDecisionsFrom(f, p, namespace, name)
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, nil, fmt.Errorf("journal: %w", err)
 		}
@@ -89,7 +89,7 @@ func ReadDecisions(dir, namespace, name string) (list []Decision, faults []error
 	return list, faults, nil
 }
 
-func decisionsIn(r io.Reader, path, namespace, name string) (list []Decision, faults []error, err error) {
+func readDecisionsFrom(r io.Reader, path, namespace, name string) (list []Decision, faults []error, err error) {
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-func TestDecisionsOutliveTheirWriter(t *testing.T) {
+func TestDecisionsSurviveReopen(t *testing.T) {
 	dir := t.TempDir()
 	at := time.Unix(1e9, 0).UTC()
 	d, err := OpenDecisions(dir, Options{Writer: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Append(Decision{Time: at.Add(time.Second), Namespace: "ns", Name: "p", UID: "u", What: "bind", Node: "n1", Attempt: 2},
-		Decision{Time: at, Namespace: "ns", Name: "p", UID: "u", What: "reject", Message: "0/1 nodes are available", Rules: []string{"NodeResourcesFit"}},
+	if err := d.Append(Decision{Time: at.Add(time.Second), Namespace: "ns", Name: "p", UID: "u", Action: "bind", Node: "n1", Attempt: 2},
+		Decision{Time: at, Namespace: "ns", Name: "p", UID: "u", Action: "reject", Message: "0/1 nodes are available", Rules: []string{"NodeResourcesFit"}},
 		Decision{Time: at, Namespace: "other", Name: "p"}, Decision{Time: at, Namespace: "ns", Name: "pp"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(pathOf(dir, decisions+"test", 1), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(filePath(dir, decisionPrefix+"test", 1), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fmt.Fprint(f, "p is no JSON\n{\"name\":\"p\"") // and a line that was cut off
 	_ = f.Close()
 	list, faults, err := ReadDecisions(dir, "ns", "p")
-	if err != nil || len(faults) != 1 || len(list) != 2 || list[0].What != "reject" || list[1].Node != "n1" || !list[1].Time.Equal(at.Add(time.Second)) {
+	if err != nil || len(faults) != 1 || len(list) != 2 || list[0].Action != "reject" || list[1].Node != "n1" || !list[1].Time.Equal(at.Add(time.Second)) {
 		t.Errorf("%+v, %v, %v", list, faults, err)
 	}
 	if got, faults, err := Read(dir); len(got)+len(faults) != 0 || err != nil {
@@ -37,7 +37,7 @@ func TestDecisionsOutliveTheirWriter(t *testing.T) {
 	}
 }
 
-func TestDecisionsStayBelowASize(t *testing.T) {
+func TestDecisionsSizeIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	d, err := OpenDecisions(dir, Options{Writer: "test", FileBytes: 1000, Files: 3})
 	if err != nil {
@@ -49,7 +49,7 @@ func TestDecisionsStayBelowASize(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paths, err := filesOf(dir, decisions)
+	paths, err := listFiles(dir, decisionPrefix)
 	if err != nil || len(paths) != 3 {
 		t.Errorf("%v, %v", paths, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 )
 
@@ -34,9 +34,9 @@ type Displacement struct {
 	GraceSeconds *int64   `json:"graceSeconds,omitempty"` // absent: the pod's own
 	// Writer is the part of Berth that wrote the record.
 	Writer string `json:"writer,omitempty"`
-	// Afterwards: it was not written by who displaced the pod, but pieced together from
+	// Reconstructed: it was not written by who displaced the pod, but pieced together from
 	// the pod's condition and from events.
-	Afterwards bool `json:"afterwards,omitempty"`
+	Reconstructed bool `json:"afterwards,omitempty"`
 
 	Gone        *time.Time   `json:"gone,omitempty"` // when the pod was seen to be gone
 	Replacement *Replacement `json:"replacement,omitempty"`
@@ -84,19 +84,19 @@ type Replacement struct {
 	Ready     *time.Time `json:"ready,omitempty"`
 }
 
-// Of is a record in its JSON form.
-func Of(r *displace.Record, at time.Time, writer string) *Displacement {
+// NewDisplacement is a record in its JSON form.
+func NewDisplacement(r *displacement.Record, at time.Time, writer string) *Displacement {
 	v := r.Victim
-	d := &Displacement{Time: at.UTC().Truncate(time.Microsecond), Pod: podOf(v), Node: r.Node, Cause: r.Cause.String(), Reason: r.Cause.Reason(),
-		Message: r.Message(), By: r.By, Rule: r.Rule, GraceSeconds: r.Grace, Writer: writer}
+	d := &Displacement{Time: at.UTC().Truncate(time.Microsecond), Pod: newPod(v), Node: r.Node, Cause: r.Cause.String(), Reason: r.Cause.Reason(),
+		Message: r.Message(), By: r.Requester, Rule: r.Rule, GraceSeconds: r.Grace, Writer: writer}
 	if d.Node == "" {
 		d.Node = v.NodeName
 	}
 	if o := v.Owner; o.UID != "" {
 		d.Owner = &Owner{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: o.UID}
 	}
-	if r.For != nil {
-		p := podOf(r.For)
+	if r.Preemptor != nil {
+		p := newPod(r.Preemptor)
 		d.For = &p
 	}
 	for _, e := range r.Entries {
@@ -105,7 +105,7 @@ func Of(r *displace.Record, at time.Time, writer string) *Displacement {
 	return d
 }
 
-func podOf(p *model.Pod) Pod {
+func newPod(p *model.Pod) Pod {
 	out := Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID}
 	if !p.Created.IsZero() {
 		at := p.Created.UTC()

@@ -13,9 +13,9 @@ import (
 
 // What files are of, as their names begin.
 const (
-	displacements = "displacements-"
-	decisions     = "decisions-"
-	suffix        = ".jsonl"
+	displacementPrefix = "displacements-"
+	decisionPrefix     = "decisions-"
+	suffix             = ".jsonl"
 )
 
 // file is the newest file of a writer.
@@ -25,13 +25,13 @@ type file struct {
 	size   int64 // of whole lines
 }
 
-// pathOf is a file of a stem: what it is of, and its writer.
-func pathOf(dir, stem string, number int) string {
+// filePath is a file of a stem: what it is of, and its writer.
+func filePath(dir, stem string, number int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.%08d%s", stem, number, suffix))
 }
 
-// filesOf are the files whose names begin so, by writer and age.
-func filesOf(dir, begin string) ([]string, error) {
+// listFiles are the files whose names begin so, by writer and age.
+func listFiles(dir, begin string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -46,9 +46,9 @@ func filesOf(dir, begin string) ([]string, error) {
 	return out, nil
 }
 
-// newest opens the newest file of a stem and takes out a line without an end.
-func newest(dir, stem string) (*file, error) {
-	paths, err := filesOf(dir, stem+".")
+// openNewest opens the newest file of a stem and takes out a line without an end.
+func openNewest(dir, stem string) (*file, error) {
+	paths, err := listFiles(dir, stem+".")
 	if err != nil || len(paths) == 0 {
 		return &file{}, err
 	}
@@ -62,7 +62,7 @@ func newest(dir, stem string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.size, err = whole(f); err == nil {
+	if out.size, err = wholeLinesSize(f); err == nil {
 		err = f.Truncate(out.size)
 	}
 	if err != nil {
@@ -72,8 +72,8 @@ func newest(dir, stem string) (*file, error) {
 	return out, nil
 }
 
-// whole is how many bytes of a file are whole lines.
-func whole(f *os.File) (int64, error) {
+// wholeLinesSize is how many bytes of a file are whole lines.
+func wholeLinesSize(f *os.File) (int64, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return 0, err
@@ -95,7 +95,7 @@ func whole(f *os.File) (int64, error) {
 
 // next begins the file after this one.
 func (f *file) next(dir, stem string) (*file, error) {
-	path := pathOf(dir, stem, f.number+1)
+	path := filePath(dir, stem, f.number+1)
 	n, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (f *file) close() error {
 
 // dropOldest removes the oldest files of a stem but so many.
 func dropOldest(dir, stem string, keep int) error {
-	paths, err := filesOf(dir, stem+".")
+	paths, err := listFiles(dir, stem+".")
 	if err != nil {
 		return err
 	}

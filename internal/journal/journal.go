@@ -52,9 +52,9 @@ func newBatch() *batch { return &batch{done: make(chan struct{})} }
 
 // Open opens a journal to append to. A line that a crash has cut off at the end of the newest file
 // is taken out. Each writer of a directory must be one process; a second one is refused.
-func Open(dir string, o Options) (*Journal, error) { return begin(dir, displacements, o) }
+func Open(dir string, o Options) (*Journal, error) { return openFiles(dir, displacementPrefix, o) }
 
-func begin(dir, of string, o Options) (*Journal, error) {
+func openFiles(dir, of string, o Options) (*Journal, error) {
 	if o.FileBytes <= 0 {
 		o.FileBytes = 8 << 20
 	}
@@ -75,7 +75,7 @@ func begin(dir, of string, o Options) (*Journal, error) {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j := &Journal{o: o, dir: dir, stem: of + o.Writer, lock: lock, batch: newBatch()}
-	if j.file, err = newest(dir, j.stem); err != nil {
+	if j.file, err = openNewest(dir, j.stem); err != nil {
 		_ = lock.Close()
 		return nil, fmt.Errorf("journal: %w", err)
 	}
@@ -121,12 +121,12 @@ func (j *Journal) append(lines []byte) error {
 	}
 	j.writing = true
 	j.mu.Unlock()
-	j.drain()
+	j.flush()
 	return b.err
 }
 
-// drain writes batches until there is nothing to write.
-func (j *Journal) drain() {
+// flush writes batches until there is nothing to write.
+func (j *Journal) flush() {
 	for {
 		j.mu.Lock()
 		b := j.batch

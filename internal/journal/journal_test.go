@@ -39,7 +39,7 @@ func read(t *testing.T, dir string) []*Displacement {
 	return list
 }
 
-func TestAppendedIsReadNewestFirst(t *testing.T) {
+func TestReadNewestFirst(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{})
 	var wg sync.WaitGroup
@@ -63,7 +63,7 @@ func TestAppendedIsReadNewestFirst(t *testing.T) {
 	}
 }
 
-func TestOneProcessAWriter(t *testing.T) {
+func TestSecondWriterIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, Options{Writer: "one"})
 	if _, err := Open(dir, Options{Writer: "one"}); err == nil {
@@ -97,12 +97,12 @@ func TestSizeIsBounded(t *testing.T) {
 	}
 }
 
-func TestTornLineCostsItselfAlone(t *testing.T) {
+func TestTornLine(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{})
 	_ = j.Append(record(1))
 	_ = j.Close()
-	path := pathOf(dir, displacements+"test", 1)
+	path := filePath(dir, displacementPrefix+"test", 1)
 	f, _ := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	_, _ = f.WriteString(`{"time":"2026-01-01T00:00:00Z","pod":{"na`)
 	_ = f.Close()
@@ -116,11 +116,11 @@ func TestTornLineCostsItselfAlone(t *testing.T) {
 	}
 }
 
-func TestBrokenLineIsToldOf(t *testing.T) {
+func TestInvalidLineIsReported(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir, Options{})
 	_ = j.Append(record(1))
-	path := pathOf(dir, displacements+"test", 1)
+	path := filePath(dir, displacementPrefix+"test", 1)
 	data, _ := os.ReadFile(path)
 	if err := os.WriteFile(path, append([]byte("no JSON\n{}\n"), data...), 0o600); err != nil {
 		t.Fatal(err)
@@ -189,17 +189,17 @@ func writeForEver(dir string) {
 	os.Exit(1)
 }
 
-func TestMergeBelievesWhoWasThere(t *testing.T) {
+func TestMergePrefersOriginalRecords(t *testing.T) {
 	at := time.Unix(100, 0)
 	guess, first := record(5), record(3)
-	guess.Afterwards, guess.Gone, guess.Pod = true, &at, first.Pod
+	guess.Reconstructed, guess.Gone, guess.Pod = true, &at, first.Pod
 	guess.Replacement = &Replacement{Name: "n", Node: "n2"}
 	first.By = "alice"
 	late := record(3)
 	late.Replacement = &Replacement{Name: "n"}
 	for _, order := range [][]*Displacement{{guess, first, late}, {late, first, guess}, {first, guess, late}} {
 		got := Merge(order)
-		if len(got) != 1 || got[0].Afterwards || got[0].Gone == nil || got[0].Replacement.Node != "n2" {
+		if len(got) != 1 || got[0].Reconstructed || got[0].Gone == nil || got[0].Replacement.Node != "n2" {
 			t.Errorf("merged to %+v", got[0])
 		}
 	}

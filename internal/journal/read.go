@@ -14,7 +14,7 @@ import (
 // that is cut off at the end of a file is passed over; any other that cannot be read is too, and told
 // of.
 func Read(dir string) (records []*Displacement, faults []error, err error) {
-	paths, err := filesOf(dir, displacements)
+	paths, err := listFiles(dir, displacementPrefix)
 	if err != nil {
 		return nil, nil, fmt.Errorf("journal: %w", err)
 	}
@@ -100,12 +100,12 @@ func (d *Displacement) merge(o *Displacement) {
 	if gone == nil || o.Gone != nil && o.Gone.Before(*gone) {
 		gone = o.Gone
 	}
-	if replacement == nil || o.Replacement != nil && o.Replacement.fuller(replacement) {
+	if replacement == nil || o.Replacement != nil && o.Replacement.isMoreComplete(replacement) {
 		replacement = o.Replacement
 	}
-	first := d.Afterwards == o.Afterwards && o.Time.Before(d.Time)
+	first := d.Reconstructed == o.Reconstructed && o.Time.Before(d.Time)
 	less := o
-	if d.Afterwards && !o.Afterwards || first {
+	if d.Reconstructed && !o.Reconstructed || first {
 		was := *d
 		*d, less = *o, &was
 	}
@@ -131,7 +131,7 @@ func (d *Displacement) fill(o *Displacement) {
 	if d.Pod.Created == nil {
 		d.Pod.Created = o.Pod.Created
 	}
-	if d.GraceSeconds == nil && d.Afterwards {
+	if d.GraceSeconds == nil && d.Reconstructed {
 		d.GraceSeconds = o.GraceSeconds
 	}
 	if len(d.Budgets) == 0 {
@@ -139,10 +139,10 @@ func (d *Displacement) fill(o *Displacement) {
 	}
 }
 
-// fuller says whether it knows more than another one.
-func (r *Replacement) fuller(o *Replacement) bool { return r.weight() > o.weight() }
+// isMoreComplete says whether it knows more than another one.
+func (r *Replacement) isMoreComplete(o *Replacement) bool { return r.completeness() > o.completeness() }
 
-func (r *Replacement) weight() (n int) {
+func (r *Replacement) completeness() (n int) {
 	for _, known := range []bool{r.Node != "", r.Scheduled != nil, r.Ready != nil} {
 		if known {
 			n++
@@ -151,17 +151,17 @@ func (r *Replacement) weight() (n int) {
 	return n
 }
 
-// Weight grows with what a record knows, from 1. Of two records of one pod the lighter one adds nothing.
-func (d *Displacement) Weight() int {
+// Completeness grows with what a record knows, from 1. Of two records of one pod the lighter one adds nothing.
+func (d *Displacement) Completeness() int {
 	n := 1
-	if !d.Afterwards {
+	if !d.Reconstructed {
 		n += 16
 	}
 	if d.Gone != nil {
 		n += 8
 	}
 	if d.Replacement != nil {
-		n += 1 + d.Replacement.weight()
+		n += 1 + d.Replacement.completeness()
 	}
 	return n
 }

@@ -5,13 +5,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/berthproject/berth/engine/displace"
+	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
 )
 
-func TestDisplacementsByCauseAndBudgets(t *testing.T) {
+func TestDisplacementsCount(t *testing.T) {
 	d := NewDisplacements()
-	if n := testutil.CollectAndCount(d); n != len(displace.Causes()) {
+	if n := testutil.CollectAndCount(d); n != len(displacement.Causes()) {
 		t.Errorf("%d values at the start", n)
 	}
 	for _, rec := range []journal.Displacement{
@@ -30,7 +30,7 @@ func TestDisplacementsByCauseAndBudgets(t *testing.T) {
 	}
 }
 
-func TestARegistryHasEachNameOnce(t *testing.T) {
+func TestRegisterRejectsDuplicates(t *testing.T) {
 	r := NewRegistry()
 	if err := Register(r, NewDisplacements()); err != nil {
 		t.Fatal(err)

@@ -17,12 +17,12 @@ func NewRegistry() *prometheus.Registry {
 
 // Register has metrics shown. The registry may be nil: then they only count. An error means that another metric has
 // the name of one.
-func Register(into prometheus.Registerer, metrics ...prometheus.Collector) error {
-	if into == nil {
+func Register(registerer prometheus.Registerer, metrics ...prometheus.Collector) error {
+	if registerer == nil {
 		return nil
 	}
 	for _, m := range metrics {
-		if err := into.Register(m); err != nil {
+		if err := registerer.Register(m); err != nil {
 			return err
 		}
 	}

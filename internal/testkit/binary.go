@@ -50,7 +50,7 @@ func build() (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", err
 	}
-	if err := lookAtSources(); err != nil {
+	if err := statSources(); err != nil {
 		return "", err
 	}
 	binary := filepath.Join(dir, "berth")
@@ -61,10 +61,10 @@ func build() (string, error) {
 	return binary, nil
 }
 
-// lookAtSources looks at every source file of the module. The go command takes
+// statSources looks at every source file of the module. The go command takes
 // note of what a test looks at, so that results of tests that drive the binary are
 // not taken from its cache after what the binary is made of has changed.
-func lookAtSources() error {
+func statSources() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // Program is the path of a static program built from a package of this module, such as
-// agent/workload/program. As Binary's, it is at the same place on every run.
+// agent/testprogram/program. As Binary's, it is at the same place on every run.
 func Program(t testing.TB, pkg string) string {
 	t.Helper()
 	program, err := buildProgram(pkg)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Skip skips the test because part is missing, or fails it where
+// SkipOrFail skips the test because part is missing, or fails it where
 // BERTH_REQUIRE=all says that nothing may be missing.
-func Skip(t testing.TB, part, why string) {
+func SkipOrFail(t testing.TB, part, why string) {
 	t.Helper()
 	if os.Getenv("BERTH_REQUIRE") == "all" {
 		t.Fatalf("%s is missing and BERTH_REQUIRE=all forbids to skip: %s", part, why)

@@ -1,7 +1,7 @@
 package cases
 
 // configure makes a scheduler configuration with a few departures from the defaults.
-func (w *world) configure() {
+func (w *caseBuilder) configure() {
 	profile := object{"schedulerName": "default-scheduler"}
 	var args []object
 	add := func(name string, a object) {
@@ -26,7 +26,7 @@ func (w *world) configure() {
 		w.strict = false
 	}
 	if w.chance(0.3) {
-		a := object{"hardPodAffinityWeight": one(w, 0, 1, 10, 100)}
+		a := object{"hardPodAffinityWeight": pick(w, 0, 1, 10, 100)}
 		if w.chance(0.3) {
 			a["ignorePreferredTermsOfExistingPods"] = true
 		}
@@ -48,13 +48,13 @@ func (w *world) configure() {
 	w.config = object{"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profiles": profiles}
 }
 
-func (w *world) fitArgs() object {
+func (w *caseBuilder) fitArgs() object {
 	if w.chance(0.3) {
 		return nil
 	}
-	strategy := object{"type": one(w, "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"), "resources": w.specs(false)}
+	strategy := object{"type": pick(w, "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"), "resources": w.specs(false)}
 	if strategy["type"] == "RequestedToCapacityRatio" {
-		strategy["requestedToCapacityRatio"] = object{"shape": one(w,
+		strategy["requestedToCapacityRatio"] = object{"shape": pick(w,
 			[]object{{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}},
 			[]object{{"utilization": 0, "score": 10}, {"utilization": 50, "score": 5}, {"utilization": 100, "score": 0}},
 			[]object{{"utilization": 30, "score": 3}, {"utilization": 80, "score": 10}},
@@ -65,15 +65,15 @@ func (w *world) fitArgs() object {
 		a["ignoredResources"] = []string{"example.com/gpu"}
 	}
 	if w.chance(0.2) {
-		a["ignoredResourceGroups"] = []string{one(w, "example.com", "other.org")}
+		a["ignoredResourceGroups"] = []string{pick(w, "example.com", "other.org")}
 	}
 	return a
 }
 
-func (w *world) specs(unit bool) []object {
+func (w *caseBuilder) specs(unit bool) []object {
 	var out []object
-	for _, name := range some(w, 1+w.IntN(4), "cpu", "memory", "example.com/gpu", "ephemeral-storage", "hugepages-2Mi", "none.org/y") {
-		weight := one(w, 1, 2, 5, 100)
+	for _, name := range pickSome(w, 1+w.IntN(4), "cpu", "memory", "example.com/gpu", "ephemeral-storage", "hugepages-2Mi", "none.org/y") {
+		weight := pick(w, 1, 2, 5, 100)
 		if unit {
 			weight = 1
 		}
@@ -82,14 +82,14 @@ func (w *world) specs(unit bool) []object {
 	return out
 }
 
-func (w *world) spreadArgs() object {
+func (w *caseBuilder) spreadArgs() object {
 	if w.chance(0.2) {
 		return object{"defaultingType": "System"}
 	}
 	a := object{"defaultingType": "List"}
 	var list []object
-	for _, key := range some(w, w.IntN(3), zone, hostname, "rack") {
-		list = append(list, object{"maxSkew": one(w, 1, 2, 3), "topologyKey": key, "whenUnsatisfiable": one(w, "DoNotSchedule", "ScheduleAnyway")})
+	for _, key := range pickSome(w, w.IntN(3), zone, hostname, "rack") {
+		list = append(list, object{"maxSkew": pick(w, 1, 2, 3), "topologyKey": key, "whenUnsatisfiable": pick(w, "DoNotSchedule", "ScheduleAnyway")})
 	}
 	if len(list) > 0 {
 		a["defaultConstraints"] = list
@@ -100,11 +100,11 @@ func (w *world) spreadArgs() object {
 var scorers = []string{"TaintToleration", "NodeAffinity", "PodTopologySpread", "InterPodAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation", "ImageLocality"}
 
 // plugins disables some rules and weighs others, the ways a file can say it.
-func (w *world) plugins() object {
+func (w *caseBuilder) plugins() object {
 	out := object{}
 	if w.chance(0.5) {
-		name := one(w, scorers...)
-		out["score"] = object{"disabled": []object{{"name": name}}, "enabled": []object{{"name": name, "weight": one(w, 1, 2, 7, 100)}}}
+		name := pick(w, scorers...)
+		out["score"] = object{"disabled": []object{{"name": name}}, "enabled": []object{{"name": name, "weight": pick(w, 1, 2, 7, 100)}}}
 		if w.chance(0.3) {
 			out["score"] = object{"disabled": []object{{"name": name}}}
 		}
@@ -113,13 +113,13 @@ func (w *world) plugins() object {
 		}
 	}
 	if w.chance(0.4) {
-		out["filter"] = object{"disabled": []object{{"name": one(w, "TaintToleration", "NodeUnschedulable", "NodePorts", "NodeResourcesFit", "NodeAffinity", "InterPodAffinity", "PodTopologySpread")}}}
+		out["filter"] = object{"disabled": []object{{"name": pick(w, "TaintToleration", "NodeUnschedulable", "NodePorts", "NodeResourcesFit", "NodeAffinity", "InterPodAffinity", "PodTopologySpread")}}}
 	}
 	if w.chance(0.3) && out["score"] == nil {
 		// With score it could enable Score of a rule without its PreScore, which fails every attempt.
-		out["multiPoint"] = object{"disabled": []object{{"name": one(w, "NodeResourcesBalancedAllocation", "ImageLocality", "InterPodAffinity", "PodTopologySpread", "TaintToleration", "NodeAffinity")}}}
+		out["multiPoint"] = object{"disabled": []object{{"name": pick(w, "NodeResourcesBalancedAllocation", "ImageLocality", "InterPodAffinity", "PodTopologySpread", "TaintToleration", "NodeAffinity")}}}
 	} else if w.chance(0.2) {
-		out["multiPoint"] = object{"enabled": []object{{"name": one(w, scorers...), "weight": one(w, 2, 9)}}}
+		out["multiPoint"] = object{"enabled": []object{{"name": pick(w, scorers...), "weight": pick(w, 2, 9)}}}
 	}
 	return out
 }

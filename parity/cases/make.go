@@ -17,10 +17,10 @@ var aspects = []string{"resources", "taints", "nodeaffinity", "ports", "podaffin
 // Families lists what Make makes.
 func Families() []string { return append(slices.Clone(aspects), "mixed") }
 
-// world is a case that is being made.
-type world struct {
+// caseBuilder is a case that is being made.
+type caseBuilder struct {
 	*rand.Rand
-	inPlay  map[string]bool
+	enabled map[string]bool
 	nodes   []object
 	pods    []object // the last one is to be decided about
 	others  []object
@@ -38,7 +38,7 @@ func Make(family string, seed uint64, index int) (json.RawMessage, error) {
 	}
 	h := fnv.New64a()
 	fmt.Fprint(h, family, index)
-	w := &world{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), inPlay: map[string]bool{}}
+	w := &caseBuilder{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), enabled: map[string]bool{}}
 	for _, a := range aspects {
 		p := 0.07
 		if family == "mixed" {
@@ -50,7 +50,7 @@ func Make(family string, seed uint64, index int) (json.RawMessage, error) {
 		case "preemption":
 			p += 0.13
 		}
-		w.inPlay[a] = a == family || w.chance(p)
+		w.enabled[a] = a == family || w.chance(p)
 	}
 	w.build()
 	c := object{
@@ -66,18 +66,18 @@ func Make(family string, seed uint64, index int) (json.RawMessage, error) {
 	return json.Marshal(c)
 }
 
-func (w *world) note() string {
+func (w *caseBuilder) note() string {
 	var names []string
 	for _, a := range aspects {
-		if w.inPlay[a] {
+		if w.enabled[a] {
 			names = append(names, a)
 		}
 	}
 	return fmt.Sprint(names)
 }
 
-func (w *world) build() {
-	if w.inPlay["volumes"] {
+func (w *caseBuilder) build() {
+	if w.enabled["volumes"] {
 		w.storage()
 	}
 	nodes := w.size()
@@ -93,29 +93,29 @@ func (w *world) build() {
 	for i := range running {
 		w.pods = append(w.pods, w.pod(fmt.Sprintf("r%02d", i+1), true))
 	}
-	if w.inPlay["nominated"] {
+	if w.enabled["nominated"] {
 		for i := range w.IntN(4) + 1 {
-			w.pods = append(w.pods, w.nominee(fmt.Sprintf("w%d", i+1)))
+			w.pods = append(w.pods, w.nominatedPod(fmt.Sprintf("w%d", i+1)))
 		}
 	}
-	if w.inPlay["config"] {
+	if w.enabled["config"] {
 		w.configure()
 	}
 	w.pods = append(w.pods, w.pending())
-	if w.inPlay["preemption"] {
-		w.crowd()
+	if w.enabled["preemption"] {
+		w.addPreemption()
 	}
-	if w.inPlay["spread"] {
+	if w.enabled["spread"] {
 		w.groups()
 	}
-	if w.inPlay["volumes"] {
+	if w.enabled["volumes"] {
 		w.nodeStorage()
 	}
 }
 
 // size is how many nodes there are: mostly few, as most of what can differ shows there,
 // and what is refused or tied for other reasons does not hide it.
-func (w *world) size() int {
+func (w *caseBuilder) size() int {
 	switch {
 	case w.chance(0.05):
 		return w.IntN(191) + 10
@@ -125,13 +125,13 @@ func (w *world) size() int {
 	return w.IntN(10) + 3
 }
 
-func (w *world) chance(p float64) bool { return w.Float64() < p }
+func (w *caseBuilder) chance(p float64) bool { return w.Float64() < p }
 
-// one returns one of the values.
-func one[T any](w *world, values ...T) T { return values[w.IntN(len(values))] }
+// pick returns one of the values.
+func pick[T any](w *caseBuilder, values ...T) T { return values[w.IntN(len(values))] }
 
-// some returns up to n different values.
-func some[T any](w *world, n int, values ...T) []T {
+// pickSome returns up to n different values.
+func pickSome[T any](w *caseBuilder, n int, values ...T) []T {
 	values = slices.Clone(values)
 	w.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
 	return values[:min(n, len(values))]

@@ -8,29 +8,29 @@ const (
 	region   = "topology.kubernetes.io/region"
 )
 
-func (w *world) node(name string) object {
+func (w *caseBuilder) node(name string) object {
 	labels := object{hostname: name}
 	if w.chance(0.05) {
 		delete(labels, hostname)
 	}
 	if w.chance(0.85) {
-		labels[zone] = one(w, "z1", "z2", "z3")
+		labels[zone] = pick(w, "z1", "z2", "z3")
 	}
 	if w.chance(0.7) {
-		labels[region] = one(w, "r1", "r1", "r2")
+		labels[region] = pick(w, "r1", "r1", "r2")
 	}
 	if w.chance(0.6) {
-		labels["disk"] = one(w, "ssd", "hdd")
+		labels["disk"] = pick(w, "ssd", "hdd")
 	}
 	if w.chance(0.5) {
-		labels["rack"] = one(w, "a", "b", "c", "")
+		labels["rack"] = pick(w, "a", "b", "c", "")
 	}
 	if w.chance(0.4) {
-		labels["gen"] = one(w, "1", "2", "10", "-3", "07", "x", "")
+		labels["gen"] = pick(w, "1", "2", "10", "-3", "07", "x", "")
 	}
 	metadata := object{"name": name, "labels": labels}
 	spec, status := object{}, object{"allocatable": w.allocatable()}
-	if w.inPlay["taints"] {
+	if w.enabled["taints"] {
 		if w.chance(0.5) {
 			spec["taints"] = w.taints()
 		}
@@ -38,7 +38,7 @@ func (w *world) node(name string) object {
 			spec["unschedulable"] = true
 		}
 	}
-	if w.inPlay["images"] {
+	if w.enabled["images"] {
 		status["images"] = w.images()
 	}
 	if w.chance(0.03) {
@@ -49,22 +49,22 @@ func (w *world) node(name string) object {
 	return n
 }
 
-func (w *world) allocatable() object {
-	a := object{"cpu": one(w, "4", "2", "1", "8"), "memory": one(w, "8Gi", "4Gi", "2Gi"), "pods": "110"}
-	if !w.inPlay["resources"] {
+func (w *caseBuilder) allocatable() object {
+	a := object{"cpu": pick(w, "4", "2", "1", "8"), "memory": pick(w, "8Gi", "4Gi", "2Gi"), "pods": "110"}
+	if !w.enabled["resources"] {
 		return a
 	}
-	a["cpu"] = one(w, "4", "2", "1", "1500m", "0.3", "3999m", "16", "0")
-	a["memory"] = one(w, "8Gi", "4Gi", "2Gi", "1000000000", "1.5Gi", "4e9", "129Mi", "0")
-	a["pods"] = one(w, "110", "110", "4", "3", "1", "0")
+	a["cpu"] = pick(w, "4", "2", "1", "1500m", "0.3", "3999m", "16", "0")
+	a["memory"] = pick(w, "8Gi", "4Gi", "2Gi", "1000000000", "1.5Gi", "4e9", "129Mi", "0")
+	a["pods"] = pick(w, "110", "110", "4", "3", "1", "0")
 	if w.chance(0.5) {
-		a["ephemeral-storage"] = one(w, "10Gi", "1Gi", "500M")
+		a["ephemeral-storage"] = pick(w, "10Gi", "1Gi", "500M")
 	}
 	for _, name := range []string{"example.com/gpu", "example.com/fpga", "hugepages-2Mi"} {
 		if w.chance(0.5) {
-			a[name] = one(w, "0", "1", "2", "4", "8")
+			a[name] = pick(w, "0", "1", "2", "4", "8")
 			if name == "hugepages-2Mi" {
-				a[name] = one(w, "0", "4Mi", "64Mi")
+				a[name] = pick(w, "0", "4Mi", "64Mi")
 			}
 		}
 	}
@@ -76,20 +76,20 @@ func (w *world) allocatable() object {
 	return a
 }
 
-func (w *world) taints() []object {
+func (w *caseBuilder) taints() []object {
 	var out []object
 	seen := map[string]bool{}
 	for range w.IntN(3) + 1 {
-		t := object{"key": one(w, "k1", "k2", "k3"), "effect": one(w, "NoSchedule", "NoExecute", "PreferNoSchedule", "PreferNoSchedule")}
+		t := object{"key": pick(w, "k1", "k2", "k3"), "effect": pick(w, "NoSchedule", "NoExecute", "PreferNoSchedule", "PreferNoSchedule")}
 		if w.chance(0.7) {
-			t["value"] = one(w, "a", "b", "5", "10", "05")
+			t["value"] = pick(w, "a", "b", "5", "10", "05")
 		}
 		if w.chance(0.1) {
 			t["key"], t["effect"] = "node.kubernetes.io/unschedulable", "NoSchedule"
 			delete(t, "value")
 		}
 		if w.chance(0.05) {
-			t["key"] = one(w, "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+			t["key"] = pick(w, "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 		}
 		if id := fmt.Sprint(t["key"], t["effect"]); !seen[id] { // a pair may be given once
 			seen[id] = true
@@ -102,25 +102,25 @@ func (w *world) taints() []object {
 // imageNames are both what nodes have and what pods ask for.
 var imageNames = []string{"app:1", "app:2", "registry.example/app:1", "big", "big:latest", "db@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "localhost:5000/x", "docker.io/library/big:latest"}
 
-func (w *world) images() []object {
+func (w *caseBuilder) images() []object {
 	var out []object
 	for range w.IntN(4) {
 		out = append(out, object{
-			"names":     some(w, 1+w.IntN(2), imageNames...),
-			"sizeBytes": one(w, 0, 10<<20, 23<<20, 24<<20, 300<<20, 999<<20, 1500<<20, 3<<30, int64(12)<<30),
+			"names":     pickSome(w, 1+w.IntN(2), imageNames...),
+			"sizeBytes": pick(w, 0, 10<<20, 23<<20, 24<<20, 300<<20, 999<<20, 1500<<20, 3<<30, int64(12)<<30),
 		})
 	}
 	return out
 }
 
-func (w *world) namespaces() {
+func (w *caseBuilder) namespaces() {
 	for _, name := range []string{"default", "team-a", "team-b"} {
 		if w.chance(0.15) {
 			continue // not every namespace is known
 		}
 		labels := object{"kubernetes.io/metadata.name": name}
 		if w.chance(0.6) {
-			labels["team"] = one(w, "a", "b")
+			labels["team"] = pick(w, "a", "b")
 		}
 		if w.chance(0.3) {
 			labels["env"] = "prod"

@@ -2,21 +2,21 @@ package cases
 
 import "fmt"
 
-// crowd makes it likely that the last pod has to make room for itself: it matters
+// addPreemption makes it likely that the last pod has to make room for itself: it matters
 // more than most, the others started at different times and are under budgets, some are
 // leaving already.
-func (w *world) crowd() {
+func (w *caseBuilder) addPreemption() {
 	pending := w.pods[len(w.pods)-1]
 	spec, status := pending["spec"].(object), pending["status"].(object)
-	spec["priority"] = one(w, 5, 10, 100, 100, 1000)
+	spec["priority"] = pick(w, 5, 10, 100, 100, 1000)
 	if w.chance(0.05) {
-		spec["preemptionPolicy"] = one(w, "Never", "PreemptLowerPriority")
+		spec["preemptionPolicy"] = pick(w, "Never", "PreemptLowerPriority")
 	}
 	if w.chance(0.15) {
-		status["nominatedNodeName"] = one(w, "n01", "n02", "ghost")
+		status["nominatedNodeName"] = pick(w, "n01", "n02", "ghost")
 	}
 	list := spec["containers"].([]object)
-	list[0]["resources"] = object{"requests": object{"cpu": one(w, "1", "2", "3", "4"), "memory": one(w, "1Gi", "2Gi", "0")}}
+	list[0]["resources"] = object{"requests": object{"cpu": pick(w, "1", "2", "3", "4"), "memory": pick(w, "1Gi", "2Gi", "0")}}
 	for i := range w.IntN(40) * w.scale {
 		w.pods = append(w.pods[:len(w.pods)-1], w.pod(fmt.Sprintf("c%02d", i+1), true), pending)
 	}
@@ -27,11 +27,11 @@ func (w *world) crowd() {
 			continue
 		}
 		seconds[node] += w.IntN(2) + 1
-		p["spec"].(object)["priority"] = one(w, -1, 0, 0, 5, 5, 10, 100)
+		p["spec"].(object)["priority"] = pick(w, -1, 0, 0, 5, 5, 10, 100)
 		p["status"].(object)["startTime"] = fmt.Sprintf("2026-01-01T00:%02d:%02dZ", seconds[node]/60, seconds[node]%60)
 		if p["metadata"].(object)["deletionTimestamp"] != nil && w.chance(0.7) {
-			p["status"].(object)["conditions"] = []object{{"type": "DisruptionTarget", "status": one(w, "True", "True", "False"),
-				"reason": one(w, "PreemptionByScheduler", "PreemptionByScheduler", "DeletionByTaintManager")}}
+			p["status"].(object)["conditions"] = []object{{"type": "DisruptionTarget", "status": pick(w, "True", "True", "False"),
+				"reason": pick(w, "PreemptionByScheduler", "PreemptionByScheduler", "DeletionByTaintManager")}}
 		}
 	}
 	for i := range w.IntN(4) {
@@ -39,16 +39,16 @@ func (w *world) crowd() {
 	}
 }
 
-func (w *world) budget(name string) object {
-	b := manifest("policy/v1", "PodDisruptionBudget", object{"name": name, "namespace": one(w, "default", "default", "team-a")})
+func (w *caseBuilder) budget(name string) object {
+	b := manifest("policy/v1", "PodDisruptionBudget", object{"name": name, "namespace": pick(w, "default", "default", "team-a")})
 	if w.chance(0.9) {
 		selector := object{}
 		switch w.IntN(4) {
 		case 0:
 		case 1:
-			selector["matchExpressions"] = []object{{"key": one(w, "tier", "version"), "operator": one(w, "Exists", "DoesNotExist")}}
+			selector["matchExpressions"] = []object{{"key": pick(w, "tier", "version"), "operator": pick(w, "Exists", "DoesNotExist")}}
 		default:
-			selector["matchLabels"] = object{"app": one(w, "web", "db")}
+			selector["matchLabels"] = object{"app": pick(w, "web", "db")}
 		}
 		b["spec"] = object{"selector": selector}
 	}
@@ -56,7 +56,7 @@ func (w *world) budget(name string) object {
 	if w.chance(0.3) {
 		disrupted := object{}
 		for range w.IntN(3) + 1 {
-			disrupted[fmt.Sprintf("%s%02d", one(w, "r", "c"), w.IntN(12)+1)] = "2026-01-01T00:00:00Z"
+			disrupted[fmt.Sprintf("%s%02d", pick(w, "r", "c"), w.IntN(12)+1)] = "2026-01-01T00:00:00Z"
 		}
 		status["disruptedPods"] = disrupted
 	}

@@ -1,13 +1,13 @@
 package cases
 
-func (w *world) spread(metadata, spec object) {
+func (w *caseBuilder) spread(metadata, spec object) {
 	if w.chance(0.25) {
 		return // default constraints apply
 	}
 	var out []object
 	seen := map[string]bool{}
 	for range w.IntN(3) + 1 {
-		c := object{"maxSkew": one(w, 1, 1, 2, 3), "topologyKey": w.topology(), "whenUnsatisfiable": one(w, "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")}
+		c := object{"maxSkew": pick(w, 1, 1, 2, 3), "topologyKey": w.topology(), "whenUnsatisfiable": pick(w, "DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")}
 		id := c["topologyKey"].(string) + c["whenUnsatisfiable"].(string)
 		if seen[id] {
 			continue // a pair may be given once
@@ -20,13 +20,13 @@ func (w *world) spread(metadata, spec object) {
 			}
 		}
 		if c["whenUnsatisfiable"] == "DoNotSchedule" && w.chance(0.3) {
-			c["minDomains"] = one(w, 1, 2, 3, 4, 10)
+			c["minDomains"] = pick(w, 1, 2, 3, 4, 10)
 		}
 		if w.chance(0.3) {
-			c["nodeAffinityPolicy"] = one(w, "Honor", "Ignore")
+			c["nodeAffinityPolicy"] = pick(w, "Honor", "Ignore")
 		}
 		if w.chance(0.3) {
-			c["nodeTaintsPolicy"] = one(w, "Honor", "Ignore")
+			c["nodeTaintsPolicy"] = pick(w, "Honor", "Ignore")
 		}
 		out = append(out, c)
 	}
@@ -34,11 +34,11 @@ func (w *world) spread(metadata, spec object) {
 }
 
 // groups makes what the default constraints take their selectors from.
-func (w *world) groups() {
+func (w *caseBuilder) groups() {
 	p := w.pods[len(w.pods)-1]["metadata"].(object)
 	for range w.IntN(3) {
-		metadata := object{"name": one(w, "g1", "g2", "g3"), "namespace": one(w, "default", "default", "team-a")}
-		labels := object{one(w, "app", "app", "tier"): one(w, "web", "db", "a")}
+		metadata := object{"name": pick(w, "g1", "g2", "g3"), "namespace": pick(w, "default", "default", "team-a")}
+		labels := object{pick(w, "app", "app", "tier"): pick(w, "web", "db", "a")}
 		var g object
 		switch w.IntN(5) {
 		case 0, 1:
@@ -57,7 +57,7 @@ func (w *world) groups() {
 			g = manifest("apps/v1", "StatefulSet", metadata)
 			g["spec"] = object{"selector": w.groupSelector(labels), "serviceName": "x"}
 		}
-		if w.taken(g) {
+		if w.exists(g) {
 			continue
 		}
 		if w.chance(0.6) && g["kind"] != "Service" {
@@ -67,15 +67,15 @@ func (w *world) groups() {
 	}
 }
 
-func (w *world) groupSelector(labels object) object {
+func (w *caseBuilder) groupSelector(labels object) object {
 	if w.chance(0.2) {
 		return object{"matchExpressions": []object{{"key": "app", "operator": "In", "values": []string{"web", "db"}}}}
 	}
 	return object{"matchLabels": labels}
 }
 
-// taken says that an object of this kind and name is there already.
-func (w *world) taken(o object) bool {
+// exists says that an object of this kind and name is there already.
+func (w *caseBuilder) exists(o object) bool {
 	m := o["metadata"].(object)
 	for _, other := range w.others {
 		n := other["metadata"].(object)
@@ -86,19 +86,19 @@ func (w *world) taken(o object) bool {
 	return false
 }
 
-func (w *world) ports(spec object) {
+func (w *caseBuilder) ports(spec object) {
 	for _, list := range []string{"containers", "initContainers"} {
 		containers, _ := spec[list].([]object)
 		for _, c := range containers {
 			if !w.chance(0.5) {
 				continue
 			}
-			port := object{"containerPort": one(w, 80, 8080), "hostPort": one(w, 80, 8080, 9090)}
+			port := object{"containerPort": pick(w, 80, 8080), "hostPort": pick(w, 80, 8080, 9090)}
 			if w.chance(0.5) {
-				port["protocol"] = one(w, "TCP", "UDP", "SCTP")
+				port["protocol"] = pick(w, "TCP", "UDP", "SCTP")
 			}
 			if w.chance(0.5) {
-				port["hostIP"] = one(w, "0.0.0.0", "10.0.0.1", "127.0.0.1", "::", "")
+				port["hostIP"] = pick(w, "0.0.0.0", "10.0.0.1", "127.0.0.1", "::", "")
 			}
 			if w.chance(0.2) {
 				delete(port, "hostPort")

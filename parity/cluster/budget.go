@@ -11,8 +11,8 @@ import (
 
 // The budget of the low pods allows as many to leave as there are preemptors.
 const (
-	budget = "low"
-	stay   = fullNodes*victims - 30
+	budget       = "low"
+	minAvailable = fullNodes*victims - 30
 )
 
 // protect makes the low pods run, and a budget over them with a status as its
@@ -33,30 +33,30 @@ func (c *cluster) protect(ctx context.Context) error {
 	}
 	budgets := c.client.PolicyV1().PodDisruptionBudgets("default")
 	b, err := budgets.Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: meta(budget),
-		Spec: policyv1.PodDisruptionBudgetSpec{Selector: of("low"), MinAvailable: new(intstr.FromInt32(stay))}}, metav1.CreateOptions{})
+		Spec: policyv1.PodDisruptionBudgetSpec{Selector: appSelector("low"), MinAvailable: new(intstr.FromInt32(minAvailable))}}, metav1.CreateOptions{})
 	if err != nil {
 		return err
 	}
 	all := int32(len(pods.Items))
-	b.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: b.Generation, ExpectedPods: all, CurrentHealthy: all, DesiredHealthy: stay, DisruptionsAllowed: all - stay}
+	b.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: b.Generation, ExpectedPods: all, CurrentHealthy: all, DesiredHealthy: minAvailable, DisruptionsAllowed: all - minAvailable}
 	_, err = budgets.UpdateStatus(ctx, b, metav1.UpdateOptions{})
 	return err
 }
 
-// booked holds the budget to have been debited for each victim. Its controller, which
+// checkBudgetDebits holds the budget to have been debited for each victim. Its controller, which
 // would take the entries out again, is not there.
-func (c *cluster) booked(ctx context.Context, f *findings, played *player) error {
+func (c *cluster) checkBudgetDebits(ctx context.Context, f *findings, played *fakeControllers) error {
 	b, err := c.client.PolicyV1().PodDisruptionBudgets("default").Get(ctx, budget, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	for name := range played.deleted {
 		if _, ok := b.Status.DisruptedPods[name]; !ok {
-			f.fault("budget %s: its status does not book the victim %s", budget, name)
+			f.errorf("budget %s: its status does not book the victim %s", budget, name)
 		}
 	}
 	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != len(played.deleted) {
-		f.fault("budget %s: allows %d more and books %d, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(played.deleted))
+		f.errorf("budget %s: allows %d more and books %d, want 0 and %d", budget, b.Status.DisruptionsAllowed, len(b.Status.DisruptedPods), len(played.deleted))
 	}
 	return nil
 }

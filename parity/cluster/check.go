@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/parity/work"
+	"github.com/berthproject/berth/parity/workload"
 )
 
 // findings are what the checks print.
@@ -20,7 +20,7 @@ type findings struct {
 	faults []string
 }
 
-func (f *findings) fault(format string, args ...any) {
+func (f *findings) errorf(format string, args ...any) {
 	f.faults = append(f.faults, fmt.Sprintf(format, args...))
 }
 
@@ -67,7 +67,7 @@ func refused(p *corev1.Pod) bool {
 }
 
 // check recounts what came of the pods.
-func (c *cluster) check(ctx context.Context, f *findings, played *player) error {
+func (c *cluster) check(ctx context.Context, f *findings, played *fakeControllers) error {
 	pods, err := c.client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -93,11 +93,11 @@ func (c *cluster) check(ctx context.Context, f *findings, played *player) error 
 		p := &pods.Items[i]
 		byApp[p.Labels["app"]] = append(byApp[p.Labels["app"]], p)
 	}
-	f.capacity(pods.Items, on)
-	f.shapes(byApp, on)
-	f.volumes(byApp["volume"], claims.Items)
-	f.preempted(byApp, events.Items, played)
-	f.told(byApp, events.Items)
+	f.checkCapacity(pods.Items, on)
+	f.checkPlacement(byApp, on)
+	f.checkVolumes(byApp["volume"], claims.Items)
+	f.checkVictims(byApp, events.Items, played)
+	f.checkEvents(byApp, events.Items)
 	placed := 0
 	for _, p := range pods.Items {
 		if p.Spec.NodeName != "" {
@@ -109,8 +109,8 @@ func (c *cluster) check(ctx context.Context, f *findings, played *player) error 
 	return nil
 }
 
-// capacity holds the sums of requests to what nodes have.
-func (f *findings) capacity(pods []corev1.Pod, on map[string]*corev1.Node) {
+// checkCapacity holds the sums of requests to what nodes have.
+func (f *findings) checkCapacity(pods []corev1.Pod, on map[string]*corev1.Node) {
 	cpu, memory, ports := map[string]int64{}, map[string]int64{}, map[string]int{}
 	for _, p := range pods {
 		n := p.Spec.NodeName
@@ -120,13 +120,13 @@ func (f *findings) capacity(pods []corev1.Pod, on map[string]*corev1.Node) {
 	}
 	for name, n := range on {
 		if a := n.Status.Allocatable; cpu[name] > a.Cpu().MilliValue() || memory[name] > a.Memory().Value() || ports[name] > 1 {
-			f.fault("node %s: %dm of %v cpu, %d of %v memory, port 8080 taken %d times", name, cpu[name], a.Cpu(), memory[name], a.Memory(), ports[name])
+			f.errorf("node %s: %dm of %v cpu, %d of %v memory, port 8080 taken %d times", name, cpu[name], a.Cpu(), memory[name], a.Memory(), ports[name])
 		}
 	}
 }
 
-// shapes holds each group to what it asked for.
-func (f *findings) shapes(byApp map[string][]*corev1.Pod, on map[string]*corev1.Node) {
+// checkPlacement holds each group to what it asked for.
+func (f *findings) checkPlacement(byApp map[string][]*corev1.Pod, on map[string]*corev1.Node) {
 	count := func(app, label string) map[string]int {
 		counts := map[string]int{}
 		for _, p := range byApp[app] {
@@ -139,28 +139,28 @@ func (f *findings) shapes(byApp map[string][]*corev1.Pod, on map[string]*corev1.
 	for _, g := range groups() {
 		got := len(byApp[g.app])
 		if want := g.count; got != want && g.app != "low" {
-			f.fault("%s: %d pods are there, want %d", g.app, got, want)
+			f.errorf("%s: %d pods are there, want %d", g.app, got, want)
 		}
 	}
-	if z := count("zones", work.Zone); z["zone-2"] > 0 {
-		f.fault("zones: %v, want none in zone-2", z)
+	if z := count("zones", workload.Zone); z["zone-2"] > 0 {
+		f.errorf("zones: %v, want none in zone-2", z)
 	}
-	if h := count("apart", work.Host); len(h) != len(byApp["apart"]) {
-		f.fault("apart: %d pods on %d nodes", len(byApp["apart"]), len(h))
+	if h := count("apart", workload.Host); len(h) != len(byApp["apart"]) {
+		f.errorf("apart: %d pods on %d nodes", len(byApp["apart"]), len(h))
 	}
-	if z := count("together", work.Zone); len(z) != 1 {
-		f.fault("together: in zones %v, want one", z)
+	if z := count("together", workload.Zone); len(z) != 1 {
+		f.errorf("together: in zones %v, want one", z)
 	}
-	if z := slices.Sorted(maps.Values(count("spread", work.Zone))); len(z) != 3 || z[2]-z[0] > 1 {
-		f.fault("spread: %v in the zones, want them at most 1 apart", z)
+	if z := slices.Sorted(maps.Values(count("spread", workload.Zone))); len(z) != 3 || z[2]-z[0] > 1 {
+		f.errorf("spread: %v in the zones, want them at most 1 apart", z)
 	}
 	if p := count("high", poolLabel); p["full"] != len(byApp["high"]) {
-		f.fault("high: in pools %v, want all in full", p)
+		f.errorf("high: in pools %v, want all in full", p)
 	}
 }
 
-// volumes holds every pod with a claim to the node of the volume that the claim was given.
-func (f *findings) volumes(pods []*corev1.Pod, claims []corev1.PersistentVolumeClaim) {
+// checkVolumes holds every pod with a claim to the node of the volume that the claim was given.
+func (f *findings) checkVolumes(pods []*corev1.Pod, claims []corev1.PersistentVolumeClaim) {
 	given := map[string]string{}
 	for _, c := range claims {
 		given[c.Name] = c.Spec.VolumeName
@@ -170,13 +170,13 @@ func (f *findings) volumes(pods []*corev1.Pod, claims []corev1.PersistentVolumeC
 		claim := p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName
 		_, err := fmt.Sscanf(given[claim], "volume-%d", &volume)
 		if _, err2 := fmt.Sscanf(p.Spec.NodeName, "node-%d", &node); err != nil || err2 != nil || volume != node {
-			f.fault("%s: on node %q, and %s has volume %q", p.Name, p.Spec.NodeName, claim, given[claim])
+			f.errorf("%s: on node %q, and %s has volume %q", p.Name, p.Spec.NodeName, claim, given[claim])
 		}
 	}
 }
 
-// preempted holds the victims to have been marked and told, once each.
-func (f *findings) preempted(byApp map[string][]*corev1.Pod, events []corev1.Event, played *player) {
+// checkVictims holds the victims to have been marked and told, once each.
+func (f *findings) checkVictims(byApp map[string][]*corev1.Pod, events []corev1.Event, played *fakeControllers) {
 	told := map[string]int{}
 	for _, e := range events {
 		if e.Reason == "Preempted" {
@@ -184,20 +184,20 @@ func (f *findings) preempted(byApp map[string][]*corev1.Pod, events []corev1.Eve
 		}
 	}
 	if gone, left := len(played.deleted), len(byApp["low"]); gone+left != fullNodes*victims || gone != len(byApp["high"]) {
-		f.fault("%d pods of low priority were deleted and %d are left of %d; %d preemptors need one each", gone, left, fullNodes*victims, len(byApp["high"]))
+		f.errorf("%d pods of low priority were deleted and %d are left of %d; %d preemptors need one each", gone, left, fullNodes*victims, len(byApp["high"]))
 	}
 	for name := range played.deleted {
-		if !played.marked[name] {
-			f.fault("%s was deleted without the condition DisruptionTarget", name)
+		if !played.markedVictims[name] {
+			f.errorf("%s was deleted without the condition DisruptionTarget", name)
 		}
 		if told[name] != 1 {
-			f.fault("%s was deleted with %d events Preempted, want 1", name, told[name])
+			f.errorf("%s was deleted with %d events Preempted, want 1", name, told[name])
 		}
 	}
 }
 
-// told holds every refused pod to an event with a reason, and every placed one to one.
-func (f *findings) told(byApp map[string][]*corev1.Pod, events []corev1.Event) {
+// checkEvents holds every refused pod to an event with a reason, and every placed one to one.
+func (f *findings) checkEvents(byApp map[string][]*corev1.Pod, events []corev1.Event) {
 	failed, scheduled := map[string]string{}, map[string]int{}
 	for _, e := range events {
 		switch e.Reason {
@@ -210,24 +210,24 @@ func (f *findings) told(byApp map[string][]*corev1.Pod, events []corev1.Event) {
 	for app, pods := range byApp {
 		for _, p := range pods {
 			if app == "too-big" && !strings.Contains(failed[p.Name], "Insufficient cpu") {
-				f.fault("%s: event FailedScheduling says %q, want Insufficient cpu", p.Name, failed[p.Name])
+				f.errorf("%s: event FailedScheduling says %q, want Insufficient cpu", p.Name, failed[p.Name])
 			}
 			if app != "too-big" && scheduled[p.Name] != 1 {
-				f.fault("%s: %d events Scheduled", p.Name, scheduled[p.Name])
+				f.errorf("%s: %d events Scheduled", p.Name, scheduled[p.Name])
 			}
 		}
 	}
 	fmt.Println("a refusal as told:", failed["too-big-0"])
 }
 
-// explained asks berth explain about a refused and a placed pod.
-func explained(ctx context.Context, f *findings, berth, kubeconfig, config string) {
+// checkExplain asks berth explain about a refused and a placed pod.
+func checkExplain(ctx context.Context, f *findings, berth, kubeconfig, config string) {
 	for pod, want := range map[string]string{"default/too-big-0": "cpu", "default/high-0": "node-"} {
 		cmd := exec.CommandContext(ctx, berth, "explain", "pod", pod, "--kubeconfig", kubeconfig, "--config", config)
 		cmd.Env = append(os.Environ(), "NO_COLOR=1")
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), want) {
-			f.fault("berth explain pod %s: %v: %s", pod, err, out)
+			f.errorf("berth explain pod %s: %v: %s", pod, err, out)
 			continue
 		}
 		fmt.Printf("berth explain pod %s:\n", pod)

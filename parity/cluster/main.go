@@ -40,7 +40,7 @@ func run(ctx context.Context, module string, patience time.Duration, descheduler
 	if err != nil {
 		return err
 	}
-	c, err := up(ctx, dir)
+	c, err := startCluster(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -52,33 +52,33 @@ func run(ctx context.Context, module string, patience time.Duration, descheduler
 	fmt.Printf("kube-apiserver %s at %s\n", version.GitVersion, c.address)
 	found := &findings{}
 	if !descheduler {
-		if err := c.replace(ctx, found, berth, module, patience); err != nil {
+		if err := c.runControlPlane(ctx, found, berth, module, patience); err != nil {
 			return err
 		}
 		c.stopBerth()
 	}
-	if err := c.deschedule(ctx, found, berth, module); err != nil {
+	if err := c.runDescheduler(ctx, found, berth, module); err != nil {
 		return err
 	}
 	return found.print()
 }
 
-// replace has berth scheduler, and then berth controller, in place of the stock components.
-func (c *cluster) replace(ctx context.Context, found *findings, berth, module string, patience time.Duration) error {
+// runControlPlane has berth scheduler, and then berth controller, in place of the stock components.
+func (c *cluster) runControlPlane(ctx context.Context, found *findings, berth, module string, patience time.Duration) error {
 	deployed, err := c.deploy(ctx, filepath.Join(module, "deploy", "scheduler.yaml"))
 	if err != nil {
 		return err
 	}
-	if err := c.furnish(ctx); err != nil {
+	if err := c.createObjects(ctx); err != nil {
 		return err
 	}
-	played := c.play(ctx)
+	played := c.startFakeControllers(ctx)
 	p, err := c.schedule(ctx, berth, deployed)
 	if err != nil {
 		return err
 	}
 	from := time.Now()
-	if err := c.fill(ctx, patience); err != nil {
+	if err := c.createPods(ctx, patience); err != nil {
 		return errors.Join(err, fmt.Errorf("the scheduler said: %s", p.Tail()))
 	}
 	fmt.Printf("%d nodes; the pods were placed or refused %v after the first was made\n", nodes+fullNodes, time.Since(from).Round(10*time.Millisecond))
@@ -90,18 +90,18 @@ func (c *cluster) replace(ctx context.Context, found *findings, berth, module st
 	if err := c.check(ctx, found, played); err != nil {
 		return err
 	}
-	if err := c.booked(ctx, found, played); err != nil {
+	if err := c.checkBudgetDebits(ctx, found, played); err != nil {
 		return err
 	}
-	explained(ctx, found, berth, admin, c.authority.file("config.yaml"))
-	if p.Says("forbidden") || p.Ended() {
-		found.fault("the scheduler said: %s", p.Tail())
+	checkExplain(ctx, found, berth, admin, c.authority.file("config.yaml"))
+	if p.HasOutput("forbidden") || p.Exited() {
+		found.errorf("the scheduler said: %s", p.Tail())
 	}
-	return c.control(ctx, found, berth, module)
+	return c.runController(ctx, found, berth, module)
 }
 
-// fill lets the pods arrive and waits until each is placed or refused.
-func (c *cluster) fill(ctx context.Context, patience time.Duration) error {
+// createPods lets the pods arrive and waits until each is placed or refused.
+func (c *cluster) createPods(ctx context.Context, patience time.Duration) error {
 	for _, first := range []bool{true, false} {
 		for _, g := range groups() {
 			if g.first != first {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/parity/work"
+	"github.com/berthproject/berth/parity/workload"
 )
 
 // group is pods of one shape.
@@ -22,20 +22,20 @@ type group struct {
 // groups come to 1,000 pods.
 func groups() []group {
 	return []group{
-		{app: "low", count: fullNodes * victims, first: true, change: func(_ int, s *corev1.PodSpec) { full(s); asks(s, "8", "1Gi") }},
+		{app: "low", count: fullNodes * victims, first: true, change: func(_ int, s *corev1.PodSpec) { onFullNodes(s); setRequests(s, "8", "1Gi") }},
 		{app: "plain", count: 290},
-		{app: "zones", count: 100, change: func(_ int, s *corev1.PodSpec) { s.Affinity = required(work.Zone, "zone-0", "zone-1") }},
+		{app: "zones", count: 100, change: func(_ int, s *corev1.PodSpec) { s.Affinity = required(workload.Zone, "zone-0", "zone-1") }},
 		{app: "rather-apart", count: 100, change: func(_ int, s *corev1.PodSpec) {
-			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: near("rather-apart", work.Host)}}}}
+			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: podAffinityTerm("rather-apart", workload.Host)}}}}
 		}},
 		{app: "apart", count: 90, change: func(_ int, s *corev1.PodSpec) {
-			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{near("apart", work.Host)}}}
+			s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{podAffinityTerm("apart", workload.Host)}}}
 		}},
 		{app: "together", count: 100, change: func(_ int, s *corev1.PodSpec) {
-			s.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{near("together", work.Zone)}}}
+			s.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{podAffinityTerm("together", workload.Zone)}}}
 		}},
 		{app: "spread", count: 99, change: func(_ int, s *corev1.PodSpec) {
-			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: work.Zone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: of("spread")}}
+			s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: workload.Zone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: appSelector("spread")}}
 		}},
 		{app: "served", count: 60},
 		{app: "port", count: 51, change: func(_ int, s *corev1.PodSpec) {
@@ -44,8 +44,12 @@ func groups() []group {
 		{app: "volume", count: volumes, change: func(i int, s *corev1.PodSpec) {
 			s.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: fmt.Sprintf("claim-%d", i)}}}}
 		}},
-		{app: "high", count: 30, change: func(_ int, s *corev1.PodSpec) { full(s); asks(s, "8", "1Gi"); s.PriorityClassName = "high" }},
-		{app: "too-big", count: 20, pending: true, change: func(_ int, s *corev1.PodSpec) { asks(s, "64", "1Gi") }},
+		{app: "high", count: 30, change: func(_ int, s *corev1.PodSpec) {
+			onFullNodes(s)
+			setRequests(s, "8", "1Gi")
+			s.PriorityClassName = "high"
+		}},
+		{app: "too-big", count: 20, pending: true, change: func(_ int, s *corev1.PodSpec) { setRequests(s, "64", "1Gi") }},
 	}
 }
 
@@ -53,19 +57,19 @@ func (g group) pod(i int) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: meta(fmt.Sprintf("%s-%d", g.app, i)), Spec: corev1.PodSpec{SchedulerName: scheduler,
 		Containers: []corev1.Container{{Name: "c", Image: "registry.example/app:1"}}}}
 	p.Labels = map[string]string{"app": g.app}
-	asks(&p.Spec, "500m", "512Mi")
+	setRequests(&p.Spec, "500m", "512Mi")
 	if g.change != nil {
 		g.change(i, &p.Spec)
 	}
 	return p
 }
 
-func asks(s *corev1.PodSpec, cpu, memory string) {
+func setRequests(s *corev1.PodSpec, cpu, memory string) {
 	s.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
 }
 
-// full lets a pod onto the full nodes and nowhere else.
-func full(s *corev1.PodSpec) {
+// onFullNodes lets a pod onto the full nodes and nowhere else.
+func onFullNodes(s *corev1.PodSpec) {
 	s.NodeSelector = map[string]string{poolLabel: "full"}
 	s.Tolerations = []corev1.Toleration{{Key: poolLabel, Operator: corev1.TolerationOpExists}}
 }
@@ -75,10 +79,10 @@ func required(key string, values ...string) *corev1.Affinity {
 		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}}}}}}}
 }
 
-func of(app string) *metav1.LabelSelector {
+func appSelector(app string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
 }
 
-func near(app, key string) corev1.PodAffinityTerm {
-	return corev1.PodAffinityTerm{TopologyKey: key, LabelSelector: of(app)}
+func podAffinityTerm(app, key string) corev1.PodAffinityTerm {
+	return corev1.PodAffinityTerm{TopologyKey: key, LabelSelector: appSelector(app)}
 }

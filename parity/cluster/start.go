@@ -17,7 +17,7 @@ import (
 // cluster is a real API server on loopback, with etcd behind it.
 type cluster struct {
 	dir       string
-	authority *authority
+	authority *certificateAuthority
 	address   string // of the API server, as a URL
 	processes []*process.Process
 	client    kubernetes.Interface // as admin
@@ -37,8 +37,8 @@ func (c *cluster) stopBerth() {
 	}
 }
 
-// port is one that is free now.
-func port() (int, error) {
+// freePort is one that is free now.
+func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, err
@@ -47,13 +47,13 @@ func port() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// up builds and starts etcd and kube-apiserver and waits until they are ready.
-func up(ctx context.Context, dir string) (*cluster, error) {
+// startCluster builds and starts etcd and kube-apiserver and waits until they are ready.
+func startCluster(ctx context.Context, dir string) (*cluster, error) {
 	etcd, err := process.Build(ctx, ".", "go.etcd.io/etcd/server/v3", "etcd")
 	if err != nil {
 		return nil, err
 	}
-	apiserver, err := process.Build(ctx, ".", "k8s.io/kubernetes/cmd/kube-apiserver", "kube-apiserver", process.Kube)
+	apiserver, err := process.Build(ctx, ".", "k8s.io/kubernetes/cmd/kube-apiserver", "kube-apiserver", process.KubeVersionFlags)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +83,11 @@ func up(ctx context.Context, dir string) (*cluster, error) {
 }
 
 func (c *cluster) etcd(ctx context.Context, command string) (url string, err error) {
-	clients, err := port()
+	clients, err := freePort()
 	if err != nil {
 		return "", err
 	}
-	peers, err := port()
+	peers, err := freePort()
 	if err != nil {
 		return "", err
 	}
@@ -99,11 +99,11 @@ func (c *cluster) etcd(ctx context.Context, command string) (url string, err err
 		return "", err
 	}
 	c.processes = append(c.processes, p)
-	return url, p.Await(ctx, func() bool { return p.Says("ready to serve client requests") })
+	return url, p.WaitUntil(ctx, func() bool { return p.HasOutput("ready to serve client requests") })
 }
 
 func (c *cluster) apiserver(ctx context.Context, command, store string) error {
-	at, err := port()
+	at, err := freePort()
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (c *cluster) apiserver(ctx context.Context, command, store string) error {
 	if c.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	return p.Await(ctx, func() bool {
+	return p.WaitUntil(ctx, func() bool {
 		_, err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 		return err == nil
 	})

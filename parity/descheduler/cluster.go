@@ -55,10 +55,10 @@ func template(app, cpu, memory string, change func(*corev1.Pod)) *corev1.Pod {
 }
 
 // builder puts pods on nodes.
-type builder struct{ *Work }
+type builder struct{ *Workload }
 
 func build(name string, n int) *builder {
-	return &builder{&Work{Name: name, Nodes: nodes(n)}}
+	return &builder{&Workload{Name: name, Nodes: nodes(n)}}
 }
 
 func (b *builder) template(p *corev1.Pod) int {

@@ -44,7 +44,7 @@ func main() {
 	defer stop()
 	run := func() error { return measure(ctx, &o) }
 	if file != "" {
-		run = func() error { return once(ctx, file) }
+		run = func() error { return runOnce(ctx, file) }
 	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "descheduler:", err)
@@ -52,13 +52,13 @@ func main() {
 	}
 }
 
-// once lets the real descheduler do a work, and prints what it took.
-func once(ctx context.Context, file string) error {
-	w, err := readWork(file)
+// runOnce lets the real descheduler do a work, and prints what it took.
+func runOnce(ctx context.Context, file string) error {
+	w, err := readWorkload(file)
 	if err != nil {
 		return err
 	}
-	p, err := newPeer(ctx, w)
+	p, err := newRealDescheduler(ctx, w)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type side struct {
 
 // The sides, by the names in the table.
 const (
-	real       = "descheduler"
+	upstream   = "descheduler"
 	compatible = "compatible"
 	planned    = "planned"
 )
@@ -72,7 +72,7 @@ func (b *bench) prepare() error {
 		return fmt.Errorf("go build ./bench/descheduler: %w: %s", err, out)
 	}
 	b.sides = []side{
-		{real, []string{self, "-peer"}},
+		{upstream, []string{self, "-peer"}},
 		{compatible, []string{own, "-enough", "1s"}},
 		{planned, []string{own, "-enough", "1s", "-planned"}},
 	}
@@ -92,7 +92,7 @@ func (b *bench) head() {
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 }
 
-func (b *bench) row(s shape) error {
+func (b *bench) row(s workloadShape) error {
 	n := s.nodes
 	if b.o.quick {
 		n = 150

@@ -34,17 +34,17 @@ type runner interface {
 	RunBalancePlugins(context.Context, []*corev1.Node) *frameworktypes.Status
 }
 
-// peer is the real descheduler in front of an API that grants every eviction and takes the pod out of the
+// realDescheduler is the real descheduler in front of an API that grants every eviction and takes the pod out of the
 // informer at once.
-type peer struct {
+type realDescheduler struct {
 	profiles []runner
 	names    []string
 	nodes    []*corev1.Node
 	evicted  map[string]bool
 }
 
-func newPeer(ctx context.Context, w *Work) (*peer, error) {
-	p := &peer{nodes: w.Nodes, evicted: map[string]bool{}}
+func newRealDescheduler(ctx context.Context, w *Workload) (*realDescheduler, error) {
+	p := &realDescheduler{nodes: w.Nodes, evicted: map[string]bool{}}
 	objects := []apiruntime.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}}
 	for _, n := range w.Nodes {
 		objects = append(objects, n)
@@ -117,10 +117,10 @@ func loadPolicy(raw json.RawMessage, client *fake.Clientset) (*api.DeschedulerPo
 }
 
 // pass is one pass of all strategies.
-func (p *peer) pass(ctx context.Context) (*Result, error) {
+func (p *realDescheduler) pass(ctx context.Context) (*Result, error) {
 	r := &Result{By: map[string]int{}}
 	runtime.GC()
-	before := reading()
+	before := readMeters()
 	for _, balance := range []bool{false, true} {
 		for i, profile := range p.profiles {
 			had := len(p.evicted)
@@ -137,5 +137,5 @@ func (p *peer) pass(ctx context.Context) (*Result, error) {
 		}
 	}
 	r.Evicted = len(p.evicted)
-	return r, reading().since(before, r)
+	return r, readMeters().since(before, r)
 }

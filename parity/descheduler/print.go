@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// figure is a median with the least and the most of the rounds.
-type figure struct{ mid, low, high float64 }
+// summary is a median with the least and the most of the rounds.
+type summary struct{ mid, low, high float64 }
 
-func over(results []*Result, of func(*Result) float64) figure {
+func summarize(results []*Result, of func(*Result) float64) summary {
 	var all []float64
 	for _, r := range results {
 		all = append(all, of(r))
 	}
 	slices.Sort(all)
-	return figure{all[len(all)/2], all[0], all[len(all)-1]}
+	return summary{all[len(all)/2], all[0], all[len(all)-1]}
 }
 
-func (f figure) String() string {
+func (f summary) String() string {
 	if f.low == f.high {
 		return fmt.Sprintf("%.3g", f.mid)
 	}
@@ -28,17 +28,17 @@ func (f figure) String() string {
 
 func cpu(r *Result) float64 { return r.CPU }
 
-func (b *bench) print(s shape, w *Work, results map[string][]*Result) {
-	theirs, ours, plan := results[real], results[compatible], results[planned]
+func (b *bench) print(s workloadShape, w *Workload, results map[string][]*Result) {
+	theirs, ours, plan := results[upstream], results[compatible], results[planned]
 	each := func(of func(*Result) float64) string {
-		return fmt.Sprintf("%.3g / %.3g / %.3g", over(theirs, of).mid, over(ours, of).mid, over(plan, of).mid)
+		return fmt.Sprintf("%.3g / %.3g / %.3g", summarize(theirs, of).mid, summarize(ours, of).mid, summarize(plan, of).mid)
 	}
 	aim := "-"
 	if s.least > 0 {
 		aim = fmt.Sprintf("%.3g", s.least)
 	}
 	fmt.Printf("| %s | %d | %d | %v | %v | **%.3g** | %s | %v | **%.3g** | %d / %d / %d (%d) | %s | %s |\n", s.name, len(w.Nodes), len(w.Placed),
-		over(theirs, cpu), over(ours, cpu), over(theirs, cpu).mid/over(ours, cpu).mid, aim, over(plan, cpu), over(theirs, cpu).mid/over(plan, cpu).mid,
+		summarize(theirs, cpu), summarize(ours, cpu), summarize(theirs, cpu).mid/summarize(ours, cpu).mid, aim, summarize(plan, cpu), summarize(theirs, cpu).mid/summarize(plan, cpu).mid,
 		theirs[0].Evicted, ours[0].Evicted, plan[0].Evicted, plan[0].Refused,
 		each(func(r *Result) float64 { return r.Allocs }), each(func(r *Result) float64 { return r.PeakRSS / (1 << 20) }))
 	if len(ours[0].By) < 2 {

@@ -11,46 +11,46 @@ import (
 // packer is the scheduler of pods that are to be packed; Berth's side knows it as one that scores MostAllocated.
 const packer = "packer"
 
-// shape is a kind of work, made for n nodes.
-type shape struct {
+// workloadShape is a kind of work, made for n nodes.
+type workloadShape struct {
 	name  string
 	nodes int
-	make  func(name string, nodes int) *Work
+	make  func(name string, nodes int) *Workload
 	// least is how many times less CPU than the real descheduler Berth may take, by the aims of the project; 0: none.
 	least float64
 }
 
-func shapes() []shape {
-	return []shape{
+func shapes() []workloadShape {
+	return []workloadShape{
 		{"duplicates, nodeFit", 1000, duplicates, 50},
 		{"spread", 1000, spread, 50},
 		{"low utilization, nodeFit", 1000, low, 1},
 		{"high utilization", 5000, high, 0},
-		{"all strategies", 5000, everything, 0},
+		{"all strategies", 5000, allStrategies, 0},
 	}
 }
 
 // duplicates has 50 pods of each app, each on a node of its own but for one in each eighth app.
-func duplicates(name string, n int) *Work {
+func duplicates(name string, n int) *Workload {
 	b := build(name, n)
 	b.apps(2*n/5, 50, nil)
-	b.crowd(50, 8)
+	b.colocate(50, 8)
 	b.Policy = policy(true, plugin{"RemoveDuplicates", "{}"})
-	return b.Work
+	return b.Workload
 }
 
-// crowd puts the second pod of each so many apps on the node of the first.
-func (b *builder) crowd(each, every int) {
+// colocate puts the second pod of each so many apps on the node of the first.
+func (b *builder) colocate(each, every int) {
 	for i := 0; i+1 < len(b.Placed); i += each * every {
 		b.Placed[i+1].Node = b.Placed[i].Node
 	}
 }
 
 // spread has apps of 100 pods that want zones even. Of every fourth ten pods must move.
-func spread(name string, n int) *Work {
+func spread(name string, n int) *Workload {
 	b := build(name, n)
 	for a := range n / 5 {
-		t := b.template(template(fmt.Sprintf("app-%04d", a), "500m", "512Mi", zonesEven))
+		t := b.template(template(fmt.Sprintf("app-%04d", a), "500m", "512Mi", spreadOverZones))
 		sizes := [3]int{34, 33, 33}
 		if a%4 == 0 {
 			sizes = [3]int{44, 33, 23}
@@ -62,16 +62,16 @@ func spread(name string, n int) *Work {
 		}
 	}
 	b.Policy = policy(false, plugin{spreadName, "{}"})
-	return b.Work
+	return b.Workload
 }
 
-func zonesEven(p *corev1.Pod) {
+func spreadOverZones(p *corev1.Pod) {
 	p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone,
 		WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: &metav1.LabelSelector{MatchLabels: p.Labels}}}
 }
 
 // low has each fiftieth node at 78 % of its CPU, and each fiftieth next to it nearly empty.
-func low(name string, n int) *Work {
+func low(name string, n int) *Workload {
 	b := build(name, n)
 	var hot []int
 	for a := range max(n/50, 25) {
@@ -96,11 +96,11 @@ func low(name string, n int) *Work {
 		}
 	}
 	b.Policy = policy(true, plugin{"LowNodeUtilization", lowArgs})
-	return b.Work
+	return b.Workload
 }
 
 // high has pods of a scheduler that packs, and each fiftieth node nearly empty.
-func high(name string, n int) *Work {
+func high(name string, n int) *Workload {
 	b := build(name, n)
 	packed := func(p *corev1.Pod) { p.Spec.SchedulerName = packer }
 	var apps []int
@@ -117,17 +117,17 @@ func high(name string, n int) *Work {
 		}
 	}
 	b.Policy = policy(false, plugin{"HighNodeUtilization", `{"thresholds":{"cpu":10,"memory":10,"pods":10}}`})
-	return b.Work
+	return b.Workload
 }
 
-// everything has something for each strategy.
-func everything(name string, n int) *Work {
+// allStrategies has something for each strategy.
+func allStrategies(name string, n int) *Workload {
 	b := build(name, n)
 	b.apps(19*n/50, 50, nil)
-	b.crowd(50, 8)
-	b.uneven(n / 250)
-	b.strays()
-	b.hotAndIdle()
+	b.colocate(50, 8)
+	b.addUnevenSpread(n / 250)
+	b.addViolations()
+	b.addHotAndIdleNodes()
 	b.Policy = policy(false,
 		plugin{"RemovePodsViolatingNodeTaints", "{}"},
 		plugin{"RemovePodsViolatingNodeAffinity", `{"nodeAffinityType":["requiredDuringSchedulingIgnoredDuringExecution"]}`},
@@ -139,13 +139,13 @@ func everything(name string, n int) *Work {
 		plugin{spreadName, "{}"},
 		plugin{"HighNodeUtilization", `{"thresholds":{"cpu":6,"memory":6,"pods":6}}`},
 		plugin{"LowNodeUtilization", lowArgs})
-	return b.Work
+	return b.Workload
 }
 
-// uneven adds apps of 100 pods of which ten must move to even out the zones.
-func (b *builder) uneven(apps int) {
+// addUnevenSpread adds apps of 100 pods of which ten must move to even out the zones.
+func (b *builder) addUnevenSpread(apps int) {
 	for a := range apps {
-		t := b.template(template(fmt.Sprintf("uneven-%03d", a), "100m", "128Mi", zonesEven))
+		t := b.template(template(fmt.Sprintf("uneven-%03d", a), "100m", "128Mi", spreadOverZones))
 		for zone, size := range [3]int{44, 33, 23} {
 			for i := range size {
 				b.putIn(zone, t, a*33+i)
@@ -154,8 +154,8 @@ func (b *builder) uneven(apps int) {
 	}
 }
 
-// strays adds pods, four for each hundred nodes and reason, that are where they should not be or are worn out, and tainted nodes.
-func (b *builder) strays() {
+// addViolations adds pods, four for each hundred nodes and reason, that are where they should not be or are worn out, and tainted nodes.
+func (b *builder) addViolations() {
 	n := len(b.Nodes)
 	add := func(app string, offset int, change func(*corev1.Pod)) {
 		t := b.template(template(app, "100m", "128Mi", change))
@@ -190,8 +190,8 @@ func (b *builder) strays() {
 	add("failed", 6, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
 }
 
-// hotAndIdle fills each fiftieth node, and empties the one after it but for a pod that a packing scheduler places.
-func (b *builder) hotAndIdle() {
+// addHotAndIdleNodes fills each fiftieth node, and empties the one after it but for a pod that a packing scheduler places.
+func (b *builder) addHotAndIdleNodes() {
 	kept := b.Placed[:0]
 	for _, p := range b.Placed {
 		var i int

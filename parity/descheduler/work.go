@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Work is a cluster and what is asked of both sides; its twin is in bench/descheduler of the main module.
-type Work struct {
+// Workload is a cluster and what is asked of both sides; its twin is in bench/descheduler of the main module.
+type Workload struct {
 	Name      string
 	Nodes     []*corev1.Node
 	Templates []*corev1.Pod
@@ -35,7 +35,7 @@ type Result struct {
 	Refused      int // candidates that a plan leaves where they are
 }
 
-func (w *Work) write(file string) error {
+func (w *Workload) write(file string) error {
 	raw, err := json.Marshal(w)
 	if err != nil {
 		return err
@@ -43,17 +43,17 @@ func (w *Work) write(file string) error {
 	return os.WriteFile(file, raw, 0o600)
 }
 
-func readWork(file string) (*Work, error) {
+func readWorkload(file string) (*Workload, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	w := &Work{}
+	w := &Workload{}
 	return w, json.Unmarshal(raw, w)
 }
 
 // pod makes the pod of one entry. It shares with its template what nobody writes to.
-func (w *Work) pod(i int) *corev1.Pod {
+func (w *Workload) pod(i int) *corev1.Pod {
 	p := *w.Templates[w.Placed[i].Template]
 	p.Name = fmt.Sprintf("p-%06d", i)
 	p.UID = types.UID("uid-" + p.Name)

@@ -17,10 +17,10 @@ import (
 
 // Process is a command that runs until it is stopped.
 type Process struct {
-	cmd  *exec.Cmd
-	done chan struct{}
-	mu   sync.Mutex
-	said bytes.Buffer
+	cmd    *exec.Cmd
+	done   chan struct{}
+	mu     sync.Mutex
+	output bytes.Buffer
 }
 
 // Start starts a command and keeps what it writes.
@@ -41,29 +41,29 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 func (p *Process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.said.Write(b)
+	return p.output.Write(b)
 }
 
-// Says tells whether the process has said something.
-func (p *Process) Says(words string) bool {
+// HasOutput tells whether the process has said something.
+func (p *Process) HasOutput(words string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return strings.Contains(p.said.String(), words)
+	return strings.Contains(p.output.String(), words)
 }
 
 // Tail is the end of what it said.
 func (p *Process) Tail() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.said.String()
+	t := p.output.String()
 	return t[max(0, len(t)-3000):]
 }
 
 // Pid is the process's number.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Ended tells whether the process has ended by itself.
-func (p *Process) Ended() bool {
+// Exited tells whether the process has ended by itself.
+func (p *Process) Exited() bool {
 	select {
 	case <-p.done:
 		return true
@@ -72,10 +72,10 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Await waits until ready says so, the process ends, or a minute has passed.
-func (p *Process) Await(ctx context.Context, ready func() bool) error {
+// WaitUntil waits until ready says so, the process ends, or a minute has passed.
+func (p *Process) WaitUntil(ctx context.Context, ready func() bool) error {
 	for from := time.Now(); !ready(); time.Sleep(50 * time.Millisecond) {
-		if p.Ended() || ctx.Err() != nil || time.Since(from) > time.Minute {
+		if p.Exited() || ctx.Err() != nil || time.Since(from) > time.Minute {
 			return fmt.Errorf("%s is not ready after %v: %s", filepath.Base(p.cmd.Path), time.Since(from).Round(time.Second), p.Tail())
 		}
 	}
@@ -99,8 +99,8 @@ func Bin() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// Kube are linker flags for Kubernetes' commands: what they say their version is.
-const Kube = "-X k8s.io/component-base/version.gitVersion=v1.36.3"
+// KubeVersionFlags are linker flags for Kubernetes' commands: what they say their version is.
+const KubeVersionFlags = "-X k8s.io/component-base/version.gitVersion=v1.36.3"
 
 // Build makes a command of a package, as seen from a module's folder, and returns where it is.
 func Build(ctx context.Context, module, pkg, name string, flags ...string) (string, error) {

@@ -19,16 +19,16 @@ type generator struct {
 // Generate is the text of a simulation in which n things happen.
 func Generate(seed int64, n int) string {
 	g := &generator{r: rand.New(rand.NewSource(seed))}
-	g.small, g.rules = g.chance(3), !g.chance(3)
+	g.small, g.rules = g.oneIn(3), !g.oneIn(3)
 	g.options(seed)
 	nodes := 1 + g.r.Intn(6)
-	if g.chance(15) {
+	if g.oneIn(15) {
 		nodes = 10 + g.r.Intn(25)
 	}
 	for range nodes {
 		g.node()
 	}
-	g.surroundings()
+	g.writeClusterObjects()
 	for range g.r.Intn(12) {
 		g.pod("")
 	}
@@ -42,13 +42,13 @@ func Generate(seed int64, n int) string {
 		default:
 			at += g.r.Intn(20)
 		}
-		g.happens(fmt.Sprintf("at %dms ", at))
+		g.writeEvent(fmt.Sprintf("at %dms ", at))
 	}
 	g.add("", "until %dms", at+1000)
 	return strings.Join(g.lines, "\n") + "\n"
 }
 
-func (g *generator) chance(n int) bool { return g.r.Intn(n) == 0 }
+func (g *generator) oneIn(n int) bool { return g.r.Intn(n) == 0 }
 
 func (g *generator) pick(of ...string) string { return of[g.r.Intn(len(of))] }
 
@@ -65,17 +65,17 @@ func (g *generator) options(seed int64) {
 		g.pick("0", "0.1", "0.5"), g.pick("0", "0.1"), g.pick("100ms", "2s"), g.pick("1ms", "5ms", "300ms"), g.pick("1", "1", "1", "64"))
 }
 
-// surroundings are what pods refer to.
-func (g *generator) surroundings() {
-	if g.chance(2) {
+// writeClusterObjects are what pods refer to.
+func (g *generator) writeClusterObjects() {
+	if g.oneIn(2) {
 		for i := range 1 + g.r.Intn(2) {
 			g.budget("", i)
 		}
 	}
-	if g.chance(3) {
+	if g.oneIn(3) {
 		g.workload("")
 	}
-	if g.rules && g.chance(4) {
+	if g.rules && g.oneIn(4) {
 		g.add("", "class local wait")
 		for i := range 3 {
 			g.add("", "volume v%d size=%dGi class=local node=n%d", i, 1+g.r.Intn(5), g.r.Intn(g.nodes))
@@ -108,7 +108,7 @@ func (g *generator) node() { g.nodeAt("") }
 
 func (g *generator) nodeAt(at string) {
 	words := fmt.Sprintf("node n%d cpu=%d memory=%dGi pods=%d labels=zone=%s,disk=%s", g.nodes, 1+g.r.Intn(4), 1+g.r.Intn(8), 2+g.r.Intn(8), g.pick("a", "b", "c"), g.pick("ssd", "hdd"))
-	if g.chance(6) {
+	if g.oneIn(6) {
 		words += " taints=dedicated=x:" + g.pick("NoSchedule", "PreferNoSchedule")
 	}
 	g.nodes++
@@ -127,15 +127,15 @@ func (g *generator) pod(at string) {
 	if g.rules {
 		words += g.rule()
 	}
-	if g.chance(3) {
+	if g.oneIn(3) {
 		words += fmt.Sprintf(" runs=%dms restart=%s exit=%d", 100+g.r.Intn(60_000), g.pick("Never", "OnFailure", "Always"), g.r.Intn(2))
 	}
-	if g.chance(3) {
+	if g.oneIn(3) {
 		words += fmt.Sprintf(" grace=%ds stops=%dms", g.r.Intn(40), g.r.Intn(50_000))
 	}
-	if g.chance(5) {
+	if g.oneIn(5) {
 		words += " replace owner=" + g.pick("x", "y")
-	} else if g.chance(3) {
+	} else if g.oneIn(3) {
 		words += " owner=" + g.pick("x", "y")
 	}
 	g.add(at, "%s", words)

@@ -36,7 +36,7 @@ func TestSimulationsSoak(t *testing.T) {
 				if i >= n {
 					return
 				}
-				if err := Play(Generate(first+i, events)); err != nil {
+				if err := Run(Generate(first+i, events)); err != nil {
 					failures.Add(1)
 					report(t, first+i, err)
 				}

@@ -8,9 +8,9 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// Play runs a simulation's text and says what did not hold; nil when all did. An error of
+// Run runs a simulation's text and says what did not hold; nil when all did. An error of
 // type *script.Error means that the text is none.
-func Play(text string) error {
+func Run(text string) error {
 	o, err := sim.Defaults()
 	if err != nil {
 		return err
@@ -29,8 +29,8 @@ func Play(text string) error {
 // Shrink drops lines of a failing simulation while it fails in the same invariant, at
 // most budget runs long, and answers with the text that is left and its failure.
 func Shrink(text string, budget int) (string, error) {
-	failure := Play(text)
-	name := invariant(failure)
+	failure := Run(text)
+	name := violatedInvariant(failure)
 	if name == "" {
 		return text, failure
 	}
@@ -39,7 +39,7 @@ func Shrink(text string, budget int) (string, error) {
 		dropped := false
 		for i := 0; i < len(lines) && budget > 0; budget-- {
 			less := append(append([]string(nil), lines[:i]...), lines[min(i+chunk, len(lines)):]...)
-			if err := Play(strings.Join(less, "\n") + "\n"); invariant(err) == name {
+			if err := Run(strings.Join(less, "\n") + "\n"); violatedInvariant(err) == name {
 				lines, failure, dropped = less, err, true
 			} else {
 				i += chunk
@@ -52,8 +52,8 @@ func Shrink(text string, budget int) (string, error) {
 	return strings.Join(lines, "\n") + "\n", failure
 }
 
-// invariant is the name of what did not hold.
-func invariant(err error) string {
+// violatedInvariant is the name of what did not hold.
+func violatedInvariant(err error) string {
 	var v *sim.Violation
 	if errors.As(err, &v) {
 		return v.Invariant

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestAFailureIsShrunk: of two hundred lines those are left without which the pod is not
+// TestShrink: of two hundred lines those are left without which the pod is not
 // bound and then moved.
-func TestAFailureIsShrunk(t *testing.T) {
+func TestShrink(t *testing.T) {
 	text := Generate(4, 100)
 	lines := strings.SplitAfter(text, "\n")
 	for i, line := range lines {
@@ -16,19 +16,19 @@ func TestAFailureIsShrunk(t *testing.T) {
 		}
 	}
 	less, err := Shrink(strings.Join(lines, ""), 3000)
-	if invariant(err) != "NeverMoves" {
+	if violatedInvariant(err) != "NeverMoves" {
 		t.Fatalf("it fails with %v, want NeverMoves", err)
 	}
 	if n := strings.Count(less, "\n"); n > 4 || !strings.Contains(less, "move mover elsewhere") {
 		t.Errorf("%d lines are left:\n%s", n, less)
 	}
-	if again := Play(less); invariant(again) != "NeverMoves" {
+	if again := Run(less); violatedInvariant(again) != "NeverMoves" {
 		t.Errorf("what is left ends with %v", again)
 	}
 }
 
-// TestEqualSeedsMakeEqualSimulations: seeds alone decide.
-func TestEqualSeedsMakeEqualSimulations(t *testing.T) {
+// TestGenerateIsDeterministic: seeds alone decide.
+func TestGenerateIsDeterministic(t *testing.T) {
 	if Generate(7, events) != Generate(7, events) {
 		t.Error("two texts of one seed differ")
 	}
@@ -37,8 +37,8 @@ func TestEqualSeedsMakeEqualSimulations(t *testing.T) {
 	}
 }
 
-// TestWhatHappensIsOfAllKinds: the generator reaches every verb that it is made for.
-func TestWhatHappensIsOfAllKinds(t *testing.T) {
+// TestGenerateCoversAllEvents: the generator reaches every verb that it is made for.
+func TestGenerateCoversAllEvents(t *testing.T) {
 	var all strings.Builder
 	for seed := range int64(60) {
 		all.WriteString(Generate(seed, events))

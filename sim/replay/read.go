@@ -20,27 +20,27 @@ import (
 // Result is what a run from a journal showed.
 type Result struct {
 	Steps, Effects int
-	// Differs is the first line that is not as recorded, from 1; 0 when none is.
-	Differs   int
-	Want, Got string
+	// FirstDifference is the first line that is not as recorded, from 1; 0 when none is.
+	FirstDifference int
+	Want, Got       string
 }
 
 // player runs steps on machines.
 type player struct {
 	o       sim.Options
 	machine *scheduling.Machine
-	view    *sim.View
+	view    *sim.Converter
 	result  Result
 	ended   bool
 }
 
-// longest is the longest line that a journal may have, in bytes.
-const longest = 1 << 30
+// maxLineBytes is the longest line that a journal may have, in bytes.
+const maxLineBytes = 1 << 30
 
 // Run runs the steps of a journal again and compares. Errors name file and line.
 func Run(file string, r io.Reader, o sim.Options) (*Result, error) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 1<<16), longest)
+	lines.Buffer(make([]byte, 1<<16), maxLineBytes)
 	p := &player{o: o}
 	n := 0
 	for lines.Scan() {
@@ -48,10 +48,10 @@ func Run(file string, r io.Reader, o sim.Options) (*Result, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		if err := p.line(n, lines.Bytes()); err != nil {
+		if err := p.readLine(n, lines.Bytes()); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, n, err)
 		}
-		if p.result.Differs > 0 {
+		if p.result.FirstDifference > 0 {
 			break
 		}
 	}
@@ -61,28 +61,28 @@ func Run(file string, r io.Reader, o sim.Options) (*Result, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("%s: empty: want a journal, as berth simulate --journal writes it", file)
 	}
-	if !p.ended && p.result.Differs == 0 {
+	if !p.ended && p.result.FirstDifference == 0 {
 		return nil, fmt.Errorf("%s:%d: the journal is cut off: its last line is missing; up to here %d steps gave the %d effects that are recorded",
 			file, n, p.result.Steps, p.result.Effects)
 	}
 	return &p.result, nil
 }
 
-func (p *player) line(n int, line []byte) error {
+func (p *player) readLine(n int, line []byte) error {
 	switch {
 	case n == 1:
-		return p.begin(line)
+		return p.readHeader(line)
 	case p.ended:
-		return fmt.Errorf("a line after the last one, which began with %s", footing)
-	case bytes.HasPrefix(line, []byte(footing)):
-		return p.end(line)
+		return fmt.Errorf("a line after the last one, which began with %s", footerPrefix)
+	case bytes.HasPrefix(line, []byte(footerPrefix)):
+		return p.readFooter(line)
 	}
-	return p.step(n, line)
+	return p.runStep(n, line)
 }
 
-func (p *player) end(line []byte) error {
+func (p *player) readFooter(line []byte) error {
 	var f footer
-	if err := strict(line, &f); err != nil {
+	if err := decodeStrict(line, &f); err != nil {
 		return err
 	}
 	if f.End != p.result.Steps || f.Effects != p.result.Effects {
@@ -93,9 +93,9 @@ func (p *player) end(line []byte) error {
 	return nil
 }
 
-func (p *player) begin(line []byte) error {
+func (p *player) readHeader(line []byte) error {
 	var h header
-	if err := strict(line, &h); err != nil || h.Journal != Version {
+	if err := decodeStrict(line, &h); err != nil || h.Journal != Version {
 		return fmt.Errorf("journal: %q: want the first line of a journal, with %q, as berth simulate --journal writes it", h.Journal, Version)
 	}
 	if mine := fingerprint(&p.o); h.Options != mine {
@@ -104,60 +104,60 @@ func (p *player) begin(line []byte) error {
 	return nil
 }
 
-func (p *player) step(n int, line []byte) error {
-	var s step
-	if err := strict(line, &s); err != nil {
+func (p *player) runStep(n int, line []byte) error {
+	var s stepLine
+	if err := decodeStrict(line, &s); err != nil {
 		return err
 	}
 	if s.Limit < 0 || p.machine == nil && !s.Fresh {
 		return fmt.Errorf("limit: %d, fresh: %v: want a limit that is not negative, and the first step fresh", s.Limit, s.Fresh)
 	}
 	if s.Fresh {
-		p.machine, p.view = scheduling.New(p.o.Configured()), sim.NewView()
+		p.machine, p.view = scheduling.New(p.o.MachineConfig()), sim.NewConverter()
 	}
 	var events []scheduling.Event
 	for i := range s.In {
-		e, err := p.event(&s.In[i])
+		e, err := p.decodeEvent(&s.In[i])
 		if err != nil {
 			return fmt.Errorf("in[%d]: %w", i, err)
 		}
 		events = append(events, e)
 	}
 	effects, wake := p.machine.Step(time.Unix(0, s.At).UTC(), events, s.Limit)
-	got, err := words(effects)
+	got, err := encodeEffects(effects)
 	if err != nil {
 		return err
 	}
 	p.result.Steps++
 	p.result.Effects += len(got)
 	for i := range max(len(got), len(s.Effects)) {
-		if w, g := at(s.Effects, i), at(got, i); w != g {
-			p.differs(n, w, g)
+		if w, g := elementAt(s.Effects, i), elementAt(got, i); w != g {
+			p.setDifference(n, w, g)
 			return nil
 		}
 	}
-	if instant(wake) != s.Wake {
-		p.differs(n, fmt.Sprintf("wake %d", s.Wake), fmt.Sprintf("wake %d", instant(wake)))
+	if unixNano(wake) != s.Wake {
+		p.setDifference(n, fmt.Sprintf("wake %d", s.Wake), fmt.Sprintf("wake %d", unixNano(wake)))
 	}
 	return nil
 }
 
-func (p *player) differs(n int, want, got string) {
-	p.result.Differs, p.result.Want, p.result.Got = n, want, got
+func (p *player) setDifference(n int, want, got string) {
+	p.result.FirstDifference, p.result.Want, p.result.Got = n, want, got
 }
 
-func at(list []json.RawMessage, i int) string {
+func elementAt(list []json.RawMessage, i int) string {
 	if i < len(list) {
 		return string(list[i])
 	}
 	return "(nothing)"
 }
 
-// event is the machine's event of an input.
-func (p *player) event(in *input) (scheduling.Event, error) {
+// decodeEvent is the machine's event of an input.
+func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 	switch {
 	case in.Put != "":
-		o := store.Empty(in.Put)
+		o := store.NewObject(in.Put)
 		if o == nil {
 			return nil, fmt.Errorf("put: %q: no kind that scheduling reads", in.Put)
 		}
@@ -172,13 +172,13 @@ func (p *player) event(in *input) (scheduling.Event, error) {
 		}
 		return scheduling.Remove{Object: o}, nil
 	case in.Answer != 0:
-		return p.answer(in)
+		return p.decodeOutcome(in)
 	}
 	return nil, fmt.Errorf("want one of put, gone and answer")
 }
 
-func (p *player) answer(in *input) (scheduling.Event, error) {
-	out := scheduling.Outcome{ID: in.Answer, Why: in.Why}
+func (p *player) decodeOutcome(in *input) (scheduling.Event, error) {
+	out := scheduling.Outcome{ID: in.Answer, Reason: in.Why}
 	for out.Result = scheduling.Done; out.Result.String() != in.Result; out.Result++ {
 		if out.Result == scheduling.Unknown {
 			return nil, fmt.Errorf("result: %q: want done, refused, conflict or unknown", in.Result)
@@ -189,7 +189,7 @@ func (p *player) answer(in *input) (scheduling.Event, error) {
 		if err := json.Unmarshal(in.Object, &pod); err != nil {
 			return nil, fmt.Errorf("object: %w", err)
 		}
-		out.Seen = p.view.Pod(&pod)
+		out.Pod = p.view.Pod(&pod)
 	}
 	for i, data := range in.Budgets {
 		var b policyv1.PodDisruptionBudget
@@ -203,8 +203,8 @@ func (p *player) answer(in *input) (scheduling.Event, error) {
 	return out, nil
 }
 
-// strict decodes a line that has no fields besides those known.
-func strict(line []byte, into any) error {
+// decodeStrict decodes a line that has no fields besides those known.
+func decodeStrict(line []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	return d.Decode(into)

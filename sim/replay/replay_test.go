@@ -49,7 +49,7 @@ func options(t *testing.T, seed int64) sim.Options {
 	return o
 }
 
-func TestTheSameInputsGiveTheSameEffects(t *testing.T) {
+func TestReplayGivesTheSameEffects(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for seed := int64(1); seed <= 6; seed++ {
 		runtime.GOMAXPROCS(1)
@@ -62,13 +62,13 @@ func TestTheSameInputsGiveTheSameEffects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Differs > 0 || r.Effects == 0 {
-			t.Errorf("seed %d, line %d: replayed %s, recorded %s", seed, r.Differs, r.Got, r.Want)
+		if r.FirstDifference > 0 || r.Effects == 0 {
+			t.Errorf("seed %d, line %d: replayed %s, recorded %s", seed, r.FirstDifference, r.Got, r.Want)
 		}
 	}
 }
 
-func TestATamperedJournalIsFound(t *testing.T) {
+func TestTamperedJournal(t *testing.T) {
 	text := journal(t, 3)
 	i := strings.Index(text, `"do":"bind"`)
 	if i < 0 {
@@ -77,12 +77,12 @@ func TestATamperedJournalIsFound(t *testing.T) {
 	line := 1 + strings.Count(text[:i], "\n")
 	tampered := text[:i] + strings.Replace(text[i:], `"node":"n`, `"node":"m`, 1)
 	r, err := Run("journal", strings.NewReader(tampered), options(t, 3))
-	if err != nil || r.Differs != line {
-		t.Errorf("line %d differs (%v), want line %d", r.Differs, err, line)
+	if err != nil || r.FirstDifference != line {
+		t.Errorf("line %d differs (%v), want line %d", r.FirstDifference, err, line)
 	}
 }
 
-func TestACutJournalIsRefused(t *testing.T) {
+func TestTruncatedJournal(t *testing.T) {
 	lines := strings.SplitAfter(journal(t, 3), "\n")
 	last := len(lines) - 2 // what follows the last line is empty
 	for name, tc := range map[string]struct{ text, want string }{
@@ -99,7 +99,7 @@ func TestACutJournalIsRefused(t *testing.T) {
 	}
 }
 
-func TestBadJournalsAreRefused(t *testing.T) {
+func TestInvalidJournals(t *testing.T) {
 	o := options(t, 1)
 	head := `{"journal":"` + Version + `","options":"` + fingerprint(&o) + `"}` + "\n"
 	for name, tc := range map[string]struct{ text, want string }{

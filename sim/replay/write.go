@@ -17,15 +17,15 @@ import (
 
 // Writer writes a journal.
 type Writer struct {
-	w    *bufio.Writer
-	err  error
-	last footer
+	w      *bufio.Writer
+	err    error
+	footer footer
 }
 
 // NewWriter begins a journal of a scheduler with the given options.
 func NewWriter(w io.Writer, o *sim.Options) *Writer {
 	j := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
-	j.line(header{Journal: Version, Options: fingerprint(o)})
+	j.writeLine(header{Journal: Version, Options: fingerprint(o)})
 	return j
 }
 
@@ -34,26 +34,26 @@ func (j *Writer) Record(s *sim.Step) {
 	if j.err != nil {
 		return
 	}
-	out := step{At: s.Now.UnixNano(), Fresh: s.Fresh, Limit: s.Limit, Wake: instant(s.Wake)}
+	out := stepLine{At: s.Now.UnixNano(), Fresh: s.Restarted, Limit: s.Limit, Wake: unixNano(s.Wake)}
 	for i := range s.Inputs {
-		in, err := encode(&s.Inputs[i])
+		in, err := encodeInput(&s.Inputs[i])
 		if err != nil {
 			j.err = err
 			return
 		}
 		out.In = append(out.In, in)
 	}
-	if out.Effects, j.err = words(s.Effects); j.err == nil {
-		j.line(out)
-		j.last.End++
-		j.last.Effects += len(out.Effects)
+	if out.Effects, j.err = encodeEffects(s.Effects); j.err == nil {
+		j.writeLine(out)
+		j.footer.End++
+		j.footer.Effects += len(out.Effects)
 	}
 }
 
 // Close ends the journal and says what went wrong.
 func (j *Writer) Close() error {
 	if j.err == nil {
-		j.line(j.last)
+		j.writeLine(j.footer)
 	}
 	if j.err != nil {
 		return j.err
@@ -61,7 +61,7 @@ func (j *Writer) Close() error {
 	return j.w.Flush()
 }
 
-func (j *Writer) line(v any) {
+func (j *Writer) writeLine(v any) {
 	data, err := json.Marshal(v)
 	if err == nil {
 		_, err = j.w.Write(append(data, '\n'))
@@ -71,9 +71,9 @@ func (j *Writer) line(v any) {
 	}
 }
 
-func words(effects []scheduling.Effect) (out []json.RawMessage, err error) {
+func encodeEffects(effects []scheduling.Effect) (out []json.RawMessage, err error) {
 	for _, e := range effects {
-		w, err := word(e)
+		w, err := encodeEffect(e)
 		if err != nil {
 			return nil, err
 		}
@@ -82,13 +82,13 @@ func words(effects []scheduling.Effect) (out []json.RawMessage, err error) {
 	return out, nil
 }
 
-func encode(in *sim.Input) (out input, err error) {
+func encodeInput(in *sim.Input) (out input, err error) {
 	switch e := in.Event.(type) {
 	case scheduling.Remove:
-		out.Gone, out.Key, out.UID = gone(e.Object)
+		out.Gone, out.Key, out.UID = removedObject(e.Object)
 		return out, nil
 	case scheduling.Outcome:
-		out.Answer, out.Result, out.Why = e.ID, e.Result.String(), e.Why
+		out.Answer, out.Result, out.Why = e.ID, e.Result.String(), e.Reason
 	default:
 		out.Put = store.KindOf(in.Object)
 	}
@@ -107,9 +107,9 @@ func encode(in *sim.Input) (out input, err error) {
 	return out, nil
 }
 
-// gone is the kind, the key and the uid of a removed object: it is made by
+// removedObject is the kind, the key and the uid of a removed object: it is made by
 // sim.Identity, which is turned round here.
-func gone(object any) (store.Kind, string, string) {
+func removedObject(object any) (store.Kind, string, string) {
 	switch o := object.(type) {
 	case *model.Pod:
 		return store.Pods, store.Key(o.Namespace, o.Name), o.UID
@@ -119,26 +119,26 @@ func gone(object any) (store.Kind, string, string) {
 		return store.Namespaces, o.Name, ""
 	case *model.Hold:
 		return store.Holds, store.Key(o.Namespace, o.Name), ""
-	case *model.Group:
-		kinds := map[string]store.Kind{"Service": store.Services, "ReplicationController": store.Controllers,
+	case *model.SpreadGroup:
+		kinds := map[string]store.Kind{"Service": store.Services, "ReplicationController": store.ReplicationControllers,
 			"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets}
 		return kinds[o.Kind], store.Key(o.Namespace, o.Name), ""
 	case *model.Budget:
-		return store.Budgets, store.Key(o.Namespace, o.Name), ""
+		return store.PodDisruptionBudgets, store.Key(o.Namespace, o.Name), ""
 	case *model.PriorityClass:
 		return store.PriorityClasses, o.Name, ""
 	case *model.ResourceClaim:
-		return store.DeviceClaims, store.Key(o.Namespace, o.Name), o.UID
+		return store.ResourceClaims, store.Key(o.Namespace, o.Name), o.UID
 	}
-	return goneVolume(object)
+	return removedVolumeObject(object)
 }
 
-func goneVolume(object any) (store.Kind, string, string) {
+func removedVolumeObject(object any) (store.Kind, string, string) {
 	switch o := object.(type) {
 	case *model.PersistentVolume:
-		return store.Volumes, o.Name, ""
+		return store.PersistentVolumes, o.Name, ""
 	case *model.PersistentVolumeClaim:
-		return store.Claims, store.Key(o.Namespace, o.Name), o.UID
+		return store.PersistentVolumeClaims, store.Key(o.Namespace, o.Name), o.UID
 	case *model.StorageClass:
 		return store.StorageClasses, o.Name, ""
 	case *model.CSINode:
@@ -146,9 +146,9 @@ func goneVolume(object any) (store.Kind, string, string) {
 	case *model.CSIDriver:
 		return store.CSIDrivers, o.Name, ""
 	case *model.CSIStorageCapacity:
-		return store.CSICapacities, store.Key(o.Namespace, o.Name), ""
+		return store.CSIStorageCapacities, store.Key(o.Namespace, o.Name), ""
 	case *model.VolumeAttachment:
-		return store.Attachments, o.Name, ""
+		return store.VolumeAttachments, o.Name, ""
 	}
 	return "", "", ""
 }
@@ -157,8 +157,8 @@ func goneVolume(object any) (store.Kind, string, string) {
 func fingerprint(o *sim.Options) string {
 	h := sha256.New()
 	q := o.Machine.Queue
-	fmt.Fprintln(h, o.Ties, o.ViewMemory, o.Preemption, q.InitialBackoff, q.MaxBackoff, q.LeftoverAfter,
-		o.Machine.BindTimeout, o.Machine.Confirm, o.Machine.LookAgain, o.Machine.VictimsTimeout, o.Machine.AuditEvery, o.Machine.AssumedPressure)
+	fmt.Fprintln(h, o.TieBreakSeed, o.ScoreCacheMemory, o.Preemption, q.InitialBackoff, q.MaxBackoff, q.MaxUnschedulableDuration,
+		o.Machine.BindTimeout, o.Machine.ConfirmTimeout, o.Machine.RetryInterval, o.Machine.VictimsTimeout, o.Machine.AuditInterval, o.Machine.AssumedPressureDuration)
 	for _, p := range o.Profiles {
 		data, err := json.Marshal(p.Config())
 		fmt.Fprintln(h, string(data), err)
@@ -166,7 +166,7 @@ func fingerprint(o *sim.Options) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func instant(t time.Time) int64 {
+func unixNano(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-func readUngate(p *parser, w *words) error {
+func readUngate(p *parser, w *tokens) error {
 	name, err := w.name("the pod")
 	if err != nil {
 		return err
 	}
-	p.then(func(r *run) error {
-		return r.change(store.Pods, key(store.Pods, name), "has no gates any more", func(o store.Object) {
+	p.addStep(func(r *run) error {
+		return r.change(store.Pods, objectKey(store.Pods, name), "has no gates any more", func(o store.Object) {
 			if pod, ok := o.(*corev1.Pod); ok {
 				pod.Spec.SchedulingGates = nil
 			}
@@ -27,10 +27,10 @@ func readUngate(p *parser, w *words) error {
 	return nil
 }
 
-func readBind(p *parser, w *words) error { return readPlacing(p, w, (*run).bind) }
+func readBind(p *parser, w *tokens) error { return readPodAndNode(p, w, (*run).bind) }
 
-func readMove(p *parser, w *words) error {
-	return readPlacing(p, w, func(r *run, pod, node string) error {
+func readMove(p *parser, w *tokens) error {
+	return readPodAndNode(p, w, func(r *run, pod, node string) error {
 		return r.change(store.Pods, pod, "is moved to "+node, func(o store.Object) {
 			if pod, ok := o.(*corev1.Pod); ok {
 				pod.Spec.NodeName = node
@@ -39,7 +39,7 @@ func readMove(p *parser, w *words) error {
 	})
 }
 
-func readPlacing(p *parser, w *words, do func(*run, string, string) error) error {
+func readPodAndNode(p *parser, w *tokens, do func(*run, string, string) error) error {
 	pod, err := w.name("the pod")
 	if err != nil {
 		return err
@@ -48,56 +48,56 @@ func readPlacing(p *parser, w *words, do func(*run, string, string) error) error
 	if err != nil {
 		return err
 	}
-	p.then(func(r *run) error { return do(r, key(store.Pods, pod), node) })
+	p.addStep(func(r *run) error { return do(r, objectKey(store.Pods, pod), node) })
 	return nil
 }
 
-func readKill(p *parser, w *words) error {
+func readKill(p *parser, w *tokens) error {
 	who, err := w.name("who")
 	if err != nil {
 		return err
 	}
 	if who == "agent" {
-		return toAgents(p, w, "is killed", (*sim.World).KillAgent)
+		return forEachAgent(p, w, "is killed", (*sim.World).KillAgent)
 	}
 	d := time.Second
-	if w.is("for") {
-		if d, err = w.span("for"); err != nil {
+	if w.accept("for") {
+		if d, err = w.duration("for"); err != nil {
 			return err
 		}
 	}
 	if !sim.IsKillable(who) {
-		return fmt.Errorf("%q: want agent, or of %s one that is not agents", who, strings.Join(sim.Readers(), ", "))
+		return fmt.Errorf("%q: want agent, or of %s one that is not agents", who, strings.Join(sim.Actors(), ", "))
 	}
-	p.then(func(r *run) error { r.w.Kill(who, d); return nil })
+	p.addStep(func(r *run) error { r.w.Kill(who, d); return nil })
 	return nil
 }
 
-func readStart(p *parser, w *words) error {
+func readStart(p *parser, w *tokens) error {
 	if err := w.literal("agent"); err != nil {
 		return err
 	}
-	return toAgents(p, w, "starts", (*sim.World).StartAgent)
+	return forEachAgent(p, w, "starts", (*sim.World).StartAgent)
 }
 
-func readCut(p *parser, w *words) error {
-	return toAgents(p, w, "is cut off", (*sim.World).CutOff)
+func readCut(p *parser, w *tokens) error {
+	return forEachAgent(p, w, "is cut off", (*sim.World).PartitionNode)
 }
 
-func readRejoin(p *parser, w *words) error {
-	return toAgents(p, w, "is joined again", (*sim.World).Rejoin)
+func readRejoin(p *parser, w *tokens) error {
+	return forEachAgent(p, w, "is joined again", (*sim.World).ReconnectNode)
 }
 
-// toAgents has something done to the agents of nodes.
-func toAgents(p *parser, w *words, what string, do func(*sim.World, string)) error {
+// forEachAgent has something done to the agents of nodes.
+func forEachAgent(p *parser, w *tokens, what string, do func(*sim.World, string)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
 	}
 	nodes, err := expand(name)
-	p.then(func(r *run) error {
+	p.addStep(func(r *run) error {
 		for _, node := range nodes {
-			r.say("the agent of " + node + " " + what)
+			r.log("the agent of " + node + " " + what)
 			do(r.w, node)
 		}
 		return nil
@@ -105,32 +105,32 @@ func toAgents(p *parser, w *words, what string, do func(*sim.World, string)) err
 	return err
 }
 
-// reader takes the name of an actor that watches.
-func reader(w *words) (string, error) {
+// actorName takes the name of an actor that watches.
+func actorName(w *tokens) (string, error) {
 	who, err := w.name("who")
-	if err == nil && !sim.IsReader(who) {
-		err = fmt.Errorf("%q: want %s", who, strings.Join(sim.Readers(), ", "))
+	if err == nil && !sim.IsActor(who) {
+		err = fmt.Errorf("%q: want %s", who, strings.Join(sim.Actors(), ", "))
 	}
 	return who, err
 }
 
-func readLag(p *parser, w *words) error {
-	who, err := reader(w)
+func readLag(p *parser, w *tokens) error {
+	who, err := actorName(w)
 	if err != nil {
 		return err
 	}
-	d, err := w.span("the lag")
-	p.then(func(r *run) error {
-		r.say(fmt.Sprintf("the watches of %s lag by %v", who, d))
-		r.w.SetLag(who, d)
+	d, err := w.duration("the lag")
+	p.addStep(func(r *run) error {
+		r.log(fmt.Sprintf("the watches of %s lag by %v", who, d))
+		r.w.SetWatchLag(who, d)
 		return nil
 	})
 	return err
 }
 
-// watchOf takes an actor and a kind that it watches.
-func watchOf(w *words) (string, store.Kind, error) {
-	who, err := reader(w)
+// actorAndKind takes an actor and a kind that it watches.
+func actorAndKind(w *tokens) (string, store.Kind, error) {
+	who, err := actorName(w)
 	if err != nil {
 		return "", "", err
 	}
@@ -141,84 +141,84 @@ func watchOf(w *words) (string, store.Kind, error) {
 	return who, store.Kind(kind), err
 }
 
-func readDrop(p *parser, w *words) error {
-	who, kind, err := watchOf(w)
+func readDrop(p *parser, w *tokens) error {
+	who, kind, err := actorAndKind(w)
 	if err != nil {
 		return err
 	}
 	if err := w.literal("for"); err != nil {
 		return err
 	}
-	d, err := w.span("for")
-	p.then(func(r *run) error {
-		r.say(fmt.Sprintf("%s sees nothing of %s for %v, and lists then", who, kind, d))
-		r.w.Drop(who, kind, d)
+	d, err := w.duration("for")
+	p.addStep(func(r *run) error {
+		r.log(fmt.Sprintf("%s sees nothing of %s for %v, and lists then", who, kind, d))
+		r.w.DropWatch(who, kind, d)
 		return nil
 	})
 	return err
 }
 
-func readRepeat(p *parser, w *words) error {
-	who, kind, err := watchOf(w)
-	p.then(func(r *run) error { r.w.Repeat(who, kind); return nil })
+func readRepeat(p *parser, w *tokens) error {
+	who, kind, err := actorAndKind(w)
+	p.addStep(func(r *run) error { r.w.DuplicateNextEvent(who, kind); return nil })
 	return err
 }
 
-func readSpoil(p *parser, w *words) error {
+func readFault(p *parser, w *tokens) error {
 	word, err := w.name("how")
 	if err != nil {
 		return err
 	}
-	e, ok := sim.EndingNamed(word)
-	if !ok || e == sim.Fine {
+	e, ok := sim.ParseFault(word)
+	if !ok || e == sim.NoFault {
 		return fmt.Errorf("%q: want refuse, conflict, lost, unheard, late, silent or partly", word)
 	}
 	effect, err := w.name("the effect")
 	if err != nil {
 		return err
 	}
-	if !sim.IsEffect(effect) {
-		return fmt.Errorf("%q is no effect; want any, or one of %s", effect, strings.Join(sim.Effects, ", "))
+	if !sim.IsRequestKind(effect) {
+		return fmt.Errorf("%q is no effect; want any, or one of %s", effect, strings.Join(sim.RequestKinds, ", "))
 	}
 	o, err := w.options("pod=", "times=", "after=")
 	if err != nil {
 		return err
 	}
-	rule := sim.Rule{Ending: e, Effect: effect, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
+	rule := sim.FaultRule{Fault: e, Request: effect, Times: int(o.number("times", 1, 1, 1_000_000)), After: int(o.number("after", 0, 0, 1000))}
 	if effect == "any" {
-		rule.Effect = ""
+		rule.Request = ""
 	}
 	if o.has("pod") {
-		rule.Pod = key(store.Pods, o.values["pod"])
+		rule.Pod = objectKey(store.Pods, o.values["pod"])
 	}
-	p.then(func(r *run) error { r.w.Spoil(rule); return nil })
+	p.addStep(func(r *run) error { r.w.InjectFault(rule); return nil })
 	return o.err
 }
 
-func readCalm(p *parser, _ *words) error {
-	p.then(func(r *run) error { r.w.Calm(); return nil })
+func readClear(p *parser, _ *tokens) error {
+	p.addStep(func(r *run) error { r.w.ClearFaults(); return nil })
 	return nil
 }
 
-func readUntil(p *parser, w *words) (err error) {
+func readUntil(p *parser, w *tokens) (err error) {
 	if p.at != 0 {
 		return errors.New("at is no part of it")
 	}
-	p.s.until, err = w.span("until")
+	p.s.until, err = w.duration("until")
 	return err
 }
 
-func readOption(p *parser, w *words) error {
-	o, err := w.options(append([]string{"seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "forbid", "startupgrace=", "endpoints", "rest", "exact"}, pressureWords...)...)
+func readOption(p *parser, w *tokens) error {
+	o, err := w.options(append([]string{"seed=", "ties=", "faults=", "delays=", "repeats=", "maxdelay=", "lag=", "latency=", "leftover=", "backoff=", "maxbackoff=", "victims=", "decisions=", "several=", "norecount", "noaudit", "keepdebits", "frozen", "ended=", "evictedcap=", "evictedttl=", "noholds", "nopause", "nopressure", "forbid", "startupgrace=", "endpoints", "rest", "exact"}, pressureOptions...)...)
 	if err != nil {
 		return err
 	}
 	if p.at != 0 {
 		return errors.New("options hold from the start; at is no part of them")
 	}
-	p.s.rest, p.s.exact = p.s.rest || o.has("rest"), p.s.exact || o.has("exact")
+	p.s.checkSettled, p.s.timingSensitive = p.s.checkSettled || o.has("rest"), p.s.timingSensitive || o.has("exact")
 	apply := func(s *sim.Options) {
-		s.Seed, s.Ties = uint64(o.number("seed", int64(s.Seed), 0, 1<<62)), uint64(o.number("ties", int64(s.Ties), 0, 1<<62))
+		s.Seed, s.TieBreakSeed = uint64(o.number("seed", int64(s.Seed), 0, 1<<62)), uint64(o.number("ties", int64(s.TieBreakSeed), 0, 1<<62))
 		if o.has("faults") {
 			s.Faults.Requests = o.share("faults")
 			s.Faults.Writes = s.Faults.Requests
@@ -229,35 +229,35 @@ func readOption(p *parser, w *words) error {
 		if o.has("repeats") {
 			s.Faults.Repeats = o.share("repeats")
 		}
-		s.Faults.MaxDelay = o.span("maxdelay", s.Faults.MaxDelay)
-		s.Lag, s.Latency = o.span("lag", s.Lag), o.span("latency", s.Latency)
+		s.Faults.MaxDelay = o.duration("maxdelay", s.Faults.MaxDelay)
+		s.Lag, s.Latency = o.duration("lag", s.Lag), o.duration("latency", s.Latency)
 		q := &s.Machine.Queue
-		q.LeftoverAfter = o.span("leftover", q.LeftoverAfter)
-		q.InitialBackoff, q.MaxBackoff = o.span("backoff", q.InitialBackoff), o.span("maxbackoff", q.MaxBackoff)
-		s.Machine.VictimsTimeout = o.span("victims", s.Machine.VictimsTimeout)
+		q.MaxUnschedulableDuration = o.duration("leftover", q.MaxUnschedulableDuration)
+		q.InitialBackoff, q.MaxBackoff = o.duration("backoff", q.InitialBackoff), o.duration("maxbackoff", q.MaxBackoff)
+		s.Machine.VictimsTimeout = o.duration("victims", s.Machine.VictimsTimeout)
 		if o.has("nopressure") {
-			s.Machine.AssumedPressure = 0
+			s.Machine.AssumedPressureDuration = 0
 		}
-		s.Evictions.RefuseSeveral = s.Evictions.RefuseSeveral || o.values["several"] == "refuse"
+		s.Evictions.RefuseMultiple = s.Evictions.RefuseMultiple || o.values["several"] == "refuse"
 		s.Evictions.Recount = s.Evictions.Recount && !o.has("norecount")
-		s.Evictions.EndNever = s.Evictions.EndNever || o.has("forbid")
+		s.Evictions.ForbidImpossible = s.Evictions.ForbidImpossible || o.has("forbid")
 		s.Endpoints = s.Endpoints || o.has("endpoints")
-		s.Taints.StartupGrace = o.span("startupgrace", s.Taints.StartupGrace)
+		s.Taints.StartupGrace = o.duration("startupgrace", s.Taints.StartupGrace)
 		s.KeepFailedDebits = s.KeepFailedDebits || o.has("keepdebits")
-		s.Taints.Frozen = s.Taints.Frozen || o.has("frozen")
+		s.Taints.FixedDueTime = s.Taints.FixedDueTime || o.has("frozen")
 		s.Audit = s.Audit && !o.has("noaudit")
 		if o.has("noholds") {
-			s.Holds.First = 0
+			s.AvoidHolds.First = 0
 		}
-		s.NoPause = s.NoPause || o.has("nopause")
+		s.NoReplacementDelay = s.NoReplacementDelay || o.has("nopause")
 		o.pressure(s)
 		s.GC.Threshold = int(o.number("ended", int64(s.GC.Threshold), 1, 1_000_000))
 		s.GC.EvictedCap = int(o.number("evictedcap", 0, 0, 1_000_000))
-		s.GC.EvictedTTL = o.span("evictedttl", 0)
-		s.Decisions = int(o.number("decisions", int64(s.Decisions), 1, 1_000_000))
+		s.GC.EvictedTTL = o.duration("evictedttl", 0)
+		s.DecisionsPerStep = int(o.number("decisions", int64(s.DecisionsPerStep), 1, 1_000_000))
 	}
 	var trial sim.Options
 	apply(&trial)
-	p.set(apply)
+	p.addOption(apply)
 	return o.err
 }

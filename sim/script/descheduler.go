@@ -13,7 +13,7 @@ import (
 )
 
 // readDescheduler has the cluster rebalanced by a policy: that of a file, or the default.
-func readDescheduler(p *parser, w *words) error {
+func readDescheduler(p *parser, w *tokens) error {
 	if p.at != 0 {
 		return errors.New("the descheduler is there from the start; at is no part of it")
 	}
@@ -27,12 +27,12 @@ func readDescheduler(p *parser, w *words) error {
 			return err
 		}
 	}
-	if policy.Policy.Measures() {
+	if policy.Policy.UsesMetrics() {
 		return fmt.Errorf("%s: usage is not measured here", o.values["policy"])
 	}
-	d := sim.Descheduling{Policy: policy.Policy, Compatible: o.has("compatible"), Unheld: o.has("unheld"),
-		First: o.span("first", time.Minute), Every: o.span("every", 2*time.Minute)}
-	if d.Every <= 0 {
+	d := sim.DeschedulerOptions{Policy: policy.Policy, Compatible: o.has("compatible"), WithoutHolds: o.has("unheld"),
+		InitialDelay: o.duration("first", time.Minute), Interval: o.duration("every", 2*time.Minute)}
+	if d.Interval <= 0 {
 		o.fail("every", "a duration such as 2m")
 	}
 	var other *placement.Profile
@@ -42,10 +42,10 @@ func readDescheduler(p *parser, w *words) error {
 		if other, err = placement.NewProfile(c); err != nil {
 			return err
 		}
-		d.Others = map[string]bool{c.Name: true}
+		d.SchedulersWithoutHolds = map[string]bool{c.Name: true}
 	}
-	p.set(func(s *sim.Options) {
-		if s.Descheduling, s.KnowsNoHolds = &d, d.Unheld; other != nil {
+	p.addOption(func(s *sim.Options) {
+		if s.Descheduler, s.IgnoreHolds = &d, d.WithoutHolds; other != nil {
 			s.Profiles = append(slices.Clone(s.Profiles), other)
 		}
 	})
@@ -63,5 +63,5 @@ func readPolicy(dir, file string) (config.Descheduler, error) {
 	if len(docs) != 1 {
 		return config.Descheduler{}, fmt.Errorf("%s: has %d documents, want one %s", file, len(docs), config.DeschedulerKind)
 	}
-	return config.ReadDescheduler(docs[0], config.DeschedulerReading{})
+	return config.ReadDescheduler(docs[0], config.DeschedulerReadOptions{})
 }

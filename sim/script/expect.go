@@ -15,14 +15,14 @@ const expectUsage = `expect [at TIME] pod NAME on NODE|bound|pending ["WORDS"]|h
 	`expect [at TIME] pod NAME ready|unready|disrupted REASON; expect [at TIME] node NAME tainted KEY[:EFFECT]|untainted KEY[:EFFECT]|ready|notready|unknown; ` +
 	`expect [at TIME] event "WORDS"|no event "WORDS"|told REASON NAME ["WORDS"]|victims NAME..|victims none|budget NAME allowed=N desired=N healthy=N expected=N entries=N reason=WORD|service NAME ready=N terminating=N serving=N|replicaset NAME replicas=N ready=N terminating=N|bound N|pending N|running N|failed N|deleting N`
 
-func readExpect(p *parser, w *words) (err error) {
+func readExpect(p *parser, w *tokens) (err error) {
 	if p.at != 0 {
 		return errors.New("write expect at TIME")
 	}
 	at := p.s.until
-	timed := w.is("at")
+	timed := w.accept("at")
 	if timed {
-		if at, err = w.span("at"); err != nil {
+		if at, err = w.duration("at"); err != nil {
 			return err
 		}
 	}
@@ -32,14 +32,14 @@ func readExpect(p *parser, w *words) (err error) {
 	}
 	p.s.expects++
 	s := p.s
-	p.s.steps = append(p.s.steps, step{at: at, late: true, line: p.line, do: f})
+	p.s.steps = append(p.s.steps, step{at: at, isExpectation: true, line: p.line, do: f})
 	if !timed && at == 0 {
 		return fmt.Errorf("without at it is looked at when the scenario ends, which a line until must say before line %d of %s", p.line, s.File)
 	}
 	return nil
 }
 
-func expectation(w *words) (func(*run) error, error) {
+func expectation(w *tokens) (func(*run) error, error) {
 	switch word, _ := w.next(); word {
 	case "pod":
 		return expectPod(w)
@@ -51,7 +51,7 @@ func expectation(w *words) (func(*run) error, error) {
 		}
 		return expectEvent(w, false)
 	case "told":
-		return expectTold(w)
+		return expectRecorded(w)
 	case "node":
 		return expectNode(w)
 	case "victims":
@@ -59,9 +59,9 @@ func expectation(w *words) (func(*run) error, error) {
 	case "budget":
 		return expectBudget(w)
 	case "service":
-		return expectNumbers(w, "service", endpoints)
+		return expectNumbers(w, "service", endpointNumbers)
 	case "replicaset":
-		return expectNumbers(w, "replicaset", replicas)
+		return expectNumbers(w, "replicaset", replicaNumbers)
 	case "holds":
 		return expectHolds(w)
 	case "bound", "pending", "running", "deleting", "failed":
@@ -71,7 +71,7 @@ func expectation(w *words) (func(*run) error, error) {
 	}
 }
 
-func expectEvent(w *words, want bool) (func(*run) error, error) {
+func expectEvent(w *tokens, want bool) (func(*run) error, error) {
 	text, ok := w.quoted()
 	if !ok {
 		return nil, errors.New("the words are missing; put them in double quotes")
@@ -92,7 +92,7 @@ func expectEvent(w *words, want bool) (func(*run) error, error) {
 	}, nil
 }
 
-func expectVictims(w *words) (func(*run) error, error) {
+func expectVictims(w *tokens) (func(*run) error, error) {
 	var want []string
 	for len(w.list) > 0 {
 		name, err := w.name("a victim")
@@ -100,15 +100,15 @@ func expectVictims(w *words) (func(*run) error, error) {
 			return nil, err
 		}
 		if name != "none" {
-			want = append(want, key(store.Pods, name))
+			want = append(want, objectKey(store.Pods, name))
 		}
 	}
 	slices.Sort(want)
 	return func(r *run) error {
 		var got []string
 		for _, l := range r.result.Timeline {
-			if l.What == "preempt" {
-				got = append(got, l.On)
+			if l.Action == "preempt" {
+				got = append(got, l.Object)
 			}
 		}
 		slices.Sort(got)
@@ -119,14 +119,14 @@ func expectVictims(w *words) (func(*run) error, error) {
 	}, nil
 }
 
-func expectCount(w *words, what string) (func(*run) error, error) {
+func expectCount(w *tokens, what string) (func(*run) error, error) {
 	word, _ := w.next()
 	o := &options{values: map[string]string{what: word}}
 	want := int(o.number(what, 0, 0, 1<<31-1))
 	return func(r *run) error {
 		got := 0
 		for _, obj := range r.w.API().List(store.Pods) {
-			if p, ok := obj.(*corev1.Pod); ok && (what == "pending") == (p.Spec.NodeName == "") && (what == "bound" || is(p, what, "", "")) {
+			if p, ok := obj.(*corev1.Pod); ok && (what == "pending") == (p.Spec.NodeName == "") && (what == "bound" || podMatches(p, what, "", "")) {
 				got++
 			}
 		}

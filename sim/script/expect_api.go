@@ -12,7 +12,7 @@ import (
 )
 
 // expectBudget reads what is expected of a budget's status.
-func expectBudget(w *words) (func(*run) error, error) {
+func expectBudget(w *tokens) (func(*run) error, error) {
 	name, err := w.name("the budget")
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func expectBudget(w *words) (func(*run) error, error) {
 		}
 	}
 	return func(r *run) error {
-		found, _ := r.w.API().Get(store.Budgets, key(store.Budgets, name))
+		found, _ := r.w.API().Get(store.PodDisruptionBudgets, objectKey(store.PodDisruptionBudgets, name))
 		b, ok := found.(*policyv1.PodDisruptionBudget)
 		if !ok {
 			return fmt.Errorf("there is no budget %s", name)
@@ -49,8 +49,8 @@ func expectBudget(w *words) (func(*run) error, error) {
 	}, o.err
 }
 
-// expectTold reads which event is expected, of the API's.
-func expectTold(w *words) (func(*run) error, error) {
+// expectRecorded reads which event is expected, of the API's.
+func expectRecorded(w *tokens) (func(*run) error, error) {
 	reason, err := w.name("the reason")
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func expectTold(w *words) (func(*run) error, error) {
 }
 
 // expectNode reads what is expected of a node.
-func expectNode(w *words) (func(*run) error, error) {
+func expectNode(w *tokens) (func(*run) error, error) {
 	name, err := w.name("the node")
 	if err != nil {
 		return nil, err
@@ -102,14 +102,14 @@ func expectNode(w *words) (func(*run) error, error) {
 		if !ok {
 			return fmt.Errorf("there is no node %s", name)
 		}
-		if !nodeIs(n, state, taint) {
+		if !nodeMatches(n, state, taint) {
 			return fmt.Errorf("node %s has taints %v and conditions %v; want it %s %s", name, n.Spec.Taints, n.Status.Conditions, state, taint)
 		}
 		return nil
 	}, nil
 }
 
-func nodeIs(n *corev1.Node, state, taint string) bool {
+func nodeMatches(n *corev1.Node, state, taint string) bool {
 	has := false
 	for _, t := range n.Spec.Taints {
 		key, effect, _ := strings.Cut(taint, ":")

@@ -7,7 +7,7 @@ import (
 )
 
 // expectHolds reads how many Holds there are to be.
-func expectHolds(w *words) (func(*run) error, error) {
+func expectHolds(w *tokens) (func(*run) error, error) {
 	word, _ := w.next()
 	o := &options{values: map[string]string{"holds": word}}
 	want := int(o.number("holds", 0, 0, 1<<31-1))

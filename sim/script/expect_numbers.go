@@ -9,19 +9,19 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// numbers are what an object's status says, by word; false: there is no such object.
-type numbers func(r *run, name string) (map[string]int64, bool)
+// numbersFunc are what an object's status says, by word; false: there is no such object.
+type numbersFunc func(r *run, name string) (map[string]int64, bool)
 
-// endpoints are what the EndpointSlices of a Service say.
-func endpoints(r *run, name string) (map[string]int64, bool) {
-	_, ok := r.w.API().Get(store.Services, key(store.Services, name))
-	ready, terminating, serving := r.w.Endpoints(key(store.Services, name))
+// endpointNumbers are what the EndpointSlices of a Service say.
+func endpointNumbers(r *run, name string) (map[string]int64, bool) {
+	_, ok := r.w.API().Get(store.Services, objectKey(store.Services, name))
+	ready, terminating, serving := r.w.Endpoints(objectKey(store.Services, name))
 	return map[string]int64{"ready": int64(ready), "terminating": int64(terminating), "serving": int64(serving)}, ok
 }
 
-// replicas are the status of a ReplicaSet.
-func replicas(r *run, name string) (map[string]int64, bool) {
-	o, _ := r.w.API().Get(store.ReplicaSets, key(store.ReplicaSets, name))
+// replicaNumbers are the status of a ReplicaSet.
+func replicaNumbers(r *run, name string) (map[string]int64, bool) {
+	o, _ := r.w.API().Get(store.ReplicaSets, objectKey(store.ReplicaSets, name))
 	rs, ok := o.(*appsv1.ReplicaSet)
 	if !ok {
 		return map[string]int64{"replicas": 0, "ready": 0, "terminating": 0}, false
@@ -35,7 +35,7 @@ func replicas(r *run, name string) (map[string]int64, bool) {
 }
 
 // expectNumbers reads what is expected of a kind's numbers.
-func expectNumbers(w *words, kind string, of numbers) (func(*run) error, error) {
+func expectNumbers(w *tokens, kind string, of numbersFunc) (func(*run) error, error) {
 	name, err := w.name("the " + kind)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 )
 
 // expectPod reads what is expected of a pod.
-func expectPod(w *words) (func(*run) error, error) {
+func expectPod(w *tokens) (func(*run) error, error) {
 	name, err := w.name("the pod")
 	if err != nil {
 		return nil, err
@@ -32,23 +32,23 @@ func expectPod(w *words) (func(*run) error, error) {
 		return nil, fmt.Errorf("%q: not known of pods", state)
 	}
 	return func(r *run) error {
-		p := r.w.API().Pod(key(store.Pods, name))
+		p := r.w.API().Pod(objectKey(store.Pods, name))
 		if p == nil {
 			if state == "gone" {
 				return nil
 			}
 			return fmt.Errorf("pod %s is not there, want it %s", name, state)
 		}
-		if !is(p, state, node, words) {
-			return fmt.Errorf("pod %s is %s; want it %s", name, describe(p), strings.TrimSpace(state+" "+node+words))
+		if !podMatches(p, state, node, words) {
+			return fmt.Errorf("pod %s is %s; want it %s", name, describePod(p), strings.TrimSpace(state+" "+node+words))
 		}
 		return nil
 	}, nil
 }
 
-// is says whether a pod is as expected.
-func is(p *corev1.Pod, state, node, words string) bool {
-	c := scheduled(p)
+// podMatches says whether a pod is as expected.
+func podMatches(p *corev1.Pod, state, node, words string) bool {
+	c := podScheduled(p)
 	switch state {
 	case "on":
 		return p.Spec.NodeName == node
@@ -65,17 +65,17 @@ func is(p *corev1.Pod, state, node, words string) bool {
 	case "deleting":
 		return p.DeletionTimestamp != nil
 	case "ready", "unready":
-		return (condition(p, corev1.PodReady).Status == corev1.ConditionTrue) == (state == "ready")
+		return (podCondition(p, corev1.PodReady).Status == corev1.ConditionTrue) == (state == "ready")
 	case "disrupted":
-		c := condition(p, corev1.DisruptionTarget)
+		c := podCondition(p, corev1.DisruptionTarget)
 		return c.Status == corev1.ConditionTrue && c.Reason == node
 	}
 	return strings.EqualFold(string(p.Status.Phase), state)
 }
 
-func scheduled(p *corev1.Pod) corev1.PodCondition { return condition(p, corev1.PodScheduled) }
+func podScheduled(p *corev1.Pod) corev1.PodCondition { return podCondition(p, corev1.PodScheduled) }
 
-func condition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
+func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition {
 	for _, c := range p.Status.Conditions {
 		if c.Type == kind {
 			return c
@@ -84,15 +84,15 @@ func condition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodCondition 
 	return corev1.PodCondition{}
 }
 
-// describe says how a pod is.
-func describe(p *corev1.Pod) string {
+// describePod says how a pod is.
+func describePod(p *corev1.Pod) string {
 	s := strings.ToLower(string(p.Status.Phase))
 	if p.Status.Message != "" {
 		s += fmt.Sprintf(" (%s: %s)", p.Status.Reason, p.Status.Message)
 	}
 	if p.Spec.NodeName != "" {
 		s += " on " + p.Spec.NodeName
-	} else if c := scheduled(p); c.Message != "" {
+	} else if c := podScheduled(p); c.Message != "" {
 		s += fmt.Sprintf(" (%s: %s)", c.Reason, c.Message)
 	}
 	if p.Status.NominatedNodeName != "" {

@@ -9,17 +9,17 @@ import (
 
 // Error is a fault in a scenario.
 type Error struct {
-	File string
-	Line int
-	Why  string
+	File   string
+	Line   int
+	Reason string
 }
 
 // Error is "file:line: why".
-func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Why) }
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Reason) }
 
-// split cuts a line into words. Text in double quotes is one word; # begins a
+// splitWords cuts a line into words. Text in double quotes is one word; # begins a
 // comment at the start of a word.
-func split(line string) ([]string, error) {
+func splitWords(line string) ([]string, error) {
 	var out []string
 	for {
 		line = strings.TrimLeft(line, " \t\r")
@@ -44,11 +44,11 @@ func split(line string) ([]string, error) {
 	}
 }
 
-// words are what is left of a line while it is read.
-type words struct{ list []string }
+// tokens are what is left of a line while it is read.
+type tokens struct{ list []string }
 
 // next takes the next word.
-func (w *words) next() (string, bool) {
+func (w *tokens) next() (string, bool) {
 	if len(w.list) == 0 {
 		return "", false
 	}
@@ -58,7 +58,7 @@ func (w *words) next() (string, bool) {
 }
 
 // name takes a word that is neither quoted nor key=value; what says what it is for.
-func (w *words) name(what string) (string, error) {
+func (w *tokens) name(what string) (string, error) {
 	s, ok := w.next()
 	if !ok || strings.ContainsAny(s, "=\"") {
 		return "", fmt.Errorf("%s is missing", what)
@@ -67,15 +67,15 @@ func (w *words) name(what string) (string, error) {
 }
 
 // literal takes the given word.
-func (w *words) literal(want string) error {
+func (w *tokens) literal(want string) error {
 	if s, ok := w.next(); !ok || s != want {
 		return fmt.Errorf("%q: want %q", s, want)
 	}
 	return nil
 }
 
-// is takes the next word if it is the given one.
-func (w *words) is(word string) bool {
+// accept takes the next word if it is the given one.
+func (w *tokens) accept(word string) bool {
 	if len(w.list) > 0 && w.list[0] == word {
 		w.list = w.list[1:]
 		return true
@@ -84,7 +84,7 @@ func (w *words) is(word string) bool {
 }
 
 // quoted takes a quoted word if there is one.
-func (w *words) quoted() (string, bool) {
+func (w *tokens) quoted() (string, bool) {
 	if len(w.list) == 0 || w.list[0][0] != '"' {
 		return "", false
 	}
@@ -92,8 +92,8 @@ func (w *words) quoted() (string, bool) {
 	return strings.Trim(s, `"`), true
 }
 
-// span takes a duration.
-func (w *words) span(what string) (time.Duration, error) {
+// duration takes a duration.
+func (w *tokens) duration(what string) (time.Duration, error) {
 	s, ok := w.next()
 	d, err := time.ParseDuration(s)
 	if !ok || err != nil || d < 0 || d > 1000*time.Hour {
@@ -103,15 +103,15 @@ func (w *words) span(what string) (time.Duration, error) {
 }
 
 // end says what is left over.
-func (w *words) end() error {
+func (w *tokens) end() error {
 	if len(w.list) > 0 {
 		return fmt.Errorf("left over: %s", strings.Join(w.list, " "))
 	}
 	return nil
 }
 
-// most is how many names a range may stand for.
-const most = 10000
+// maxRange is how many names a range may stand for.
+const maxRange = 10000
 
 // expand makes n1..n3 into n1, n2, n3; anything else stands for itself.
 func expand(name string) ([]string, error) {
@@ -122,8 +122,8 @@ func expand(name string) ([]string, error) {
 	stem := strings.TrimRight(first, "0123456789")
 	from, err := strconv.Atoi(first[len(stem):])
 	to, err2 := strconv.Atoi(strings.TrimPrefix(last, stem))
-	if err != nil || err2 != nil || to < from || to-from >= most {
-		return nil, fmt.Errorf("%s: want a range such as n1..n3, of at most %d", name, most)
+	if err != nil || err2 != nil || to < from || to-from >= maxRange {
+		return nil, fmt.Errorf("%s: want a range such as n1..n3, of at most %d", name, maxRange)
 	}
 	var out []string
 	for i := from; i <= to; i++ {

@@ -10,14 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/berthproject/berth/engine/pressure/usage"
+	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// create has objects made at the line's time.
-func (p *parser) create(objects ...store.Object) {
-	p.then(func(r *run) error {
+// addObjects has objects made at the line's time.
+func (p *parser) addObjects(objects ...store.Object) {
+	p.addStep(func(r *run) error {
 		for _, o := range objects {
 			if err := r.create(o); err != nil {
 				return err
@@ -27,8 +27,8 @@ func (p *parser) create(objects ...store.Object) {
 	})
 }
 
-// named takes a name, which may be a range, and makes an object of each.
-func (p *parser) named(w *words, what string, known []string, make func(name string, o *options) store.Object) error {
+// addNamedObjects takes a name, which may be a range, and makes an object of each.
+func (p *parser) addNamedObjects(w *tokens, what string, known []string, newObject func(name string, o *options) store.Object) error {
 	name, err := w.name("the name of the " + what)
 	if err != nil {
 		return err
@@ -46,26 +46,26 @@ func (p *parser) named(w *words, what string, known []string, make func(name str
 		if err := checkName(n); err != nil {
 			return err
 		}
-		objects = append(objects, make(n, o))
+		objects = append(objects, newObject(n, o))
 		if o.err != nil {
 			return o.err
 		}
 	}
-	p.create(objects...)
+	p.addObjects(objects...)
 	return nil
 }
 
-// space is the namespace of a line.
-func (o *options) space() string {
+// namespace is the namespace of a line.
+func (o *options) namespace() string {
 	if ns := o.values["ns"]; ns != "" {
 		return ns
 	}
 	return metav1.NamespaceDefault
 }
 
-func readNode(p *parser, w *words) error {
+func readNode(p *parser, w *tokens) error {
 	known := []string{"cpu=", "memory=", "pods=", "storage=", "res=", "labels=", "taints=", "unschedulable", "joining", "allocatable=", "usage=", "capacity="}
-	return p.named(w, "node", known, func(name string, o *options) store.Object {
+	return p.addNamedObjects(w, "node", known, func(name string, o *options) store.Object {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
 		n.Status.Capacity = corev1.ResourceList{
 			corev1.ResourceCPU: o.quantity("cpu", "4"), corev1.ResourceMemory: o.quantity("memory", "8Gi"), corev1.ResourcePods: o.quantity("pods", "110"),
@@ -89,9 +89,9 @@ func readNode(p *parser, w *words) error {
 			n.Status.Allocatable = n.Status.Capacity.DeepCopy()
 			n.Status.Allocatable[corev1.ResourceMemory] = o.quantity("allocatable", "")
 		}
-		sim.Complete(n)
+		sim.ApplyDefaults(n)
 		if o.has("joining") {
-			sim.Join(n)
+			sim.MarkJoining(n)
 		}
 		return n
 	})
@@ -125,10 +125,10 @@ func taintOf(s string) (corev1.Taint, error) {
 	return corev1.Taint{Key: k, Value: v, Effect: e}, nil
 }
 
-func readBudget(p *parser, w *words) error {
+func readBudget(p *parser, w *tokens) error {
 	known := []string{"match=", "minAvailable=", "maxUnavailable=", "always", "ns="}
-	return p.named(w, "budget", known, func(name string, o *options) store.Object {
-		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+	return p.addNamedObjects(w, "budget", known, func(name string, o *options) store.Object {
+		b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: o.labels("match")}
 		if always := policyv1.AlwaysAllow; o.has("always") {
 			b.Spec.UnhealthyPodEvictionPolicy = &always
@@ -151,8 +151,8 @@ func readBudget(p *parser, w *words) error {
 	})
 }
 
-func readPriorityClass(p *parser, w *words) error {
-	return p.named(w, "priority class", []string{"value=", "never", "default"}, func(name string, o *options) store.Object {
+func readPriorityClass(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "priority class", []string{"value=", "never", "default"}, func(name string, o *options) store.Object {
 		c := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: int32(o.number("value", 0, -1<<31, 1<<31-1)), GlobalDefault: o.has("default")}
 		if never := corev1.PreemptNever; o.has("never") {
 			c.PreemptionPolicy = &never
@@ -161,14 +161,14 @@ func readPriorityClass(p *parser, w *words) error {
 	})
 }
 
-func readNamespace(p *parser, w *words) error {
-	return p.named(w, "namespace", []string{"labels="}, func(name string, o *options) store.Object {
+func readNamespace(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "namespace", []string{"labels="}, func(name string, o *options) store.Object {
 		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: o.labels("labels")}}
 	})
 }
 
-func readService(p *parser, w *words) error {
-	return p.named(w, "service", []string{"match=", "ns="}, func(name string, o *options) store.Object {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name}, Spec: corev1.ServiceSpec{Selector: o.labels("match")}}
+func readService(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "service", []string{"match=", "ns="}, func(name string, o *options) store.Object {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name}, Spec: corev1.ServiceSpec{Selector: o.labels("match")}}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/berthproject/berth/feed"
+	"github.com/berthproject/berth/informers"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -20,24 +20,24 @@ import (
 func uid(s string) types.UID { return types.UID(s) }
 
 // objectKinds are the kinds that lines name.
-var objectKinds = map[string]store.Kind{"node": store.Nodes, "pod": store.Pods, "budget": store.Budgets, "priorityclass": store.PriorityClasses,
-	"namespace": store.Namespaces, "service": store.Services, "class": store.StorageClasses, "volume": store.Volumes, "claim": store.Claims,
+var objectKinds = map[string]store.Kind{"node": store.Nodes, "pod": store.Pods, "budget": store.PodDisruptionBudgets, "priorityclass": store.PriorityClasses,
+	"namespace": store.Namespaces, "service": store.Services, "class": store.StorageClasses, "volume": store.PersistentVolumes, "claim": store.PersistentVolumeClaims,
 	"deployment": store.Deployments, "replicaset": store.ReplicaSets, "statefulset": store.StatefulSets, "daemonset": store.DaemonSets}
 
-// spaced says whether objects of the kind have a namespace.
-func spaced(k store.Kind) bool {
-	return k == store.Pods || k == store.Budgets || k == store.Services || k == store.Claims || k == store.Deployments || k == store.ReplicaSets || k == store.StatefulSets || k == store.DaemonSets
+// isNamespaced says whether objects of the kind have a namespace.
+func isNamespaced(k store.Kind) bool {
+	return k == store.Pods || k == store.PodDisruptionBudgets || k == store.Services || k == store.PersistentVolumeClaims || k == store.Deployments || k == store.ReplicaSets || k == store.StatefulSets || k == store.DaemonSets
 }
 
-// key is an object's name with its namespace, default when none is given.
-func key(k store.Kind, name string) string {
-	if spaced(k) && !strings.Contains(name, "/") {
+// objectKey is an object's name with its namespace, default when none is given.
+func objectKey(k store.Kind, name string) string {
+	if isNamespaced(k) && !strings.Contains(name, "/") {
 		return "default/" + name
 	}
 	return name
 }
 
-func readLoad(p *parser, w *words) error {
+func readLoad(p *parser, w *tokens) error {
 	file, err := w.name("the file")
 	if err != nil {
 		return err
@@ -45,22 +45,22 @@ func readLoad(p *parser, w *words) error {
 	if strings.Contains(file, "..") || strings.HasPrefix(file, "/") {
 		return fmt.Errorf("%s: want a file beside the scenario, or below", file)
 	}
-	objects, err := feed.Dump([]string{p.dir + "/" + file})
+	objects, err := informers.ReadDump([]string{p.dir + "/" + file})
 	if err != nil {
 		return err
 	}
 	var list []store.Object
 	for _, o := range objects {
 		if obj, ok := o.(store.Object); ok && store.KindOf(o) != "" {
-			sim.Complete(obj)
+			sim.ApplyDefaults(obj)
 			list = append(list, obj)
 		}
 	}
-	p.create(list...)
+	p.addObjects(list...)
 	return nil
 }
 
-func readDelete(p *parser, w *words) error {
+func readDelete(p *parser, w *tokens) error {
 	word, err := w.name("the kind")
 	if err != nil {
 		return err
@@ -83,30 +83,30 @@ func readDelete(p *parser, w *words) error {
 	}
 	var grace *int64
 	if o.has("grace") {
-		g := int64(o.span("grace", 0) / time.Second)
+		g := int64(o.duration("grace", 0) / time.Second)
 		grace = &g
 	}
-	p.then(func(r *run) error {
+	p.addStep(func(r *run) error {
 		for _, n := range names {
-			r.remove(k, key(k, n), grace)
+			r.remove(k, objectKey(k, n), grace)
 		}
 		return nil
 	})
 	return o.err
 }
 
-// onNode has a node changed. A node that is not there is left alone: it may have been
+// addNodeUpdate has a node changed. A node that is not there is left alone: it may have been
 // deleted before.
-func (p *parser) onNode(w *words, what string, f func(*corev1.Node)) error {
-	return p.onNodeAt(w, what, func(n *corev1.Node, _ time.Time) { f(n) })
+func (p *parser) addNodeUpdate(w *tokens, what string, f func(*corev1.Node)) error {
+	return p.addNodeUpdateAt(w, what, func(n *corev1.Node, _ time.Time) { f(n) })
 }
 
-func (p *parser) onNodeAt(w *words, what string, f func(*corev1.Node, time.Time)) error {
+func (p *parser) addNodeUpdateAt(w *tokens, what string, f func(*corev1.Node, time.Time)) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
 	}
-	p.then(func(r *run) error {
+	p.addStep(func(r *run) error {
 		return r.change(store.Nodes, name, what, func(o store.Object) {
 			if n, ok := o.(*corev1.Node); ok {
 				f(n, r.w.Now())
@@ -116,7 +116,7 @@ func (p *parser) onNodeAt(w *words, what string, f func(*corev1.Node, time.Time)
 	return nil
 }
 
-func readTaint(p *parser, w *words) error {
+func readTaint(p *parser, w *tokens) error {
 	if len(w.list) != 2 {
 		return errors.New("want a node and a taint")
 	}
@@ -124,7 +124,7 @@ func readTaint(p *parser, w *words) error {
 	if err != nil {
 		return fmt.Errorf("%s: want %w", w.list[1], err)
 	}
-	err = p.onNodeAt(w, "is tainted with "+t.ToString(), func(n *corev1.Node, now time.Time) {
+	err = p.addNodeUpdateAt(w, "is tainted with "+t.ToString(), func(n *corev1.Node, now time.Time) {
 		at := metav1.NewTime(now)
 		t := t
 		t.TimeAdded = &at
@@ -134,26 +134,26 @@ func readTaint(p *parser, w *words) error {
 	return err
 }
 
-func readUntaint(p *parser, w *words) error {
+func readUntaint(p *parser, w *tokens) error {
 	if len(w.list) != 2 {
 		return errors.New("want a node and a taint's key")
 	}
 	taint := w.list[1]
-	err := p.onNode(w, "is rid of the taint "+taint, func(n *corev1.Node) {
+	err := p.addNodeUpdate(w, "is rid of the taint "+taint, func(n *corev1.Node) {
 		n.Spec.Taints = slices.DeleteFunc(slices.Clone(n.Spec.Taints), func(o corev1.Taint) bool { return o.Key == taint })
 	})
 	_, _ = w.next()
 	return err
 }
 
-func readCordon(on bool) func(*parser, *words) error {
+func readCordon(on bool) func(*parser, *tokens) error {
 	what := map[bool]string{true: "is cordoned", false: "is cordoned no more"}[on]
-	return func(p *parser, w *words) error {
-		return p.onNode(w, what, func(n *corev1.Node) { n.Spec.Unschedulable = on })
+	return func(p *parser, w *tokens) error {
+		return p.addNodeUpdate(w, what, func(n *corev1.Node) { n.Spec.Unschedulable = on })
 	}
 }
 
-func readLabel(p *parser, w *words) error {
+func readLabel(p *parser, w *tokens) error {
 	word, err := w.name("node, pod or namespace")
 	if err != nil {
 		return err
@@ -171,8 +171,8 @@ func readLabel(p *parser, w *words) error {
 	if err != nil {
 		return fmt.Errorf("%q: want %w", pairs, err)
 	}
-	p.then(func(r *run) error {
-		return r.change(k, key(k, name), "is labelled "+pairs, func(o store.Object) {
+	p.addStep(func(r *run) error {
+		return r.change(k, objectKey(k, name), "is labelled "+pairs, func(o store.Object) {
 			all := maps.Clone(o.GetLabels())
 			if all == nil {
 				all = map[string]string{}
@@ -184,7 +184,7 @@ func readLabel(p *parser, w *words) error {
 	return nil
 }
 
-func readResize(p *parser, w *words) error {
+func readResize(p *parser, w *tokens) error {
 	name, err := w.name("the node")
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func readResize(p *parser, w *words) error {
 	if o.err != nil {
 		return o.err
 	}
-	return p.onNode(w, "is resized", func(n *corev1.Node) {
+	return p.addNodeUpdate(w, "is resized", func(n *corev1.Node) {
 		all := n.Status.Allocatable.DeepCopy()
 		maps.Copy(all, next)
 		n.Status.Allocatable, n.Status.Capacity = all, all

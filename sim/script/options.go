@@ -20,7 +20,7 @@ type options struct {
 }
 
 // options takes all words that are left.
-func (w *words) options(known ...string) (*options, error) {
+func (w *tokens) options(known ...string) (*options, error) {
 	o := &options{values: map[string]string{}, known: known}
 	for len(w.list) > 0 {
 		word, _ := w.next()
@@ -82,7 +82,7 @@ func (o *options) share(key string) float64 {
 	return f
 }
 
-func (o *options) span(key string, otherwise time.Duration) time.Duration {
+func (o *options) duration(key string, otherwise time.Duration) time.Duration {
 	s, ok := o.values[key]
 	if !ok {
 		return otherwise

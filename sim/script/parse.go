@@ -22,21 +22,21 @@ type Scenario struct {
 	Recorded  []string
 	HasRecord bool
 
-	until   time.Duration
-	steps   []step
-	configs []func(*sim.Options)
-	rest    bool
-	exact   bool
-	expects int
-	hard    Hardship
+	until           time.Duration
+	steps           []step
+	configs         []func(*sim.Options)
+	checkSettled    bool
+	timingSensitive bool
+	expects         int
+	perturbation    Perturbation
 }
 
 // step is something that is done at a time.
 type step struct {
-	at   time.Duration
-	late bool // after all else that happens then: expectations
-	line int
-	do   func(*run) error
+	at            time.Duration
+	isExpectation bool // after all else that happens then: expectations
+	line          int
+	do            func(*run) error
 }
 
 // parser is the state of reading.
@@ -72,12 +72,12 @@ func Parse(file, text string) (*Scenario, error) {
 // Expectations is how many things the scenario expects.
 func (s *Scenario) Expectations() int { return s.expects }
 
-// Exact says that the scenario is about times, or about what one actor does while another
+// TimingSensitive says that the scenario is about times, or about what one actor does while another
 // one is down: under other hardships it would be another one.
-func (s *Scenario) Exact() bool { return s.exact }
+func (s *Scenario) TimingSensitive() bool { return s.timingSensitive }
 
-// Under has the scenario run under hardships.
-func (s *Scenario) Under(h Hardship) { s.hard = h }
+// SetPerturbation has the scenario run under hardships.
+func (s *Scenario) SetPerturbation(h Perturbation) { s.perturbation = h }
 
 // Until is when the scenario ends: as it says, or when the last thing in it is due.
 func (s *Scenario) Until() time.Duration {
@@ -89,14 +89,14 @@ func (s *Scenario) Until() time.Duration {
 }
 
 func (p *parser) read(line string) error {
-	list, err := split(line)
+	list, err := splitWords(line)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	w := &words{list}
+	w := &tokens{list}
 	p.at = 0
-	if w.is("at") {
-		if p.at, err = w.span("at"); err != nil {
+	if w.accept("at") {
+		if p.at, err = w.duration("at"); err != nil {
 			return err
 		}
 	}
@@ -117,10 +117,10 @@ func (p *parser) read(line string) error {
 	return nil
 }
 
-// then has something done at the line's time.
-func (p *parser) then(do func(*run) error) {
+// addStep has something done at the line's time.
+func (p *parser) addStep(do func(*run) error) {
 	p.s.steps = append(p.s.steps, step{at: p.at, line: p.line, do: do})
 }
 
-// set has an option set before the run.
-func (p *parser) set(f func(*sim.Options)) { p.s.configs = append(p.s.configs, f) }
+// addOption has an option set before the run.
+func (p *parser) addOption(f func(*sim.Options)) { p.s.configs = append(p.s.configs, f) }

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// TestBadLinesAreRefused: each with the line, the word, and what would be right.
-func TestBadLinesAreRefused(t *testing.T) {
+// TestParseErrors: each with the line, the word, and what would be right.
+func TestParseErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"nod n1":                            `"nod" is no verb; want`,
 		"node":                              "the name of the node is missing",
@@ -65,8 +65,8 @@ func TestBadLinesAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhatIsExpectedCanFail: each kind of expectation is seen to fail.
-func TestWhatIsExpectedCanFail(t *testing.T) {
+// TestExpectationsCanFail: each kind of expectation is seen to fail.
+func TestExpectationsCanFail(t *testing.T) {
 	for line, want := range map[string]string{
 		"expect at 5s pod a on n2":           "pod a is running on n1; want it on n2",
 		"expect at 5s pod a pending":         "pod a is running on n1; want it pending",

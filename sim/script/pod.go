@@ -12,21 +12,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/berthproject/berth/engine/pressure/usage"
+	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/store"
 )
 
-// podWords are what a pod's line may say.
-var podWords = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "class=", "never", "labels=", "ns=", "node=",
+// podOptions are what a pod's line may say.
+var podOptions = []string{"cpu=", "memory=", "storage=", "res=", "priority=", "class=", "never", "labels=", "ns=", "node=",
 	"selector=", "tolerate=", "spread=", "affinity=", "anti=", "prefer=", "prefer-affinity=", "prefer-anti=", "gates=", "claims=", "ports=", "scheduler=",
 	"owner=", "replace", "grace=", "starts=", "prestop=", "runs=", "exit=", "stops=", "restart=",
 	"usage=", "storagelimit=", "emptydir=", "containers="}
 
-func readPod(p *parser, w *words) error { return p.named(w, "pod", podWords, podOf) }
+func readPod(p *parser, w *tokens) error { return p.addNamedObjects(w, "pod", podOptions, podOf) }
 
 func podOf(name string, o *options) store.Object {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Labels: o.labels("labels")}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Labels: o.labels("labels")}}
 	s := &pod.Spec
 	s.Containers = []corev1.Container{{Name: "main", Image: "main"}}
 	requests(&s.Containers[0], o)
@@ -49,10 +49,10 @@ func podOf(name string, o *options) store.Object {
 		s.Volumes = append(s.Volumes, corev1.Volume{Name: "v" + strconv.Itoa(i), VolumeSource: corev1.VolumeSource{
 			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c}}})
 	}
-	o.neighbours(s)
-	o.life(pod)
-	o.local(s)
-	sim.Complete(pod)
+	o.affinity(s)
+	o.lifecycle(pod)
+	o.localStorage(s)
+	sim.ApplyDefaults(pod)
 	return pod
 }
 
@@ -92,17 +92,17 @@ func toleration(s string) corev1.Toleration {
 	return t
 }
 
-// life says how the pod lives and dies.
-func (o *options) life(p *corev1.Pod) {
+// lifecycle says how the pod lives and dies.
+func (o *options) lifecycle(p *corev1.Pod) {
 	notes := map[string]string{}
 	seconds := func(key, note string) {
 		if o.has(key) {
-			notes[note] = strconv.FormatFloat(o.span(key, 0).Seconds(), 'f', -1, 64)
+			notes[note] = strconv.FormatFloat(o.duration(key, 0).Seconds(), 'f', -1, 64)
 		}
 	}
 	seconds("starts", sim.StartSeconds)
 	if o.has("prestop") {
-		sleep := &corev1.SleepAction{Seconds: int64(o.span("prestop", 0) / time.Second)}
+		sleep := &corev1.SleepAction{Seconds: int64(o.duration("prestop", 0) / time.Second)}
 		p.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: sleep}}
 	}
 	seconds("runs", sim.RunSeconds)
@@ -111,7 +111,7 @@ func (o *options) life(p *corev1.Pod) {
 		notes[sim.ExitCode] = strconv.FormatInt(o.number("exit", 0, 0, 255), 10)
 	}
 	if o.has("replace") {
-		notes[sim.Replace] = "true"
+		notes[sim.ReplaceAnnotation] = "true"
 	}
 	for note, script := range o.usage(usage.ParsePod) {
 		notes[note] = script
@@ -120,7 +120,7 @@ func (o *options) life(p *corev1.Pod) {
 		p.Annotations = notes
 	}
 	if o.has("grace") {
-		grace := int64(o.span("grace", 0) / time.Second)
+		grace := int64(o.duration("grace", 0) / time.Second)
 		p.Spec.TerminationGracePeriodSeconds = &grace
 	}
 	switch r := corev1.RestartPolicy(o.values["restart"]); r {
@@ -131,18 +131,18 @@ func (o *options) life(p *corev1.Pod) {
 	}
 	if owner := o.values["owner"]; owner != "" {
 		yes := true
-		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: sim.StandIn + uid(owner), Controller: &yes}}
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: sim.FakeOwnerPrefix + uid(owner), Controller: &yes}}
 		if name, missing := strings.CutPrefix(owner, "!"); missing {
 			p.OwnerReferences[0].Name, p.OwnerReferences[0].UID = name, "missing/"+uid(name)
 		}
 	}
 }
 
-// neighbours reads spread and affinity: KEY:..., where KEY is a node's label, and "host" its
+// affinity reads spread and affinity: KEY:..., where KEY is a node's label, and "host" its
 // name.
-func (o *options) neighbours(s *corev1.PodSpec) {
+func (o *options) affinity(s *corev1.PodSpec) {
 	if o.has("spread") {
-		c, err := spread(o.values["spread"])
+		c, err := spreadConstraint(o.values["spread"])
 		if err != nil {
 			o.fail("spread", err.Error())
 		}
@@ -150,7 +150,7 @@ func (o *options) neighbours(s *corev1.PodSpec) {
 	}
 	var a corev1.Affinity
 	term := func(key string) corev1.PodAffinityTerm {
-		t, err := podTerm(o.values[key])
+		t, err := podAffinityTerm(o.values[key])
 		if err != nil {
 			o.fail(key, err.Error())
 		}
@@ -177,14 +177,14 @@ func (o *options) neighbours(s *corev1.PodSpec) {
 	if o.has("prefer-anti") {
 		a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = weighted("prefer-anti")
 	}
-	a.NodeAffinity = o.preferred()
+	a.NodeAffinity = o.nodeAffinity()
 	if a.NodeAffinity != nil || a.PodAffinity != nil || a.PodAntiAffinity != nil {
 		s.Affinity = &a
 	}
 }
 
-// preferred is a preference for nodes with a label; nil: none.
-func (o *options) preferred() *corev1.NodeAffinity {
+// nodeAffinity is a preference for nodes with a label; nil: none.
+func (o *options) nodeAffinity() *corev1.NodeAffinity {
 	if !o.has("prefer") {
 		return nil
 	}
@@ -197,23 +197,23 @@ func (o *options) preferred() *corev1.NodeAffinity {
 	return &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: terms}
 }
 
-func topology(key string) string {
+func topologyKey(key string) string {
 	if key == "host" {
 		return corev1.LabelHostname
 	}
 	return key
 }
 
-func podTerm(s string) (corev1.PodAffinityTerm, error) {
+func podAffinityTerm(s string) (corev1.PodAffinityTerm, error) {
 	key, match, _ := strings.Cut(s, ":")
 	m, err := labelsOf(match)
 	if err != nil || key == "" {
 		return corev1.PodAffinityTerm{}, errors.New("KEY:a=b, such as zone:app=web or host:app=web")
 	}
-	return corev1.PodAffinityTerm{TopologyKey: topology(key), LabelSelector: &metav1.LabelSelector{MatchLabels: m}}, nil
+	return corev1.PodAffinityTerm{TopologyKey: topologyKey(key), LabelSelector: &metav1.LabelSelector{MatchLabels: m}}, nil
 }
 
-func spread(s string) (c corev1.TopologySpreadConstraint, err error) {
+func spreadConstraint(s string) (c corev1.TopologySpreadConstraint, err error) {
 	parts := strings.Split(s, ":")
 	c.WhenUnsatisfiable = corev1.DoNotSchedule
 	if len(parts) == 4 && parts[2] == "soft" {
@@ -232,6 +232,6 @@ func spread(s string) (c corev1.TopologySpreadConstraint, err error) {
 	if err != nil {
 		return c, fmt.Errorf("%w (%w)", want, err)
 	}
-	c.TopologyKey, c.MaxSkew, c.LabelSelector = topology(parts[0]), int32(skew), &metav1.LabelSelector{MatchLabels: m}
+	c.TopologyKey, c.MaxSkew, c.LabelSelector = topologyKey(parts[0]), int32(skew), &metav1.LabelSelector{MatchLabels: m}
 	return c, nil
 }

@@ -30,22 +30,22 @@ func (r *Result) Err() error { return errors.Join(append(slices.Clone(r.Failed),
 
 // run is a scenario under way.
 type run struct {
-	s      *Scenario
-	w      *sim.World
-	o      sim.Options
-	result *Result
-	hard   Hardship
-	owed   []*step // expectations that have not come true yet
+	s                   *Scenario
+	w                   *sim.World
+	o                   sim.Options
+	result              *Result
+	perturbation        Perturbation
+	pendingExpectations []*step // expectations that have not come true yet
 }
 
 // scheduler is how the cluster's pods are placed, for those who foretell it.
 func (r *run) scheduler() drain.Scheduler {
-	return drain.Scheduler{Profiles: r.o.Profiles, Seed: r.o.Ties, Preemption: r.o.Preemption, Machine: r.o.Machine}
+	return drain.Scheduler{Profiles: r.o.Profiles, Seed: r.o.TieBreakSeed, Preemption: r.o.Preemption, Machine: r.o.Machine}
 }
 
-// settle is how long a cluster is given to come to rest once faults are over: a
+// settleDuration is how long a cluster is given to come to rest once faults are over: a
 // request that is never answered is looked after within minutes.
-const settle = 12 * time.Minute
+const settleDuration = 12 * time.Minute
 
 // Configure sets what the scenario's lines with option say.
 func (s *Scenario) Configure(o *sim.Options) {
@@ -64,10 +64,10 @@ func (s *Scenario) Run(o sim.Options) (*Result, error) {
 // given time.
 func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.World) error) (*Result, error) {
 	s.Configure(&o)
-	s.hard.apply(&o)
-	r := &run{s: s, result: &Result{}, hard: s.hard, o: o}
-	tell := o.Tell
-	o.Tell = func(l sim.Line) {
+	s.perturbation.apply(&o)
+	r := &run{s: s, result: &Result{}, perturbation: s.perturbation, o: o}
+	tell := o.OnLine
+	o.OnLine = func(l sim.Line) {
 		r.result.Timeline = append(r.result.Timeline, l)
 		if tell != nil {
 			tell(l)
@@ -85,13 +85,13 @@ func (s *Scenario) RunOn(o sim.Options, until time.Duration, prepare func(*sim.W
 func (r *run) play(until time.Duration) error {
 	steps := slices.Clone(r.s.steps)
 	slices.SortStableFunc(steps, func(a, b step) int { return int(a.at - b.at) })
-	r.restarts(steps)
+	r.scheduleRestarts(steps)
 	for i := 0; i < len(steps); {
 		at := steps[i].at
 		if r.advance(max(at-1, 0)); r.result.Violation != nil {
 			return nil
 		}
-		for ; i < len(steps) && steps[i].at == at && !steps[i].late; i++ {
+		for ; i < len(steps) && steps[i].at == at && !steps[i].isExpectation; i++ {
 			if err := r.do(&steps[i], at); err != nil {
 				return err
 			}
@@ -99,15 +99,15 @@ func (r *run) play(until time.Duration) error {
 		if r.advance(at); r.result.Violation != nil {
 			return nil
 		}
-		for ; i < len(steps) && steps[i].at == at && steps[i].late; i++ {
-			r.expect(&steps[i])
+		for ; i < len(steps) && steps[i].at == at && steps[i].isExpectation; i++ {
+			r.addExpectation(&steps[i])
 		}
 	}
 	if r.advance(until); r.result.Violation == nil {
-		r.patience(until)
+		r.awaitExpectations(until)
 	}
-	if r.result.Violation == nil && r.s.rest {
-		r.rest(until)
+	if r.result.Violation == nil && r.s.checkSettled {
+		r.settle(until)
 	}
 	return nil
 }
@@ -123,15 +123,15 @@ func (r *run) do(s *step, at time.Duration) error {
 	return nil
 }
 
-// rest ends all faults and gives the cluster time; then nobody must wait in vain.
-func (r *run) rest(until time.Duration) {
-	r.w.Calm()
-	if r.result.Violation = r.w.Run(until + settle); r.result.Violation == nil {
-		r.result.Violation = r.w.Rest()
+// settle ends all faults and gives the cluster time; then nobody must wait in vain.
+func (r *run) settle(until time.Duration) {
+	r.w.ClearFaults()
+	if r.result.Violation = r.w.Run(until + settleDuration); r.result.Violation == nil {
+		r.result.Violation = r.w.CheckSettled()
 	}
 }
 
-func (r *run) say(text string) { r.w.Say("scenario", "op", "", text) }
+func (r *run) log(text string) { r.w.Log("scenario", "op", "", text) }
 
 // create makes an object; one of that name that is there already is replaced in what its line says.
 func (r *run) create(o store.Object) error {
@@ -141,16 +141,16 @@ func (r *run) create(o store.Object) error {
 		return fmt.Errorf("cannot copy an object of type %T", o)
 	}
 	if p, isPod := o.(*corev1.Pod); isPod {
-		r.w.Admit(p)
+		r.w.AdmitPod(p)
 	}
 	word := strings.TrimSuffix(string(k), "s")
 	err := r.w.API().Create(o)
 	if apierrors.IsAlreadyExists(err) {
-		r.say(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is there already")
+		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is there already")
 		return nil
 	}
 	if err == nil && r.w.Elapsed() > 0 {
-		r.say(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is made")
+		r.log(word + " " + store.Key(o.GetNamespace(), o.GetName()) + " is made")
 	}
 	return err
 }
@@ -162,25 +162,25 @@ func (r *run) remove(k store.Kind, name string, grace *int64) {
 	if k == store.Pods {
 		err = r.w.API().DeletePod(name, store.Precondition{}, grace)
 	} else {
-		err = r.w.API().Remove(k, name, store.Precondition{})
+		err = r.w.API().Delete(k, name, store.Precondition{})
 	}
 	if err != nil {
-		r.say(word + " " + name + " is not there")
+		r.log(word + " " + name + " is not there")
 		return
 	}
-	r.say(word + " " + name + " is deleted")
+	r.log(word + " " + name + " is deleted")
 }
 
 // change changes an object, if it is there.
 func (r *run) change(k store.Kind, name, what string, f func(store.Object)) error {
 	word := strings.TrimSuffix(string(k), "s")
-	err := r.w.API().Change(k, name, store.Precondition{}, func(o store.Object) error { f(o); return nil })
+	err := r.w.API().Update(k, name, store.Precondition{}, func(o store.Object) error { f(o); return nil })
 	if apierrors.IsNotFound(err) {
-		r.say(word + " " + name + " is not there")
+		r.log(word + " " + name + " is not there")
 		return nil
 	}
 	if err == nil {
-		r.say(word + " " + name + " " + what)
+		r.log(word + " " + name + " " + what)
 	}
 	return err
 }
@@ -188,9 +188,9 @@ func (r *run) change(k store.Kind, name, what string, f func(store.Object)) erro
 // bind binds a pod as another scheduler would.
 func (r *run) bind(pod, node string) error {
 	if err := r.w.API().Bind(pod, "", node); err != nil {
-		r.say(err.Error())
+		r.log(err.Error())
 		return nil
 	}
-	r.say(pod + " is bound to " + node + " by somebody else")
+	r.log(pod + " is bound to " + node + " by somebody else")
 	return nil
 }

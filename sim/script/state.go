@@ -11,10 +11,10 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// State is how the cluster is left, a line for each pod, node and budget, as far as it does
+// FinalState is how the cluster is left, a line for each pod, node and budget, as far as it does
 // not depend on who was quicker: which node a pod is on is left out, and which number
 // its name ends with.
-func (r *Result) State() []string {
+func (r *Result) FinalState() []string {
 	var out []string
 	api := r.World.API()
 	for _, o := range api.List(store.Pods) {
@@ -38,7 +38,7 @@ func (r *Result) State() []string {
 			out = append(out, fmt.Sprintf("node %s has taints %v", n.Name, taints))
 		}
 	}
-	for _, o := range api.List(store.Budgets) {
+	for _, o := range api.List(store.PodDisruptionBudgets) {
 		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 			out = append(out, fmt.Sprintf("budget %s/%s allows %d of %d", b.Namespace, b.Name, b.Status.DisruptionsAllowed, b.Status.ExpectedPods))
 		}
@@ -47,9 +47,9 @@ func (r *Result) State() []string {
 	return out
 }
 
-// stateIs says in what the cluster is not as it is to be left; nil: in nothing.
-func (r *run) stateIs(want []string) error {
-	got := r.result.State()
+// checkState says in what the cluster is not as it is to be left; nil: in nothing.
+func (r *run) checkState(want []string) error {
+	got := r.result.FinalState()
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(got) || i < len(want) && got[i] > want[i]:

@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-func readClass(p *parser, w *words) error {
-	return p.named(w, "storage class", []string{"provisioner=", "wait"}, func(name string, o *options) store.Object {
+func readClass(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "storage class", []string{"provisioner=", "wait"}, func(name string, o *options) store.Object {
 		mode := storagev1.VolumeBindingImmediate
 		if o.has("wait") {
 			mode = storagev1.VolumeBindingWaitForFirstConsumer
@@ -22,8 +22,8 @@ func readClass(p *parser, w *words) error {
 	})
 }
 
-func readVolume(p *parser, w *words) error {
-	return p.named(w, "volume", []string{"size=", "class=", "node="}, func(name string, o *options) store.Object {
+func readVolume(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "volume", []string{"size=", "class=", "node="}, func(name string, o *options) store.Object {
 		v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		v.Spec.Capacity = corev1.ResourceList{corev1.ResourceStorage: o.quantity("size", "10Gi")}
 		v.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -38,9 +38,9 @@ func readVolume(p *parser, w *words) error {
 	})
 }
 
-func readClaim(p *parser, w *words) error {
-	return p.named(w, "claim", []string{"size=", "class=", "ns="}, func(name string, o *options) store.Object {
-		c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name}}
+func readClaim(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "claim", []string{"size=", "class=", "ns="}, func(name string, o *options) store.Object {
+		c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name}}
 		class := o.values["class"]
 		c.Spec.StorageClassName = &class
 		c.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}

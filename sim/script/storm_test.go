@@ -42,9 +42,9 @@ func TestPreemptionStorm(t *testing.T) {
 	victims, kills := map[string]int{}, 0
 	for _, l := range result.Timeline {
 		switch {
-		case l.What == "preempt":
-			victims[l.On]++
-		case l.What == "kill":
+		case l.Action == "preempt":
+			victims[l.Object]++
+		case l.Action == "kill":
 			kills++
 		}
 	}
@@ -56,8 +56,8 @@ func TestPreemptionStorm(t *testing.T) {
 	if len(victims) != 1000 || kills != 2 {
 		t.Errorf("%d victims and %d kills, want 1000 and 2", len(victims), kills)
 	}
-	if err := result.World.Rest(); err != nil {
+	if err := result.World.CheckSettled(); err != nil {
 		t.Error(err)
 	}
-	fmt.Printf("storm: %d victims, the last at %v; the last pod bound at %v\n", len(victims), result.World.Counts().LastOut, result.World.Counts().LastBound)
+	fmt.Printf("storm: %d victims, the last at %v; the last pod bound at %v\n", len(victims), result.World.Counts().LastPreemption, result.World.Counts().LastBound)
 }

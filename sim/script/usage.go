@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/berthproject/berth/engine/pressure"
-	"github.com/berthproject/berth/engine/pressure/usage"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/nodepressure/usage"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/sim"
 )
@@ -25,9 +25,9 @@ func (o *options) usage(check func(string) (usage.Script, error)) map[string]str
 	return map[string]string{usage.Annotation: o.values["usage"]}
 }
 
-// local reads what a pod may store on its node: a limit for each container, emptyDirs as NAME or
+// localStorage reads what a pod may store on its node: a limit for each container, emptyDirs as NAME or
 // NAME:SIZE, and how many containers of the same kind there are.
-func (o *options) local(s *corev1.PodSpec) {
+func (o *options) localStorage(s *corev1.PodSpec) {
 	if o.has("storagelimit") {
 		s.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: o.quantity("storagelimit", "")}
 	}
@@ -50,8 +50,8 @@ func (o *options) local(s *corev1.PodSpec) {
 	}
 }
 
-// pressureWords are the options of what nodes do under pressure.
-var pressureWords = []string{"hard=", "soft=", "softgrace=", "minreclaim=", "transition=", "maxgrace=", "compatible", "reserve="}
+// pressureOptions are the options of what nodes do under pressure.
+var pressureOptions = []string{"hard=", "soft=", "softgrace=", "minreclaim=", "transition=", "maxgrace=", "compatible", "reserve="}
 
 // pressure reads them, with thresholds as a kubelet's flags have them: hard=memory.available<500Mi,
 // softgrace=memory.available=30s. compatible turns all options of pressure off.
@@ -65,14 +65,14 @@ func (o *options) pressure(s *sim.Options) {
 		}
 		c.Thresholds = thresholds
 	}
-	c.Transition = o.span("transition", c.Transition)
+	c.TransitionPeriod = o.duration("transition", c.TransitionPeriod)
 	c.MaxPodGrace = o.number("maxgrace", c.MaxPodGrace, -1, 86400)
 	if o.has("compatible") {
-		c.Options = pressure.Options{}
+		c.Options = nodepressure.Options{}
 	}
 	if o.has("reserve") {
 		q := o.quantity("reserve", "")
-		s.Reserve.Bytes = [pressure.NumFilesystems]int64{q.Value(), q.Value()}
+		s.Reserve.Bytes = [nodepressure.NumFilesystems]int64{q.Value(), q.Value()}
 	}
 }
 

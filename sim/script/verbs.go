@@ -10,7 +10,7 @@ import (
 // verb is the first word of a line.
 type verb struct {
 	usage string
-	read  func(*parser, *words) error
+	read  func(*parser, *tokens) error
 }
 
 // verbs by name. An init makes them, as readers come round to them for the list of
@@ -46,20 +46,20 @@ func init() {
 		"ungate":        {"ungate POD", readUngate},
 		"evict":         {"evict POD [by=NAME] [grace=30s] [uid=] [dry] (asks the API server once; the answer is in the timeline)", readEvict},
 		"drain":         {"drain NODE [by=NAME] (as kubectl drain does) or drain NODE berth [surge] (as berth drain does)", readDrain},
-		"press":         {"press POD memory|ephemeral-storage|pids (its node throws it out)", readPress},
+		"press":         {"press POD memory|ephemeral-storage|pids (its node throws it out)", readPressure},
 		"tolerate":      {"tolerate POD KEY[=VALUE][:EFFECT[:SECONDS]],.. (in place of what it tolerates)", readTolerate},
 		"status":        {"status BUDGET [allowed=N] [entries=N] [stale] (as a disruption controller that is wrong would leave it)", readStatus},
 		"condition":     {"condition NODE Ready=False (or MemoryPressure= DiskPressure= PIDPressure= NetworkUnavailable=; its agent reports it)", readCondition},
 		"bind":          {"bind POD NODE (as another scheduler would)", readBind},
-		"kill":          {"kill ACTOR [for 1s] or kill agent NODE; ACTOR: " + actors(), readKill},
+		"kill":          {"kill ACTOR [for 1s] or kill agent NODE; ACTOR: " + actorList(), readKill},
 		"start":         {"start agent NODE", readStart},
 		"cut":           {"cut NODE (its agent and its pods live, but no message passes between it and the API)", readCut},
 		"rejoin":        {"rejoin NODE (ends cut)", readRejoin},
 		"lag":           {"lag ACTOR DURATION", readLag},
 		"drop":          {"drop ACTOR KIND for DURATION; KIND is a plural such as pods", readDrop},
 		"repeat":        {"repeat ACTOR KIND (the next change comes twice)", readRepeat},
-		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1] [after=N]", readSpoil},
-		"calm":          {"calm (no faults from here on)", readCalm},
+		"spoil":         {"spoil refuse|conflict|lost|unheard|late|silent|partly EFFECT|any [pod=NAME] [times=1] [after=N]", readFault},
+		"calm":          {"calm (no faults from here on)", readClear},
 		"move":          {"move POD NODE (what no API server does: to see an invariant fail)", readMove},
 		"option":        {"option [seed=] [ties=] [faults=0.1] [delays=0.1] [repeats=0.1] [maxdelay=1s] [lag=2ms] [latency=1ms] [leftover=5m] [backoff=1s] [maxbackoff=10s] [victims=10m] [decisions=64] [several=refuse] [norecount] [noaudit] [keepdebits] [frozen] [ended=N] [evictedcap=N] [evictedttl=1h] [noholds] [nopause] [nopressure] [forbid] [startupgrace=1m] [endpoints] [rest] [exact] [hard=memory.available<500Mi] [soft=] [softgrace=memory.available=30s] [minreclaim=] [transition=5m] [maxgrace=30] [reserve=256Mi] [compatible]", readOption},
 		"until":         {"until DURATION", readUntil},
@@ -67,8 +67,8 @@ func init() {
 	}
 }
 
-// actors are the names of those that watch.
-func actors() string { return strings.Join(sim.Readers(), ", ") }
+// actorList are the names of those that watch.
+func actorList() string { return strings.Join(sim.Actors(), ", ") }
 
 func verbList() string {
 	var names []string

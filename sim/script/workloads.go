@@ -24,9 +24,9 @@ func template(name string, o *options) (corev1.PodTemplateSpec, *metav1.LabelSel
 	return t, &metav1.LabelSelector{MatchLabels: t.Labels}
 }
 
-func readReplicaSet(p *parser, w *words) error {
-	return p.named(w, "replica set", append([]string{"replicas="}, podWords...), func(name string, o *options) store.Object {
-		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+func readReplicaSet(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "replica set", append([]string{"replicas="}, podOptions...), func(name string, o *options) store.Object {
+		rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
 		n := int32(o.number("replicas", 1, 0, 100_000))
 		rs.Spec.Replicas = &n
 		rs.Spec.Template, rs.Spec.Selector = template(name, o)
@@ -34,9 +34,9 @@ func readReplicaSet(p *parser, w *words) error {
 	})
 }
 
-func readStatefulSet(p *parser, w *words) error {
-	return p.named(w, "stateful set", append([]string{"replicas=", "parallel"}, podWords...), func(name string, o *options) store.Object {
-		set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+func readStatefulSet(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "stateful set", append([]string{"replicas=", "parallel"}, podOptions...), func(name string, o *options) store.Object {
+		set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
 		n := int32(o.number("replicas", 1, 0, 100_000))
 		set.Spec.Replicas = &n
 		if o.has("parallel") {
@@ -47,17 +47,17 @@ func readStatefulSet(p *parser, w *words) error {
 	})
 }
 
-func readDaemonSet(p *parser, w *words) error {
-	return p.named(w, "daemon set", podWords, func(name string, o *options) store.Object {
-		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+func readDaemonSet(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "daemon set", podOptions, func(name string, o *options) store.Object {
+		ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
 		ds.Spec.Template, ds.Spec.Selector = template(name, o)
 		return ds
 	})
 }
 
-func readDeployment(p *parser, w *words) error {
-	return p.named(w, "deployment", append([]string{"replicas="}, podWords...), func(name string, o *options) store.Object {
-		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: o.space(), Name: name, Generation: 1}}
+func readDeployment(p *parser, w *tokens) error {
+	return p.addNamedObjects(w, "deployment", append([]string{"replicas="}, podOptions...), func(name string, o *options) store.Object {
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace(), Name: name, Generation: 1}}
 		n := int32(o.number("replicas", 1, 0, 100_000))
 		d.Spec.Replicas = &n
 		d.Spec.Template, d.Spec.Selector = template(name, o)
@@ -65,14 +65,14 @@ func readDeployment(p *parser, w *words) error {
 	})
 }
 
-func readImage(p *parser, w *words) error {
+func readImage(p *parser, w *tokens) error {
 	name, err := w.name("the deployment")
 	if err != nil {
 		return err
 	}
 	image, err := w.name("the image")
-	p.then(func(r *run) error {
-		return r.change(store.Deployments, key(store.Deployments, name), "gets the image "+image, func(o store.Object) {
+	p.addStep(func(r *run) error {
+		return r.change(store.Deployments, objectKey(store.Deployments, name), "gets the image "+image, func(o store.Object) {
 			if d, ok := o.(*appsv1.Deployment); ok {
 				d.Spec.Template.Spec.Containers = slices.Clone(d.Spec.Template.Spec.Containers)
 				d.Spec.Template.Spec.Containers[0].Image = image
@@ -83,7 +83,7 @@ func readImage(p *parser, w *words) error {
 	return err
 }
 
-func readScale(p *parser, w *words) error {
+func readScale(p *parser, w *tokens) error {
 	name, err := w.name("the workload")
 	if err != nil {
 		return err
@@ -93,12 +93,12 @@ func readScale(p *parser, w *words) error {
 	if err != nil || n < 0 {
 		return fmt.Errorf("%q: want how many replicas", word)
 	}
-	p.then(func(r *run) error {
+	p.addStep(func(r *run) error {
 		replicas, k := int32(n), store.ReplicaSets
-		if _, there := r.w.API().Get(store.Deployments, key(store.Deployments, name)); there {
+		if _, there := r.w.API().Get(store.Deployments, objectKey(store.Deployments, name)); there {
 			k = store.Deployments
 		}
-		return r.change(k, key(k, name), "is scaled to "+word, func(o store.Object) {
+		return r.change(k, objectKey(k, name), "is scaled to "+word, func(o store.Object) {
 			switch o := o.(type) {
 			case *appsv1.ReplicaSet:
 				o.Spec.Replicas = &replicas

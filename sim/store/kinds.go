@@ -27,41 +27,41 @@ type Kind string
 
 // The kinds that the store holds: first what scheduling reads, then the others.
 const (
-	Pods            Kind = "pods"
-	Nodes           Kind = "nodes"
-	Namespaces      Kind = "namespaces"
-	Services        Kind = "services"
-	Controllers     Kind = "replicationcontrollers"
-	ReplicaSets     Kind = "replicasets"
-	StatefulSets    Kind = "statefulsets"
-	Budgets         Kind = "poddisruptionbudgets"
-	PriorityClasses Kind = "priorityclasses"
-	Volumes         Kind = "persistentvolumes"
-	Claims          Kind = "persistentvolumeclaims"
-	StorageClasses  Kind = "storageclasses"
-	CSINodes        Kind = "csinodes"
-	CSIDrivers      Kind = "csidrivers"
-	CSICapacities   Kind = "csistoragecapacities"
-	Attachments     Kind = "volumeattachments"
-	DeviceClaims    Kind = "resourceclaims"
-	Holds           Kind = "holds"
+	Pods                   Kind = "pods"
+	Nodes                  Kind = "nodes"
+	Namespaces             Kind = "namespaces"
+	Services               Kind = "services"
+	ReplicationControllers Kind = "replicationcontrollers"
+	ReplicaSets            Kind = "replicasets"
+	StatefulSets           Kind = "statefulsets"
+	PodDisruptionBudgets   Kind = "poddisruptionbudgets"
+	PriorityClasses        Kind = "priorityclasses"
+	PersistentVolumes      Kind = "persistentvolumes"
+	PersistentVolumeClaims Kind = "persistentvolumeclaims"
+	StorageClasses         Kind = "storageclasses"
+	CSINodes               Kind = "csinodes"
+	CSIDrivers             Kind = "csidrivers"
+	CSIStorageCapacities   Kind = "csistoragecapacities"
+	VolumeAttachments      Kind = "volumeattachments"
+	ResourceClaims         Kind = "resourceclaims"
+	Holds                  Kind = "holds"
 
-	Events      Kind = "events"
-	Deployments Kind = "deployments"
-	DaemonSets  Kind = "daemonsets"
-	Jobs        Kind = "jobs"
-	CronJobs    Kind = "cronjobs"
-	Revisions   Kind = "controllerrevisions"
-	Slices      Kind = "endpointslices"
+	Events              Kind = "events"
+	Deployments         Kind = "deployments"
+	DaemonSets          Kind = "daemonsets"
+	Jobs                Kind = "jobs"
+	CronJobs            Kind = "cronjobs"
+	ControllerRevisions Kind = "controllerrevisions"
+	EndpointSlices      Kind = "endpointslices"
 )
 
-// Kinds are those that scheduling reads. Pods come last, so that a list in this order
+// SchedulingKinds are those that scheduling reads. Pods come last, so that a list in this order
 // meets nothing whose surroundings are not known.
-var Kinds = [...]Kind{Namespaces, PriorityClasses, Nodes, StorageClasses, CSIDrivers, CSINodes, CSICapacities, Volumes, Claims,
-	Attachments, DeviceClaims, Services, Controllers, ReplicaSets, StatefulSets, Budgets, Holds, Pods}
+var SchedulingKinds = [...]Kind{Namespaces, PriorityClasses, Nodes, StorageClasses, CSIDrivers, CSINodes, CSIStorageCapacities, PersistentVolumes, PersistentVolumeClaims,
+	VolumeAttachments, ResourceClaims, Services, ReplicationControllers, ReplicaSets, StatefulSets, PodDisruptionBudgets, Holds, Pods}
 
-// others are the kinds that scheduling does not read.
-var others = [...]Kind{Events, Deployments, DaemonSets, Jobs, CronJobs, Revisions, Slices}
+// otherKinds are the kinds that scheduling does not read.
+var otherKinds = [...]Kind{Events, Deployments, DaemonSets, Jobs, CronJobs, ControllerRevisions, EndpointSlices}
 
 // KindOf says of which kind an object is; empty when the store does not hold such.
 func KindOf(o any) Kind {
@@ -75,13 +75,13 @@ func KindOf(o any) Kind {
 	case *corev1.Service:
 		return Services
 	case *corev1.ReplicationController:
-		return Controllers
+		return ReplicationControllers
 	case *appsv1.ReplicaSet:
 		return ReplicaSets
 	case *appsv1.StatefulSet:
 		return StatefulSets
 	case *policyv1.PodDisruptionBudget:
-		return Budgets
+		return PodDisruptionBudgets
 	case *schedulingv1.PriorityClass:
 		return PriorityClasses
 	}
@@ -106,9 +106,9 @@ func workloadKind(o any) Kind {
 	case *batchv1.CronJob:
 		return CronJobs
 	case *appsv1.ControllerRevision:
-		return Revisions
+		return ControllerRevisions
 	case *discoveryv1.EndpointSlice:
-		return Slices
+		return EndpointSlices
 	}
 	return ""
 }
@@ -116,9 +116,9 @@ func workloadKind(o any) Kind {
 func volumeKind(o any) Kind {
 	switch o.(type) {
 	case *corev1.PersistentVolume:
-		return Volumes
+		return PersistentVolumes
 	case *corev1.PersistentVolumeClaim:
-		return Claims
+		return PersistentVolumeClaims
 	case *storagev1.StorageClass:
 		return StorageClasses
 	case *storagev1.CSINode:
@@ -126,17 +126,17 @@ func volumeKind(o any) Kind {
 	case *storagev1.CSIDriver:
 		return CSIDrivers
 	case *storagev1.CSIStorageCapacity:
-		return CSICapacities
+		return CSIStorageCapacities
 	case *storagev1.VolumeAttachment:
-		return Attachments
+		return VolumeAttachments
 	case *resourcev1.ResourceClaim:
-		return DeviceClaims
+		return ResourceClaims
 	}
 	return ""
 }
 
-// Empty is an object of the kind with nothing in it; nil for an unknown kind.
-func Empty(k Kind) Object {
+// NewObject is an object of the kind with nothing in it; nil for an unknown kind.
+func NewObject(k Kind) Object {
 	switch k {
 	case Pods:
 		return &corev1.Pod{}
@@ -146,27 +146,27 @@ func Empty(k Kind) Object {
 		return &corev1.Namespace{}
 	case Services:
 		return &corev1.Service{}
-	case Controllers:
+	case ReplicationControllers:
 		return &corev1.ReplicationController{}
 	case ReplicaSets:
 		return &appsv1.ReplicaSet{}
 	case StatefulSets:
 		return &appsv1.StatefulSet{}
-	case Budgets:
+	case PodDisruptionBudgets:
 		return &policyv1.PodDisruptionBudget{}
 	case PriorityClasses:
 		return &schedulingv1.PriorityClass{}
 	case Holds:
 		return &v1alpha1.Hold{}
 	}
-	return emptyVolume(k)
+	return newVolumeObject(k)
 }
 
-func emptyVolume(k Kind) Object {
+func newVolumeObject(k Kind) Object {
 	switch k {
-	case Volumes:
+	case PersistentVolumes:
 		return &corev1.PersistentVolume{}
-	case Claims:
+	case PersistentVolumeClaims:
 		return &corev1.PersistentVolumeClaim{}
 	case StorageClasses:
 		return &storagev1.StorageClass{}
@@ -174,11 +174,11 @@ func emptyVolume(k Kind) Object {
 		return &storagev1.CSINode{}
 	case CSIDrivers:
 		return &storagev1.CSIDriver{}
-	case CSICapacities:
+	case CSIStorageCapacities:
 		return &storagev1.CSIStorageCapacity{}
-	case Attachments:
+	case VolumeAttachments:
 		return &storagev1.VolumeAttachment{}
-	case DeviceClaims:
+	case ResourceClaims:
 		return &resourcev1.ResourceClaim{}
 	}
 	return nil

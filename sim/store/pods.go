@@ -14,9 +14,9 @@ import (
 // defaultGrace is a pod's time to end, in seconds, when it does not say.
 const defaultGrace = 30
 
-// ChangePod is Change for a pod.
-func (s *Store) ChangePod(key string, pre Precondition, f func(*corev1.Pod) error) error {
-	return s.Change(Pods, key, pre, func(o Object) error {
+// UpdatePod is Change for a pod.
+func (s *Store) UpdatePod(key string, pre Precondition, f func(*corev1.Pod) error) error {
+	return s.Update(Pods, key, pre, func(o Object) error {
 		p, ok := o.(*corev1.Pod)
 		if !ok {
 			return fmt.Errorf("pods hold an object of type %T", o)
@@ -27,7 +27,7 @@ func (s *Store) ChangePod(key string, pre Precondition, f func(*corev1.Pod) erro
 
 // Bind puts a pod on a node, once.
 func (s *Store) Bind(key, uid, node string) error {
-	return s.ChangePod(key, Precondition{UID: uid}, func(p *corev1.Pod) error {
+	return s.UpdatePod(key, Precondition{UID: uid}, func(p *corev1.Pod) error {
 		why := ""
 		switch {
 		case p.DeletionTimestamp != nil:
@@ -38,7 +38,7 @@ func (s *Store) Bind(key, uid, node string) error {
 			why = "pod " + p.Name + " has non-empty .spec.schedulingGates"
 		}
 		if why != "" {
-			return apierrors.NewConflict(resource(Pods), p.Name, errors.New(why))
+			return apierrors.NewConflict(groupResource(Pods), p.Name, errors.New(why))
 		}
 		p.Spec.NodeName = node
 		p.Status.Conditions = WithCondition(p.Status.Conditions, corev1.PodCondition{
@@ -50,7 +50,7 @@ func (s *Store) Bind(key, uid, node string) error {
 // DeletePod deletes a pod with grace: its own when grace is nil. A pod that no
 // agent has, or that has ended, goes at once. A second call can only shorten the grace.
 func (s *Store) DeletePod(key string, pre Precondition, grace *int64) error {
-	return s.ChangePod(key, pre, func(p *corev1.Pod) error {
+	return s.UpdatePod(key, pre, func(p *corev1.Pod) error {
 		seconds := int64(defaultGrace)
 		switch {
 		case p.Spec.NodeName == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
@@ -61,7 +61,7 @@ func (s *Store) DeletePod(key string, pre Precondition, grace *int64) error {
 			seconds = *p.Spec.TerminationGracePeriodSeconds
 		}
 		if p.DeletionTimestamp != nil && p.DeletionGracePeriodSeconds != nil && seconds >= *p.DeletionGracePeriodSeconds {
-			return ErrNothing
+			return ErrUnchanged
 		}
 		at := metav1.NewTime(s.now().Add(time.Duration(seconds) * time.Second))
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &at, &seconds

@@ -6,9 +6,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 )
 
-// shallow copies the object itself and nothing that hangs on it. The kinds that
+// shallowCopy copies the object itself and nothing that hangs on it. The kinds that
 // are written rarely are copied whole.
-func shallow(o Object) Object {
+func shallowCopy(o Object) Object {
 	switch o := o.(type) {
 	case *corev1.Pod:
 		c := *o

@@ -32,13 +32,13 @@ func (c *Change) Object() Object {
 
 // Store is the API. Make it with New. One caller at a time.
 type Store struct {
-	// Hook is told of every commit.
-	Hook func(Change)
+	// OnCommit is told of every commit.
+	OnCommit func(Change)
 
-	now       func() time.Time
-	revision  uint64
-	tables    map[Kind]*table
-	namesakes map[string]int
+	now         func() time.Time
+	revision    uint64
+	tables      map[Kind]*table
+	uidCounters map[string]int
 }
 
 type table struct {
@@ -48,11 +48,11 @@ type table struct {
 
 // New is an empty store at the time that now tells.
 func New(now func() time.Time) *Store {
-	s := &Store{Hook: func(Change) {}, now: now, tables: map[Kind]*table{}, namesakes: map[string]int{}}
-	for _, k := range Kinds {
+	s := &Store{OnCommit: func(Change) {}, now: now, tables: map[Kind]*table{}, uidCounters: map[string]int{}}
+	for _, k := range SchedulingKinds {
 		s.tables[k] = &table{}
 	}
-	for _, k := range others {
+	for _, k := range otherKinds {
 		s.tables[k] = &table{}
 	}
 	return s
@@ -104,20 +104,20 @@ func (s *Store) Create(o Object) error {
 	t := s.tables[k]
 	i, there := t.find(key)
 	if there {
-		return apierrors.NewAlreadyExists(resource(k), o.GetName())
+		return apierrors.NewAlreadyExists(groupResource(k), o.GetName())
 	}
 	if o.GetUID() == "" {
 		n := string(k) + "/" + key
-		s.namesakes[n]++
-		o.SetUID(types.UID(key + "#" + strconv.Itoa(s.namesakes[n])))
+		s.uidCounters[n]++
+		o.SetUID(types.UID(key + "#" + strconv.Itoa(s.uidCounters[n])))
 	}
 	if created := o.GetCreationTimestamp(); created.IsZero() {
 		o.SetCreationTimestamp(metav1.NewTime(s.now().Truncate(time.Second)))
 	}
-	s.stamp(o)
+	s.setResourceVersion(o)
 	t.keys = slices.Insert(t.keys, i, key)
 	t.objects = slices.Insert(t.objects, i, o)
-	s.Hook(Change{Revision: s.revision, Kind: k, New: o})
+	s.OnCommit(Change{Revision: s.revision, Kind: k, New: o})
 	return nil
 }
 
@@ -125,66 +125,66 @@ func (s *Store) Create(o Object) error {
 // are not looked at.
 type Precondition struct{ UID, ResourceVersion string }
 
-// Change replaces an object. f is given a shallow copy, and changes it or says why not;
+// Update replaces an object. f is given a shallow copy, and changes it or says why not;
 // what hangs on it by reference it must replace.
-func (s *Store) Change(k Kind, key string, pre Precondition, f func(Object) error) error {
+func (s *Store) Update(k Kind, key string, pre Precondition, f func(Object) error) error {
 	t := s.tables[k]
 	i, ok := t.find(key)
 	if !ok {
-		return apierrors.NewNotFound(resource(k), key)
+		return apierrors.NewNotFound(groupResource(k), key)
 	}
 	old := t.objects[i]
 	if err := pre.check(k, old); err != nil {
 		return err
 	}
-	next := shallow(old)
+	next := shallowCopy(old)
 	if err := f(next); err != nil {
-		if errors.Is(err, ErrNothing) {
+		if errors.Is(err, ErrUnchanged) {
 			return nil
 		}
 		return err
 	}
 	if g := next.GetDeletionGracePeriodSeconds(); next.GetDeletionTimestamp() != nil && (g == nil || *g == 0) && len(next.GetFinalizers()) == 0 {
-		s.drop(k, i)
+		s.removeAt(k, i)
 		return nil
 	}
-	s.stamp(next)
+	s.setResourceVersion(next)
 	t.objects[i] = next
-	s.Hook(Change{Revision: s.revision, Kind: k, Old: old, New: next})
+	s.OnCommit(Change{Revision: s.revision, Kind: k, Old: old, New: next})
 	return nil
 }
 
-// ErrNothing is what the function given to Change answers when all is as it should be.
-var ErrNothing = errors.New("nothing to change")
+// ErrUnchanged is what the function given to Change answers when all is as it should be.
+var ErrUnchanged = errors.New("nothing to change")
 
 func (p Precondition) check(k Kind, o Object) error {
 	switch {
 	case p.UID != "" && p.UID != string(o.GetUID()):
-		return apierrors.NewConflict(resource(k), o.GetName(), fmt.Errorf("the uid is %s and not %s", o.GetUID(), p.UID))
+		return apierrors.NewConflict(groupResource(k), o.GetName(), fmt.Errorf("the uid is %s and not %s", o.GetUID(), p.UID))
 	case p.ResourceVersion != "" && p.ResourceVersion != o.GetResourceVersion():
-		return apierrors.NewConflict(resource(k), o.GetName(), errors.New("the object has been modified"))
+		return apierrors.NewConflict(groupResource(k), o.GetName(), errors.New("the object has been modified"))
 	}
 	return nil
 }
 
-// Remove takes an object out at once; what has finalizers stays and is marked.
+// Delete takes an object out at once; what has finalizers stays and is marked.
 // Pods are deleted with DeletePod.
-func (s *Store) Remove(k Kind, key string, pre Precondition) error {
+func (s *Store) Delete(k Kind, key string, pre Precondition) error {
 	t := s.tables[k]
 	i, ok := t.find(key)
 	if !ok {
-		return apierrors.NewNotFound(resource(k), key)
+		return apierrors.NewNotFound(groupResource(k), key)
 	}
 	if err := pre.check(k, t.objects[i]); err != nil {
 		return err
 	}
 	if len(t.objects[i].GetFinalizers()) == 0 {
-		s.drop(k, i)
+		s.removeAt(k, i)
 		return nil
 	}
-	return s.Change(k, key, pre, func(o Object) error {
+	return s.Update(k, key, pre, func(o Object) error {
 		if o.GetDeletionTimestamp() != nil {
-			return ErrNothing
+			return ErrUnchanged
 		}
 		now := metav1.NewTime(s.now())
 		o.SetDeletionTimestamp(&now)
@@ -192,16 +192,16 @@ func (s *Store) Remove(k Kind, key string, pre Precondition) error {
 	})
 }
 
-func (s *Store) drop(k Kind, i int) {
+func (s *Store) removeAt(k Kind, i int) {
 	t := s.tables[k]
 	old := t.objects[i]
 	s.revision++
 	t.keys = slices.Delete(t.keys, i, i+1)
 	t.objects = slices.Delete(t.objects, i, i+1)
-	s.Hook(Change{Revision: s.revision, Kind: k, Old: old})
+	s.OnCommit(Change{Revision: s.revision, Kind: k, Old: old})
 }
 
-func (s *Store) stamp(o Object) {
+func (s *Store) setResourceVersion(o Object) {
 	s.revision++
 	o.SetResourceVersion(strconv.FormatUint(s.revision, 10))
 }
@@ -210,4 +210,4 @@ func (t *table) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(t.keys, key, cmp.Compare)
 }
 
-func resource(k Kind) schema.GroupResource { return schema.GroupResource{Resource: string(k)} }
+func groupResource(k Kind) schema.GroupResource { return schema.GroupResource{Resource: string(k)} }

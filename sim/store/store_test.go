@@ -14,7 +14,7 @@ func newStore(t *testing.T) (*Store, *[]Change) {
 	now := time.Unix(1000, 0)
 	s := New(func() time.Time { return now })
 	var log []Change
-	s.Hook = func(c Change) { log = append(log, c) }
+	s.OnCommit = func(c Change) { log = append(log, c) }
 	return s, &log
 }
 
@@ -27,7 +27,7 @@ func create(t *testing.T, s *Store, name string) *corev1.Pod {
 	return p
 }
 
-func TestAPodIsBoundOnce(t *testing.T) {
+func TestBindOnce(t *testing.T) {
 	s, _ := newStore(t)
 	p := create(t, s, "a")
 	if err := s.Bind("ns/a", "other", "n1"); !apierrors.IsConflict(err) {
@@ -44,7 +44,7 @@ func TestAPodIsBoundOnce(t *testing.T) {
 	}
 }
 
-func TestDeletionHasGraceOnlyWhereAnAgentHasThePod(t *testing.T) {
+func TestDeletePodGrace(t *testing.T) {
 	s, log := newStore(t)
 	create(t, s, "a")
 	create(t, s, "b")
@@ -75,39 +75,39 @@ func TestDeletionHasGraceOnlyWhereAnAgentHasThePod(t *testing.T) {
 	}
 }
 
-func TestStaleWritesConflict(t *testing.T) {
+func TestUpdateConflict(t *testing.T) {
 	s, _ := newStore(t)
 	p := create(t, s, "a")
 	touch := func(p *corev1.Pod) error { p.Status.Phase = corev1.PodRunning; return nil }
 	pre := Precondition{ResourceVersion: p.ResourceVersion}
-	if err := s.ChangePod("ns/a", pre, touch); err != nil {
+	if err := s.UpdatePod("ns/a", pre, touch); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ChangePod("ns/a", pre, touch); !apierrors.IsConflict(err) {
+	if err := s.UpdatePod("ns/a", pre, touch); !apierrors.IsConflict(err) {
 		t.Errorf("a write on an old revision: %v, want a conflict", err)
 	}
-	if err := s.ChangePod("ns/z", pre, touch); !apierrors.IsNotFound(err) {
+	if err := s.UpdatePod("ns/z", pre, touch); !apierrors.IsNotFound(err) {
 		t.Errorf("a write on nothing: %v, want not found", err)
 	}
 }
 
-func TestFinalizersHoldWhatIsRemoved(t *testing.T) {
+func TestDeleteWithFinalizers(t *testing.T) {
 	s, log := newStore(t)
 	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "v", Finalizers: []string{"f"}}}
 	if err := s.Create(v); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Remove(Volumes, "v", Precondition{}); err != nil {
+	if err := s.Delete(PersistentVolumes, "v", Precondition{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, there := s.Get(Volumes, "v"); !there {
+	if _, there := s.Get(PersistentVolumes, "v"); !there {
 		t.Fatal("it went in spite of its finalizer")
 	}
-	err := s.Change(Volumes, "v", Precondition{}, func(o Object) error { o.SetFinalizers(nil); return nil })
-	if _, there := s.Get(Volumes, "v"); err != nil || there {
+	err := s.Update(PersistentVolumes, "v", Precondition{}, func(o Object) error { o.SetFinalizers(nil); return nil })
+	if _, there := s.Get(PersistentVolumes, "v"); err != nil || there {
 		t.Errorf("it stays without a finalizer (%v)", err)
 	}
-	if last := (*log)[len(*log)-1]; last.New != nil || last.Kind != Volumes {
+	if last := (*log)[len(*log)-1]; last.New != nil || last.Kind != PersistentVolumes {
 		t.Errorf("the last change is %+v, want a deletion", last)
 	}
 }

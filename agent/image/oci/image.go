@@ -32,7 +32,7 @@ type Spec struct {
 	// Entrypoint, Cmd, Env (NAME=VALUE), User (uid, or a name if there is an /etc/passwd)
 	// and Dir are defaults that a container may overrule.
 	Entrypoint, Cmd, Env []string
-	User, Dir            string
+	User, WorkingDir     string
 }
 
 // Build makes an image for this machine's architecture.
@@ -41,13 +41,13 @@ func Build(spec Spec) (v1.Image, error) {
 	image, err := mutate.ConfigFile(image, &v1.ConfigFile{
 		Architecture: runtime.GOARCH, OS: "linux", Created: v1.Time{Time: time.Unix(0, 0).UTC()},
 		RootFS: v1.RootFS{Type: "layers"},
-		Config: v1.Config{Entrypoint: spec.Entrypoint, Cmd: spec.Cmd, Env: spec.Env, User: spec.User, WorkingDir: spec.Dir},
+		Config: v1.Config{Entrypoint: spec.Entrypoint, Cmd: spec.Cmd, Env: spec.Env, User: spec.User, WorkingDir: spec.WorkingDir},
 	})
 	if err != nil {
 		return nil, err
 	}
 	for i, files := range spec.Layers {
-		layer, err := pack(files)
+		layer, err := buildLayer(files)
 		if err != nil {
 			return nil, fmt.Errorf("layer %d: %w", i, err)
 		}
@@ -58,8 +58,8 @@ func Build(spec Spec) (v1.Image, error) {
 	return image, nil
 }
 
-// pack makes one layer.
-func pack(files []File) (v1.Layer, error) {
+// buildLayer makes one layer.
+func buildLayer(files []File) (v1.Layer, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
 	made := map[string]bool{".": true, "/": true}

@@ -16,7 +16,7 @@ func spec() oci.Spec {
 	return oci.Spec{Layers: [][]oci.File{
 		{{Path: "/bin/busybox", Mode: 0o755, Data: []byte("shell")}, {Path: "/bin/sh", Link: "busybox"}},
 		{{Path: "/bin/busybox", Mode: 0o700, Data: []byte("another shell")}, {Path: "/etc/deep/file", Mode: 0o600}},
-	}, Entrypoint: []string{"/bin/sh"}, Env: []string{"A=b"}, User: "1000", Dir: "/tmp"}
+	}, Entrypoint: []string{"/bin/sh"}, Env: []string{"A=b"}, User: "1000", WorkingDir: "/tmp"}
 }
 
 // One spec is one digest: an image that is made on two machines is the same one.
@@ -38,7 +38,7 @@ func TestImagesAreReproducible(t *testing.T) {
 	}
 }
 
-func TestWhatIsInAnImage(t *testing.T) {
+func TestImageContents(t *testing.T) {
 	image, err := oci.Build(spec())
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestWhatIsInAnImage(t *testing.T) {
 	}
 }
 
-func TestPathsAreChecked(t *testing.T) {
+func TestInvalidPaths(t *testing.T) {
 	for _, path := range []string{"bin/sh", "/bin/../sh", "/", "/bin/"} {
 		if _, err := oci.Build(oci.Spec{Layers: [][]oci.File{{{Path: path}}}}); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: %v, want an error with the path", path, err)
@@ -80,7 +80,7 @@ func TestPathsAreChecked(t *testing.T) {
 }
 
 func TestRegistry(t *testing.T) {
-	r, err := oci.Serve()
+	r, err := oci.StartRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,11 +125,11 @@ func TestRegistry(t *testing.T) {
 	if n := r.Manifests("team/app"); n != 2 {
 		t.Errorf("%d manifests sent, want 2", n)
 	}
-	r.Gate(func(repository string) int { return map[string]int{"team/app": 503}[repository] })
+	r.SetGate(func(repository string) int { return map[string]int{"team/app": 503}[repository] })
 	if body := get("/v2/team/app/manifests/v1", 503, false); !strings.Contains(body, "Service Unavailable") {
 		t.Errorf("refused with %s", body)
 	}
-	r.Gate(nil)
+	r.SetGate(nil)
 	r.RequireLogin("ann", "pw")
 	get("/v2/", 401, false)
 	get("/v2/team/app/manifests/v1", 200, true)

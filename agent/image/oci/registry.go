@@ -20,21 +20,21 @@ type Registry struct {
 	server   *http.Server
 	listener net.Listener
 
-	mu     sync.Mutex
-	images map[string]v1.Image // by repository:tag and repository@digest
-	blobs  map[string]func() (io.ReadCloser, error)
-	asked  map[string]int // manifests answered, by repository
-	login  string         // user:password that is asked for, "" for none
-	gate   func(repository string) int
+	mu               sync.Mutex
+	images           map[string]v1.Image // by repository:tag and repository@digest
+	blobs            map[string]func() (io.ReadCloser, error)
+	manifestRequests map[string]int // manifests answered, by repository
+	login            string         // user:password that is asked for, "" for none
+	gate             func(repository string) int
 }
 
-// Serve starts a registry on a free port of 127.0.0.1.
-func Serve() (*Registry, error) {
+// StartRegistry starts a registry on a free port of 127.0.0.1.
+func StartRegistry() (*Registry, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &Registry{listener: listener, images: map[string]v1.Image{}, blobs: map[string]func() (io.ReadCloser, error){}, asked: map[string]int{}}
+	r := &Registry{listener: listener, images: map[string]v1.Image{}, blobs: map[string]func() (io.ReadCloser, error){}, manifestRequests: map[string]int{}}
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
 	go r.server.Serve(listener)
 	return r, nil
@@ -53,9 +53,9 @@ func (r *Registry) RequireLogin(user, password string) {
 	r.login = user + ":" + password
 }
 
-// Gate is asked before each manifest; another answer than 0 is the HTTP status that
+// SetGate is asked before each manifest; another answer than 0 is the HTTP status that
 // is sent instead. It may block, to make a pull last.
-func (r *Registry) Gate(gate func(repository string) int) {
+func (r *Registry) SetGate(gate func(repository string) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gate = gate
@@ -65,7 +65,7 @@ func (r *Registry) Gate(gate func(repository string) int) {
 func (r *Registry) Manifests(repository string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.asked[repository]
+	return r.manifestRequests[repository]
 }
 
 // Add serves the image as HOST:PORT/repository:tag and returns that name.
@@ -101,31 +101,31 @@ func (r *Registry) Add(repository, tag string, image v1.Image) (string, error) {
 
 // ServeHTTP answers what a pull asks: GET /v2/, manifests and blobs.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if !r.mayRead(req) {
+	if !r.authorized(req) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="berth"`)
-		refuse(w, http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")
+		writeError(w, http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")
 		return
 	}
 	path := strings.TrimPrefix(req.URL.Path, "/v2/")
 	if repository, reference, ok := cutLast(path, "/manifests/"); ok {
-		r.manifest(w, req, repository, reference)
+		r.serveManifest(w, req, repository, reference)
 	} else if _, digest, ok := cutLast(path, "/blobs/"); ok {
-		r.blob(w, req, digest)
+		r.serveBlob(w, req, digest)
 	} else if path == "" {
 		w.WriteHeader(http.StatusOK)
 	} else {
-		refuse(w, http.StatusNotFound, "UNSUPPORTED", "not an address of a registry")
+		writeError(w, http.StatusNotFound, "UNSUPPORTED", "not an address of a registry")
 	}
 }
 
-func (r *Registry) mayRead(req *http.Request) bool {
+func (r *Registry) authorized(req *http.Request) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(r.login))
 	return r.login == "" || req.Header.Get("Authorization") == want
 }
 
-func (r *Registry) manifest(w http.ResponseWriter, req *http.Request, repository, reference string) {
+func (r *Registry) serveManifest(w http.ResponseWriter, req *http.Request, repository, reference string) {
 	separator := ":"
 	if strings.Contains(reference, ":") {
 		separator = "@"
@@ -135,33 +135,33 @@ func (r *Registry) manifest(w http.ResponseWriter, req *http.Request, repository
 	r.mu.Unlock()
 	if gate != nil {
 		if code := gate(repository); code != 0 {
-			refuse(w, code, "DENIED", http.StatusText(code))
+			writeError(w, code, "DENIED", http.StatusText(code))
 			return
 		}
 	}
 	if image == nil {
-		refuse(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
+		writeError(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
 		return
 	}
 	data, err := image.RawManifest()
 	if err == nil {
-		err = describe(w.Header(), image)
+		err = setManifestHeaders(w.Header(), image)
 	}
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, "UNKNOWN", err.Error())
+		writeError(w, http.StatusInternalServerError, "UNKNOWN", err.Error())
 		return
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	if req.Method == http.MethodGet {
 		r.mu.Lock()
-		r.asked[repository]++
+		r.manifestRequests[repository]++
 		r.mu.Unlock()
 		_, _ = w.Write(data)
 	}
 }
 
-// describe says what a manifest is.
-func describe(header http.Header, image v1.Image) error {
+// setManifestHeaders says what a manifest is.
+func setManifestHeaders(header http.Header, image v1.Image) error {
 	kind, err := image.MediaType()
 	if err != nil {
 		return err
@@ -175,17 +175,17 @@ func describe(header http.Header, image v1.Image) error {
 	return nil
 }
 
-func (r *Registry) blob(w http.ResponseWriter, req *http.Request, digest string) {
+func (r *Registry) serveBlob(w http.ResponseWriter, req *http.Request, digest string) {
 	r.mu.Lock()
 	open := r.blobs[digest]
 	r.mu.Unlock()
 	if open == nil {
-		refuse(w, http.StatusNotFound, "BLOB_UNKNOWN", "blob unknown")
+		writeError(w, http.StatusNotFound, "BLOB_UNKNOWN", "blob unknown")
 		return
 	}
 	data, err := open()
 	if err != nil {
-		refuse(w, http.StatusInternalServerError, "UNKNOWN", err.Error())
+		writeError(w, http.StatusInternalServerError, "UNKNOWN", err.Error())
 		return
 	}
 	defer data.Close()
@@ -196,8 +196,8 @@ func (r *Registry) blob(w http.ResponseWriter, req *http.Request, digest string)
 	}
 }
 
-// refuse answers with an error in the form of the distribution specification.
-func refuse(w http.ResponseWriter, code int, name, message string) {
+// writeError answers with an error in the form of the distribution specification.
+func writeError(w http.ResponseWriter, code int, name, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(map[string]any{"errors": []any{map[string]string{"code": name, "message": message}}})

@@ -19,33 +19,33 @@ import (
 
 // archive is a tar file with images, of which parts are read in any order.
 type archive struct {
-	file   *os.File
-	files  map[string]part
-	layers int               // that an image may have
-	sums   map[int64]v1.Hash // of layers, by where they are: images may have them in common, or say so
-	read   int64             // bytes of documents that were read
+	file          *os.File
+	files         map[string]archiveEntry
+	layers        int               // that an image may have
+	layerDigests  map[int64]v1.Hash // of layers, by where they are: images may have them in common, or say so
+	documentBytes int64             // bytes of documents that were read
 }
 
-// part is where in the archive a file is.
-type part struct {
-	at, size int64
-	link     string // a symbolic link's target, from the archive's root
+// archiveEntry is where in the archive a file is.
+type archiveEntry struct {
+	offset, size int64
+	link         string // a symbolic link's target, from the archive's root
 }
 
-// maxParts is how many files an archive may have.
-const maxParts = 100_000
+// maxArchiveEntries is how many files an archive may have.
+const maxArchiveEntries = 100_000
 
-// maxPartName is how long their names may be.
-const maxPartName = 4095
+// maxEntryName is how long their names may be.
+const maxEntryName = 4095
 
-// openArchive copies the stream to a file of dir, unpacked, and finds what is in it.
-func openArchive(stream io.Reader, dir string, limits Limits) (*archive, error) {
+// newArchive copies the stream to a file of dir, unpacked, and finds what is in it.
+func newArchive(stream io.Reader, dir string, limits Limits) (*archive, error) {
 	f, err := os.CreateTemp(dir, "archive-")
 	if err != nil {
 		return nil, err
 	}
-	a := &archive{file: f, files: map[string]part{}, layers: limits.Layers, sums: map[int64]v1.Hash{}}
-	if err := a.fill(stream, limits); err != nil {
+	a := &archive{file: f, files: map[string]archiveEntry{}, layers: limits.Layers, layerDigests: map[int64]v1.Hash{}}
+	if err := a.load(stream, limits); err != nil {
 		a.close()
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func openArchive(stream io.Reader, dir string, limits Limits) (*archive, error) 
 
 func (a *archive) close() { a.file.Close() }
 
-func (a *archive) fill(stream io.Reader, limits Limits) error {
+func (a *archive) load(stream io.Reader, limits Limits) error {
 	r, err := decompress(stream)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (a *archive) fill(stream io.Reader, limits Limits) error {
 	if err := unix.Fstatfs(int(a.file.Fd()), &disk); err != nil {
 		return err
 	}
-	most := max(min(limits.Bytes, int64(disk.Bavail)*disk.Bsize-limits.Spare), 0)
+	most := max(min(limits.Bytes, int64(disk.Bavail)*disk.Bsize-limits.MinFree), 0)
 	n, err := io.Copy(a.file, io.LimitReader(r, most+1))
 	if err != nil {
 		return fmt.Errorf("reading the file: %w", err)
@@ -88,11 +88,11 @@ func (a *archive) scan() error {
 		if err != nil {
 			return fmt.Errorf("it is no tar file with images: %w", err)
 		}
-		if len(a.files) >= maxParts {
-			return fmt.Errorf("%w: the file has more than %d parts", unpack.ErrTooLarge, maxParts)
+		if len(a.files) >= maxArchiveEntries {
+			return fmt.Errorf("%w: the file has more than %d parts", unpack.ErrTooLarge, maxArchiveEntries)
 		}
-		if len(h.Name) > maxPartName || len(h.Linkname) > maxPartName { // all are remembered
-			return fmt.Errorf("%w: a name in the file has more than %d bytes", unpack.ErrTooLarge, maxPartName)
+		if len(h.Name) > maxEntryName || len(h.Linkname) > maxEntryName { // all are remembered
+			return fmt.Errorf("%w: a name in the file has more than %d bytes", unpack.ErrTooLarge, maxEntryName)
 		}
 		at, err := a.file.Seek(0, io.SeekCurrent)
 		if err != nil {
@@ -101,11 +101,11 @@ func (a *archive) scan() error {
 		name := path.Clean(h.Name)
 		switch h.Typeflag {
 		case tar.TypeReg:
-			a.files[name] = part{at: at, size: h.Size}
+			a.files[name] = archiveEntry{offset: at, size: h.Size}
 		case tar.TypeSymlink: // old versions of docker save have a layer that is there twice so
-			a.files[name] = part{link: path.Join(path.Dir(name), h.Linkname)}
+			a.files[name] = archiveEntry{link: path.Join(path.Dir(name), h.Linkname)}
 		case tar.TypeLink:
-			a.files[name] = part{link: path.Clean(h.Linkname)}
+			a.files[name] = archiveEntry{link: path.Clean(h.Linkname)}
 		}
 	}
 }
@@ -121,14 +121,14 @@ func (a *archive) open(name string) (*io.SectionReader, error) {
 	if !ok || p.link != "" {
 		return nil, fmt.Errorf("%q is not in the file", name)
 	}
-	return io.NewSectionReader(a.file, p.at, p.size), nil
+	return io.NewSectionReader(a.file, p.offset, p.size), nil
 }
 
 // maxDocuments is how much all documents of an archive may have: they are kept until its images are installed.
 const maxDocuments = 16 * maxDocument
 
-// document reads a document of the archive.
-func (a *archive) document(name string) ([]byte, error) {
+// readDocument reads a document of the archive.
+func (a *archive) readDocument(name string) ([]byte, error) {
 	r, err := a.open(name)
 	if err != nil {
 		return nil, err
@@ -136,60 +136,60 @@ func (a *archive) document(name string) ([]byte, error) {
 	if r.Size() > maxDocument {
 		return nil, fmt.Errorf("%q has %d bytes: at most %d are possible", name, r.Size(), maxDocument)
 	}
-	if a.read += r.Size(); a.read > maxDocuments {
+	if a.documentBytes += r.Size(); a.documentBytes > maxDocuments {
 		return nil, fmt.Errorf("%w: its manifests and configurations have more than %d bytes", unpack.ErrTooLarge, maxDocuments)
 	}
 	return io.ReadAll(r)
 }
 
-// few refuses an image with too many layers before any is read.
-func (a *archive) few(layers int) error {
+// checkLayerCount refuses an image with too many layers before any is read.
+func (a *archive) checkLayerCount(layers int) error {
 	if layers > a.layers {
 		return fmt.Errorf("%w: it has %d layers: at most %d are possible", unpack.ErrTooLarge, layers, a.layers)
 	}
 	return nil
 }
 
-// blob reads a document of an OCI layout, and compares it with its digest.
-func (a *archive) blob(h v1.Hash) ([]byte, error) {
-	data, err := a.document(blobPath(h))
+// readBlob reads a document of an OCI layout, and compares it with its digest.
+func (a *archive) readBlob(h v1.Hash) ([]byte, error) {
+	data, err := a.readDocument(layoutBlobPath(h))
 	if err != nil {
 		return nil, err
 	}
-	return data, matches(data, h)
+	return data, verifyDigest(data, h)
 }
 
 // layer is a layer of the archive, with the digest it has there. In an archive of docker save nobody says what
 // that must be: there, that of the unpacked layer counts alone.
-func (a *archive) layer(name string) (packed, error) {
+func (a *archive) layer(name string) (layerBlob, error) {
 	r, err := a.open(name)
 	if err != nil {
-		return packed{}, err
+		return layerBlob{}, err
 	}
 	_, at, _ := r.Outer()
-	h, known := a.sums[at]
+	h, known := a.layerDigests[at]
 	if !known {
 		if h, _, err = v1.SHA256(r); err != nil {
-			return packed{}, err
+			return layerBlob{}, err
 		}
-		a.sums[at] = h
+		a.layerDigests[at] = h
 	}
-	return packed{digest: h, size: r.Size(), open: func() (io.ReadCloser, error) {
+	return layerBlob{digest: h, size: r.Size(), open: func() (io.ReadCloser, error) {
 		r, err := a.open(name)
 		return io.NopCloser(r), err
 	}}, nil
 }
 
-// maxNested is how many indexes may be within each other.
-const maxNested = 4
+// maxIndexDepth is how many indexes may be within each other.
+const maxIndexDepth = 4
 
 // layoutIndex adds the images of an index that are for this machine: of a nested one the first.
-func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*source) error {
+func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*imageSource) error {
 	var index v1.IndexManifest
 	if err := json.Unmarshal(data, &index); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if depth > maxNested {
+	if depth > maxIndexDepth {
 		return errors.New("its indexes are nested too deep")
 	}
 	for _, d := range index.Manifests {
@@ -203,7 +203,7 @@ func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*sourc
 		if own == "" {
 			own = name
 		}
-		text, err := a.blob(d.Digest)
+		text, err := a.readBlob(d.Digest)
 		if err != nil {
 			return fmt.Errorf("manifest %s: %w", d.Digest, err)
 		}

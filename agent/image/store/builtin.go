@@ -21,69 +21,69 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/berthproject/berth/agent/image/unpack"
-	"github.com/berthproject/berth/agent/workload/pause"
+	"github.com/berthproject/berth/agent/testprogram/pause"
 )
 
 // Names of the built-in images.
 const (
 	// PauseImage waits.
 	PauseImage = "berth.dev/pause:1"
-	// WorkloadImage is agent/workload, as this very program: it must link that package, whose init
+	// TestProgramImage is agent/testprogram, as this very program: it must link that package, whose init
 	// takes over where the program is called workload.
-	WorkloadImage = "berth.dev/workload:1"
+	TestProgramImage = "berth.dev/workload:1"
 )
 
-func builtinName(full string) bool { return full == PauseImage || full == WorkloadImage }
+func isBuiltin(full string) bool { return full == PauseImage || full == TestProgramImage }
 
-// Builtin makes the images that are made from the running program, PauseImage and
+// EnsureBuiltin makes the images that are made from the running program, PauseImage and
 // WorkloadImage, unless they are there and of this program.
-func (s *Store) Builtin(ctx context.Context) error {
+func (s *Store) EnsureBuiltin(ctx context.Context) error {
 	if s.builtin != nil {
-		return s.builtin.Builtin(ctx)
+		return s.builtin.EnsureBuiltin(ctx)
 	}
 	unlock, err := s.layers.lock(ctx, "built-in")
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := s.pauseImage(); err != nil {
+	if err := s.ensurePauseImage(); err != nil {
 		return fmt.Errorf("image %s: %w", PauseImage, err)
 	}
-	if err := s.workloadImage(); err != nil {
-		return fmt.Errorf("image %s: %w", WorkloadImage, err)
+	if err := s.ensureTestProgramImage(); err != nil {
+		return fmt.Errorf("image %s: %w", TestProgramImage, err)
 	}
 	return nil
 }
 
-func (s *Store) pauseImage() error {
+func (s *Store) ensurePauseImage() error {
 	program, err := pause.Program()
 	if err != nil {
 		return nil // for this machine there is none; nothing here needs it
 	}
-	return s.make(PauseImage, fmt.Sprintf("%x", sha256.Sum256(program)), v1.Config{Entrypoint: []string{"/pause"}},
+	return s.buildImage(PauseImage, fmt.Sprintf("%x", sha256.Sum256(program)), v1.Config{Entrypoint: []string{"/pause"}},
 		func() ([]file, error) { return []file{{path: "/pause", mode: 0o755, data: program}}, nil })
 }
 
-func (s *Store) workloadImage() error {
-	info, err := os.Stat(self)
+func (s *Store) ensureTestProgramImage() error {
+	info, err := os.Stat(selfExe)
 	if err != nil {
 		return err
 	}
 	config := v1.Config{Entrypoint: []string{"/workload"}, Env: []string{"PATH=/"}, WorkingDir: "/"}
-	return s.make(WorkloadImage, identity(info), config, func() ([]file, error) {
-		libraries, err := libraries()
+	return s.buildImage(TestProgramImage, fileIdentity(info), config, func() ([]file, error) {
+		libraries, err := sharedLibraries()
 		return append([]file{
 			{path: "/etc/group", mode: 0o644, data: []byte("root:x:0:\nnogroup:x:65534:\n")},
 			{path: "/etc/passwd", mode: 0o644, data: []byte("root:x:0:0:root:/:/workload\nnobody:x:65534:65534:nobody:/:/workload\n")},
 			{path: "/tmp", mode: 0o777 | fs.ModeDir | fs.ModeSticky},
-			{path: "/workload", mode: 0o755, from: self},
+			{path: "/workload", mode: 0o755, from: selfExe},
 		}, libraries...), err
 	})
 }
 
-// make makes an image of one layer, unless the one that has its name is of that source.
-func (s *Store) make(name, source string, config v1.Config, files func() ([]file, error)) error {
-	if s.madeOf(name, source) {
+// buildImage makes an image of one layer, unless the one that has its name is of that source.
+func (s *Store) buildImage(name, source string, config v1.Config, files func() ([]file, error)) error {
+	if s.isBuiltFrom(name, source) {
 		return nil
 	}
 	list, err := files()
@@ -91,7 +91,7 @@ func (s *Store) make(name, source string, config v1.Config, files func() ([]file
 		return err
 	}
 	sum := sha256.New()
-	if err := pack(sum, list); err != nil {
+	if err := writeTar(sum, list); err != nil {
 		return err
 	}
 	diffID := v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum.Sum(nil))}
@@ -100,15 +100,15 @@ func (s *Store) make(name, source string, config v1.Config, files func() ([]file
 		return err
 	}
 	defer w.end()
-	dir, root, err := w.place()
+	dir, root, err := w.newLayerDir()
 	if err != nil {
 		return err
 	}
-	size, err := lay(root, list)
+	size, err := writeFiles(root, list)
 	if err != nil {
 		return err
 	}
-	if err := w.commit(dir, layer{DiffID: diffID, Size: size, Source: source}); err != nil {
+	if err := w.commitLayer(dir, layer{DiffID: diffID, Size: size, Source: source}); err != nil {
 		return err
 	}
 	document, err := json.Marshal(v1.ConfigFile{Architecture: runtime.GOARCH, OS: "linux", Created: v1.Time{Time: time.Unix(0, 0).UTC()},
@@ -125,33 +125,33 @@ func (s *Store) make(name, source string, config v1.Config, files func() ([]file
 	if err := w.stage(manifest, document); err != nil {
 		return err
 	}
-	if err := syncDisk(s.dir); err != nil { // as of images that come: the index never names what a power cut has emptied
+	if err := syncFileSystem(s.dir); err != nil { // as of images that come: the index never names what a power cut has emptied
 		return err
 	}
-	if _, err := w.enter(entry{media: types.OCIManifestSchema1, name: name, builtin: true}, manifest, document); err != nil {
+	if _, err := w.addImage(indexEntry{mediaType: types.OCIManifestSchema1, name: name, builtin: true}, manifest, document); err != nil {
 		return err
 	}
-	return s.forgetOld(name)
+	return s.removeOldBuiltins(name)
 }
 
-// madeOf says whether the image is there and made of that source.
-func (s *Store) madeOf(name, source string) bool {
+// isBuiltFrom says whether the image is there and made of that source.
+func (s *Store) isBuiltFrom(name, source string) bool {
 	image, err := s.Resolve(name)
-	if err != nil || !image.Builtin || len(image.Lower) != 1 {
+	if err != nil || !image.Builtin || len(image.LowerDirs) != 1 {
 		return false
 	}
-	l, err := readRecord(filepath.Dir(image.Lower[0]))
+	l, err := readRecord(filepath.Dir(image.LowerDirs[0]))
 	return err == nil && l.Source == source
 }
 
-// forgetOld removes built-in images that have lost their names to new ones.
-func (s *Store) forgetOld(name string) error {
+// removeOldBuiltins removes built-in images that have lost their names to new ones.
+func (s *Store) removeOldBuiltins(name string) error {
 	images, err := s.List()
 	if err != nil {
 		return err
 	}
 	for _, image := range images {
-		if image.Builtin && len(image.Names) == 0 {
+		if image.Builtin && len(image.RepoTags) == 0 {
 			if err := s.Remove(image.ID); err != nil && !errors.Is(err, ErrNotFound) {
 				return fmt.Errorf("%s of an older program: %w", name, err)
 			}
@@ -169,8 +169,8 @@ type file struct {
 	link string // of a symbolic link
 }
 
-// pack writes the files as a layer, of which the digest is taken.
-func pack(to io.Writer, files []file) error {
+// writeTar writes the files as a layer, of which the digest is taken.
+func writeTar(to io.Writer, files []file) error {
 	w := tar.NewWriter(to)
 	for _, f := range files {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: f.path[1:], Mode: int64(f.mode.Perm()), Size: int64(len(f.data))}
@@ -202,8 +202,8 @@ func pack(to io.Writer, files []file) error {
 	return w.Close()
 }
 
-// lay makes the files below root.
-func lay(root string, files []file) (unpack.Size, error) {
+// writeFiles makes the files below root.
+func writeFiles(root string, files []file) (unpack.Size, error) {
 	size := unpack.Size{Bytes: 4096, Inodes: 1}
 	for _, f := range files {
 		at := filepath.Join(root, f.path)
@@ -220,7 +220,7 @@ func lay(root string, files []file) (unpack.Size, error) {
 		case f.link != "":
 			err = os.Symlink(f.link, at)
 		case f.from != "":
-			n, err = link(f.from, at)
+			n, err = linkOrCopy(f.from, at)
 		default:
 			if err = os.WriteFile(at, f.data, f.mode); err == nil {
 				err = os.Chmod(at, f.mode) // whatever the umask

@@ -10,35 +10,35 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/agent/image/store"
-	_ "github.com/berthproject/berth/agent/workload" // takes over in a process of its name
+	_ "github.com/berthproject/berth/agent/testprogram" // takes over in a process of its name
 )
 
 // The built-in images run in a directory that has nothing else in it, and are made once.
 func TestBuiltin(t *testing.T) {
 	s := open(t, store.Options{})
-	if err := s.Builtin(t.Context()); err != nil {
+	if err := s.EnsureBuiltin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.List()
-	if err != nil || len(list) != 2 || !list[0].Builtin || !slices.Equal(list[0].Names, []string{store.PauseImage}) || !slices.Equal(list[1].Names, []string{store.WorkloadImage}) {
+	if err != nil || len(list) != 2 || !list[0].Builtin || !slices.Equal(list[0].RepoTags, []string{store.PauseImage}) || !slices.Equal(list[1].RepoTags, []string{store.TestProgramImage}) {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	before, err := os.Stat(filepath.Join(list[1].Lower[0], "workload"))
+	before, err := os.Stat(filepath.Join(list[1].LowerDirs[0], "workload"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Builtin(t.Context()); err != nil {
+	if err := s.EnsureBuiltin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	again, err := store.Open(s.Dir(), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	image, err := again.Resolve(store.WorkloadImage)
+	image, err := again.Resolve(store.TestProgramImage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after, err := os.Stat(filepath.Join(image.Lower[0], "workload")); err != nil || !os.SameFile(before, after) {
+	if after, err := os.Stat(filepath.Join(image.LowerDirs[0], "workload")); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the program was made again, %v", err)
 	}
 	cmd := exec.Command(image.Config.Entrypoint[0], "echo", "all", "is", "well")
@@ -56,30 +56,30 @@ func TestBuiltin(t *testing.T) {
 func TestBuiltinIsShared(t *testing.T) {
 	shared := open(t, store.Options{})
 	s := open(t, store.Options{BuiltinDir: shared.Dir()})
-	if _, err := s.Pull(t.Context(), store.WorkloadImage, nil, nil); err == nil || !strings.Contains(err.Error(), "no registry has it") {
+	if _, err := s.Pull(t.Context(), store.TestProgramImage, nil, nil); err == nil || !strings.Contains(err.Error(), "no registry has it") {
 		t.Errorf("before it is there: %v", err)
 	}
-	if err := s.Builtin(t.Context()); err != nil {
+	if err := s.EnsureBuiltin(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	empty(t, s)
-	image, err := s.Use("c1", store.WorkloadImage)
-	if err != nil || !strings.HasPrefix(image.Lower[0], shared.Dir()) {
+	image, err := s.Acquire("c1", store.TestProgramImage)
+	if err != nil || !strings.HasPrefix(image.LowerDirs[0], shared.Dir()) {
 		t.Fatalf("%+v, %v, want layers in %s", image, err, shared.Dir())
 	}
 	if users, err := s.Users(); err != nil || !slices.Equal(users, []string{"c1"}) {
 		t.Errorf("users %q, %v", users, err)
 	}
-	if err := shared.Remove(store.WorkloadImage); err != nil {
+	if err := shared.Remove(store.TestProgramImage); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(image.Lower[0]); err != nil {
+	if _, err := os.Stat(image.LowerDirs[0]); err != nil {
 		t.Errorf("a layer in use is gone: %v", err)
 	}
-	if err := s.Drop("c1"); err != nil {
+	if err := s.Release("c1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(image.Lower[0]); err == nil {
+	if _, err := os.Stat(image.LowerDirs[0]); err == nil {
 		t.Error("a layer that nobody uses is still there")
 	}
 }

@@ -15,22 +15,22 @@ import (
 
 // Image is an image of the store.
 type Image struct {
-	ID     string    // digest of its configuration, sha256:...
-	Names  []string  // with tags, in full: docker.io/library/busybox:1; sorted
-	Pulled []string  // names with digests, as repositories have it; sorted
-	Config v1.Config // what a container runs unless told otherwise
-	// Lower are the unpacked layers, the topmost first, as overlay's lowerdir wants them. Absolute.
-	Lower   []string
-	Bytes   int64 // on disk, layers that other images share included
-	Inodes  int64
-	Builtin bool // made from this program: there is no registry to bring it again
+	ID          string    // digest of its configuration, sha256:...
+	RepoTags    []string  // with tags, in full: docker.io/library/busybox:1; sorted
+	RepoDigests []string  // names with digests, as repositories have it; sorted
+	Config      v1.Config // what a container runs unless told otherwise
+	// LowerDirs are the unpacked layers, the topmost first, as overlay's lowerdir wants them. Absolute.
+	LowerDirs []string
+	Bytes     int64 // on disk, layers that other images share included
+	Inodes    int64
+	Builtin   bool // made from this program: there is no registry to bring it again
 }
 
 // List is all images, by their first names and then by id.
 func (s *Store) List() ([]Image, error) {
 	out, err := s.list()
 	if err != nil { // an image was removed meanwhile
-		err = s.locked(func() (err error) {
+		err = s.withLock(func() (err error) {
 			out, err = s.list()
 			return err
 		})
@@ -46,12 +46,12 @@ func (s *Store) List() ([]Image, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b Image) int {
-		return cmp.Or(strings.Compare(first(a.Names), first(b.Names)), strings.Compare(a.ID, b.ID))
+		return cmp.Or(strings.Compare(firstName(a.RepoTags), firstName(b.RepoTags)), strings.Compare(a.ID, b.ID))
 	})
 	return out, err
 }
 
-func first(names []string) string {
+func firstName(names []string) string {
 	if len(names) == 0 {
 		return "~" // after all that have one
 	}
@@ -71,21 +71,21 @@ func (s *Store) list() ([]Image, error) {
 		if !known {
 			image, err := s.image(e)
 			if err != nil {
-				return nil, fmt.Errorf("image %s: %w", cmp.Or(e.name, e.pulled, e.id.String()), err)
+				return nil, fmt.Errorf("image %s: %w", cmp.Or(e.name, e.repoDigest, e.id.String()), err)
 			}
 			i = len(out)
 			at[e.id], out = i, append(out, image)
 		}
 		image := &out[i]
 		image.Builtin = image.Builtin || e.builtin
-		image.Names = with(image.Names, e.name)
-		image.Pulled = with(image.Pulled, e.pulled)
+		image.RepoTags = insertName(image.RepoTags, e.name)
+		image.RepoDigests = insertName(image.RepoDigests, e.repoDigest)
 	}
 	return out, nil
 }
 
-// with adds a name to sorted ones.
-func with(names []string, name string) []string {
+// insertName adds a name to sorted ones.
+func insertName(names []string, name string) []string {
 	i, there := slices.BinarySearch(names, name)
 	if there || name == "" {
 		return names
@@ -94,7 +94,7 @@ func with(names []string, name string) []string {
 }
 
 // image reads an image without its names.
-func (s *Store) image(e entry) (Image, error) {
+func (s *Store) image(e indexEntry) (Image, error) {
 	data, err := s.readBlob(e.id)
 	if err != nil {
 		return Image{}, err
@@ -116,12 +116,12 @@ func (s *Store) image(e entry) (Image, error) {
 		}
 		out.Bytes, out.Inodes = out.Bytes+l.Bytes, out.Inodes+l.Inodes
 		if !hidden {
-			out.Lower = append(out.Lower, s.path("layers", layerName(diffID), layerFiles))
+			out.LowerDirs = append(out.LowerDirs, s.path("layers", layerName(diffID), layerFiles))
 		}
 		hidden = hidden || l.Opaque
 	}
-	if len(out.Lower) == 0 {
-		out.Lower = []string{s.path("empty")}
+	if len(out.LowerDirs) == 0 {
+		out.LowerDirs = []string{s.path("empty")}
 	}
 	return out, nil
 }
@@ -143,7 +143,7 @@ func resolve(images []Image, name string) (Image, error) {
 	full, err := fullName(name)
 	if _, noID := v1.NewHash(name); err == nil && noID != nil { // a whole id is nothing else, whatever images are called: containers are made by it
 		for _, image := range images {
-			if slices.Contains(image.Names, full) || slices.Contains(image.Pulled, full) {
+			if slices.Contains(image.RepoTags, full) || slices.Contains(image.RepoDigests, full) {
 				return image, nil
 			}
 		}
@@ -182,15 +182,15 @@ func fullName(name string) (string, error) {
 	return reference.TagNameOnly(named).String(), nil
 }
 
-// notID refuses a full name that reads like an image's id, sha256:...: no image is to be taken for another one.
-func notID(full string) error {
+// checkNotID refuses a full name that reads like an image's id, sha256:...: no image is to be taken for another one.
+func checkNotID(full string) error {
 	if repository(full) == "docker.io/library/sha256" {
 		return fmt.Errorf("image name %q: sha256 alone begins an image's id, and is no name", full)
 	}
 	return nil
 }
 
-// missing says that something of the store is not there, or not as it must be.
-func missing(err error) bool {
+// isMissingOrCorrupt says that something of the store is not there, or not as it must be.
+func isMissingOrCorrupt(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDigest)
 }

@@ -17,7 +17,7 @@ import (
 func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress Progress) ([]Image, error) {
 	var err error
 	if name != "" {
-		if name, err = givenName(name, v1.Hash{}); err != nil {
+		if name, err = loadedName(name, v1.Hash{}); err != nil {
 			return nil, err
 		}
 	}
@@ -26,7 +26,7 @@ func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress 
 		return nil, err
 	}
 	defer w.end()
-	a, err := openArchive(file, w.dir, s.limits)
+	a, err := newArchive(file, w.dir, s.limits)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress 
 }
 
 // sources are the images of the archive. One that has several names is there as often.
-func (a *archive) sources() ([]*source, error) {
+func (a *archive) sources() ([]*imageSource, error) {
 	if _, ok := a.files["manifest.json"]; ok {
 		return a.dockerSources()
 	}
@@ -61,8 +61,8 @@ func (a *archive) sources() ([]*source, error) {
 }
 
 // dockerSources reads an archive as `docker save` makes it.
-func (a *archive) dockerSources() ([]*source, error) {
-	data, err := a.document("manifest.json")
+func (a *archive) dockerSources() ([]*imageSource, error) {
+	data, err := a.readDocument("manifest.json")
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +74,13 @@ func (a *archive) dockerSources() ([]*source, error) {
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, fmt.Errorf("manifest.json: %w", err)
 	}
-	var out []*source
+	var out []*imageSource
 	for _, image := range list {
-		if err := a.few(len(image.Layers)); err != nil {
+		if err := a.checkLayerCount(len(image.Layers)); err != nil {
 			return nil, err
 		}
-		src := &source{media: types.OCIManifestSchema1}
-		if src.config, err = a.document(image.Config); err != nil {
+		src := &imageSource{mediaType: types.OCIManifestSchema1}
+		if src.config, err = a.readDocument(image.Config); err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}
 		manifest := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1,
@@ -104,14 +104,14 @@ func (a *archive) dockerSources() ([]*source, error) {
 }
 
 // appendNamed adds an image once for each name.
-func appendNamed(out []*source, src *source, names []string) ([]*source, error) {
+func appendNamed(out []*imageSource, src *imageSource, names []string) ([]*imageSource, error) {
 	if len(names) == 0 {
 		return append(out, src), nil
 	}
 	for _, n := range names {
 		one := *src
 		var err error
-		if one.name, err = givenName(n, v1.Hash{}); err != nil {
+		if one.name, err = loadedName(n, v1.Hash{}); err != nil {
 			return nil, err
 		}
 		out = append(out, &one)
@@ -120,12 +120,12 @@ func appendNamed(out []*source, src *source, names []string) ([]*source, error) 
 }
 
 // layoutSources reads an OCI layout.
-func (a *archive) layoutSources() ([]*source, error) {
-	data, err := a.document("index.json")
+func (a *archive) layoutSources() ([]*imageSource, error) {
+	data, err := a.readDocument("index.json")
 	if err != nil {
 		return nil, err
 	}
-	var out []*source
+	var out []*imageSource
 	if err := a.layoutIndex(data, "", 0, &out); err != nil {
 		return nil, err
 	}
@@ -136,24 +136,24 @@ func (a *archive) layoutSources() ([]*source, error) {
 }
 
 // layoutImage reads an image of an OCI layout.
-func (a *archive) layoutImage(d v1.Descriptor, data []byte, name string) (*source, error) {
+func (a *archive) layoutImage(d v1.Descriptor, data []byte, name string) (*imageSource, error) {
 	var manifest v1.Manifest
 	if err := json.Unmarshal(data, &manifest); err != nil {
 		return nil, fmt.Errorf("manifest %s: %w", d.Digest, err)
 	}
-	if err := a.few(len(manifest.Layers)); err != nil {
+	if err := a.checkLayerCount(len(manifest.Layers)); err != nil {
 		return nil, err
 	}
-	src := &source{name: name, media: d.MediaType, manifest: data}
+	src := &imageSource{name: name, mediaType: d.MediaType, manifest: data}
 	var err error
-	if src.config, err = a.blob(manifest.Config.Digest); err != nil {
+	if src.config, err = a.readBlob(manifest.Config.Digest); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	for _, l := range manifest.Layers {
-		if err := mayCome(l); err != nil {
+		if err := checkLayerDescriptor(l); err != nil {
 			return nil, fmt.Errorf("layer %s: %w", l.Digest, err)
 		}
-		p, err := a.layer(blobPath(l.Digest))
+		p, err := a.layer(layoutBlobPath(l.Digest))
 		if err != nil {
 			return nil, err
 		}
@@ -163,8 +163,8 @@ func (a *archive) layoutImage(d v1.Descriptor, data []byte, name string) (*sourc
 	return src, nil
 }
 
-// blobPath is where an OCI layout has a blob.
-func blobPath(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
+// layoutBlobPath is where an OCI layout has a blob.
+func layoutBlobPath(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
 
 // layoutName is the name that an entry of an index gives: containerd's annotation, or the OCI's if it is a whole name.
 func layoutName(d v1.Descriptor) (string, error) {
@@ -175,20 +175,20 @@ func layoutName(d v1.Descriptor) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	return givenName(name, d.Digest)
+	return loadedName(name, d.Digest)
 }
 
-// givenName is the full name that an image of a file asks for. A digest in it must be that which the file was compared with.
-func givenName(name string, compared v1.Hash) (string, error) {
+// loadedName is the full name that an image of a file asks for. A digest in it must be that which the file was compared with.
+func loadedName(name string, compared v1.Hash) (string, error) {
 	full, err := fullName(name)
 	if err != nil {
 		return "", err
 	}
-	if builtinName(full) {
+	if isBuiltin(full) {
 		return "", fmt.Errorf("image name %q: it is that of an image of berth's own", name)
 	}
 	if _, digest, ok := strings.Cut(full, "@"); ok && digest != compared.String() {
 		return "", fmt.Errorf("image name %q: its digest is not what the file was compared with", name)
 	}
-	return full, notID(full)
+	return full, checkNotID(full)
 }

@@ -29,39 +29,39 @@ func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Pro
 	if err != nil {
 		return Image{}, err
 	}
-	if builtinName(full) {
+	if isBuiltin(full) {
 		have, err := s.Resolve(full)
 		if err != nil {
 			return Image{}, fmt.Errorf("%w: it is made by berth itself when it needs it, and no registry has it", err)
 		}
 		return have, nil
 	}
-	if err := notID(full); err != nil {
+	if err := checkNotID(full); err != nil {
 		return Image{}, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	src, err := fetch(ctx, full, auth, watchful{guarded{remote.DefaultTransport}, s.stalled, cancel})
+	src, err := fetchManifest(ctx, full, auth, stallTransport{secureTransport{remote.DefaultTransport}, s.stallTimeout, cancel})
 	if err != nil {
-		return Image{}, fmt.Errorf("image %s: %w", full, because(ctx, err))
+		return Image{}, fmt.Errorf("image %s: %w", full, contextCause(ctx, err))
 	}
 	out, err := s.install(ctx, src, progress)
 	if err != nil {
-		return Image{}, fmt.Errorf("image %s: %w", full, because(ctx, err))
+		return Image{}, fmt.Errorf("image %s: %w", full, contextCause(ctx, err))
 	}
 	return out, nil
 }
 
-// because is why a call was cut off, if it was, or else err.
-func because(ctx context.Context, err error) error {
+// contextCause is why a call was cut off, if it was, or else err.
+func contextCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
 		return cause
 	}
 	return err
 }
 
-// fetch asks the registry what the image is. Its layers come when they are opened, as long as ctx lasts.
-func fetch(ctx context.Context, full string, auth *Auth, by watchful) (*source, error) {
+// fetchManifest asks the registry what the image is. Its layers come when they are opened, as long as ctx lasts.
+func fetchManifest(ctx context.Context, full string, auth *Auth, by stallTransport) (*imageSource, error) {
 	ref, err := name.ParseReference(full)
 	if err != nil {
 		return nil, err
@@ -79,14 +79,14 @@ func fetch(ctx context.Context, full string, auth *Auth, by watchful) (*source, 
 	if err != nil {
 		return nil, err
 	}
-	src := &source{stop: func() { by.cancel(nil) }}
+	src := &imageSource{cancel: func() { by.cancel(nil) }}
 	if _, tagged := ref.(name.Tag); tagged {
 		src.name = full
 	}
-	if src.pulled, err = fullName(repository(full) + "@" + found.Digest.String()); err != nil {
+	if src.repoDigest, err = fullName(repository(full) + "@" + found.Digest.String()); err != nil {
 		return nil, err
 	}
-	return src, src.describe(image)
+	return src, src.readImage(image)
 }
 
 // repository is a full name without its tag or digest.
@@ -99,8 +99,8 @@ func repository(full string) string {
 	return full
 }
 
-// describe reads manifest and configuration of the image.
-func (src *source) describe(image v1.Image) error {
+// readImage reads manifest and configuration of the image.
+func (src *imageSource) readImage(image v1.Image) error {
 	manifest, err := image.Manifest()
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (src *source) describe(image v1.Image) error {
 	if src.manifest, err = image.RawManifest(); err != nil {
 		return err
 	}
-	if src.media, err = image.MediaType(); err != nil {
+	if src.mediaType, err = image.MediaType(); err != nil {
 		return err
 	}
 	if manifest.Config.Size > maxDocument {
@@ -117,14 +117,14 @@ func (src *source) describe(image v1.Image) error {
 	if src.config, err = image.RawConfigFile(); err != nil {
 		return err
 	}
-	if err := matches(src.config, manifest.Config.Digest); err != nil {
+	if err := verifyDigest(src.config, manifest.Config.Digest); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	for i, d := range manifest.Layers {
-		if err := mayCome(d); err != nil {
+		if err := checkLayerDescriptor(d); err != nil {
 			return fmt.Errorf("layer %d of %d, %s: %w", i+1, len(manifest.Layers), d.Digest, err)
 		}
-		src.layers = append(src.layers, packed{digest: d.Digest, size: d.Size, open: func() (io.ReadCloser, error) {
+		src.layers = append(src.layers, layerBlob{digest: d.Digest, size: d.Size, open: func() (io.ReadCloser, error) {
 			l, err := image.LayerByDigest(d.Digest)
 			if err != nil {
 				return nil, err
@@ -135,8 +135,8 @@ func (src *source) describe(image v1.Image) error {
 	return nil
 }
 
-// mayCome refuses what is no layer, and layers from elsewhere than the image's own registry.
-func mayCome(d v1.Descriptor) error {
+// checkLayerDescriptor refuses what is no layer, and layers from elsewhere than the image's own registry.
+func checkLayerDescriptor(d v1.Descriptor) error {
 	switch d.MediaType {
 	case types.OCILayer, types.OCILayerZStd, types.OCIUncompressedLayer, types.DockerLayer, types.DockerUncompressedLayer:
 	default:
@@ -148,43 +148,43 @@ func mayCome(d v1.Descriptor) error {
 	return nil
 }
 
-// watchful ends a pull whose registry keeps it waiting, whatever it was asked for: its pod is not the only one that
+// stallTransport ends a pull whose registry keeps it waiting, whatever it was asked for: its pod is not the only one that
 // waits.
-type watchful struct {
+type stallTransport struct {
 	http.RoundTripper
-	limit  time.Duration
-	cancel context.CancelCauseFunc
+	timeout time.Duration
+	cancel  context.CancelCauseFunc
 }
 
 // timer runs while the registry is waited for.
-func (w watchful) timer() *time.Timer {
-	return time.AfterFunc(w.limit, func() { w.cancel(fmt.Errorf("the registry has sent nothing for %v", w.limit)) })
+func (w stallTransport) timer() *time.Timer {
+	return time.AfterFunc(w.timeout, func() { w.cancel(fmt.Errorf("the registry has sent nothing for %v", w.timeout)) })
 }
 
-func (w watchful) RoundTrip(req *http.Request) (*http.Response, error) {
+func (w stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer w.timer().Stop()
 	answer, err := w.RoundTripper.RoundTrip(req)
 	if err == nil {
-		answer.Body = &watched{answer.Body, w}
+		answer.Body = &stallReader{answer.Body, w}
 	}
 	return answer, err
 }
 
-// watched is what a registry sends.
-type watched struct {
+// stallReader is what a registry sends.
+type stallReader struct {
 	io.ReadCloser
-	by watchful
+	transport stallTransport
 }
 
-func (w *watched) Read(p []byte) (int, error) {
-	defer w.by.timer().Stop()
+func (w *stallReader) Read(p []byte) (int, error) {
+	defer w.transport.timer().Stop()
 	return w.ReadCloser.Read(p)
 }
 
-// guarded lets no request go to another machine in the clear.
-type guarded struct{ http.RoundTripper }
+// secureTransport lets no request go to another machine in the clear.
+type secureTransport struct{ http.RoundTripper }
 
-func (g guarded) RoundTrip(req *http.Request) (*http.Response, error) {
+func (g secureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	host := req.URL.Hostname()
 	if ip := net.ParseIP(host); req.URL.Scheme != "https" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fmt.Errorf("%s would be asked over plain HTTP: that is for registries on this machine alone", req.URL.Host)

@@ -24,8 +24,8 @@ import (
 	"github.com/berthproject/berth/agent/image/store"
 )
 
-// liar is a registry that sends what it is told to, by path.
-func liar(t *testing.T, sends map[string][]byte) string {
+// startMaliciousRegistry is a registry that sends what it is told to, by path.
+func startMaliciousRegistry(t *testing.T, sends map[string][]byte) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := strings.TrimPrefix(r.URL.Path, "/v2/")
@@ -45,8 +45,8 @@ func liar(t *testing.T, sends map[string][]byte) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// lie is an image of one layer, with what change does to the manifest.
-func lie(t *testing.T, layer []byte, change func(*v1.Manifest)) (manifest, config []byte) {
+// maliciousManifest is an image of one layer, with what change does to the manifest.
+func maliciousManifest(t *testing.T, layer []byte, change func(*v1.Manifest)) (manifest, config []byte) {
 	t.Helper()
 	config = configOf(t, layer)
 	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Digest: sum(config), Size: int64(len(config))},
@@ -58,7 +58,7 @@ func lie(t *testing.T, layer []byte, change func(*v1.Manifest)) (manifest, confi
 }
 
 // A registry that sends something else than it announced is not believed.
-func TestLyingRegistries(t *testing.T) {
+func TestMaliciousRegistries(t *testing.T) {
 	s := open(t, store.Options{})
 	layer, other := layerOf(t, file("a", "b")), layerOf(t, file("a", "c"))
 	for name, c := range map[string]struct {
@@ -81,7 +81,7 @@ func TestLyingRegistries(t *testing.T) {
 		"a huge configuration": {manifest: func(m *v1.Manifest) { m.Config.Size = 1 << 40 }, want: "its configuration has 1099511627776 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			manifest, config := lie(t, layer, c.manifest)
+			manifest, config := maliciousManifest(t, layer, c.manifest)
 			sends := map[string][]byte{"team/app/manifests/1": manifest}
 			at := func(data []byte) string { return "team/app/blobs/" + sum(data).String() }
 			sends[at(config)], sends[at(layer)] = config, bytes.Clone(layer)
@@ -92,7 +92,7 @@ func TestLyingRegistries(t *testing.T) {
 			if ref == "" {
 				ref = ":1"
 			}
-			if _, err := s.Pull(t.Context(), liar(t, sends)+"/team/app"+ref, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := s.Pull(t.Context(), startMaliciousRegistry(t, sends)+"/team/app"+ref, nil, nil); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want an error with %q", err, c.want)
 			}
 			empty(t, s)
@@ -101,8 +101,8 @@ func TestLyingRegistries(t *testing.T) {
 }
 
 // In CRI's terms: who may not pull is told so, what is not there is NotFound, and images come and go.
-func TestImagesOfCRI(t *testing.T) {
-	s := store.Images{Store: open(t, store.Options{})}
+func TestImageService(t *testing.T) {
+	s := store.ImageService{Store: open(t, store.Options{})}
 	r := serve(t, map[string]v1.Image{"1": build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})})
 	r.RequireLogin("ann", "pw")
 	spec := &cri.ImageSpec{Image: r.Host() + "/team/app:1"}
@@ -139,7 +139,7 @@ func TestImagesOfCRI(t *testing.T) {
 	empty(t, s.Store)
 }
 
-func TestPlainHTTPStaysHere(t *testing.T) {
+func TestPlainHTTPIsLoopbackOnly(t *testing.T) {
 	s := open(t, store.Options{})
 	// An address of documentation: nothing answers, and in the clear nothing is asked.
 	ctx, cancel := context.WithCancel(t.Context())
@@ -158,12 +158,12 @@ func TestPlainHTTPStaysHere(t *testing.T) {
 }
 
 // Many who pull the same at the same time get one copy of it; a name goes to its newest image.
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentPulls(t *testing.T) {
 	one := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}}, []oci.File{{Path: "/c", Mode: 0o644}})
 	two := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})
 	r := serve(t, map[string]v1.Image{"1": one})
 	s := open(t, store.Options{})
-	second, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{Spare: -1}}) // as another process would
+	second, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{MinFree: -1}}) // as another process would
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	newer := pull(t, s, r.Host()+"/team/app:1")
 	older, err := s.Resolve(list[0].ID)
-	if err != nil || len(older.Names) != 0 || len(older.Pulled) != 1 || newer.ID == older.ID {
+	if err != nil || len(older.RepoTags) != 0 || len(older.RepoDigests) != 1 || newer.ID == older.ID {
 		t.Errorf("%+v and %+v, %v", newer, older, err)
 	}
 	for _, image := range []store.Image{older, newer} {
@@ -201,9 +201,9 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // Who gives up a pull leaves nothing.
-func TestPullIsGivenUp(t *testing.T) {
+func TestPullCancellation(t *testing.T) {
 	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
-	manifest, config := lie(t, layer, nil)
+	manifest, config := maliciousManifest(t, layer, nil)
 	begun := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
@@ -233,9 +233,9 @@ func TestPullIsGivenUp(t *testing.T) {
 }
 
 // A registry that takes a request and falls silent is given up, whatever it was asked for: others wait for their turn.
-func TestSilentRegistries(t *testing.T) {
+func TestStalledRegistries(t *testing.T) {
 	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
-	manifest, config := lie(t, layer, nil)
+	manifest, config := maliciousManifest(t, layer, nil)
 	at := func(data []byte) string { return "/v2/team/app/blobs/" + sum(data).String() }
 	all := map[string][]byte{"/v2/": nil, "/v2/team/app/manifests/1": manifest, at(config): config, at(layer): layer}
 	for what, silent := range map[string]struct {
@@ -266,7 +266,7 @@ func TestSilentRegistries(t *testing.T) {
 				<-r.Context().Done()
 			}))
 			defer server.Close()
-			s := open(t, store.Options{Stalled: 300 * time.Millisecond})
+			s := open(t, store.Options{StallTimeout: 300 * time.Millisecond})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // or one that waits would wait for ever
 			defer cancel()
 			if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); err == nil || !strings.Contains(err.Error(), "the registry has sent nothing for 300ms") {

@@ -21,8 +21,8 @@ type Limits struct {
 	Bytes  int64 // unpacked, all layers; 32 GiB
 	Inodes int64 // files, directories and links, all layers; 500,000
 	Layers int   // 120, whose directories still fit into the options of a mount
-	// Spare is how many bytes of the disk unpacking leaves free; a hundredth of it. Negative: none.
-	Spare int64
+	// MinFree is how many bytes of the disk unpacking leaves free; a hundredth of it. Negative: none.
+	MinFree int64
 }
 
 // Options of a Store. All are optional.
@@ -31,17 +31,17 @@ type Options struct {
 	// BuiltinDir is the store that has the built-in images, if not this one: stores on several disks of
 	// a machine may share it, and then need no copy of the program each.
 	BuiltinDir string
-	// Stalled is how long a registry may send nothing; 2 minutes.
-	Stalled time.Duration
+	// StallTimeout is how long a registry may send nothing; 2 minutes.
+	StallTimeout time.Duration
 }
 
 // Store holds images. It may be used from many goroutines, and by many processes.
 type Store struct {
-	dir     string
-	limits  Limits
-	builtin *Store // that has the built-in images; nil: this one
-	layers  keyed  // those that are being unpacked by this process
-	stalled time.Duration
+	dir          string
+	limits       Limits
+	builtin      *Store     // that has the built-in images; nil: this one
+	layers       keyedMutex // those that are being unpacked by this process
+	stallTimeout time.Duration
 }
 
 // Open makes the store's directory if need be, and removes what a killed process left.
@@ -50,14 +50,14 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, limits: o.Limits, stalled: cmp.Or(o.Stalled, 2*time.Minute)}
+	s := &Store{dir: dir, limits: o.Limits, stallTimeout: cmp.Or(o.StallTimeout, 2*time.Minute)}
 	if err := s.makeDirs(); err != nil {
 		return nil, fmt.Errorf("image store %s: %w", dir, err)
 	}
-	if err := s.limits.complete(dir); err != nil {
+	if err := s.limits.setDefaults(dir); err != nil {
 		return nil, fmt.Errorf("image store %s: %w", dir, err)
 	}
-	if err := s.sweep(); err != nil {
+	if err := s.cleanUp(); err != nil {
 		return nil, fmt.Errorf("image store %s: %w", dir, err)
 	}
 	if o.BuiltinDir != "" && filepath.Clean(o.BuiltinDir) != dir {
@@ -71,7 +71,7 @@ func Open(dir string, o Options) (*Store, error) {
 // Dir is the store's directory.
 func (s *Store) Dir() string { return s.dir }
 
-func (l *Limits) complete(dir string) error {
+func (l *Limits) setDefaults(dir string) error {
 	if l.Bytes == 0 {
 		l.Bytes = 32 << 30
 	}
@@ -81,14 +81,14 @@ func (l *Limits) complete(dir string) error {
 	if l.Layers == 0 {
 		l.Layers = 120
 	}
-	if l.Spare == 0 {
+	if l.MinFree == 0 {
 		var fs unix.Statfs_t
 		if err := unix.Statfs(dir, &fs); err != nil {
 			return err
 		}
-		l.Spare = int64(fs.Blocks) * fs.Bsize / 100
+		l.MinFree = int64(fs.Blocks) * fs.Bsize / 100
 	}
-	l.Spare = max(l.Spare, 0)
+	l.MinFree = max(l.MinFree, 0)
 	return nil
 }
 
@@ -123,8 +123,8 @@ func (s *Store) path(parts ...string) string {
 	return filepath.Join(append([]string{s.dir}, parts...)...)
 }
 
-// locked runs do while nobody else changes which images, layers and uses there are.
-func (s *Store) locked(do func() error) error {
+// withLock runs do while nobody else changes which images, layers and uses there are.
+func (s *Store) withLock(do func() error) error {
 	f, err := os.OpenFile(s.path("lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -142,12 +142,12 @@ func (s *Store) locked(do func() error) error {
 	return do()
 }
 
-// newFile is a file that is being written.
-const newFile = ".new-*"
+// tempPattern is a file that is being written.
+const tempPattern = ".new-*"
 
-// write writes a file that is there whole or not at all. With lasting, a power cut does not undo it.
-func write(path string, data []byte, lasting bool) error {
-	f, err := os.CreateTemp(filepath.Dir(path), newFile)
+// writeAtomic writes a file that is there whole or not at all. With lasting, a power cut does not undo it.
+func writeAtomic(path string, data []byte, lasting bool) error {
+	f, err := os.CreateTemp(filepath.Dir(path), tempPattern)
 	if err != nil {
 		return err
 	}

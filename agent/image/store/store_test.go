@@ -20,10 +20,10 @@ import (
 func open(t *testing.T, o store.Options) *store.Store {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		testkit.Skip(t, "root", "layers have owners and whiteouts")
+		testkit.SkipOrFail(t, "root", "layers have owners and whiteouts")
 	}
-	if o.Limits.Spare == 0 {
-		o.Limits.Spare = -1 // however full the machine is
+	if o.Limits.MinFree == 0 {
+		o.Limits.MinFree = -1 // however full the machine is
 	}
 	s, err := store.Open(filepath.Join(t.TempDir(), "images"), o)
 	if err != nil {
@@ -45,7 +45,7 @@ func build(t *testing.T, layers ...[]oci.File) v1.Image {
 // serve serves images under team/app:TAG and returns their registry.
 func serve(t *testing.T, images map[string]v1.Image) *oci.Registry {
 	t.Helper()
-	r, err := oci.Serve()
+	r, err := oci.StartRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +67,9 @@ func stack(t *testing.T, image store.Image) string {
 			t.Fatal(err)
 		}
 	}
-	options := "lowerdir=" + strings.Join(image.Lower, ":") + ",upperdir=" + upper + "/upper,workdir=" + upper + "/work"
+	options := "lowerdir=" + strings.Join(image.LowerDirs, ":") + ",upperdir=" + upper + "/upper,workdir=" + upper + "/work"
 	if err := unix.Mount("overlay", at, "overlay", 0, options); err != nil {
-		testkit.Skip(t, "overlay", err.Error())
+		testkit.SkipOrFail(t, "overlay", err.Error())
 	}
 	t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
 	return at
@@ -105,7 +105,7 @@ func TestPullUseRemove(t *testing.T) {
 	r := serve(t, map[string]v1.Image{"1": one, "2": two})
 	s := open(t, store.Options{})
 	image := pull(t, s, r.Host()+"/team/app:1")
-	if image.Config.User != "1000" || len(image.Lower) != 2 || !slices.Equal(image.Names, []string{r.Host() + "/team/app:1"}) || len(image.Pulled) != 1 {
+	if image.Config.User != "1000" || len(image.LowerDirs) != 2 || !slices.Equal(image.RepoTags, []string{r.Host() + "/team/app:1"}) || len(image.RepoDigests) != 1 {
 		t.Fatalf("%+v", image)
 	}
 	at := stack(t, image)
@@ -117,16 +117,16 @@ func TestPullUseRemove(t *testing.T) {
 	if want := []string{"", "/bin", "/bin/app", "/etc", "/etc/new", "/var", "/var/a", "/var/a/c"}; !slices.Equal(have, want) {
 		t.Errorf("the container sees %q, want %q", have, want)
 	}
-	if other := pull(t, s, r.Host()+"/team/app:2"); other.Lower[0] != image.Lower[1] {
-		t.Errorf("the layer that two images have is there twice: %s and %s", other.Lower[0], image.Lower[1])
+	if other := pull(t, s, r.Host()+"/team/app:2"); other.LowerDirs[0] != image.LowerDirs[1] {
+		t.Errorf("the layer that two images have is there twice: %s and %s", other.LowerDirs[0], image.LowerDirs[1])
 	}
 	if u, err := s.Usage(); err != nil || u.Inodes != 8+7 {
 		t.Errorf("usage %+v, %v, want 15 inodes", u, err)
 	}
-	if _, err := s.Use("c1", image.ID); err != nil {
+	if _, err := s.Acquire("c1", image.ID); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{image.ID, image.Pulled[0], image.Names[0], image.ID[7:20]} {
+	for _, name := range []string{image.ID, image.RepoDigests[0], image.RepoTags[0], image.ID[7:20]} {
 		if have, err := s.Resolve(name); err != nil || have.ID != image.ID {
 			t.Errorf("%s: %v, %v", name, have.ID, err)
 		}
@@ -139,10 +139,10 @@ func TestPullUseRemove(t *testing.T) {
 	if _, err := s.Resolve(image.ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a removed image: %v", err)
 	}
-	if _, err := os.Stat(image.Lower[0]); err != nil {
+	if _, err := os.Stat(image.LowerDirs[0]); err != nil {
 		t.Errorf("a layer in use is gone: %v", err)
 	}
-	if err := s.Drop("c1"); err != nil {
+	if err := s.Release("c1"); err != nil {
 		t.Fatal(err)
 	}
 	empty(t, s)

@@ -9,27 +9,27 @@ import (
 )
 
 // What was refused once is refused for ever, however much is asked for.
-func TestBudgetDoesNotWrapAround(t *testing.T) {
+func TestBudgetDoesNotOverflow(t *testing.T) {
 	b := NewBudget(Size{Bytes: 1 << 30, Inodes: 10}, t.TempDir(), 0)
 	for i := range 5 {
-		if err := b.take(Size{Bytes: 1 << 62, Inodes: math.MaxInt64}); !errors.Is(err, ErrTooLarge) {
+		if err := b.charge(Size{Bytes: 1 << 62, Inodes: math.MaxInt64}); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%d: %v, want it refused", i, err)
 		}
 	}
 }
 
 // One file that would fill the disk is refused before it is written.
-func TestBudgetLeavesDiskFree(t *testing.T) {
+func TestBudgetKeepsMinFree(t *testing.T) {
 	dir := t.TempDir()
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
 		t.Fatal(err)
 	}
 	free := int64(fs.Bavail) * fs.Bsize
-	if err := NewBudget(Size{Bytes: math.MaxInt64, Inodes: 10}, dir, free/4).take(Size{Bytes: free / 8 * 7, Inodes: 1}); !errors.Is(err, ErrTooLarge) {
+	if err := NewBudget(Size{Bytes: math.MaxInt64, Inodes: 10}, dir, free/4).charge(Size{Bytes: free / 8 * 7, Inodes: 1}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("%v, want it refused", err)
 	}
-	if err := NewBudget(Size{Bytes: math.MaxInt64, Inodes: 10}, dir, free/4).take(Size{Bytes: free / 8, Inodes: 1}); err != nil {
+	if err := NewBudget(Size{Bytes: math.MaxInt64, Inodes: 10}, dir, free/4).charge(Size{Bytes: free / 8, Inodes: 1}); err != nil {
 		t.Error(err)
 	}
 }

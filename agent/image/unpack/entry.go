@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entry makes what one header says, from data if it is a file.
-func (l *layer) entry(h *tar.Header, data io.Reader) error {
+// extract makes what one header says, from data if it is a file.
+func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil
 	}
-	name, err := clean(h.Name)
+	name, err := cleanName(h.Name)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (l *layer) entry(h *tar.Header, data io.Reader) error {
 		if h.Typeflag != tar.TypeDir {
 			return fmt.Errorf("the root of an image must be a directory")
 		}
-		return l.directory(l.root, ".", name, h)
+		return l.setDirMetadata(l.root, ".", name, h)
 	}
 	base := path.Base(name)
 	if removed, ok := strings.CutPrefix(base, whiteoutPrefix); ok {
@@ -39,7 +39,7 @@ func (l *layer) entry(h *tar.Header, data io.Reader) error {
 		l.result.Devices++
 		return nil
 	}
-	in, err := l.enter(path.Dir(name))
+	in, err := l.openParent(path.Dir(name))
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (l *layer) entry(h *tar.Header, data io.Reader) error {
 		if err := l.makeDir(in, base); err != nil {
 			return err
 		}
-		return l.directory(in, base, name, h)
+		return l.setDirMetadata(in, base, name, h)
 	case tar.TypeReg:
 		return l.file(in, base, h, data)
 	case tar.TypeSymlink:
@@ -63,12 +63,12 @@ func (l *layer) entry(h *tar.Header, data io.Reader) error {
 	return fmt.Errorf("its type is %q: want a file, a directory or a link", h.Typeflag)
 }
 
-// directory gives a directory that is there what its header says.
-func (l *layer) directory(in *os.Root, base, name string, h *tar.Header) error {
+// setDirMetadata gives a directory that is there what its header says.
+func (l *unpacker) setDirMetadata(in *os.Root, base, name string, h *tar.Header) error {
 	if err := in.Lchown(base, h.Uid, h.Gid); err != nil {
 		return err
 	}
-	if err := in.Chmod(base, h.FileInfo().Mode()&settable); err != nil {
+	if err := in.Chmod(base, h.FileInfo().Mode()&modeMask); err != nil {
 		return err
 	}
 	if len(h.PAXRecords) > 0 {
@@ -77,18 +77,18 @@ func (l *layer) directory(in *os.Root, base, name string, h *tar.Header) error {
 			return err
 		}
 		defer f.Close()
-		if err := l.attributes(f, h); err != nil {
+		if err := l.setXattrs(f, h); err != nil {
 			return err
 		}
 	}
-	return l.dated(name, h.ModTime)
+	return l.recordTime(name, h.ModTime)
 }
 
-// settable are the bits of a mode that an image sets.
-const settable = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+// modeMask are the bits of a mode that an image sets.
+const modeMask = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// free makes room for an entry by removing what has its name.
-func (l *layer) free(in *os.Root, base string) error {
+// removeExisting makes room for an entry by removing what has its name.
+func (l *unpacker) removeExisting(in *os.Root, base string) error {
 	if _, err := in.Lstat(base); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -98,15 +98,15 @@ func (l *layer) free(in *os.Root, base string) error {
 	return l.remove(in, base)
 }
 
-func (l *layer) file(in *os.Root, base string, h *tar.Header, data io.Reader) error {
+func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader) error {
 	if h.Size < 0 {
 		return fmt.Errorf("its size is %d", h.Size)
 	}
 	// What a file claims is taken before it is written: a hole need not come with its data.
-	if err := l.take(Size{Bytes: (min(h.Size, 1<<62) + block - 1) / block * block, Inodes: 1}); err != nil {
+	if err := l.charge(Size{Bytes: (min(h.Size, 1<<62) + blockSize - 1) / blockSize * blockSize, Inodes: 1}); err != nil {
 		return err
 	}
-	if err := l.free(in, base); err != nil {
+	if err := l.removeExisting(in, base); err != nil {
 		return err
 	}
 	f, err := in.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -120,10 +120,10 @@ func (l *layer) file(in *os.Root, base string, h *tar.Header, data io.Reader) er
 	if err := f.Chown(h.Uid, h.Gid); err != nil {
 		return err
 	}
-	if err := f.Chmod(h.FileInfo().Mode() & settable); err != nil { // after the owner, which takes setuid away
+	if err := f.Chmod(h.FileInfo().Mode() & modeMask); err != nil { // after the owner, which takes setuid away
 		return err
 	}
-	if err := l.attributes(f, h); err != nil {
+	if err := l.setXattrs(f, h); err != nil {
 		return err
 	}
 	if err := f.Close(); err != nil {
@@ -133,14 +133,14 @@ func (l *layer) file(in *os.Root, base string, h *tar.Header, data io.Reader) er
 }
 
 // symlink makes a link with any target: it means something inside a container only.
-func (l *layer) symlink(in *os.Root, base string, h *tar.Header) error {
+func (l *unpacker) symlink(in *os.Root, base string, h *tar.Header) error {
 	if h.Linkname == "" || len(h.Linkname) > maxPath {
 		return fmt.Errorf("the target of its link has %d bytes: want 1 to %d", len(h.Linkname), maxPath)
 	}
-	if err := l.take(Size{Bytes: block, Inodes: 1}); err != nil {
+	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
 		return err
 	}
-	if err := l.free(in, base); err != nil {
+	if err := l.removeExisting(in, base); err != nil {
 		return err
 	}
 	if err := in.Symlink(h.Linkname, base); err != nil {
@@ -150,36 +150,36 @@ func (l *layer) symlink(in *os.Root, base string, h *tar.Header) error {
 }
 
 // hardLink gives a file of this layer one more name.
-func (l *layer) hardLink(in *os.Root, name, target string) error {
-	to, err := clean(target)
+func (l *unpacker) hardLink(in *os.Root, name, target string) error {
+	to, err := cleanName(target)
 	if err != nil {
-		return fmt.Errorf("link to %q: %w", short(target), err)
+		return fmt.Errorf("link to %q: %w", truncateName(target), err)
 	}
 	info, err := l.root.Lstat(to)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("link to %q, which is not in this layer", short(target))
+		return fmt.Errorf("link to %q, which is not in this layer", truncateName(target))
 	case err != nil:
-		return fmt.Errorf("link to %q: %w", short(target), err)
-	case info.IsDir() || whiteout(info):
-		return fmt.Errorf("link to %q, which is no file", short(target))
+		return fmt.Errorf("link to %q: %w", truncateName(target), err)
+	case info.IsDir() || isWhiteout(info):
+		return fmt.Errorf("link to %q, which is no file", truncateName(target))
 	case to == name:
 		return nil // it is there already
 	}
-	if err := l.take(Size{Inodes: 1}); err != nil { // no inode, but an entry: a million of them is to be refused, too
+	if err := l.charge(Size{Inodes: 1}); err != nil { // no inode, but an entry: a million of them is to be refused, too
 		return err
 	}
-	if err := l.free(in, path.Base(name)); err != nil {
+	if err := l.removeExisting(in, path.Base(name)); err != nil {
 		return err
 	}
 	return l.root.Link(to, name)
 }
 
-func (l *layer) fifo(in *os.Root, base string, h *tar.Header) error {
-	if err := l.take(Size{Inodes: 1}); err != nil {
+func (l *unpacker) fifo(in *os.Root, base string, h *tar.Header) error {
+	if err := l.charge(Size{Inodes: 1}); err != nil {
 		return err
 	}
-	if err := l.free(in, base); err != nil {
+	if err := l.removeExisting(in, base); err != nil {
 		return err
 	}
 	if err := makeNode(in, base, unix.S_IFIFO|0o600); err != nil {
@@ -188,24 +188,24 @@ func (l *layer) fifo(in *os.Root, base string, h *tar.Header) error {
 	if err := in.Lchown(base, h.Uid, h.Gid); err != nil {
 		return err
 	}
-	return in.Chmod(base, h.FileInfo().Mode()&settable)
+	return in.Chmod(base, h.FileInfo().Mode()&modeMask)
 }
 
-// attributeRecord begins the names of extended attributes in a header.
-const attributeRecord = "SCHILY.xattr."
+// xattrRecordPrefix begins the names of extended attributes in a header.
+const xattrRecordPrefix = "SCHILY.xattr."
 
-// attributes sets those extended attributes that an image may have.
-func (l *layer) attributes(f *os.File, h *tar.Header) error {
+// setXattrs sets those extended attributes that an image may have.
+func (l *unpacker) setXattrs(f *os.File, h *tar.Header) error {
 	for record, value := range h.PAXRecords {
-		name, ok := strings.CutPrefix(record, attributeRecord)
+		name, ok := strings.CutPrefix(record, xattrRecordPrefix)
 		if !ok || name != "security.capability" && (!strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "user.overlay.")) {
 			continue
 		}
-		if err := l.take(Size{Bytes: int64(len(value))}); err != nil {
+		if err := l.charge(Size{Bytes: int64(len(value))}); err != nil {
 			return err
 		}
 		if err := unix.Fsetxattr(int(f.Fd()), name, []byte(value), 0); err != nil && !errors.Is(err, unix.ENOTSUP) {
-			return fmt.Errorf("attribute %s: %w", short(name), err)
+			return fmt.Errorf("attribute %s: %w", truncateName(name), err)
 		}
 	}
 	return nil

@@ -31,12 +31,12 @@ func Layer(ctx context.Context, dir string, stream io.Reader, budget *Budget) (R
 	if err != nil {
 		return Result{}, err
 	}
-	l := &layer{root: root, budget: budget}
+	l := &unpacker{root: root, budget: budget}
 	defer l.close()
-	if err := l.take(Size{Bytes: block, Inodes: 1}); err != nil { // the root itself
+	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil { // the root itself
 		return l.result, err
 	}
-	for r := tar.NewReader(&counted{r: stream, limit: budget.limit.Bytes}); ; {
+	for r := tar.NewReader(&boundedReader{r: stream, limit: budget.limit.Bytes}); ; {
 		if err := ctx.Err(); err != nil {
 			return l.result, err
 		}
@@ -47,19 +47,19 @@ func Layer(ctx context.Context, dir string, stream io.Reader, budget *Budget) (R
 		if err != nil {
 			return l.result, fmt.Errorf("reading the layer: %w", err)
 		}
-		if err := l.entry(h, r); err != nil {
-			return l.result, fmt.Errorf("entry %q: %w", short(h.Name), err)
+		if err := l.extract(h, r); err != nil {
+			return l.result, fmt.Errorf("entry %q: %w", truncateName(h.Name), err)
 		}
 	}
 }
 
-// counted bounds a stream, headers and all.
-type counted struct {
+// boundedReader bounds a stream, headers and all.
+type boundedReader struct {
 	r           io.Reader
 	read, limit int64
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *boundedReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if c.read += int64(n); c.read > c.limit {
 		return n, fmt.Errorf("%w: unpacked it has more than %d bytes", ErrTooLarge, c.limit)
@@ -67,16 +67,16 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// short is a name that fits into a message.
-func short(name string) string {
+// truncateName is a name that fits into a message.
+func truncateName(name string) string {
 	if len(name) > 200 {
 		return name[:200] + "..."
 	}
 	return name
 }
 
-// layer is one that is being made.
-type layer struct {
+// unpacker is one that is being made.
+type unpacker struct {
 	root   *os.Root
 	budget *Budget
 	result Result
@@ -84,7 +84,7 @@ type layer struct {
 	parent     *os.Root // that of the last entry
 	parentName string
 	dirs       []dirTime
-	names      int // bytes of dirs' names
+	nameBytes  int // bytes of dirs' names
 }
 
 // dirTime is when a directory was changed; what is made in it later changes that.
@@ -93,15 +93,15 @@ type dirTime struct {
 	at   time.Time
 }
 
-func (l *layer) close() {
-	l.leave()
+func (l *unpacker) close() {
+	l.closeParent()
 	l.root.Close()
 }
 
-func (l *layer) take(s Size) error {
+func (l *unpacker) charge(s Size) error {
 	l.result.Bytes += s.Bytes
 	l.result.Inodes += s.Inodes
-	return l.budget.take(s)
+	return l.budget.charge(s)
 }
 
 // Bounds of names, the kernel's own but for the depth.
@@ -112,8 +112,8 @@ const (
 	maxDepth = 256
 )
 
-// clean is the name as a path below the root; "." for itself.
-func clean(name string) (string, error) {
+// cleanName is the name as a path below the root; "." for itself.
+func cleanName(name string) (string, error) {
 	if len(name) > maxPath {
 		return "", fmt.Errorf("its name has %d bytes: at most %d are possible", len(name), maxPath)
 	}
@@ -137,8 +137,8 @@ func clean(name string) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
-// enter opens the directory, which is made with those above it if need be. It is closed by leave.
-func (l *layer) enter(dir string) (*os.Root, error) {
+// openParent opens the directory, which is made with those above it if need be. It is closed by leave.
+func (l *unpacker) openParent(dir string) (*os.Root, error) {
 	if l.parent != nil && l.parentName == dir {
 		return l.parent, nil
 	}
@@ -146,13 +146,13 @@ func (l *layer) enter(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.leave()
+	l.closeParent()
 	l.parent, l.parentName = r, dir
 	return r, nil
 }
 
-// leave forgets the directory, since what its path leads to may have changed.
-func (l *layer) leave() {
+// closeParent forgets the directory, since what its path leads to may have changed.
+func (l *unpacker) closeParent() {
 	if l.parent != nil {
 		l.parent.Close()
 		l.parent = nil
@@ -160,7 +160,7 @@ func (l *layer) leave() {
 }
 
 // open opens a directory, and makes those on the way that are not there.
-func (l *layer) open(dir string) (*os.Root, error) {
+func (l *unpacker) open(dir string) (*os.Root, error) {
 	info, err := l.root.Stat(dir)
 	if err == nil && info.IsDir() {
 		return l.root.OpenRoot(dir)
@@ -169,7 +169,7 @@ func (l *layer) open(dir string) (*os.Root, error) {
 		err = unix.ENOTDIR
 	}
 	if errors.Is(err, unix.ELOOP) {
-		return nil, fmt.Errorf("%q is a link that leads to itself", short(dir))
+		return nil, fmt.Errorf("%q is a link that leads to itself", truncateName(dir))
 	}
 	if dir == "." || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
 		return nil, err // os.Root says that it escapes
@@ -180,63 +180,63 @@ func (l *layer) open(dir string) (*os.Root, error) {
 	}
 	defer above.Close()
 	name := path.Base(dir)
-	if info, err := above.Lstat(name); err == nil && !whiteout(info) {
-		return nil, fmt.Errorf("%q is no directory, and does not lead to one", short(dir))
+	if info, err := above.Lstat(name); err == nil && !isWhiteout(info) {
+		return nil, fmt.Errorf("%q is no directory, and does not lead to one", truncateName(dir))
 	}
 	if err := l.makeDir(above, name); err != nil {
-		return nil, fmt.Errorf("%q: %w", short(dir), err)
+		return nil, fmt.Errorf("%q: %w", truncateName(dir), err)
 	}
 	return above.OpenRoot(name)
 }
 
 // makeDir makes a directory, or leaves the one that is there. It hides what lower layers have there if the layer
 // has removed that.
-func (l *layer) makeDir(in *os.Root, name string) error {
+func (l *unpacker) makeDir(in *os.Root, name string) error {
 	info, err := in.Lstat(name)
 	if err == nil && info.IsDir() {
 		return nil
 	}
-	hides := err == nil && whiteout(info)
+	hides := err == nil && isWhiteout(info)
 	if err == nil {
 		if err := l.remove(in, name); err != nil {
 			return err
 		}
 	}
-	if err := l.take(Size{Bytes: block, Inodes: 1}); err != nil {
+	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil {
 		return err
 	}
 	if err := in.Mkdir(name, 0o755); err != nil {
 		return err
 	}
 	if hides {
-		return hide(in, name)
+		return markOpaque(in, name)
 	}
 	return nil
 }
 
 // remove removes what an entry replaces. The path of the last entry's directory may lead elsewhere then.
-func (l *layer) remove(in *os.Root, name string) error {
+func (l *unpacker) remove(in *os.Root, name string) error {
 	l.parentName = ""
 	return in.RemoveAll(name)
 }
 
-// dated remembers the time of a directory.
-func (l *layer) dated(name string, at time.Time) error {
-	if l.names += len(name); l.names > maxNames {
-		return fmt.Errorf("%w: the names of a layer's directories have more than %d bytes", ErrTooLarge, maxNames)
+// recordTime remembers the time of a directory.
+func (l *unpacker) recordTime(name string, at time.Time) error {
+	if l.nameBytes += len(name); l.nameBytes > maxNameBytes {
+		return fmt.Errorf("%w: the names of a layer's directories have more than %d bytes", ErrTooLarge, maxNameBytes)
 	}
 	l.dirs = append(l.dirs, dirTime{name, at})
 	return nil
 }
 
-func (l *layer) setTimes() error {
+func (l *unpacker) setTimes() error {
 	for _, d := range l.dirs {
 		info, err := l.root.Lstat(d.name)
 		if err != nil || !info.IsDir() {
 			continue // it was replaced later
 		}
 		if err := l.root.Chtimes(d.name, d.at, d.at); err != nil {
-			return fmt.Errorf("time of directory %q: %w", short(d.name), err)
+			return fmt.Errorf("time of directory %q: %w", truncateName(d.name), err)
 		}
 	}
 	return nil

@@ -16,13 +16,13 @@ const (
 	opaqueName     = ".wh..opq" // less whiteoutPrefix: all of this directory is
 )
 
-// opaqueAttribute is how overlay is told that nothing of lower directories shows.
-const opaqueAttribute = "trusted.overlay.opaque"
+// opaqueXattr is how overlay is told that nothing of lower directories shows.
+const opaqueXattr = "trusted.overlay.opaque"
 
 // whiteout hides removed, a name in dir, of lower layers.
-func (l *layer) whiteout(dir, removed string) error {
+func (l *unpacker) whiteout(dir, removed string) error {
 	if removed == opaqueName {
-		return l.opaque(dir)
+		return l.markOpaqueDir(dir)
 	}
 	if strings.HasPrefix(removed, whiteoutPrefix) {
 		return nil // aufs keeps books under such names
@@ -30,50 +30,50 @@ func (l *layer) whiteout(dir, removed string) error {
 	if removed == "" || removed == "." || removed == ".." {
 		return errors.New("it removes nothing that has a name")
 	}
-	in, err := l.enter(dir)
+	in, err := l.openParent(dir)
 	if err != nil {
 		return err
 	}
 	info, err := in.Lstat(removed)
 	switch {
 	case err == nil && info.IsDir():
-		return hide(in, removed) // this layer made it anew
+		return markOpaque(in, removed) // this layer made it anew
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if err := l.take(Size{Inodes: 1}); err != nil {
+	if err := l.charge(Size{Inodes: 1}); err != nil {
 		return err
 	}
 	return makeNode(in, removed, unix.S_IFCHR)
 }
 
-// opaque hides all that lower layers have in dir.
-func (l *layer) opaque(dir string) error {
+// markOpaqueDir hides all that lower layers have in dir.
+func (l *unpacker) markOpaqueDir(dir string) error {
 	if dir == "." {
 		l.result.Opaque = true // overlay does not look for the mark on a layer's root
 		return nil
 	}
-	in, err := l.enter(dir)
+	in, err := l.openParent(dir)
 	if err != nil {
 		return err
 	}
-	return hide(in, ".")
+	return markOpaque(in, ".")
 }
 
-// hide marks a directory as hiding what lower layers have there.
-func hide(in *os.Root, name string) error {
+// markOpaque marks a directory as hiding what lower layers have there.
+func markOpaque(in *os.Root, name string) error {
 	f, err := in.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return unix.Fsetxattr(int(f.Fd()), opaqueAttribute, []byte("y"), 0)
+	return unix.Fsetxattr(int(f.Fd()), opaqueXattr, []byte("y"), 0)
 }
 
-// whiteout says that a file is a mark of overlay's for what is gone.
-func whiteout(info fs.FileInfo) bool {
+// isWhiteout says that a file is a mark of overlay's for what is gone.
+func isWhiteout(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode()&fs.ModeCharDevice != 0 && stat.Rdev == 0
 }

@@ -1,5 +1,5 @@
 // Package scripted watches simulated nodes for what they run short of: the same machine as on a
-// real node, over figures that annotations script (engine/pressure/usage). Its conditions,
+// real node, over figures that annotations script (engine/nodepressure/usage). Its conditions,
 // refusals and evictions are a real node's.
 //
 // Only nodes are looked at on which something is scripted, each second: thousands of others

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// requestLimit is how long a call may take: the kubelet's default of --runtime-request-timeout.
-	requestLimit = 2 * time.Minute
-	// sandboxLimit is longer since the network is set up in it.
-	sandboxLimit = 4 * time.Minute
-	maxMessage   = 64 << 20 // bytes
-	// socketPoll is how often Dial looks for the socket file.
-	socketPoll = 5 * time.Millisecond
-	// retryPause is between two tries of a call that only reads while the runtime is away.
-	retryPause = 50 * time.Millisecond
+	// requestTimeout is how long a call may take: the kubelet's default of --runtime-request-timeout.
+	requestTimeout = 2 * time.Minute
+	// sandboxTimeout is longer since the network is set up in it.
+	sandboxTimeout = 4 * time.Minute
+	maxMessage     = 64 << 20 // bytes
+	// socketPollInterval is how often Dial looks for the socket file.
+	socketPollInterval = 5 * time.Millisecond
+	// retryDelay is between two tries of a call that only reads while the runtime is away.
+	retryDelay = 50 * time.Millisecond
 )
 
 // Client is a connection to a runtime. It connects anew by itself when the
@@ -92,7 +92,7 @@ func waitForFile(ctx context.Context, path string) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(socketPoll):
+		case <-time.After(socketPollInterval):
 		}
 	}
 }
@@ -108,36 +108,36 @@ func (c *Client) Close() error {
 
 // Version says who the runtime is.
 func (c *Client) Version(ctx context.Context) (*cri.VersionResponse, error) {
-	return read(ctx, c, func(ctx context.Context) (*cri.VersionResponse, error) {
+	return callWithRetry(ctx, c, func(ctx context.Context) (*cri.VersionResponse, error) {
 		return c.runtime.Version(ctx, &cri.VersionRequest{Version: "v1"})
 	})
 }
 
 // Status says whether the runtime and its network are ready.
 func (c *Client) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
-	r, err := read(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
 		return c.runtime.Status(ctx, &cri.StatusRequest{})
 	})
 	return r.GetStatus(), err
 }
 
-// read makes a call that changes nothing, again and again while the runtime is away.
-func read[T any](ctx context.Context, c *Client, call func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestLimit)
+// callWithRetry makes a call that changes nothing, again and again while the runtime is away.
+func callWithRetry[T any](ctx context.Context, c *Client, call func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return again(ctx, c, call, func(err error) bool { return status.Code(err) == codes.Unavailable || unheard(err) })
+	return retry(ctx, c, call, func(err error) bool { return status.Code(err) == codes.Unavailable || notDelivered(err) })
 }
 
-// change makes a call that changes something within limit: once, but for answers that say that
+// callOnce makes a call that changes something within limit: once, but for answers that say that
 // the runtime has not heard it.
-func change[T any](ctx context.Context, c *Client, limit time.Duration, call func(context.Context) (T, error)) (T, error) {
+func callOnce[T any](ctx context.Context, c *Client, limit time.Duration, call func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return again(ctx, c, call, unheard)
+	return retry(ctx, c, call, notDelivered)
 }
 
-// again makes a call until it fails in no way that passes, or ctx ends.
-func again[T any](ctx context.Context, c *Client, call func(context.Context) (T, error), passes func(error) bool) (T, error) {
+// retry makes a call until it fails in no way that passes, or ctx ends.
+func retry[T any](ctx context.Context, c *Client, call func(context.Context) (T, error), passes func(error) bool) (T, error) {
 	for {
 		r, err := call(ctx)
 		if err == nil || !passes(err) {
@@ -148,14 +148,14 @@ func again[T any](ctx context.Context, c *Client, call func(context.Context) (T,
 			return r, err
 		case <-c.closed.Done():
 			return r, err
-		case <-time.After(retryPause):
+		case <-time.After(retryDelay):
 		}
 	}
 }
 
-// unheard says that nothing has come of the call: there was no connection to send it
+// notDelivered says that nothing has come of the call: there was no connection to send it
 // over, or a containerd that has just started had not yet read what it is to know.
-func unheard(err error) bool {
+func notDelivered(err error) bool {
 	return strings.Contains(err.Error(), "server is not initialized yet") ||
 		status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "rror while dialing")
 }
@@ -163,7 +163,7 @@ func unheard(err error) bool {
 // SandboxImage is the image that the runtime runs sandboxes of, "" when it does not tell. It is
 // not to be collected, and containerd before 2.0 does not call it pinned.
 func (c *Client) SandboxImage(ctx context.Context) (string, error) {
-	r, err := read(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
 		return c.runtime.Status(ctx, &cri.StatusRequest{Verbose: true})
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/cri"
 )
 
-func TestDialNamesTheEndpoint(t *testing.T) {
+func TestDialErrorNamesEndpoint(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	for endpoint, want := range map[string]string{
@@ -99,14 +99,14 @@ func serveStub(t *testing.T, s *stub) *cri.Client {
 	return client
 }
 
-func TestReadsAreTriedAgain(t *testing.T) {
+func TestReadsAreRetried(t *testing.T) {
 	c := serveStub(t, &stub{broken: 3})
 	if v, err := c.Version(context.Background()); err != nil || v.RuntimeName != "stub" {
 		t.Errorf("version %v, %v, want stub's", v, err)
 	}
 }
 
-func TestClosedClientsStopTrying(t *testing.T) {
+func TestCloseStopsRetries(t *testing.T) {
 	c := serveStub(t, &stub{broken: 1 << 30})
 	time.AfterFunc(20*time.Millisecond, func() { c.Close() })
 	if _, err := c.Version(context.Background()); err == nil {
@@ -114,7 +114,7 @@ func TestClosedClientsStopTrying(t *testing.T) {
 	}
 }
 
-func TestEventsOfOtherRuntimes(t *testing.T) {
+func TestCRIEvents(t *testing.T) {
 	c := serveStub(t, &stub{})
 	if err := c.Events(context.Background(), nil); status.Code(err) != codes.Unimplemented {
 		t.Errorf("a runtime without events: %v, want Unimplemented", err)
@@ -132,7 +132,7 @@ func TestEventsOfOtherRuntimes(t *testing.T) {
 }
 
 // What changes something is asked for again only if it was certainly not heard.
-func TestChangesAreMadeOnce(t *testing.T) {
+func TestMutatingCallsAreNotRepeated(t *testing.T) {
 	starting := status.Error(codes.Unknown, "server is not initialized yet")
 	for name, tc := range map[string]struct {
 		answers []error

@@ -15,11 +15,11 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// namespace is where containerd keeps what CRI made.
-const namespace = "k8s.io"
+// containerdNamespace is where containerd keeps what CRI made.
+const containerdNamespace = "k8s.io"
 
-// settleLimit is how long an end is held back until the runtime's own status shows it.
-const settleLimit = 2 * time.Second
+// exitStatusTimeout is how long an end is held back until the runtime's own status shows it.
+const exitStatusTimeout = 2 * time.Second
 
 // Events calls seen, one call at a time, for each end of a container or sandbox
 // and each want of memory that the runtime tells of, until ctx ends or the
@@ -38,7 +38,7 @@ func (c *Client) Events(ctx context.Context, seen func(runtime.ContainerEvent)) 
 	tell := func(e runtime.ContainerEvent) {
 		settling.Go(func() {
 			if !e.OOM {
-				c.settle(ctx, e.Container)
+				c.waitForExitStatus(ctx, e.Container)
 			}
 			one.Lock()
 			defer one.Unlock()
@@ -66,10 +66,10 @@ func (c *Client) runtimeName(ctx context.Context) (string, error) {
 	return c.name, nil
 }
 
-// settle waits until the runtime's status of a container shows its end: the event
+// waitForExitStatus waits until the runtime's status of a container shows its end: the event
 // comes some 40 ms earlier. What is no container (a sandbox) is not waited for.
-func (c *Client) settle(ctx context.Context, id string) {
-	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+func (c *Client) waitForExitStatus(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, exitStatusTimeout)
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		s, err := c.ContainerStatus(ctx, id)
@@ -86,9 +86,9 @@ func (c *Client) settle(ctx context.Context, id string) {
 
 // containerdEvents reads containerd's event service.
 func (c *Client) containerdEvents(ctx context.Context, tell func(runtime.ContainerEvent)) error {
-	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", namespace)
+	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", containerdNamespace)
 	stream, err := events.NewEventsClient(c.conn).Subscribe(ctx, &events.SubscribeRequest{Filters: []string{
-		`topic=="/tasks/exit",namespace==` + namespace, `topic=="/tasks/oom",namespace==` + namespace}})
+		`topic=="/tasks/exit",namespace==` + containerdNamespace, `topic=="/tasks/oom",namespace==` + containerdNamespace}})
 	if err != nil {
 		return err
 	}
@@ -97,14 +97,14 @@ func (c *Client) containerdEvents(ctx context.Context, tell func(runtime.Contain
 		if err != nil {
 			return err
 		}
-		if told, ok := ofContainerd(e.Topic, e.Event.GetValue()); ok {
+		if told, ok := parseContainerdEvent(e.Topic, e.Event.GetValue()); ok {
 			tell(told)
 		}
 	}
 }
 
-// ofContainerd reads one event; ends of commands that were run in a container do not count.
-func ofContainerd(topic string, value []byte) (runtime.ContainerEvent, bool) {
+// parseContainerdEvent reads one event; ends of commands that were run in a container do not count.
+func parseContainerdEvent(topic string, value []byte) (runtime.ContainerEvent, bool) {
 	switch topic {
 	case "/tasks/exit":
 		var e containerdevents.TaskExit

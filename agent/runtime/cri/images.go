@@ -8,15 +8,15 @@ import (
 
 // PullImage brings an image and answers with its id. It may take as long as ctx lasts.
 func (c *Client) PullImage(ctx context.Context, image *cri.ImageSpec, auth *cri.AuthConfig, sandbox *cri.PodSandboxConfig) (string, error) {
-	r, err := again(ctx, c, func(ctx context.Context) (*cri.PullImageResponse, error) {
+	r, err := retry(ctx, c, func(ctx context.Context) (*cri.PullImageResponse, error) {
 		return c.images.PullImage(ctx, &cri.PullImageRequest{Image: image, Auth: auth, SandboxConfig: sandbox})
-	}, unheard)
+	}, notDelivered)
 	return r.GetImageRef(), err
 }
 
 // ImageStatus says what the runtime knows of an image, nil when it is not there.
 func (c *Client) ImageStatus(ctx context.Context, image *cri.ImageSpec) (*cri.Image, error) {
-	r, err := read(ctx, c, func(ctx context.Context) (*cri.ImageStatusResponse, error) {
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.ImageStatusResponse, error) {
 		return c.images.ImageStatus(ctx, &cri.ImageStatusRequest{Image: image})
 	})
 	return r.GetImage(), err
@@ -24,7 +24,7 @@ func (c *Client) ImageStatus(ctx context.Context, image *cri.ImageSpec) (*cri.Im
 
 // ListImages lists all images, those without a tag too.
 func (c *Client) ListImages(ctx context.Context) ([]*cri.Image, error) {
-	r, err := read(ctx, c, func(ctx context.Context) (*cri.ListImagesResponse, error) {
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.ListImagesResponse, error) {
 		return c.images.ListImages(ctx, &cri.ListImagesRequest{})
 	})
 	return r.GetImages(), err
@@ -32,7 +32,7 @@ func (c *Client) ListImages(ctx context.Context) ([]*cri.Image, error) {
 
 // RemoveImage removes an image with all of its tags. One that is gone is no error.
 func (c *Client) RemoveImage(ctx context.Context, image *cri.ImageSpec) error {
-	_, err := change(ctx, c, requestLimit, func(ctx context.Context) (*cri.RemoveImageResponse, error) {
+	_, err := callOnce(ctx, c, requestTimeout, func(ctx context.Context) (*cri.RemoveImageResponse, error) {
 		return c.images.RemoveImage(ctx, &cri.RemoveImageRequest{Image: image})
 	})
 	return err
@@ -40,7 +40,7 @@ func (c *Client) RemoveImage(ctx context.Context, image *cri.ImageSpec) error {
 
 // ImageFsInfo says where images and writable layers are.
 func (c *Client) ImageFsInfo(ctx context.Context) (*cri.ImageFsInfoResponse, error) {
-	return read(ctx, c, func(ctx context.Context) (*cri.ImageFsInfoResponse, error) {
+	return callWithRetry(ctx, c, func(ctx context.Context) (*cri.ImageFsInfoResponse, error) {
 		return c.images.ImageFsInfo(ctx, &cri.ImageFsInfoRequest{})
 	})
 }

@@ -28,7 +28,7 @@ func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	diffs, err := c.diffs(ctx, id)
+	diffs, err := c.diffIDs(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
 		} else {
 			chain = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(chain+" "+diff)))
 		}
-		layer, err := c.usage(ctx, snapshotter, chain)
+		layer, err := c.layerUsage(ctx, snapshotter, chain)
 		if status.Code(err) == codes.NotFound {
 			break
 		}
@@ -59,12 +59,12 @@ func (c *Client) WritableLayer(ctx context.Context, container string) (Layer, er
 	if err != nil {
 		return Layer{}, err
 	}
-	return c.usage(ctx, snapshotter, container)
+	return c.layerUsage(ctx, snapshotter, container)
 }
 
-func (c *Client) usage(ctx context.Context, snapshotter, key string) (Layer, error) {
-	r, err := read(ctx, c, func(ctx context.Context) (*snapshots.UsageResponse, error) {
-		ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", namespace)
+func (c *Client) layerUsage(ctx context.Context, snapshotter, key string) (Layer, error) {
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*snapshots.UsageResponse, error) {
+		ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", containerdNamespace)
 		return snapshots.NewSnapshotsClient(c.conn).Usage(ctx, &snapshots.UsageRequest{Snapshotter: snapshotter, Key: key})
 	})
 	return Layer{Key: key, Bytes: r.GetSize(), Inodes: r.GetInodes()}, err
@@ -92,9 +92,9 @@ func (c *Client) snapshotter(ctx context.Context) (string, error) {
 	return "", status.Error(codes.Unimplemented, "containerd does not tell where its layers are")
 }
 
-// diffs are the digests of an image's unpacked layers, from what containerd tells beyond CRI.
-func (c *Client) diffs(ctx context.Context, id string) ([]string, error) {
-	r, err := read(ctx, c, func(ctx context.Context) (*cri.ImageStatusResponse, error) {
+// diffIDs are the digests of an image's unpacked layers, from what containerd tells beyond CRI.
+func (c *Client) diffIDs(ctx context.Context, id string) ([]string, error) {
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.ImageStatusResponse, error) {
 		return c.images.ImageStatus(ctx, &cri.ImageStatusRequest{Image: &cri.ImageSpec{Image: id}, Verbose: true})
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // RunPodSandbox makes and starts a sandbox; handler "" is the runtime's default.
 func (c *Client) RunPodSandbox(ctx context.Context, config *cri.PodSandboxConfig, handler string) (string, error) {
-	r, err := change(ctx, c, sandboxLimit, func(ctx context.Context) (*cri.RunPodSandboxResponse, error) {
+	r, err := callOnce(ctx, c, sandboxTimeout, func(ctx context.Context) (*cri.RunPodSandboxResponse, error) {
 		return c.runtime.RunPodSandbox(ctx, &cri.RunPodSandboxRequest{Config: config, RuntimeHandler: handler})
 	})
 	return r.GetPodSandboxId(), err
@@ -16,7 +16,7 @@ func (c *Client) RunPodSandbox(ctx context.Context, config *cri.PodSandboxConfig
 
 // StopPodSandbox ends all that runs in the sandbox and gives its address back.
 func (c *Client) StopPodSandbox(ctx context.Context, id string) error {
-	_, err := change(ctx, c, sandboxLimit, func(ctx context.Context) (*cri.StopPodSandboxResponse, error) {
+	_, err := callOnce(ctx, c, sandboxTimeout, func(ctx context.Context) (*cri.StopPodSandboxResponse, error) {
 		return c.runtime.StopPodSandbox(ctx, &cri.StopPodSandboxRequest{PodSandboxId: id})
 	})
 	return err
@@ -24,7 +24,7 @@ func (c *Client) StopPodSandbox(ctx context.Context, id string) error {
 
 // RemovePodSandbox removes the sandbox with its containers. One that is gone is no error.
 func (c *Client) RemovePodSandbox(ctx context.Context, id string) error {
-	_, err := change(ctx, c, requestLimit, func(ctx context.Context) (*cri.RemovePodSandboxResponse, error) {
+	_, err := callOnce(ctx, c, requestTimeout, func(ctx context.Context) (*cri.RemovePodSandboxResponse, error) {
 		return c.runtime.RemovePodSandbox(ctx, &cri.RemovePodSandboxRequest{PodSandboxId: id})
 	})
 	return err
@@ -32,7 +32,7 @@ func (c *Client) RemovePodSandbox(ctx context.Context, id string) error {
 
 // PodSandboxStatus says how a sandbox is, with its addresses.
 func (c *Client) PodSandboxStatus(ctx context.Context, id string) (*cri.PodSandboxStatus, error) {
-	r, err := read(ctx, c, func(ctx context.Context) (*cri.PodSandboxStatusResponse, error) {
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.PodSandboxStatusResponse, error) {
 		return c.runtime.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})
 	})
 	return r.GetStatus(), err
@@ -40,7 +40,7 @@ func (c *Client) PodSandboxStatus(ctx context.Context, id string) (*cri.PodSandb
 
 // ListPodSandbox lists the sandboxes that filter selects; nil selects all.
 func (c *Client) ListPodSandbox(ctx context.Context, filter *cri.PodSandboxFilter) ([]*cri.PodSandbox, error) {
-	r, err := read(ctx, c, func(ctx context.Context) (*cri.ListPodSandboxResponse, error) {
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.ListPodSandboxResponse, error) {
 		return c.runtime.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{Filter: filter})
 	})
 	return r.GetItems(), err
@@ -48,7 +48,7 @@ func (c *Client) ListPodSandbox(ctx context.Context, filter *cri.PodSandboxFilte
 
 // PortForward is the URL of a stream to ports of the sandbox.
 func (c *Client) PortForward(ctx context.Context, request *cri.PortForwardRequest) (string, error) {
-	r, err := read(ctx, c, func(ctx context.Context) (*cri.PortForwardResponse, error) {
+	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.PortForwardResponse, error) {
 		return c.runtime.PortForward(ctx, request)
 	})
 	return r.GetUrl(), err

@@ -17,11 +17,11 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// shimPatience is how long a shim may take to answer.
-const shimPatience = 10 * time.Second
+// shimTimeout is how long a shim may take to answer.
+const shimTimeout = 10 * time.Second
 
-// control connects to the container's shim.
-func (c *container) control() (*net.UnixConn, error) {
+// dialShim connects to the container's shim.
+func (c *container) dialShim() (*net.UnixConn, error) {
 	dir, err := os.Open(c.dir) // a socket's path is short, a directory's may be long
 	if err != nil {
 		return nil, err
@@ -33,19 +33,19 @@ func (c *container) control() (*net.UnixConn, error) {
 
 // ReopenContainerLog makes the container write to a new file under its log path.
 func (r *Runtime) ReopenContainerLog(_ context.Context, id string) error {
-	c := r.container(id)
+	c := r.findContainer(id)
 	if c == nil {
 		return notFound("container", id)
 	}
 	if state := c.state(); state != cri.ContainerState_CONTAINER_RUNNING {
 		return status.Errorf(codes.FailedPrecondition, "container %s is %v: only the log of a running one is opened anew", id, state)
 	}
-	conn, err := c.control()
+	conn, err := c.dialShim()
 	if err != nil {
 		return fmt.Errorf("log of container %s: %w", id, err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(shimPatience))
+	_ = conn.SetDeadline(time.Now().Add(shimTimeout))
 	if _, err := conn.Write([]byte{shim.PacketReopen}); err != nil {
 		return fmt.Errorf("log of container %s: %w", id, err)
 	}
@@ -62,11 +62,11 @@ func (r *Runtime) ReopenContainerLog(_ context.Context, id string) error {
 
 // Attach implements streaming.Runtime.
 func (s streamer) Attach(ctx context.Context, id string, in io.Reader, out, errOut io.WriteCloser, _ bool, resize <-chan remotecommand.TerminalSize) error {
-	c := s.container(id)
+	c := s.findContainer(id)
 	if c == nil {
 		return notFound("container", id)
 	}
-	conn, err := c.control()
+	conn, err := c.dialShim()
 	if err != nil {
 		return fmt.Errorf("attaching to container %s: %w", id, err)
 	}
@@ -85,7 +85,7 @@ func (s streamer) Attach(ctx context.Context, id string, in io.Reader, out, errO
 		}
 	}()
 	if in != nil {
-		go feed(conn, in)
+		go forwardStdin(conn, in)
 	}
 	packet := make([]byte, 2*shim.MaxPacket)
 	for {
@@ -99,9 +99,9 @@ func (s streamer) Attach(ctx context.Context, id string, in io.Reader, out, errO
 		var to io.Writer
 		switch packet[0] {
 		case shim.PacketOut:
-			to = writer(out)
+			to = writerOrNil(out)
 		case shim.PacketErr:
-			to = writer(errOut)
+			to = writerOrNil(errOut)
 		}
 		if to != nil {
 			if _, err := to.Write(packet[1:n]); err != nil {
@@ -111,8 +111,8 @@ func (s streamer) Attach(ctx context.Context, id string, in io.Reader, out, errO
 	}
 }
 
-// feed sends what is read to the container, and then the end of it.
-func feed(conn *net.UnixConn, in io.Reader) {
+// forwardStdin sends what is read to the container, and then the end of it.
+func forwardStdin(conn *net.UnixConn, in io.Reader) {
 	packet := make([]byte, shim.MaxPacket)
 	packet[0] = shim.PacketIn
 	for {

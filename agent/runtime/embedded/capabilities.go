@@ -61,8 +61,8 @@ func capabilities(c *cri.Capability) (bits uint64, err error) {
 	return bits, nil
 }
 
-// anyOf says whether one of the named capabilities is among the bits; none is of no names.
-func anyOf(names string, bits uint64) bool {
+// hasAnyCapability says whether one of the named capabilities is among the bits; none is of no names.
+func hasAnyCapability(names string, bits uint64) bool {
 	return slices.ContainsFunc(strings.Fields(names), func(name string) bool {
 		bit, err := capabilityBit(name)
 		return err == nil && bits&bit != 0

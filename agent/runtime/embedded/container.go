@@ -16,7 +16,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/runtime"
-	"github.com/berthproject/berth/agent/runtime/embedded/inside"
+	"github.com/berthproject/berth/agent/runtime/embedded/containerinit"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
@@ -24,22 +24,22 @@ import (
 type container struct {
 	dir    string
 	record containerRecord // does not change
-	// busy is held by who starts or removes it.
-	busy sync.Mutex
+	// opMu is held by who starts or removes it.
+	opMu sync.Mutex
 
-	mu      sync.Mutex
-	shim    *process // nil before it is started and after a restart of the agent that found it ended
-	first   *process // the container's first process
-	started time.Time
-	exit    *shim.Exit
-	oom     bool
-	removed bool
-	// over is closed when exit is known.
-	over chan struct{}
+	mu          sync.Mutex
+	shim        *process // nil before it is started and after a restart of the agent that found it ended
+	initProcess *process // the container's first process
+	started     time.Time
+	exit        *shim.Exit
+	oom         bool
+	removed     bool
+	// exited is closed when exit is known.
+	exited chan struct{}
 }
 
 func newContainer(dir string, record containerRecord) *container {
-	return &container{dir: dir, record: record, over: make(chan struct{})}
+	return &container{dir: dir, record: record, exited: make(chan struct{})}
 }
 
 // state is the container's, in CRI's terms.
@@ -55,20 +55,20 @@ func (c *container) state() cri.ContainerState {
 	return cri.ContainerState_CONTAINER_CREATED
 }
 
-// running is the container's first process, nil if it does not run.
-func (c *container) running() *process {
+// runningProcess is the container's first process, nil if it does not run.
+func (c *container) runningProcess() *process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.exit != nil {
 		return nil
 	}
-	return c.first
+	return c.initProcess
 }
 
-func (c *container) letGo() {
+func (c *container) closeHandles() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range []*process{c.shim, c.first} {
+	for _, p := range []*process{c.shim, c.initProcess} {
 		if p != nil {
 			p.close()
 		}
@@ -76,8 +76,8 @@ func (c *container) letGo() {
 }
 
 // launch starts the shim, and waits until the container runs or cannot; then it has ended, and says why.
-func (c *container) launch(r *Runtime, box *sandbox) error {
-	err := c.start(r, box)
+func (c *container) launch(r *Runtime, sb *sandbox) error {
+	err := c.start(r, sb)
 	if err == nil || errors.As(err, new(*StartError)) { // the second: its shim has noted it
 		return err
 	}
@@ -90,7 +90,7 @@ func (c *container) launch(r *Runtime, box *sandbox) error {
 	p := c.shim
 	c.mu.Unlock()
 	if p == nil {
-		r.ended(c, exit)
+		r.recordExit(c, exit)
 		return err
 	}
 	p.kill(syscall.SIGKILL) // what it has started ends with it
@@ -98,7 +98,7 @@ func (c *container) launch(r *Runtime, box *sandbox) error {
 }
 
 // start is launch, which may leave half of it.
-func (c *container) start(r *Runtime, box *sandbox) error {
+func (c *container) start(r *Runtime, sb *sandbox) error {
 	lock, err := os.OpenFile(filepath.Join(c.dir, shim.LockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -112,30 +112,30 @@ func (c *container) start(r *Runtime, box *sandbox) error {
 		return err
 	}
 	defer errorsTo.Close()
-	report, theirs, err := reportPair()
+	report, childEnd, err := reportPair()
 	if err != nil {
 		return err
 	}
 	defer report.Close()
 	var p *process
-	err = box.hold(func(sandbox int) (err error) {
-		p, err = r.shims.start(c.dir, [...]int{shim.HandedErrors: int(errorsTo.Fd()), shim.HandedReport: theirs, shim.HandedSandbox: sandbox, shim.HandedLock: int(lock.Fd())})
+	err = sb.withProcess(func(sandbox int) (err error) {
+		p, err = r.shims.startShim(c.dir, [...]int{shim.PassedStderr: int(errorsTo.Fd()), shim.PassedReport: childEnd, shim.PassedSandbox: sandbox, shim.PassedLock: int(lock.Fd())})
 		return err
 	})
-	_ = unix.Close(theirs)
+	_ = unix.Close(childEnd)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	c.shim = p
 	c.mu.Unlock()
-	go r.attend(c)
+	go r.monitor(c)
 	_, _ = report.Write([]byte{shim.Go}) // where the shim has ended already begun hears of that
-	return c.begun(report, r.opts.startLimit())
+	return c.awaitStart(report, r.opts.startLimit())
 }
 
 // reportPair is what shim and agent speak by until the container has started.
-func reportPair() (ours *os.File, theirs int, err error) {
+func reportPair() (ours *os.File, childEnd int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, -1, fmt.Errorf("socketpair: %w", err)
@@ -146,48 +146,48 @@ func reportPair() (ours *os.File, theirs int, err error) {
 	return os.NewFile(uintptr(pair[0]), "report"), pair[1], nil
 }
 
-// begun takes in what the shim says of the start, if it does within a time.
-func (c *container) begun(report *os.File, limit time.Duration) error {
+// awaitStart takes in what the shim says of the start, if it does within a time.
+func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 	if err := report.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return err
 	}
 	text := make([]byte, 64<<10)
 	n, err := report.Read(text)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%s did not come to an end within %v", c.stuck(), limit)
+		return fmt.Errorf("%s did not come to an end within %v", c.describeStuckStart(), limit)
 	}
 	if string(text[:n]) == "ok" {
-		return c.join()
+		return c.recordInitProcess()
 	}
 	code, message, _ := strings.Cut(string(text[:n]), " ")
 	number, err := strconv.Atoi(code)
 	if err != nil {
-		message = "its shim ended" + c.lastWords()
+		message = "its shim ended" + c.shimOutput()
 		number = 128
 	}
 	return &StartError{Message: message, Code: number}
 }
 
-// stuck says what a container's start is at.
-func (c *container) stuck() string {
+// describeStuckStart says what a container's start is at.
+func (c *container) describeStuckStart() string {
 	const otherwise = "the start of its first process"
 	ids, err := shim.ReadProcesses(c.dir)
-	if err != nil || shim.StartOf(ids.Container) != ids.Start {
+	if err != nil || shim.StartTime(ids.Container) != ids.Start {
 		return otherwise
 	}
 	name, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(ids.Container), "comm"))
-	index, ok := inside.Mounting(strings.TrimSpace(string(name)))
+	index, ok := containerinit.MountIndex(strings.TrimSpace(string(name)))
 	text, err := os.ReadFile(filepath.Join(c.dir, shim.InitFile))
-	var spec inside.Spec
+	var spec containerinit.Spec
 	if !ok || err != nil || json.Unmarshal(text, &spec) != nil || index >= len(spec.Mounts) {
 		return otherwise
 	}
 	m := &spec.Mounts[index]
-	return fmt.Sprintf("mounting %s at %s (its file system does not answer)", m.What(), m.Target)
+	return fmt.Sprintf("mounting %s at %s (its file system does not answer)", m.Describe(), m.Target)
 }
 
-// lastWords is what the shim has printed, which it does only when something is wrong with it.
-func (c *container) lastWords() string {
+// shimOutput is what the shim has printed, which it does only when something is wrong with it.
+func (c *container) shimOutput() string {
 	text, _ := os.ReadFile(filepath.Join(c.dir, "shim.log"))
 	line, _, _ := strings.Cut(string(text), "\n")
 	if line != "" {
@@ -196,8 +196,8 @@ func (c *container) lastWords() string {
 	return line
 }
 
-// join takes in the container's first process, as the shim has noted it.
-func (c *container) join() error {
+// recordInitProcess takes in the container's first process, as the shim has noted it.
+func (c *container) recordInitProcess() error {
 	ids, err := shim.ReadProcesses(c.dir)
 	if err != nil {
 		return err
@@ -205,29 +205,29 @@ func (c *container) join() error {
 	first := findProcess(ids.Container, ids.Start)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.first, c.started = first, ids.Started
+	c.initProcess, c.started = first, ids.Started
 	return nil
 }
 
-// attend waits for the end of a container's shim and takes in how the container ended.
-func (r *Runtime) attend(c *container) {
-	<-c.shim.over
+// monitor waits for the end of a container's shim and takes in how the container ended.
+func (r *Runtime) monitor(c *container) {
+	<-c.shim.exited
 	exit, err := shim.ReadExit(c.dir)
 	if err != nil {
 		// Somebody killed the shim. The container must not go on without: nobody would know of its end.
 		if err := r.host.Kill(c.record.Group); err != nil {
 			r.log.Error(err, "A container without its shim cannot be killed", "container", c.record.ID)
 		}
-		exit = shim.Exit{Code: 137, Finished: time.Now(), Reason: "ContainerStatusUnknown", Message: "the process that kept the container's exit status was killed" + c.lastWords()}
+		exit = shim.Exit{Code: 137, Finished: time.Now(), Reason: "ContainerStatusUnknown", Message: "the process that kept the container's exit status was killed" + c.shimOutput()}
 		if err := shim.WriteExit(c.dir, exit); err != nil && !errors.Is(err, os.ErrNotExist) {
 			r.log.Error(err, "How a container ended cannot be noted", "container", c.record.ID)
 		}
 	}
-	r.ended(c, exit)
+	r.recordExit(c, exit)
 }
 
-// ended takes in how a container ended, and tells who listens.
-func (r *Runtime) ended(c *container, exit shim.Exit) {
+// recordExit takes in how a container ended, and tells who listens.
+func (r *Runtime) recordExit(c *container, exit shim.Exit) {
 	// In the process namespace of the sandbox it may leave others behind.
 	if err := r.host.Kill(c.record.Group); err != nil {
 		r.log.Error(err, "What a container has left behind cannot be killed", "container", c.record.ID)
@@ -236,24 +236,24 @@ func (r *Runtime) ended(c *container, exit shim.Exit) {
 	c.mu.Lock()
 	if c.exit == nil {
 		c.exit, c.oom = &exit, oom
-		close(c.over)
+		close(c.exited)
 	}
-	for _, p := range []*process{c.shim, c.first} {
+	for _, p := range []*process{c.shim, c.initProcess} {
 		if p != nil {
 			p.close()
 		}
 	}
 	c.mu.Unlock()
-	r.tell(runtime.ContainerEvent{Container: c.record.ID})
+	r.publish(runtime.ContainerEvent{Container: c.record.ID})
 }
 
-// hold calls do with a pidfd of the process that holds the sandbox's namespaces.
-func (s *sandbox) hold(do func(fd int) error) error {
+// withProcess calls do with a pidfd of the process that holds the sandbox's namespaces.
+func (s *sandbox) withProcess(do func(fd int) error) error {
 	s.mu.Lock()
 	p := s.process
 	s.mu.Unlock()
-	if p == nil || p.ended() {
+	if p == nil || p.hasExited() {
 		return errors.New("its sandbox is down")
 	}
-	return p.control(do)
+	return p.withFD(do)
 }

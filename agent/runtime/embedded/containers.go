@@ -17,23 +17,23 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-func (r *Runtime) container(id string) *container {
+func (r *Runtime) findContainer(id string) *container {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.containers[id]
 }
 
 // CreateContainer makes a container in a sandbox.
-func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri.ContainerConfig, of *cri.PodSandboxConfig) (string, error) {
-	s := r.sandbox(sandbox)
+func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri.ContainerConfig, sandboxConfig *cri.PodSandboxConfig) (string, error) {
+	s := r.findSandbox(sandbox)
 	if s == nil {
 		return "", notFound("sandbox", sandbox)
 	}
-	if err := refuseContainer(config); err != nil {
+	if err := checkContainerSupported(config); err != nil {
 		return "", err
 	}
-	s.busy.Lock() // it is not removed meanwhile
-	defer s.busy.Unlock()
+	s.opMu.Lock() // it is not removed meanwhile
+	defer s.opMu.Unlock()
 	if !s.ready() {
 		return "", status.Errorf(codes.FailedPrecondition, "sandbox %s is down", sandbox)
 	}
@@ -42,13 +42,13 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	if err := os.Mkdir(dir, 0o700); err != nil { // by it who comes after a crash finds what else was made
 		return "", err
 	}
-	image, err := r.opts.Images.Use(id, config.GetImage().GetImage())
+	image, err := r.opts.Images.Acquire(id, config.GetImage().GetImage())
 	if err != nil {
-		return "", coded(errors.Join(err, os.RemoveAll(dir)))
+		return "", withStatusCode(errors.Join(err, os.RemoveAll(dir)))
 	}
 	ref := image.ID
-	if len(image.Pulled) > 0 {
-		ref = image.Pulled[0]
+	if len(image.RepoDigests) > 0 {
+		ref = image.RepoDigests[0]
 	}
 	c := newContainer(dir, containerRecord{ID: id, Sandbox: sandbox, Created: time.Now(), ImageID: image.ID, ImageRef: ref,
 		Group: path.Join(path.Dir(s.record.Group), id), Log: logPath(config, s.record.Config), StopSignal: image.Config.StopSignal, Config: config})
@@ -60,26 +60,26 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	r.mu.Unlock()
 	err = c.record.save(c.dir)
 	if err == nil {
-		err = r.limit(c)
+		err = r.createCgroup(c)
 	}
 	if err == nil {
-		err = c.prepare(r, s, image)
+		err = c.writeSpec(r, s, image)
 	}
 	if err != nil {
-		return "", errors.Join(fmt.Errorf("container %s: %w", config.GetMetadata().GetName(), err), r.dropContainer(c))
+		return "", errors.Join(fmt.Errorf("container %s: %w", config.GetMetadata().GetName(), err), r.removeContainer(c))
 	}
 	return id, nil
 }
 
-// limit makes a container's cgroup.
-func (r *Runtime) limit(c *container) error {
+// createCgroup makes a container's cgroup.
+func (r *Runtime) createCgroup(c *container) error {
 	res := c.record.Config.GetLinux().GetResources()
 	l := cgroup.Limits{CPUShares: res.GetCpuShares(), CPUQuota: res.GetCpuQuota(), Memory: res.GetMemoryLimitInBytes()}
 	const period = 100_000 // microseconds; that of Limits
 	if p := res.GetCpuPeriod(); p > 0 && p != period && l.CPUQuota > 0 {
 		l.CPUQuota = l.CPUQuota * period / p
 	}
-	if err := r.host.Make(c.record.Group, l); err != nil {
+	if err := r.host.Create(c.record.Group, l); err != nil {
 		return err
 	}
 	if r.host.Mode != cgroup.V2 {
@@ -98,23 +98,23 @@ func (r *Runtime) limit(c *container) error {
 
 // StartContainer starts a container that was made.
 func (r *Runtime) StartContainer(_ context.Context, id string) error {
-	c := r.container(id)
+	c := r.findContainer(id)
 	if c == nil {
 		return notFound("container", id)
 	}
-	c.busy.Lock()
-	defer c.busy.Unlock()
+	c.opMu.Lock()
+	defer c.opMu.Unlock()
 	if state := c.state(); state != cri.ContainerState_CONTAINER_CREATED {
 		return status.Errorf(codes.FailedPrecondition, "container %s is %v: only one that was created can be started", id, state)
 	}
-	s := r.sandbox(c.record.Sandbox)
+	s := r.findSandbox(c.record.Sandbox)
 	if s == nil {
 		return notFound("sandbox", c.record.Sandbox)
 	}
 	err := c.launch(r, s)
 	var start *StartError
 	if errors.As(err, &start) {
-		<-c.over // the shim has nothing more to do
+		<-c.exited // the shim has nothing more to do
 	}
 	if err != nil {
 		return status.Errorf(codes.Unknown, "starting container %s: %v", c.record.Config.GetMetadata().GetName(), err)
@@ -125,16 +125,16 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 // StopContainer asks the container to end and kills it after grace; 0 kills at once. One that has ended, or is
 // gone, is no error.
 func (r *Runtime) StopContainer(ctx context.Context, id string, grace time.Duration) error {
-	c := r.container(id)
+	c := r.findContainer(id)
 	if c == nil {
 		return nil
 	}
-	if p := c.running(); p != nil && grace > 0 {
+	if p := c.runningProcess(); p != nil && grace > 0 {
 		p.kill(stopSignal(c.record.StopSignal))
 		t := time.NewTimer(grace)
 		defer t.Stop()
 		select {
-		case <-c.over:
+		case <-c.exited:
 			return nil
 		case <-t.C:
 		case <-ctx.Done():
@@ -149,24 +149,24 @@ func (r *Runtime) kill(ctx context.Context, c *container) error {
 	if c.state() != cri.ContainerState_CONTAINER_RUNNING {
 		return nil
 	}
-	patience := time.NewTimer(endPatience)
+	patience := time.NewTimer(killTimeout)
 	defer patience.Stop()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for {
-		if p := c.running(); p != nil {
+		if p := c.runningProcess(); p != nil {
 			p.kill(syscall.SIGKILL)
 		}
 		if err := r.host.Kill(c.record.Group); err != nil {
 			return err
 		}
 		select {
-		case <-c.over:
+		case <-c.exited:
 			return nil
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
 		case <-patience.C:
-			return status.Errorf(codes.DeadlineExceeded, "container %s did not end within %v of SIGKILL", c.record.ID, endPatience)
+			return status.Errorf(codes.DeadlineExceeded, "container %s did not end within %v of SIGKILL", c.record.ID, killTimeout)
 		case <-again.C:
 		}
 	}
@@ -174,28 +174,28 @@ func (r *Runtime) kill(ctx context.Context, c *container) error {
 
 // RemoveContainer removes a container, killing it if it runs. One that is gone is no error.
 func (r *Runtime) RemoveContainer(ctx context.Context, id string) error {
-	c := r.container(id)
+	c := r.findContainer(id)
 	if c == nil {
 		return nil
 	}
-	c.busy.Lock()
-	defer c.busy.Unlock()
+	c.opMu.Lock()
+	defer c.opMu.Unlock()
 	if err := r.kill(ctx, c); err != nil {
 		return err
 	}
-	return r.dropContainer(c)
+	return r.removeContainer(c)
 }
 
-// dropContainer removes all of a container that does not run.
-func (r *Runtime) dropContainer(c *container) error {
-	if err := r.removeGroup(c.record.Group); err != nil {
+// removeContainer removes all of a container that does not run.
+func (r *Runtime) removeContainer(c *container) error {
+	if err := r.removeCgroup(c.record.Group); err != nil {
 		return err
 	}
 	if err := r.removeFiles(c.dir, c.record.ID); err != nil {
 		return err
 	}
-	r.forgetLayer(c.record.ID)
-	c.letGo()
+	r.dropLayerSize(c.record.ID)
+	c.closeHandles()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.containers, c.record.ID)
@@ -208,7 +208,7 @@ func (r *Runtime) removeFiles(dir, id string) error {
 	if err := os.RemoveAll(filepath.Join(dir, "upper")); err != nil {
 		return err
 	}
-	if err := r.opts.Images.Drop(id); err != nil {
+	if err := r.opts.Images.Release(id); err != nil {
 		return err
 	}
 	return os.RemoveAll(dir)

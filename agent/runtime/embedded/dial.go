@@ -57,7 +57,7 @@ func (s *sandbox) socket(family int) (fd int, err error) {
 		return -1, err
 	}
 	defer own.Close()
-	err = s.hold(func(sandbox int) error {
+	err = s.withProcess(func(sandbox int) error {
 		runtime.LockOSThread()
 		if err := unix.Setns(sandbox, unix.CLONE_NEWNET); err != nil {
 			runtime.UnlockOSThread()

@@ -9,7 +9,7 @@ import (
 )
 
 // Who forwards a port at which nobody listens is told that, not what two calls of the system said.
-func TestDialNobody(t *testing.T) {
+func TestDialRefused(t *testing.T) {
 	const port = 1 // nobody's
 	s := &sandbox{record: sandboxRecord{Config: &cri.PodSandboxConfig{Linux: &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{
 		NamespaceOptions: &cri.NamespaceOption{Network: cri.NamespaceMode_NODE}}}}}}

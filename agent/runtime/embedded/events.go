@@ -10,14 +10,14 @@ import (
 func (r *Runtime) Events(ctx context.Context, seen func(runtime.ContainerEvent)) error {
 	events := make(chan runtime.ContainerEvent, 1024)
 	r.mu.Lock()
-	r.listened++
-	n := r.listened
-	r.listeners[n] = events
+	r.lastSubscriber++
+	n := r.lastSubscriber
+	r.subscribers[n] = events
 	r.mu.Unlock()
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.listeners, n)
+		delete(r.subscribers, n)
 	}()
 	for {
 		select {
@@ -29,11 +29,11 @@ func (r *Runtime) Events(ctx context.Context, seen func(runtime.ContainerEvent))
 	}
 }
 
-// tell tells who listens. Who does not keep up loses some: they are hints.
-func (r *Runtime) tell(e runtime.ContainerEvent) {
+// publish tells who listens. Who does not keep up loses some: they are hints.
+func (r *Runtime) publish(e runtime.ContainerEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, l := range r.listeners {
+	for _, l := range r.subscribers {
 		select {
 		case l <- e:
 		default:

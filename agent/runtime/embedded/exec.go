@@ -19,23 +19,23 @@ import (
 	"google.golang.org/grpc/status"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
-	"github.com/berthproject/berth/agent/runtime/embedded/inside"
+	"github.com/berthproject/berth/agent/runtime/embedded/containerinit"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// maxOutput bounds what ExecSync answers with of each stream: containerd's limit.
-const maxOutput = 16 << 20
+// maxExecOutput bounds what ExecSync answers with of each stream: containerd's limit.
+const maxExecOutput = 16 << 20
 
-// outputPatience is how long the streams of a command that has ended are read on: what it has started may hold them.
-const outputPatience = 500 * time.Millisecond
+// outputDrainTimeout is how long the streams of a command that has ended are read on: what it has started may hold them.
+const outputDrainTimeout = 500 * time.Millisecond
 
-// command starts a command in a container.
-func (r *Runtime) command(id string, args []string, terminal bool, files [3]*os.File) (*process, error) {
-	c := r.container(id)
+// startExec starts a command in a container.
+func (r *Runtime) startExec(id string, args []string, terminal bool, files [3]*os.File) (*process, error) {
+	c := r.findContainer(id)
 	if c == nil {
 		return nil, notFound("container", id)
 	}
-	first := c.running()
+	first := c.runningProcess()
 	if first == nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "container %s is %v: commands run only in a running one", id, c.state())
 	}
@@ -43,18 +43,18 @@ func (r *Runtime) command(id string, args []string, terminal bool, files [3]*os.
 	if err != nil {
 		return nil, err
 	}
-	var own inside.Spec
+	var own containerinit.Spec
 	if err := json.Unmarshal(text, &own); err != nil {
 		return nil, err
 	}
-	spec := &inside.Spec{Joins: own.Joins, Args: slices.Clone(args), Env: own.Env, Cwd: own.Cwd, Terminal: terminal, User: own.User,
+	spec := &containerinit.Spec{Joins: own.Joins, Args: slices.Clone(args), Env: own.Env, Cwd: own.Cwd, Terminal: terminal, User: own.User,
 		Capabilities: own.Capabilities, Filter: own.Filter, OOMScoreAdj: own.OOMScoreAdj, Limits: own.Limits}
 	if terminal {
 		spec.Env = setEnv(spec.Env, "TERM", "xterm")
 	}
 	var p *process
-	err = first.control(func(fd int) (err error) {
-		p, err = r.self.spawn(inside.Exec, spec, spawn{process: fd, in: fd, files: files})
+	err = first.withFD(func(fd int) (err error) {
+		p, err = r.executables.spawn(containerinit.Exec, spec, spawnOptions{process: fd, pidNamespace: fd, files: files})
 		return err
 	})
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) {
@@ -66,8 +66,8 @@ func (r *Runtime) command(id string, args []string, terminal bool, files [3]*os.
 	return p, nil
 }
 
-// code is the exit code of a command that has ended.
-func (p *process) code() int32 {
+// exitCode is the exit code of a command that has ended.
+func (p *process) exitCode() int32 {
 	if p.state.Signaled() {
 		return 128 + int32(p.state.Signal())
 	}
@@ -76,7 +76,7 @@ func (p *process) code() int32 {
 
 // killGroup kills a command and what it has started.
 func (p *process) killGroup() {
-	if !p.ended() {
+	if !p.hasExited() {
 		_ = unix.Kill(-p.pid, syscall.SIGKILL) // it leads a session: the group is its own, and not another's before it is waited for
 	}
 	p.kill(syscall.SIGKILL)
@@ -85,71 +85,71 @@ func (p *process) killGroup() {
 // ExecSync runs a command in the container; after timeout (0 means none) it is killed and the error has
 // code DeadlineExceeded.
 func (r *Runtime) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) (*cri.ExecSyncResponse, error) {
-	var out, errs bounded
-	code, err := r.execute(ctx, id, command, timeout, nil, &out, &errs)
+	var out, errs limitedBuffer
+	code, err := r.execPiped(ctx, id, command, timeout, nil, &out, &errs)
 	if err != nil {
 		return nil, err
 	}
 	return &cri.ExecSyncResponse{Stdout: out.Bytes(), Stderr: errs.Bytes(), ExitCode: code}, nil
 }
 
-// bounded keeps the beginning of what is written.
-type bounded struct{ bytes.Buffer }
+// limitedBuffer keeps the beginning of what is written.
+type limitedBuffer struct{ bytes.Buffer }
 
-func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), maxOutput-b.Len())])
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), maxExecOutput-b.Len())])
 	return len(p), nil
 }
 
-// pipes are the streams of a command.
-type pipes struct {
-	theirs [3]*os.File // the command's ends
-	ours   []*os.File
-	starts []func()
-	copies sync.WaitGroup // of what the command writes
+// stdioPipes are the streams of a command.
+type stdioPipes struct {
+	child     [3]*os.File // the command's ends
+	parent    []*os.File
+	copyFuncs []func()
+	copies    sync.WaitGroup // of what the command writes
 }
 
 // open connects one stream: 0 is read from in, others are written to out.
-func (p *pipes) open(i int, in io.Reader, out io.Writer) error {
+func (p *stdioPipes) open(i int, in io.Reader, out io.Writer) error {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	if i == 0 {
-		p.theirs[i], p.ours = read, append(p.ours, write)
-		p.starts = append(p.starts, func() { go func() { _, _ = io.Copy(write, in); _ = write.Close() }() })
+		p.child[i], p.parent = read, append(p.parent, write)
+		p.copyFuncs = append(p.copyFuncs, func() { go func() { _, _ = io.Copy(write, in); _ = write.Close() }() })
 		return nil
 	}
-	p.theirs[i], p.ours = write, append(p.ours, read)
-	p.starts = append(p.starts, func() { p.copies.Go(func() { _, _ = io.Copy(out, read) }) })
+	p.child[i], p.parent = write, append(p.parent, read)
+	p.copyFuncs = append(p.copyFuncs, func() { p.copies.Go(func() { _, _ = io.Copy(out, read) }) })
 	return nil
 }
 
-// handOver closes the command's ends, which it has by now.
-func (p *pipes) handOver() {
-	for i, f := range p.theirs {
+// closeChildEnds closes the command's ends, which it has by now.
+func (p *stdioPipes) closeChildEnds() {
+	for i, f := range p.child {
 		if f != nil {
 			_ = f.Close()
-			p.theirs[i] = nil
+			p.child[i] = nil
 		}
 	}
 }
 
-func (p *pipes) close() {
-	p.handOver()
-	for _, f := range p.ours {
+func (p *stdioPipes) close() {
+	p.closeChildEnds()
+	for _, f := range p.parent {
 		_ = f.Close()
 	}
 }
 
-// execute runs a command with pipes for its streams; nil ones are not connected.
-func (r *Runtime) execute(ctx context.Context, id string, command []string, timeout time.Duration, in io.Reader, out, errOut io.Writer) (int32, error) {
+// execPiped runs a command with pipes for its streams; nil ones are not connected.
+func (r *Runtime) execPiped(ctx context.Context, id string, command []string, timeout time.Duration, in io.Reader, out, errOut io.Writer) (int32, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	var streams pipes
+	var streams stdioPipes
 	defer streams.close()
 	for i, wanted := range []bool{in != nil, out != nil, errOut != nil} {
 		if !wanted {
@@ -159,34 +159,34 @@ func (r *Runtime) execute(ctx context.Context, id string, command []string, time
 			return 0, err
 		}
 	}
-	p, err := r.command(id, command, false, streams.theirs)
+	p, err := r.startExec(id, command, false, streams.child)
 	if err != nil {
 		return 0, err
 	}
 	defer p.close()
-	streams.handOver()
-	for _, start := range streams.starts {
+	streams.closeChildEnds()
+	for _, start := range streams.copyFuncs {
 		start()
 	}
-	err = p.await(ctx)
-	for _, f := range streams.ours { // what the command has started may hold the other ends
-		_ = f.SetReadDeadline(time.Now().Add(outputPatience))
+	err = p.waitOrKill(ctx)
+	for _, f := range streams.parent { // what the command has started may hold the other ends
+		_ = f.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 	}
 	streams.copies.Wait()
 	if err != nil {
 		return 0, status.Errorf(codes.DeadlineExceeded, "command %q in container %s: not done in time", command, id)
 	}
-	return p.code(), nil
+	return p.exitCode(), nil
 }
 
-// await waits for the end of a command; when ctx ends it is killed.
-func (p *process) await(ctx context.Context) error {
+// waitOrKill waits for the end of a command; when ctx ends it is killed.
+func (p *process) waitOrKill(ctx context.Context) error {
 	select {
-	case <-p.over:
+	case <-p.exited:
 		return nil
 	case <-ctx.Done():
 		p.killGroup()
-		<-p.over
+		<-p.exited
 		return ctx.Err()
 	}
 }

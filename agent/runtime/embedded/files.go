@@ -40,18 +40,18 @@ func (s *sandbox) writeFiles() error {
 	if s.hostIPC() {
 		return nil
 	}
-	if err := os.MkdirAll(s.shm(), 0o755); err != nil {
+	if err := os.MkdirAll(s.shmDir(), 0o755); err != nil {
 		return err
 	}
 	options := fmt.Sprintf("mode=1777,size=%d", shmSize)
-	if err := unix.Mount("shm", s.shm(), "tmpfs", unix.MS_NODEV|unix.MS_NOSUID|unix.MS_NOEXEC, options); err != nil {
-		return fmt.Errorf("mounting %s: %w", s.shm(), err)
+	if err := unix.Mount("shm", s.shmDir(), "tmpfs", unix.MS_NODEV|unix.MS_NOSUID|unix.MS_NOEXEC, options); err != nil {
+		return fmt.Errorf("mounting %s: %w", s.shmDir(), err)
 	}
 	return nil
 }
 
-// shm is where /dev/shm of the pod is.
-func (s *sandbox) shm() string {
+// shmDir is where /dev/shm of the pod is.
+func (s *sandbox) shmDir() string {
 	if s.hostIPC() {
 		return "/dev/shm"
 	}
@@ -63,11 +63,11 @@ func (s *sandbox) unmountShm() error {
 	if s.hostIPC() {
 		return nil
 	}
-	err := unix.Unmount(s.shm(), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+	err := unix.Unmount(s.shmDir(), unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 	if err == nil || err == unix.EINVAL || err == unix.ENOENT {
 		return nil
 	}
-	return fmt.Errorf("unmounting %s: %w", s.shm(), err)
+	return fmt.Errorf("unmounting %s: %w", s.shmDir(), err)
 }
 
 // resolvConf is the file for a DNSConfig, "" without one.

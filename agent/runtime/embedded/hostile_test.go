@@ -16,8 +16,8 @@ import (
 
 // A container's /etc/passwd cannot make a number another user, nor hold its start up.
 func TestHostilePasswd(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("passwd", nil)
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("passwd", nil)
 	names, pipe := filepath.Join(r.Dir, "names"), filepath.Join(r.Dir, "pipe")
 	if err := os.WriteFile(names, []byte("1000:x:0:0::/:/bin/sh\nuser:x:1000:1001::/home:/bin/sh\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -29,30 +29,30 @@ func TestHostilePasswd(t *testing.T) {
 		c := shell(filepath.Base(file), `grep -E "^(Uid|Gid)" /proc/self/status | cut -f2`)
 		c.Mounts = []*cri.Mount{{HostPath: file, ContainerPath: "/etc/passwd"}}
 		c.Linux.SecurityContext.RunAsUser = &cri.Int64Value{Value: 1000}
-		if got, code := r.output(box, of, c); got != want {
+		if got, code := r.outputAndCode(sb, sandboxConfig, c); got != want {
 			t.Errorf("with %s it is %q, %d, want %q", filepath.Base(file), got, code, want)
 		}
 	}
 }
 
 // What a container leaves behind in the pod's process namespace writes for ever: it has ended all the same.
-func TestEndBesideAWriter(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("writer", func(c *cri.PodSandboxConfig) {
+func TestExitWithOpenWriter(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("writer", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
-	if s := r.Exited(t, r.run(box, of, shell("c", "yes & exit 3"))); s.ExitCode != 3 {
+	if s := r.WaitExited(t, r.run(sb, sandboxConfig, shell("c", "yes & exit 3"))); s.ExitCode != 3 {
 		t.Errorf("it ended with %d, want 3", s.ExitCode)
 	}
 }
 
 // A shim sleeps, whoever has sent a container more than that reads, and gone.
-func TestShimSleeps(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("sleeps", nil)
+func TestShimIsIdle(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("sleeps", nil)
 	c := shell("c", "exec sleep 1000")
 	c.Stdin = true
-	dir := filepath.Join(r.Options.Dir, "containers", r.run(box, of, c))
+	dir := filepath.Join(r.Options.Dir, "containers", r.run(sb, sandboxConfig, c))
 	at, err := os.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestShimSleeps(t *testing.T) {
 		}
 		return strings.Fields(string(text))[0]
 	}
-	r.await("the shim sleeps", func() bool {
+	r.waitUntil("the shim sleeps", func() bool {
 		before := used()
 		time.Sleep(2 * time.Second) // long enough for one that spins to get its turn
 		return used() == before
@@ -90,15 +90,15 @@ func TestShimSleeps(t *testing.T) {
 }
 
 // Where a pod's containers see each other's processes, they see none that has the machine's files.
-func TestSharedProcessesHaveNoHost(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("root", func(c *cri.PodSandboxConfig) {
+func TestSharedPIDNamespaceHidesHost(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("root", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
 	if err := os.WriteFile(filepath.Join(r.Dir, "secret"), []byte("the machine's\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := r.output(box, of, shell("c", `for p in root root/.. cwd cwd/..; do ls /proc/1/$p/ 2>/dev/null; cat /proc/1/$p`+r.Dir+`/secret 2>/dev/null; done; echo end; grep -c . /proc/1/mounts`))
+	got, _ := r.outputAndCode(sb, sandboxConfig, shell("c", `for p in root root/.. cwd cwd/..; do ls /proc/1/$p/ 2>/dev/null; cat /proc/1/$p`+r.Dir+`/secret 2>/dev/null; done; echo end; grep -c . /proc/1/mounts`))
 	if got != "end\n1\n" {
 		t.Errorf("of process 1 a container sees %q, want nothing, and one mount", got)
 	}

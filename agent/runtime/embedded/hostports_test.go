@@ -14,15 +14,15 @@ import (
 
 // A host port leads to the pod, after a restart of the agent, too, and nowhere when the pod is stopped.
 func TestHostPort(t *testing.T) {
-	if err := network.CanMap(); err != nil {
-		testkit.Skip(t, "iptables", err.Error())
+	if err := network.CheckPortMapping(); err != nil {
+		testkit.SkipOrFail(t, "iptables", err.Error())
 	}
-	r := newRig(t, true)
+	r := newHarness(t, true)
 	const port = 20090 // none that the kernel hands out: for a moment it is the pod's on the whole machine
-	box, of := r.box("ports", func(c *cri.PodSandboxConfig) {
+	sb, sandboxConfig := r.createSandbox("ports", func(c *cri.PodSandboxConfig) {
 		c.PortMappings = []*cri.PortMapping{{HostPort: port, ContainerPort: 80}}
 	})
-	r.run(box, of, config("web", "-listen=:80"))
+	r.run(sb, sandboxConfig, config("web", "-listen=:80"))
 	answers := func() bool {
 		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 		got, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", port))
@@ -32,10 +32,10 @@ func TestHostPort(t *testing.T) {
 		_ = got.Body.Close()
 		return true
 	}
-	r.await("the pod answers at the host's port", answers)
+	r.waitUntil("the pod answers at the host's port", answers)
 	r.Restart(t)
-	r.await("it still does", answers)
-	if err := r.Service.StopPodSandbox(context.Background(), box); err != nil {
+	r.waitUntil("it still does", answers)
+	if err := r.Service.StopPodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
 	if answers() {

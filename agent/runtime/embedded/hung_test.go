@@ -20,18 +20,18 @@ import (
 // A volume whose file system does not answer holds the start of its container up for a time; the error names it, and all can be removed.
 func TestHungVolume(t *testing.T) {
 	t.Parallel()
-	r := &rig{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
-	r.Workload(t)
+	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
+	r.LoadWorkload(t)
 	hung := filepath.Join(r.Dir, "hung")
 	if err := os.Mkdir(hung, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	if err != nil {
-		testkit.Skip(t, "fuse", err.Error())
+		testkit.SkipOrFail(t, "fuse", err.Error())
 	}
 	if err := unix.Mount("hung", hung, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", server.Fd())); err != nil {
-		testkit.Skip(t, "fuse", err.Error())
+		testkit.SkipOrFail(t, "fuse", err.Error())
 	}
 	t.Cleanup(func() {
 		_ = server.Close() // who waits for it goes on
@@ -39,10 +39,10 @@ func TestHungVolume(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	box, of := r.box("waits", nil)
+	sb, sandboxConfig := r.createSandbox("waits", nil)
 	c := config("c")
 	c.Mounts = []*cri.Mount{{HostPath: hung, ContainerPath: "/data"}}
-	id := r.create(box, of, c)
+	id := r.create(sb, sandboxConfig, c)
 	err = r.Service.StartContainer(context.Background(), id)
 	want := "mounting " + hung + " at /data"
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -51,17 +51,17 @@ func TestHungVolume(t *testing.T) {
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, want) {
 		t.Errorf("%v %d %s %q, want it exited with 128, StartError", s.State, s.ExitCode, s.Reason, s.Message)
 	}
-	if err := r.Service.RemovePodSandbox(context.Background(), box); err != nil {
+	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Error(err)
 	}
 }
 
 // What cannot even be begun has ended, too, with the code and the reason that containerd gives.
 func TestStartWithoutSandbox(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("down", nil)
-	id := r.create(box, of, shell("c", "exec sleep 1000"))
-	if err := r.Service.StopPodSandbox(context.Background(), box); err != nil {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("down", nil)
+	id := r.create(sb, sandboxConfig, shell("c", "exec sleep 1000"))
+	if err := r.Service.StopPodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "its sandbox is down") {

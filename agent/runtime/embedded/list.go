@@ -12,7 +12,7 @@ import (
 // matches says whether an id is the one asked for; "" asks for all.
 func matches(asked, id string) bool { return asked == "" || asked == id }
 
-func selects(selector, labels map[string]string) bool {
+func matchesLabels(selector, labels map[string]string) bool {
 	for k, v := range selector {
 		if have, ok := labels[k]; !ok || have != v {
 			return false
@@ -21,8 +21,8 @@ func selects(selector, labels map[string]string) bool {
 	return true
 }
 
-// sortBy sorts the newest first, as the CRI has it.
-func sortBy[T any](all []T, key func(T) (created int64, id string)) {
+// sortNewestFirst sorts the newest first, as the CRI has it.
+func sortNewestFirst[T any](all []T, key func(T) (created int64, id string)) {
 	slices.SortFunc(all, func(a, b T) int {
 		at, aid := key(a)
 		bt, bid := key(b)
@@ -30,7 +30,7 @@ func sortBy[T any](all []T, key func(T) (created int64, id string)) {
 	})
 }
 
-func (r *Runtime) all() []*container {
+func (r *Runtime) allContainers() []*container {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := make([]*container, 0, len(r.containers))
@@ -42,23 +42,23 @@ func (r *Runtime) all() []*container {
 
 // ListContainers lists the containers that filter selects; nil selects all.
 func (r *Runtime) ListContainers(_ context.Context, filter *cri.ContainerFilter) (out []*cri.Container, err error) {
-	for _, c := range r.all() {
+	for _, c := range r.allContainers() {
 		config, state := c.record.Config, c.state()
 		if !matches(filter.GetId(), c.record.ID) || !matches(filter.GetPodSandboxId(), c.record.Sandbox) ||
-			filter.GetState() != nil && filter.GetState().GetState() != state || !selects(filter.GetLabelSelector(), config.GetLabels()) {
+			filter.GetState() != nil && filter.GetState().GetState() != state || !matchesLabels(filter.GetLabelSelector(), config.GetLabels()) {
 			continue
 		}
 		out = append(out, &cri.Container{Id: c.record.ID, PodSandboxId: c.record.Sandbox, Metadata: config.GetMetadata(), Image: config.GetImage(),
 			ImageRef: c.record.ImageRef, ImageId: c.record.ImageID, State: state, CreatedAt: c.record.Created.UnixNano(),
 			Labels: config.GetLabels(), Annotations: config.GetAnnotations()})
 	}
-	sortBy(out, func(c *cri.Container) (int64, string) { return c.CreatedAt, c.Id })
+	sortNewestFirst(out, func(c *cri.Container) (int64, string) { return c.CreatedAt, c.Id })
 	return out, nil
 }
 
 // ContainerStatus says how a container is.
 func (r *Runtime) ContainerStatus(_ context.Context, id string) (*cri.ContainerStatus, error) {
-	c := r.container(id)
+	c := r.findContainer(id)
 	if c == nil {
 		return nil, notFound("container", id)
 	}
@@ -86,9 +86,9 @@ func (r *Runtime) ContainerStatus(_ context.Context, id string) (*cri.ContainerS
 }
 
 // logPath is where a container's log is, "" for none.
-func logPath(config *cri.ContainerConfig, of *cri.PodSandboxConfig) string {
-	if config.GetLogPath() == "" || of.GetLogDirectory() == "" {
+func logPath(config *cri.ContainerConfig, sandboxConfig *cri.PodSandboxConfig) string {
+	if config.GetLogPath() == "" || sandboxConfig.GetLogDirectory() == "" {
 		return ""
 	}
-	return filepath.Join(of.GetLogDirectory(), config.GetLogPath())
+	return filepath.Join(sandboxConfig.GetLogDirectory(), config.GetLogPath())
 }

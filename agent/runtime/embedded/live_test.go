@@ -14,19 +14,19 @@ import (
 )
 
 // Two pods that both listen on port 80 answer on their own addresses: to the node, to each other, and not after their end.
-func TestPodsHaveAddresses(t *testing.T) {
-	r := newRig(t, true)
-	var address, box [2]string
+func TestPodAddresses(t *testing.T) {
+	r := newHarness(t, true)
+	var address, sb [2]string
 	var id [2]string
 	for i, name := range []string{"one", "two"} {
-		b, of := r.box(name, nil)
-		box[i], id[i] = b, r.run(b, of, config("web", "-listen=:80"))
+		b, sandboxConfig := r.createSandbox(name, nil)
+		sb[i], id[i] = b, r.run(b, sandboxConfig, config("web", "-listen=:80"))
 		s, err := r.Service.PodSandboxStatus(context.Background(), b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		address[i] = s.GetNetwork().GetIp()
-		r.await(name+" listens", func() bool { return strings.Contains(r.said(of, config("web")), "listening") })
+		r.waitUntil(name+" listens", func() bool { return strings.Contains(r.output(sandboxConfig, config("web")), "listening") })
 	}
 	for i, want := range []string{"one", "two"} {
 		if got := r.exec(id[1-i], "wget", "-qO-", "http://"+address[i]+"/"); !strings.Contains(got, want) {
@@ -36,36 +36,36 @@ func TestPodsHaveAddresses(t *testing.T) {
 			t.Errorf("its own loopback: %q, want %q", got, want)
 		}
 	}
-	if err := r.Service.StopPodSandbox(context.Background(), box[0]); err != nil {
+	if err := r.Service.StopPodSandbox(context.Background(), sb[0]); err != nil {
 		t.Fatal(err)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(r.Options.Dir, "network")); len(entries) != 1 {
 		t.Errorf("%d addresses are taken, want 1: %v", len(entries), entries)
 	}
-	if s, err := r.Service.PodSandboxStatus(context.Background(), box[0]); err != nil || s.State != cri.PodSandboxState_SANDBOX_NOTREADY {
+	if s, err := r.Service.PodSandboxStatus(context.Background(), sb[0]); err != nil || s.State != cri.PodSandboxState_SANDBOX_NOTREADY {
 		t.Errorf("the stopped sandbox: %v, %v, want it not ready", s, err)
 	}
 }
 
 // Containers of a pod share what they should, and no more.
-func TestWhatContainersShare(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("apart", nil)
-	first := r.run(box, of, shell("a", "touch /dev/shm/here; hostname other 2>/dev/null; sleep 1000"))
-	r.await("the file is there", func() bool { return strings.Contains(r.exec(first, "ls", "/dev/shm"), "here") })
-	got, code := r.output(box, of, shell("b", "ls /dev/shm; hostname; ls / | grep -c workload; ps | grep -c '[s]leep'"))
+func TestSharedNamespaces(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("apart", nil)
+	first := r.run(sb, sandboxConfig, shell("a", "touch /dev/shm/here; hostname other 2>/dev/null; sleep 1000"))
+	r.waitUntil("the file is there", func() bool { return strings.Contains(r.exec(first, "ls", "/dev/shm"), "here") })
+	got, code := r.outputAndCode(sb, sandboxConfig, shell("b", "ls /dev/shm; hostname; ls / | grep -c workload; ps | grep -c '[s]leep'"))
 	if want := "here\napart\n1\n0\n"; got != want {
 		t.Errorf("apart: %q, %d, want %q", got, code, want)
 	}
-	box, of = r.box("shared", func(c *cri.PodSandboxConfig) {
+	sb, sandboxConfig = r.createSandbox("shared", func(c *cri.PodSandboxConfig) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
-	r.run(box, of, shell("a", "exec sleep 777"))
+	r.run(sb, sandboxConfig, shell("a", "exec sleep 777"))
 	long := itoa(1_000_000 + os.Getpid()) // nobody else sleeps for so long
-	if got, _ = r.output(box, of, shell("b", "ps | grep -c '[s]leep 777'; sleep "+long+" &")); got != "1\n" {
+	if got, _ = r.outputAndCode(sb, sandboxConfig, shell("b", "ps | grep -c '[s]leep 777'; sleep "+long+" &")); got != "1\n" {
 		t.Errorf("shared: %q, want one sleep to be seen", got)
 	}
-	r.await("what b left behind is killed", func() bool {
+	r.waitUntil("what b left behind is killed", func() bool {
 		pids, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, p := range pids {
 			if text, _ := os.ReadFile(p); string(text) == "sleep\x00"+long+"\x00" {
@@ -78,8 +78,8 @@ func TestWhatContainersShare(t *testing.T) {
 
 // Volumes are where they should be, cannot be left through links, and hold no devices.
 func TestMounts(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("mounts", nil)
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("mounts", nil)
 	host := filepath.Join(r.Dir, "volume")
 	if err := os.MkdirAll(filepath.Join(host, "sub"), 0o755); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestMounts(t *testing.T) {
 	c.Mounts = []*cri.Mount{{HostPath: filepath.Join(host, "sub"), ContainerPath: "/v/out/deep/er"}, {HostPath: host, ContainerPath: "/v"},
 		{HostPath: host, ContainerPath: "/ro", Readonly: true}, {HostPath: filepath.Join(host, "file"), ContainerPath: "/one"},
 		{HostPath: filepath.Join(r.Dir, "is", "made"), ContainerPath: "/made"}}
-	got, _ := r.output(box, of, c)
+	got, _ := r.outputAndCode(sb, sandboxConfig, c)
 	for _, want := range []string{"from the host\nfrom the host\n", "new\n", "no\n", "no device\n", "er\n", "\n0\n0\n0\n1\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it said %q, want %q in it", got, want)
@@ -119,49 +119,49 @@ func TestMounts(t *testing.T) {
 
 // What the kernel does to a container is told of it, and its limits are.
 func TestLimits(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("limits", nil)
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("limits", nil)
 	c := config("hog", "-memory=200Mi")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 64 << 20, CpuShares: 512, CpuQuota: 20000, CpuPeriod: 40000, OomScoreAdj: 500}
-	if s := r.Exited(t, r.run(box, of, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
+	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
 		t.Errorf("it ended as %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
 	}
 	// As containerd has it, also where the first process ends by itself.
 	c = shell("parent", "/workload -memory=200Mi; exit 3")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 64 << 20, OomScoreAdj: 500}
-	if s := r.Exited(t, r.run(box, of, c)); s.ExitCode != 3 || s.Reason != "OOMKilled" {
+	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 3 || s.Reason != "OOMKilled" {
 		t.Errorf("a child was killed: it ended as %d %s, want 3 OOMKilled", s.ExitCode, s.Reason)
 	}
 	c = shell("killed", "cat /proc/self/oom_score_adj; exec sleep 1000")
 	c.Linux.Resources.OomScoreAdj = 500
-	id := r.run(box, of, c)
-	r.await("it speaks", func() bool { return r.said(of, c) != "" })
+	id := r.run(sb, sandboxConfig, c)
+	r.waitUntil("it speaks", func() bool { return r.output(sandboxConfig, c) != "" })
 	if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
 		t.Fatal(err)
 	}
-	if s := r.Exited(t, id); s.ExitCode != 137 || s.Reason != "Error" || r.said(of, c) != "500\n" {
-		t.Errorf("it ended as %d %s, and said %q, want 137 Error, 500", s.ExitCode, s.Reason, r.said(of, c))
+	if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" || r.output(sandboxConfig, c) != "500\n" {
+		t.Errorf("it ended as %d %s, and said %q, want 137 Error, 500", s.ExitCode, s.Reason, r.output(sandboxConfig, c))
 	}
-	host, err := cgroup.Find()
+	host, err := cgroup.Detect()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Service.RemovePodSandbox(context.Background(), box); err != nil {
+	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if groups, err := host.Children(of.Linux.CgroupParent); err != nil || len(groups) != 0 {
+	if groups, err := host.Children(sandboxConfig.Linux.CgroupParent); err != nil || len(groups) != 0 {
 		t.Errorf("cgroups %v, %v are left below the pod's", groups, err)
 	}
-	if left := r.left(); len(left) != 0 {
+	if left := r.leftovers(); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}
 }
 
 // A container has less than root's rights, whatever it asks for.
 func TestConfinement(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("confined", nil)
-	got, _ := r.output(box, of, shell("a", `grep -E "CapEff|Seccomp:|NoNewPrivs" /proc/self/status
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("confined", nil)
+	got, _ := r.outputAndCode(sb, sandboxConfig, shell("a", `grep -E "CapEff|Seccomp:|NoNewPrivs" /proc/self/status
 mkdir /m; mount -t tmpfs x /m 2>/dev/null || echo denied; unshare -U true 2>/dev/null || echo denied; ls /proc/self/fd | wc -l
 cat /sys/fs/cgroup/memory*/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null | wc -l`))
 	if want := "CapEff:\t00000000a80425fb\nNoNewPrivs:\t1\nSeccomp:\t2\ndenied\ndenied\n4\n1\n"; !strings.HasPrefix(got, want) {
@@ -170,13 +170,13 @@ cat /sys/fs/cgroup/memory*/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/de
 	c := shell("b", `grep CapEff /proc/self/status; mount -t tmpfs x /mnt && echo mounted; grep -c " ro," /proc/mounts >/dev/null; touch /x || echo read-only; id; echo out > /dev/stdout; ulimit -c`)
 	c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{Capabilities: &cri.Capability{AddCapabilities: []string{"SYS_ADMIN"}, DropCapabilities: []string{"ALL"}},
 		ReadonlyRootfs: true}
-	got, _ = r.output(box, of, c)
+	got, _ = r.outputAndCode(sb, sandboxConfig, c)
 	if want := "CapEff:\t0000000000200000\n"; !strings.HasPrefix(got, want) || !strings.Contains(got, "read-only\n") || !strings.Contains(got, "out\n") {
 		t.Errorf("it said %q, want SYS_ADMIN alone and a root that is read-only", got)
 	}
 	c = shell("c", `id; grep CapEff /proc/self/status; echo $HOME; echo out > /dev/stdout`)
 	c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{RunAsUsername: "user", SupplementalGroups: []int64{77}}
-	if got, _ = r.output(box, of, c); got != "uid=1000(user) gid=1000(user) groups=77,1000(user)\nCapEff:\t0000000000000000\n/\nout\n" {
+	if got, _ = r.outputAndCode(sb, sandboxConfig, c); got != "uid=1000(user) gid=1000(user) groups=77,1000(user)\nCapEff:\t0000000000000000\n/\nout\n" {
 		t.Errorf("user 1000 is %q", got)
 	}
 }

@@ -16,18 +16,18 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/berthproject/berth/agent/runtime/embedded/inside"
+	"github.com/berthproject/berth/agent/runtime/embedded/containerinit"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
 // process is one that runs beside the agent. By its file descriptor it is never taken for another.
 type process struct {
-	pid   int
-	own   bool // a child of this process, to be waited for
-	file  *os.File
-	over  chan struct{} // closed when it has ended
-	state syscall.WaitStatus
-	shut  sync.Once
+	pid       int
+	child     bool // a child of this process, to be waited for
+	file      *os.File
+	exited    chan struct{} // closed when it has ended
+	state     syscall.WaitStatus
+	closeOnce sync.Once
 }
 
 // watchProcess takes a pidfd, which must be made with PIDFD_NONBLOCK or be a child's.
@@ -36,7 +36,7 @@ func watchProcess(pid, fd int, own bool) (*process, error) {
 		_ = unix.Close(fd)
 		return nil, err
 	}
-	p := &process{pid: pid, own: own, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid)), over: make(chan struct{})}
+	p := &process{pid: pid, child: own, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid)), exited: make(chan struct{})}
 	conn, err := p.file.SyscallConn()
 	if err != nil {
 		return nil, err
@@ -50,10 +50,10 @@ func watchProcess(pid, fd int, own bool) (*process, error) {
 		if !ended {
 			return // let go of
 		}
-		if p.own {
+		if p.child {
 			_, _ = syscall.Wait4(p.pid, &p.state, 0, nil)
 		}
-		close(p.over)
+		close(p.exited)
 	}()
 	return p, nil
 }
@@ -73,7 +73,7 @@ func findProcess(pid int, start string) *process {
 	if err != nil {
 		return nil
 	}
-	if shim.StartOf(pid) != start { // the id was given to another one, before it was opened
+	if shim.StartTime(pid) != start { // the id was given to another one, before it was opened
 		_ = unix.Close(fd)
 		return nil
 	}
@@ -84,9 +84,9 @@ func findProcess(pid int, start string) *process {
 	return p
 }
 
-func (p *process) ended() bool {
+func (p *process) hasExited() bool {
 	select {
-	case <-p.over:
+	case <-p.exited:
 		return true
 	default:
 		return false
@@ -98,7 +98,7 @@ func (p *process) wait(limit time.Duration) bool {
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
-	case <-p.over:
+	case <-p.exited:
 		return true
 	case <-t.C:
 		return false
@@ -107,15 +107,15 @@ func (p *process) wait(limit time.Duration) bool {
 
 // kill sends it a signal.
 func (p *process) kill(signal syscall.Signal) {
-	_ = p.control(func(fd int) error { return unix.PidfdSendSignal(fd, signal, nil, 0) })
+	_ = p.withFD(func(fd int) error { return unix.PidfdSendSignal(fd, signal, nil, 0) })
 }
 
-// control calls do with its pidfd.
-func (p *process) control(do func(fd int) error) error {
+// withFD calls do with its pidfd.
+func (p *process) withFD(do func(fd int) error) error {
 	if p.file == nil {
 		return os.ErrProcessDone
 	}
-	return control(p.file, do)
+	return withFD(p.file, do)
 }
 
 // namespace opens one of its namespaces, such as net. The process was there afterwards: its id has not been another's.
@@ -125,7 +125,7 @@ func (p *process) namespace(name string) (*os.File, error) {
 		return nil, err
 	}
 	ended := true
-	_ = p.control(func(fd int) error { ended = readable(fd); return nil })
+	_ = p.withFD(func(fd int) error { ended = readable(fd); return nil })
 	if ended {
 		return nil, errors.Join(os.ErrProcessDone, f.Close())
 	}
@@ -135,71 +135,71 @@ func (p *process) namespace(name string) (*os.File, error) {
 // close lets go of it.
 func (p *process) close() {
 	if p.file != nil {
-		p.shut.Do(func() { _ = p.file.Close() })
+		p.closeOnce.Do(func() { _ = p.file.Close() })
 	}
 }
 
-// spawn is how a process of package inside is started.
-type spawn struct {
+// spawnOptions is how a process of package inside is started.
+type spawnOptions struct {
 	flags   uintptr // of clone
 	process int     // inside.ProcessFD
-	// in is a pidfd whose process namespace it is started in; 0: the agent's.
-	in    int
-	files [3]*os.File // standard streams; nil ones are /dev/null
-	// begun is called with the process before it goes on; it is one of a sandbox then, and ends if the agent does.
-	begun func(*process) error
+	// pidNamespace is a pidfd whose process namespace it is started in; 0: the agent's.
+	pidNamespace int
+	files        [3]*os.File // standard streams; nil ones are /dev/null
+	// onStart is called with the process before it goes on; it is one of a sandbox then, and ends if the agent does.
+	onStart func(*process) error
 }
 
 // spawn starts this program as one of package inside, and waits until it has become what it is to be.
-func (s *self) spawn(name string, spec *inside.Spec, how spawn) (*process, error) {
+func (s *executables) spawn(name string, spec *containerinit.Spec, how spawnOptions) (*process, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return nil, err
 	}
-	specFile, err := memory(text)
+	specFile, err := newMemfd(text)
 	if err != nil {
 		return nil, err
 	}
 	defer specFile.Close()
-	report, theirs, err := os.Pipe()
+	report, childEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	defer report.Close()
 	wait, hold, err := os.Pipe() // what a sandbox waits for
 	if err != nil {
-		return nil, errors.Join(err, theirs.Close())
+		return nil, errors.Join(err, childEnd.Close())
 	}
 	defer wait.Close()
 	defer hold.Close()
-	if how.begun != nil {
+	if how.onStart != nil {
 		how.files[0] = wait
 	}
-	p, err := s.fork(name, how, specFile, theirs)
-	_ = theirs.Close()
+	p, err := s.forkExec(name, how, specFile, childEnd)
+	_ = childEnd.Close()
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}
-	if how.begun != nil {
-		if err = how.begun(p); err == nil {
+	if how.onStart != nil {
+		if err = how.onStart(p); err == nil {
 			_, err = hold.Write([]byte{0})
 		}
 	}
 	if err != nil {
 		p.kill(syscall.SIGKILL)
 	} else {
-		err = heard(report)
+		err = readReport(report)
 	}
 	if err != nil {
-		<-p.over // it ends after its report
+		<-p.exited // it ends after its report
 		p.close()
 		return nil, err
 	}
 	return p, nil
 }
 
-// fork starts the process itself.
-func (s *self) fork(name string, how spawn, spec, report *os.File) (*process, error) {
+// forkExec starts the process itself.
+func (s *executables) forkExec(name string, how spawnOptions, spec, report *os.File) (*process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (s *self) fork(name string, how spawn, spec, report *os.File) (*process, er
 	}
 	pid, pidfd := 0, -1
 	attr := &syscall.ProcAttr{Files: files, Env: []string{}, Sys: &syscall.SysProcAttr{Setsid: true, Cloneflags: how.flags, PidFD: &pidfd}}
-	err = inProcesses(how.in, func() (err error) {
+	err = inPIDNamespace(how.pidNamespace, func() (err error) {
 		pid, err = syscall.ForkExec(s.path(), []string{name}, attr)
 		return err
 	})
@@ -231,8 +231,8 @@ type StartError struct {
 
 func (e *StartError) Error() string { return e.Message }
 
-// heard reads a report of package inside, which is empty when all went well.
-func heard(report io.Reader) error {
+// readReport reads a report of package inside, which is empty when all went well.
+func readReport(report io.Reader) error {
 	text, err := io.ReadAll(report)
 	if err != nil || len(text) == 0 {
 		return err
@@ -245,8 +245,8 @@ func heard(report io.Reader) error {
 	return &StartError{strings.TrimSpace(message), number}
 }
 
-// memory is a file with that text, without a name.
-func memory(text []byte) (*os.File, error) {
+// newMemfd is a file with that text, without a name.
+func newMemfd(text []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("spec", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, err
@@ -258,8 +258,8 @@ func memory(text []byte) (*os.File, error) {
 	return f, nil
 }
 
-// inProcesses calls do such that processes it starts are in the process namespace of a pidfd; 0 is the agent's.
-func inProcesses(fd int, do func() error) error {
+// inPIDNamespace calls do such that processes it starts are in the process namespace of a pidfd; 0 is the agent's.
+func inPIDNamespace(fd int, do func() error) error {
 	if fd <= 0 {
 		return do()
 	}

@@ -128,8 +128,8 @@ func notFound(kind, id string) error {
 	return status.Errorf(codes.NotFound, "%s %q: not found", kind, id)
 }
 
-// coded gives an error that has no gRPC code one.
-func coded(err error) error {
+// withStatusCode gives an error that has no gRPC code one.
+func withStatusCode(err error) error {
 	if err == nil || status.Code(err) != codes.Unknown {
 		return err
 	}

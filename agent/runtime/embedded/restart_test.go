@@ -17,21 +17,21 @@ import (
 )
 
 // Who comes after an agent finds all as it is: what runs, what has ended meanwhile and how, what was never started.
-func TestContainersOutliveTheAgent(t *testing.T) {
-	r := newRig(t, true)
-	box, of := r.box("lives", nil)
+func TestContainersSurviveRestart(t *testing.T) {
+	r := newHarness(t, true)
+	sb, sandboxConfig := r.createSandbox("lives", nil)
 	runs := shell("runs", "trap 'echo asked; exit 9' TERM; echo up; while true; do sleep 0.05; done")
-	id := r.run(box, of, runs)
-	short := r.run(box, of, shell("short", "exit 4"))
-	r.Exited(t, short)
+	id := r.run(sb, sandboxConfig, runs)
+	short := r.run(sb, sandboxConfig, shell("short", "exit 4"))
+	r.WaitExited(t, short)
 	ends := shell("ends", "while [ ! -e /go/now ]; do sleep 0.02; done; echo last words; exit 6")
 	signal := filepath.Join(r.Dir, "signal")
 	if err := os.Mkdir(signal, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	ends.Mounts = []*cri.Mount{{HostPath: signal, ContainerPath: "/go"}}
-	meanwhile := r.run(box, of, ends)
-	waits := r.create(box, of, config("waits"))
+	meanwhile := r.run(sb, sandboxConfig, ends)
+	waits := r.create(sb, sandboxConfig, config("waits"))
 	before := r.status(id)
 
 	if err := r.Runtime.Close(); err != nil {
@@ -41,14 +41,14 @@ func TestContainersOutliveTheAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(r.Options.Dir, "containers", meanwhile)
-	r.await("one has ended", func() bool { _, err := shim.ReadExit(dir); return err == nil })
+	r.waitUntil("one has ended", func() bool { _, err := shim.ReadExit(dir); return err == nil })
 	r.Restart(t)
 
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING || s.StartedAt != before.StartedAt {
 		t.Errorf("what ran is %v since %d, want it to run since %d", s.State, s.StartedAt, before.StartedAt)
 	}
-	if s := r.Exited(t, meanwhile); s.ExitCode != 6 || r.said(of, ends) != "last words\n" {
-		t.Errorf("what ended meanwhile: %d, %q, want 6, last words", s.ExitCode, r.said(of, ends))
+	if s := r.WaitExited(t, meanwhile); s.ExitCode != 6 || r.output(sandboxConfig, ends) != "last words\n" {
+		t.Errorf("what ended meanwhile: %d, %q, want 6, last words", s.ExitCode, r.output(sandboxConfig, ends))
 	}
 	if s := r.status(short); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 4 {
 		t.Errorf("what had ended: %v %d, want exited with 4", s.State, s.ExitCode)
@@ -56,7 +56,7 @@ func TestContainersOutliveTheAgent(t *testing.T) {
 	if s := r.status(waits); s.State != cri.ContainerState_CONTAINER_CREATED {
 		t.Errorf("what was not started: %v", s.State)
 	}
-	if s, err := r.Service.PodSandboxStatus(context.Background(), box); err != nil || s.State != cri.PodSandboxState_SANDBOX_READY || s.GetNetwork().GetIp() == "" {
+	if s, err := r.Service.PodSandboxStatus(context.Background(), sb); err != nil || s.State != cri.PodSandboxState_SANDBOX_READY || s.GetNetwork().GetIp() == "" {
 		t.Errorf("the sandbox: %v, %v, want it ready with its address", s, err)
 	}
 	if got := r.exec(id, "echo", "hello"); got != "hello\n" {
@@ -65,15 +65,15 @@ func TestContainersOutliveTheAgent(t *testing.T) {
 	if err := r.Service.StopContainer(context.Background(), id, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if s := r.status(id); s.ExitCode != 9 || !strings.HasSuffix(r.said(of, runs), "asked\n") {
-		t.Errorf("stopped: %d, %q, want 9, asked", s.ExitCode, r.said(of, runs))
+	if s := r.status(id); s.ExitCode != 9 || !strings.HasSuffix(r.output(sandboxConfig, runs), "asked\n") {
+		t.Errorf("stopped: %d, %q, want 9, asked", s.ExitCode, r.output(sandboxConfig, runs))
 	}
 }
 
 // A container whose shim is killed is killed, and that is told; with an agent and without.
 func TestKilledShims(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("shims", nil)
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("shims", nil)
 	events, ctx := make(chan runtime.ContainerEvent, 100), t.Context()
 	go func() { _ = r.Service.Events(ctx, func(e runtime.ContainerEvent) { events <- e }) }()
 	for _, absent := range []bool{false, true} {
@@ -81,7 +81,7 @@ func TestKilledShims(t *testing.T) {
 		if absent {
 			c.Metadata.Attempt = 1
 		}
-		id := r.run(box, of, c)
+		id := r.run(sb, sandboxConfig, c)
 		ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", id))
 		if err != nil {
 			t.Fatal(err)
@@ -94,54 +94,54 @@ func TestKilledShims(t *testing.T) {
 		if err := unix.Kill(ids.Shim, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		r.await("the container is killed", func() bool { return shim.StartOf(ids.Container) != ids.Start || ended(ids.Container) })
+		r.waitUntil("the container is killed", func() bool { return shim.StartTime(ids.Container) != ids.Start || processEnded(ids.Container) })
 		if absent {
 			r.Restart(t)
 		}
-		if s := r.Exited(t, id); s.ExitCode != 137 || s.Reason != "ContainerStatusUnknown" {
+		if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "ContainerStatusUnknown" {
 			t.Errorf("agent away %v: it ended as %d %s, want 137 ContainerStatusUnknown", absent, s.ExitCode, s.Reason)
 		}
 	}
 }
 
-// ended says that a process is defunct.
-func ended(pid int) bool {
+// processEnded says that a process is defunct.
+func processEnded(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", itoa(pid), "stat"))
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
 
 // A sandbox whose process is killed is not ready, and what ran in it can be removed.
 func TestKilledSandbox(t *testing.T) {
-	r := newRig(t, true)
-	box, of := r.box("killed", nil)
-	r.run(box, of, shell("c", "exec sleep 1000"))
+	r := newHarness(t, true)
+	sb, sandboxConfig := r.createSandbox("killed", nil)
+	r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
 	host := r.host()
-	if err := host.Kill(of.Linux.CgroupParent); err != nil {
+	if err := host.Kill(sandboxConfig.Linux.CgroupParent); err != nil {
 		t.Fatal(err)
 	}
-	r.await("it is down", func() bool {
-		s, err := r.Service.PodSandboxStatus(context.Background(), box)
+	r.waitUntil("it is down", func() bool {
+		s, err := r.Service.PodSandboxStatus(context.Background(), sb)
 		return err == nil && s.State == cri.PodSandboxState_SANDBOX_NOTREADY
 	})
-	if _, err := r.Service.CreateContainer(context.Background(), box, config("late"), of); err == nil {
+	if _, err := r.Service.CreateContainer(context.Background(), sb, config("late"), sandboxConfig); err == nil {
 		t.Error("a container was made in a sandbox that is down")
 	}
-	if err := r.Service.RemovePodSandbox(context.Background(), box); err != nil {
+	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if left := r.left(); len(left) != 0 {
+	if left := r.leftovers(); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}
 }
 
 // What an agent had half made when it was killed is removed by the next.
-func TestHalfMadeIsRemoved(t *testing.T) {
-	r := newRig(t, true)
-	box, of := r.box("half", nil)
-	whole := r.create(box, of, config("whole"))
-	half := r.create(box, of, config("half"))
-	early := r.create(box, of, config("early"))
-	empty := r.create(box, of, config("empty")) // as a power cut leaves it
+func TestIncompleteObjectsAreRemoved(t *testing.T) {
+	r := newHarness(t, true)
+	sb, sandboxConfig := r.createSandbox("half", nil)
+	whole := r.create(sb, sandboxConfig, config("whole"))
+	half := r.create(sb, sandboxConfig, config("half"))
+	early := r.create(sb, sandboxConfig, config("early"))
+	empty := r.create(sb, sandboxConfig, config("empty")) // as a power cut leaves it
 	if err := r.Runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -175,10 +175,10 @@ func TestHalfMadeIsRemoved(t *testing.T) {
 }
 
 // A container is known as long as it holds anything: an image that it used is let go before it is forgotten.
-func TestNoUseWithoutContainer(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("uses", nil)
-	ids := map[string]string{"whole": r.create(box, of, config("whole")), "early": r.create(box, of, config("early"))} // the second as one that is just being made
+func TestImageUseIsReleased(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("uses", nil)
+	ids := map[string]string{"whole": r.create(sb, sandboxConfig, config("whole")), "early": r.create(sb, sandboxConfig, config("early"))} // the second as one that is just being made
 	uses := filepath.Join(r.Options.Images.Dir(), "uses")
 	away := filepath.Join(r.Dir, "uses")
 	if err := errors.Join(os.Rename(uses, away), os.WriteFile(uses, nil, 0o600)); err != nil { // so that it cannot be let go
@@ -190,7 +190,7 @@ func TestNoUseWithoutContainer(t *testing.T) {
 	if err := errors.Join(r.Runtime.Close(), os.Remove(filepath.Join(r.Options.Dir, "containers", ids["early"], "container.json"))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.again(); err == nil {
+	if _, err := r.reopen(); err == nil {
 		t.Error("an agent starts, although it cannot let go of an image")
 	}
 	for name, id := range ids {
@@ -211,9 +211,9 @@ func TestNoUseWithoutContainer(t *testing.T) {
 }
 
 // Two runtimes do not share a directory.
-func TestOneRuntimeADirectory(t *testing.T) {
-	r := newRig(t, false)
-	if _, err := r.again(); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+func TestDirectoryLock(t *testing.T) {
+	r := newHarness(t, false)
+	if _, err := r.reopen(); err == nil || !strings.Contains(err.Error(), "in use by another process") {
 		t.Errorf("a second one: %v, want it refused", err)
 	}
 }

@@ -24,34 +24,34 @@ const Name = "berth"
 
 // Runtime runs containers. It may be used from many goroutines.
 type Runtime struct {
-	store.Images
-	opts    Options
-	host    *cgroup.Host
-	log     klog.Logger
-	self    *self
-	shims   *shims
-	network *network.Network // nil: there is none but the host's
-	streams *streams
-	lock    *os.File
-	closed  sync.Once
+	store.ImageService
+	opts        Options
+	host        *cgroup.Host
+	log         klog.Logger
+	executables *executables
+	shims       *shimFactory
+	network     *network.Network // nil: there is none but the host's
+	streams     *streamServer
+	lock        *os.File
+	closed      sync.Once
 
-	mu         sync.Mutex
-	sandboxes  map[string]*sandbox
-	containers map[string]*container
-	listeners  map[int]chan runtime.ContainerEvent
-	listened   int // numbers the listeners
-	layers     layerSizes
+	mu             sync.Mutex
+	sandboxes      map[string]*sandbox
+	containers     map[string]*container
+	subscribers    map[int]chan runtime.ContainerEvent
+	lastSubscriber int // numbers the listeners
+	layers         layerSizeCache
 }
 
 var _ runtime.Service = (*Runtime)(nil)
 
 // New takes up what runs in the directory, and removes what a killed agent left half done.
 func New(_ context.Context, o Options) (*Runtime, error) {
-	if err := errors.Join(o.Validate(), Missing()); err != nil {
+	if err := errors.Join(o.Validate(), CheckRequirements()); err != nil {
 		return nil, err
 	}
-	r := &Runtime{Images: store.Images{Store: o.Images}, opts: o, log: o.Log,
-		sandboxes: map[string]*sandbox{}, containers: map[string]*container{}, listeners: map[int]chan runtime.ContainerEvent{}}
+	r := &Runtime{ImageService: store.ImageService{Store: o.Images}, opts: o, log: o.Log,
+		sandboxes: map[string]*sandbox{}, containers: map[string]*container{}, subscribers: map[int]chan runtime.ContainerEvent{}}
 	if err := r.open(); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -60,7 +60,7 @@ func New(_ context.Context, o Options) (*Runtime, error) {
 
 func (r *Runtime) open() (err error) {
 	o := r.opts
-	if r.host, err = cgroup.Find(); err != nil {
+	if r.host, err = cgroup.Detect(); err != nil {
 		return err
 	}
 	for _, dir := range []string{o.sandboxes(), o.containers()} {
@@ -71,11 +71,11 @@ func (r *Runtime) open() (err error) {
 	if r.lock, err = lockDir(o.Dir); err != nil {
 		return err
 	}
-	if r.self, err = openSelf(); err != nil {
+	if r.executables, err = openExecutables(); err != nil {
 		return err
 	}
-	r.shims = &shims{self: r.self, dir: o.Dir, patience: min(copyPatience, o.startLimit())}
-	if err := r.shims.open(); err != nil { // it takes a moment to be ready
+	r.shims = &shimFactory{executables: r.executables, dir: o.Dir, timeout: min(copyTimeout, o.startLimit())}
+	if err := r.shims.startZygote(); err != nil { // it takes a moment to be ready
 		return fmt.Errorf("embedded runtime: %w", err)
 	}
 	if o.PodCIDR != "" {
@@ -87,12 +87,12 @@ func (r *Runtime) open() (err error) {
 	if r.streams, err = r.serveStreams(); err != nil {
 		return err
 	}
-	return r.takeUp()
+	return r.restore()
 }
 
-// lockPatience is how long a lock may be held on: a process that was just being started by who had it
+// lockTimeout is how long a lock may be held on: a process that was just being started by who had it
 // holds it until it has become what it is to be.
-const lockPatience = 2 * time.Second
+const lockTimeout = 2 * time.Second
 
 // lockDir keeps other runtimes out of the directory.
 func lockDir(dir string) (*os.File, error) {
@@ -100,7 +100,7 @@ func lockDir(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded runtime: %w", err)
 	}
-	for deadline := time.Now().Add(lockPatience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(10 * time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			return f, nil
@@ -125,16 +125,16 @@ func (r *Runtime) Close() (err error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, c := range r.containers {
-			c.letGo()
+			c.closeHandles()
 		}
 		for _, s := range r.sandboxes {
-			s.letGo()
+			s.closeHandles()
 		}
 		if r.shims != nil {
 			r.shims.close()
 		}
-		if r.self != nil {
-			r.self.close()
+		if r.executables != nil {
+			r.executables.close()
 		}
 		if r.lock != nil {
 			err = r.lock.Close()

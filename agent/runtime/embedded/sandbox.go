@@ -16,15 +16,15 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/network"
-	"github.com/berthproject/berth/agent/runtime/embedded/inside"
+	"github.com/berthproject/berth/agent/runtime/embedded/containerinit"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
 // sandbox is what a pod's containers share.
 type sandbox struct {
 	dir string
-	// busy is held by who starts, stops or removes it.
-	busy sync.Mutex
+	// opMu is held by who starts, stops or removes it.
+	opMu sync.Mutex
 
 	mu      sync.Mutex
 	record  sandboxRecord
@@ -37,7 +37,7 @@ func (s *sandbox) namespaces() *cri.NamespaceOption {
 
 func (s *sandbox) hostNetwork() bool { return s.namespaces().GetNetwork() == cri.NamespaceMode_NODE }
 func (s *sandbox) hostIPC() bool     { return s.namespaces().GetIpc() == cri.NamespaceMode_NODE }
-func (s *sandbox) sharesProcesses() bool {
+func (s *sandbox) sharesPIDNamespace() bool {
 	return s.namespaces().GetPid() == cri.NamespaceMode_POD
 }
 
@@ -62,12 +62,12 @@ func (s *sandbox) hostPorts() (out []network.Port, err error) {
 func (s *sandbox) ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.record.Down && s.process != nil && !s.process.ended()
+	return !s.record.Down && s.process != nil && !s.process.hasExited()
 }
 
-// begin starts what holds the sandbox's namespaces.
-func (s *sandbox) begin(r *Runtime) error {
-	if err := r.host.Make(s.record.Group, cgroup.Limits{}); err != nil {
+// startProcess starts what holds the sandbox's namespaces.
+func (s *sandbox) startProcess(r *Runtime) error {
+	if err := r.host.Create(s.record.Group, cgroup.Limits{}); err != nil {
 		return err
 	}
 	flags := uintptr(unix.CLONE_NEWNS)
@@ -80,33 +80,33 @@ func (s *sandbox) begin(r *Runtime) error {
 	if !s.hostIPC() {
 		flags |= unix.CLONE_NEWIPC
 	}
-	if s.sharesProcesses() {
+	if s.sharesPIDNamespace() {
 		flags |= unix.CLONE_NEWPID
 	}
-	spec := &inside.Spec{Joins: joins(r.host, s.record.Group), Args: []string{inside.Sandbox}, Sysctls: s.record.Config.GetLinux().GetSysctls()}
+	spec := &containerinit.Spec{Joins: cgroupProcsFiles(r.host, s.record.Group), Args: []string{containerinit.Sandbox}, Sysctls: s.record.Config.GetLinux().GetSysctls()}
 	if flags&unix.CLONE_NEWUTS != 0 {
 		spec.Hostname = s.record.Config.GetHostname()
 	}
-	_, err := r.self.spawn(inside.Sandbox, spec, spawn{flags: flags, process: r.self.pause, begun: func(p *process) error {
+	_, err := r.executables.spawn(containerinit.Sandbox, spec, spawnOptions{flags: flags, process: r.executables.pause, onStart: func(p *process) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.process, s.record.Process, s.record.Start, s.record.Boot = p, p.pid, shim.StartOf(p.pid), bootID()
+		s.process, s.record.Process, s.record.Start, s.record.Boot = p, p.pid, shim.StartTime(p.pid), bootID()
 		return s.record.save(s.dir)
 	}})
 	return err
 }
 
-// joins are the files by which a process joins a cgroup.
-func joins(host *cgroup.Host, group string) (files []string) {
-	for _, dir := range host.Joins(group) {
+// cgroupProcsFiles are the files by which a process joins a cgroup.
+func cgroupProcsFiles(host *cgroup.Host, group string) (files []string) {
+	for _, dir := range host.JoinDirs(group) {
 		files = append(files, filepath.Join(dir, "cgroup.procs"))
 	}
 	return files
 }
 
-// end ends what holds the namespaces, gives back its address and its memory file system, and remembers that. It
+// stop ends what holds the namespaces, gives back its address and its memory file system, and remembers that. It
 // may be repeated.
-func (s *sandbox) end(r *Runtime) error {
+func (s *sandbox) stop(r *Runtime) error {
 	s.mu.Lock()
 	p := s.process
 	s.record.Down = true
@@ -119,7 +119,7 @@ func (s *sandbox) end(r *Runtime) error {
 	if r.network != nil && !s.hostNetwork() {
 		var unmapped error
 		if ports, err := s.hostPorts(); len(ports) > 0 || err != nil {
-			unmapped = r.network.Unmap(s.record.ID)
+			unmapped = r.network.UnmapPorts(s.record.ID)
 		}
 		// An address to which ports still lead is not given back: the next pod that has it would be asked for this one.
 		if errs = append(errs, unmapped); unmapped == nil {
@@ -128,17 +128,17 @@ func (s *sandbox) end(r *Runtime) error {
 	}
 	if p != nil {
 		p.kill(syscall.SIGKILL)
-		if !p.wait(endPatience) {
-			errs = append(errs, fmt.Errorf("sandbox %s: its process %d did not end within %v of SIGKILL", s.record.ID, p.pid, endPatience))
+		if !p.wait(killTimeout) {
+			errs = append(errs, fmt.Errorf("sandbox %s: its process %d did not end within %v of SIGKILL", s.record.ID, p.pid, killTimeout))
 		}
 	}
 	return errors.Join(append(errs, s.unmountShm())...)
 }
 
-// endPatience is how long a process may take to be gone after SIGKILL: it gives back its memory.
-const endPatience = 30 * time.Second
+// killTimeout is how long a process may take to be gone after SIGKILL: it gives back its memory.
+const killTimeout = 30 * time.Second
 
-func (s *sandbox) letGo() {
+func (s *sandbox) closeHandles() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.process != nil {

@@ -12,36 +12,36 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ownGroup is where cgroups are whose maker named no parent.
-const ownGroup = "/berth-embedded"
+// defaultCgroupParent is where cgroups are whose maker named no parent.
+const defaultCgroupParent = "/berth-embedded"
 
 // RunPodSandbox makes and starts a sandbox; there is no handler but "".
 func (r *Runtime) RunPodSandbox(_ context.Context, config *cri.PodSandboxConfig, handler string) (string, error) {
-	if err := refuseSandbox(config, handler); err != nil {
+	if err := checkSandboxSupported(config, handler); err != nil {
 		return "", err
 	}
 	id := newID()
 	parent := config.GetLinux().GetCgroupParent()
 	if parent == "" {
-		parent = ownGroup
+		parent = defaultCgroupParent
 	}
 	s := &sandbox{dir: filepath.Join(r.opts.sandboxes(), id),
 		record: sandboxRecord{ID: id, Created: time.Now(), Group: path.Join("/", parent, id), Config: config}}
 	if !s.hostNetwork() && r.network == nil {
 		return "", errors.New("embedded runtime: no podCIDR was given: only pods of the host's network run (spec.hostNetwork)")
 	}
-	s.busy.Lock()
-	defer s.busy.Unlock()
+	s.opMu.Lock()
+	defer s.opMu.Unlock()
 	r.mu.Lock()
 	r.sandboxes[id] = s
 	r.mu.Unlock()
-	if err := r.makeSandbox(s); err != nil {
-		return "", errors.Join(fmt.Errorf("sandbox of pod %s/%s: %w", config.GetMetadata().GetNamespace(), config.GetMetadata().GetName(), err), r.dropSandbox(s))
+	if err := r.createSandbox(s); err != nil {
+		return "", errors.Join(fmt.Errorf("sandbox of pod %s/%s: %w", config.GetMetadata().GetNamespace(), config.GetMetadata().GetName(), err), r.removeSandbox(s))
 	}
 	return id, nil
 }
 
-func (r *Runtime) makeSandbox(s *sandbox) error {
+func (r *Runtime) createSandbox(s *sandbox) error {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (r *Runtime) makeSandbox(s *sandbox) error {
 	if err := s.writeFiles(); err != nil {
 		return err
 	}
-	if err := s.begin(r); err != nil {
+	if err := s.startProcess(r); err != nil {
 		return err
 	}
 	if s.hostNetwork() {
@@ -69,7 +69,7 @@ func (r *Runtime) makeSandbox(s *sandbox) error {
 	}
 	ports, err := s.hostPorts()
 	if err == nil && len(ports) > 0 {
-		err = r.network.Map(s.record.ID, address, ports)
+		err = r.network.MapPorts(s.record.ID, address, ports)
 	}
 	if err != nil {
 		return err
@@ -80,12 +80,12 @@ func (r *Runtime) makeSandbox(s *sandbox) error {
 	return s.record.save(s.dir)
 }
 
-// dropSandbox removes all of a sandbox whose containers are gone.
-func (r *Runtime) dropSandbox(s *sandbox) error {
-	if err := errors.Join(s.end(r), r.removeGroup(s.record.Group)); err != nil {
+// removeSandbox removes all of a sandbox whose containers are gone.
+func (r *Runtime) removeSandbox(s *sandbox) error {
+	if err := errors.Join(s.stop(r), r.removeCgroup(s.record.Group)); err != nil {
 		return err
 	}
-	s.letGo()
+	s.closeHandles()
 	if err := os.RemoveAll(s.dir); err != nil {
 		return err
 	}
@@ -95,24 +95,24 @@ func (r *Runtime) dropSandbox(s *sandbox) error {
 	return nil
 }
 
-// removeGroup removes the cgroup of a sandbox or container, and what is in it.
-func (r *Runtime) removeGroup(group string) error {
+// removeCgroup removes the cgroup of a sandbox or container, and what is in it.
+func (r *Runtime) removeCgroup(group string) error {
 	if err := r.host.Kill(group); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), killTimeout)
 	defer cancel()
 	return r.host.Remove(ctx, group)
 }
 
-func (r *Runtime) sandbox(id string) *sandbox {
+func (r *Runtime) findSandbox(id string) *sandbox {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.sandboxes[id]
 }
 
-// inSandbox are the containers of a sandbox.
-func (r *Runtime) inSandbox(id string) (all []*container) {
+// containersInSandbox are the containers of a sandbox.
+func (r *Runtime) containersInSandbox(id string) (all []*container) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.containers {
@@ -125,42 +125,42 @@ func (r *Runtime) inSandbox(id string) (all []*container) {
 
 // StopPodSandbox ends all that runs in it, without grace, and gives its address back.
 func (r *Runtime) StopPodSandbox(ctx context.Context, id string) error {
-	s := r.sandbox(id)
+	s := r.findSandbox(id)
 	if s == nil {
 		return nil
 	}
-	for _, c := range r.inSandbox(id) {
+	for _, c := range r.containersInSandbox(id) {
 		if err := r.kill(ctx, c); err != nil {
 			return err
 		}
 	}
-	s.busy.Lock()
-	defer s.busy.Unlock()
-	return s.end(r)
+	s.opMu.Lock()
+	defer s.opMu.Unlock()
+	return s.stop(r)
 }
 
 // RemovePodSandbox removes the sandbox with its containers. One that is gone is no error.
 func (r *Runtime) RemovePodSandbox(ctx context.Context, id string) error {
-	s := r.sandbox(id)
+	s := r.findSandbox(id)
 	if s == nil {
 		return nil
 	}
 	if err := r.StopPodSandbox(ctx, id); err != nil {
 		return err
 	}
-	for _, c := range r.inSandbox(id) {
+	for _, c := range r.containersInSandbox(id) {
 		if err := r.RemoveContainer(ctx, c.record.ID); err != nil {
 			return err
 		}
 	}
-	s.busy.Lock()
-	defer s.busy.Unlock()
-	return r.dropSandbox(s)
+	s.opMu.Lock()
+	defer s.opMu.Unlock()
+	return r.removeSandbox(s)
 }
 
 // PodSandboxStatus says how a sandbox is, with its address.
 func (r *Runtime) PodSandboxStatus(_ context.Context, id string) (*cri.PodSandboxStatus, error) {
-	s := r.sandbox(id)
+	s := r.findSandbox(id)
 	if s == nil {
 		return nil, notFound("sandbox", id)
 	}
@@ -177,11 +177,11 @@ func (r *Runtime) ListPodSandbox(_ context.Context, filter *cri.PodSandboxFilter
 	r.mu.Unlock()
 	for _, s := range all {
 		st := s.status()
-		if !matches(filter.GetId(), st.Id) || filter.GetState() != nil && filter.GetState().GetState() != st.State || !selects(filter.GetLabelSelector(), st.Labels) {
+		if !matches(filter.GetId(), st.Id) || filter.GetState() != nil && filter.GetState().GetState() != st.State || !matchesLabels(filter.GetLabelSelector(), st.Labels) {
 			continue
 		}
 		out = append(out, &cri.PodSandbox{Id: st.Id, Metadata: st.Metadata, State: st.State, CreatedAt: st.CreatedAt, Labels: st.Labels, Annotations: st.Annotations})
 	}
-	sortBy(out, func(s *cri.PodSandbox) (int64, string) { return s.CreatedAt, s.Id })
+	sortNewestFirst(out, func(s *cri.PodSandbox) (int64, string) { return s.CreatedAt, s.Id })
 	return out, nil
 }

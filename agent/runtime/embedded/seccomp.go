@@ -6,17 +6,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied are the system calls that a container may not make unless it has one of the
+// deniedCalls are the system calls that a container may not make unless it has one of the
 // capabilities: what changes the machine, reaches into the kernel, or makes
 // namespaces in which more is allowed. All others are allowed: a list of
 // what is allowed would break programs with each new kernel.
-var denied = []struct {
+var deniedCalls = []struct {
 	unless string // names of capabilities
 	calls  []uint32
 }{
 	{"", append([]uint32{unix.SYS_ADD_KEY, unix.SYS_KEYCTL, unix.SYS_REQUEST_KEY, unix.SYS_USERFAULTFD, unix.SYS_NFSSERVCTL,
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_MOVE_PAGES, unix.SYS_REMAP_FILE_PAGES,
-		unix.SYS_VMSPLICE}, deniedHere...)},
+		unix.SYS_VMSPLICE}, deniedArchCalls...)},
 	{"SYS_ADMIN", []uint32{unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN,
 		unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_QUOTACTL,
 		unix.SYS_QUOTACTL_FD, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_FANOTIFY_INIT, unix.SYS_SWAPON, unix.SYS_SWAPOFF}},
@@ -32,60 +32,60 @@ var denied = []struct {
 	{"SYSLOG", []uint32{unix.SYS_SYSLOG}},
 }
 
-// newNamespaces are the flags of clone that make namespaces.
-const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+// namespaceFlags are the flags of clone that make namespaces.
+const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// program is a seccomp filter in the making: struct sock_filter in sequence.
-type program []byte
+// seccompProgram is a seccomp filter in the making: struct sock_filter in sequence.
+type seccompProgram []byte
 
-func (p *program) add(code uint16, yes, no uint8, k uint32) {
+func (p *seccompProgram) emit(code uint16, yes, no uint8, k uint32) {
 	b := binary.NativeEndian.AppendUint16(*p, code)
 	*p = binary.NativeEndian.AppendUint32(append(b, yes, no), k)
 }
 
 const (
-	loadWord  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-	jumpEqual = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-	jumpAbove = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-	jumpBits  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
-	answer    = unix.BPF_RET | unix.BPF_K
+	opLoad             = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+	opJumpEqual        = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	opJumpGreaterEqual = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	opJumpBits         = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	opReturn           = unix.BPF_RET | unix.BPF_K
 
-	refused = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	retEPERM  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	retENOSYS = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
 
 	// Offsets in struct seccomp_data.
-	atNumber, atMachine, atFlags = 0, 4, 16
+	offsetNumber, offsetArch, offsetCloneFlags = 0, 4, 16
 )
 
-// filter is the seccomp program for a container with these capabilities.
-func filter(capabilities uint64) []byte {
-	var p program
-	p.add(loadWord, 0, 0, atMachine)
-	p.add(jumpEqual, 1, 0, machine)
-	p.add(answer, 0, 0, unix.SECCOMP_RET_KILL_PROCESS)
-	p.add(loadWord, 0, 0, atNumber)
-	if foreign != 0 { // numbers of another calling convention
-		p.add(jumpAbove, 0, 1, foreign)
-		p.add(answer, 0, 0, unknown)
+// seccompFilter is the seccomp program for a container with these capabilities.
+func seccompFilter(capabilities uint64) []byte {
+	var p seccompProgram
+	p.emit(opLoad, 0, 0, offsetArch)
+	p.emit(opJumpEqual, 1, 0, auditArch)
+	p.emit(opReturn, 0, 0, unix.SECCOMP_RET_KILL_PROCESS)
+	p.emit(opLoad, 0, 0, offsetNumber)
+	if foreignABI != 0 { // numbers of another calling convention
+		p.emit(opJumpGreaterEqual, 0, 1, foreignABI)
+		p.emit(opReturn, 0, 0, retENOSYS)
 	}
-	for _, d := range denied {
-		if anyOf(d.unless, capabilities) {
+	for _, d := range deniedCalls {
+		if hasAnyCapability(d.unless, capabilities) {
 			continue
 		}
 		for _, call := range d.calls {
-			p.add(jumpEqual, 0, 1, call)
-			p.add(answer, 0, 0, refused)
+			p.emit(opJumpEqual, 0, 1, call)
+			p.emit(opReturn, 0, 0, retEPERM)
 		}
 	}
-	if !anyOf("SYS_ADMIN", capabilities) {
+	if !hasAnyCapability("SYS_ADMIN", capabilities) {
 		// The flags of clone3 cannot be looked at: without it libraries use clone.
-		p.add(jumpEqual, 0, 1, unix.SYS_CLONE3)
-		p.add(answer, 0, 0, unknown)
-		p.add(jumpEqual, 0, 3, unix.SYS_CLONE)
-		p.add(loadWord, 0, 0, atFlags)
-		p.add(jumpBits, 0, 1, newNamespaces)
-		p.add(answer, 0, 0, refused)
+		p.emit(opJumpEqual, 0, 1, unix.SYS_CLONE3)
+		p.emit(opReturn, 0, 0, retENOSYS)
+		p.emit(opJumpEqual, 0, 3, unix.SYS_CLONE)
+		p.emit(opLoad, 0, 0, offsetCloneFlags)
+		p.emit(opJumpBits, 0, 1, namespaceFlags)
+		p.emit(opReturn, 0, 0, retEPERM)
 	}
-	p.add(answer, 0, 0, unix.SECCOMP_RET_ALLOW)
+	p.emit(opReturn, 0, 0, unix.SECCOMP_RET_ALLOW)
 	return p
 }

@@ -3,11 +3,11 @@ package embedded
 import "golang.org/x/sys/unix"
 
 const (
-	machine = unix.AUDIT_ARCH_X86_64
-	// foreign are the numbers of x32.
-	foreign = 0x40000000
+	auditArch = unix.AUDIT_ARCH_X86_64
+	// foreignABI are the numbers of x32.
+	foreignABI = 0x40000000
 )
 
-// deniedHere are calls that only this architecture has.
-var deniedHere = []uint32{unix.SYS_IOPERM, unix.SYS_IOPL, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS, unix.SYS__SYSCTL, unix.SYS_CREATE_MODULE,
+// deniedArchCalls are calls that only this architecture has.
+var deniedArchCalls = []uint32{unix.SYS_IOPERM, unix.SYS_IOPL, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS, unix.SYS__SYSCTL, unix.SYS_CREATE_MODULE,
 	unix.SYS_GET_KERNEL_SYMS, unix.SYS_QUERY_MODULE, unix.SYS_MODIFY_LDT}

@@ -15,11 +15,11 @@ import (
 
 // A shim never has more than 5 MiB, from its first moment on; ps shows what it is for.
 func TestShimMemory(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("small", nil)
-	id := r.run(box, of, shell("main", "echo begun; exec sleep 1000"))
-	r.await("it has printed something", func() bool {
-		text, _ := os.ReadFile(filepath.Join(of.LogDirectory, "main.log"))
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("small", nil)
+	id := r.run(sb, sandboxConfig, shell("main", "echo begun; exec sleep 1000"))
+	r.waitUntil("it has printed something", func() bool {
+		text, _ := os.ReadFile(filepath.Join(sandboxConfig.LogDirectory, "main.log"))
 		return len(text) > 0
 	})
 	dir := filepath.Join(r.Options.Dir, "containers", id)
@@ -47,11 +47,11 @@ func TestShimMemory(t *testing.T) {
 }
 
 // Containers run on when what shims are copied from is killed, and others are started.
-func TestOriginalKilled(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("copied", nil)
-	first := r.run(box, of, shell("first", "exec sleep 1000"))
-	originals := r.originals()
+func TestZygoteKilled(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("copied", nil)
+	first := r.run(sb, sandboxConfig, shell("first", "exec sleep 1000"))
+	originals := r.zygotes()
 	if len(originals) != 1 {
 		t.Fatalf("processes that shims of %s are copied from: %v, want one", r.Dir, originals)
 	}
@@ -59,8 +59,8 @@ func TestOriginalKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Defunct is not enough: one of its threads may take the next request still, and end with it.
-	r.await("it is gone", func() bool { return syscall.Kill(originals[0], 0) == syscall.ESRCH })
-	if text, code := r.output(box, of, shell("second", "echo runs")); text != "runs\n" || code != 0 {
+	r.waitUntil("it is gone", func() bool { return syscall.Kill(originals[0], 0) == syscall.ESRCH })
+	if text, code := r.outputAndCode(sb, sandboxConfig, shell("second", "echo runs")); text != "runs\n" || code != 0 {
 		t.Errorf("the second printed %q and ended with %d", text, code)
 	}
 	if got := r.exec(first, "/bin/sh", "-c", "echo still"); got != "still\n" {
@@ -68,8 +68,8 @@ func TestOriginalKilled(t *testing.T) {
 	}
 }
 
-// originals are the processes that the runtime's shims are copied from.
-func (r *rig) originals() (out []int) {
+// zygotes are the processes that the runtime's shims are copied from.
+func (r *harness) zygotes() (out []int) {
 	r.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {

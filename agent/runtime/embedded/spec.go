@@ -13,29 +13,29 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/image/store"
-	"github.com/berthproject/berth/agent/runtime/embedded/inside"
+	"github.com/berthproject/berth/agent/runtime/embedded/containerinit"
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
 // defaultPath is that of an image without one: containerd's.
 const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// prepare writes what the shim and the container's first process are to do.
-func (c *container) prepare(r *Runtime, box *sandbox, image store.Image) error {
+// writeSpec writes what the shim and the container's first process are to do.
+func (c *container) writeSpec(r *Runtime, sb *sandbox, image store.Image) error {
 	config := c.record.Config
-	spec, err := r.process(config, image)
+	spec, err := r.processSpec(config, image)
 	if err != nil {
 		return err
 	}
-	root := &inside.Root{At: filepath.Join(c.dir, "rootfs"), Lower: image.Lower, Upper: filepath.Join(c.dir, "upper"), Work: filepath.Join(c.dir, "work"),
+	root := &containerinit.Root{At: filepath.Join(c.dir, "rootfs"), Lower: image.LowerDirs, Upper: filepath.Join(c.dir, "upper"), Work: filepath.Join(c.dir, "work"),
 		Readonly: config.GetLinux().GetSecurityContext().GetReadonlyRootfs()}
 	for _, dir := range []string{root.At, root.Upper, root.Work} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
 		}
 	}
-	spec.Root, spec.Joins = root, joins(r.host, c.record.Group)
-	if spec.Mounts, err = c.mounts(r.host, box); err != nil {
+	spec.Root, spec.Joins = root, cgroupProcsFiles(r.host, c.record.Group)
+	if spec.Mounts, err = c.mounts(r.host, sb); err != nil {
 		return err
 	}
 	security := config.GetLinux().GetSecurityContext()
@@ -47,18 +47,18 @@ func (c *container) prepare(r *Runtime, box *sandbox, image store.Image) error {
 	if err := os.WriteFile(filepath.Join(c.dir, shim.InitFile), text, 0o600); err != nil {
 		return err
 	}
-	conf := shim.Config{Log: c.record.Log, Terminal: config.GetTty(), Stdin: config.GetStdin(), StdinOnce: config.GetStdinOnce(), SharedProcesses: box.sharesProcesses()}
+	conf := shim.Config{Log: c.record.Log, Terminal: config.GetTty(), Stdin: config.GetStdin(), StdinOnce: config.GetStdinOnce(), SharedProcesses: sb.sharesPIDNamespace()}
 	return os.WriteFile(filepath.Join(c.dir, shim.ConfigFile), conf.Text(), 0o600)
 }
 
-// process is the part of a spec that says what runs, as whom.
-func (r *Runtime) process(config *cri.ContainerConfig, image store.Image) (*inside.Spec, error) {
+// processSpec is the part of a spec that says what runs, as whom.
+func (r *Runtime) processSpec(config *cri.ContainerConfig, image store.Image) (*containerinit.Spec, error) {
 	security := config.GetLinux().GetSecurityContext()
 	bits, err := capabilities(security.GetCapabilities())
 	if err != nil {
 		return nil, err
 	}
-	s := &inside.Spec{Capabilities: bits, Filter: filter(bits), Cwd: config.GetWorkingDir(), Terminal: config.GetTty(), User: user(security, image)}
+	s := &containerinit.Spec{Capabilities: bits, Filter: seccompFilter(bits), Cwd: config.GetWorkingDir(), Terminal: config.GetTty(), User: runAsUser(security, image)}
 	if s.Cwd == "" {
 		s.Cwd = image.Config.WorkingDir
 	}
@@ -98,20 +98,20 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// user is who runs the container: what the pod says, and else what its image says.
-func user(s *cri.LinuxContainerSecurityContext, image store.Image) inside.User {
-	u := inside.User{Name: image.Config.User, Merge: s.GetSupplementalGroupsPolicy() == cri.SupplementalGroupsPolicy_Merge}
+// runAsUser is who runs the container: what the pod says, and else what its image says.
+func runAsUser(s *cri.LinuxContainerSecurityContext, image store.Image) containerinit.User {
+	u := containerinit.User{Name: image.Config.User, Merge: s.GetSupplementalGroupsPolicy() == cri.SupplementalGroupsPolicy_Merge}
 	if name := s.GetRunAsUsername(); name != "" {
 		u.Name = name
 	}
-	u.UID, u.GID = id(s.GetRunAsUser()), id(s.GetRunAsGroup())
+	u.UID, u.GID = uint32Ptr(s.GetRunAsUser()), uint32Ptr(s.GetRunAsGroup())
 	for _, g := range s.GetSupplementalGroups() {
 		u.Groups = append(u.Groups, uint32(g))
 	}
 	return u
 }
 
-func id(v *cri.Int64Value) *uint32 {
+func uint32Ptr(v *cri.Int64Value) *uint32 {
 	if v == nil {
 		return nil
 	}
@@ -120,32 +120,32 @@ func id(v *cri.Int64Value) *uint32 {
 }
 
 // mounts are all that a container sees beside its image: what each has, then its volumes, the shorter paths first.
-func (c *container) mounts(host *cgroup.Host, box *sandbox) ([]inside.Mount, error) {
-	const usual = inside.NoSetuid | inside.NoPrograms | inside.NoDevices
-	all := []inside.Mount{
+func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Mount, error) {
+	const usual = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices
+	all := []containerinit.Mount{
 		{Type: "proc", Target: "/proc", Flags: usual},
 		// What a container makes there opens nothing: there is no device cgroup. Each device below has a mount of its own.
-		{Type: "tmpfs", Target: "/dev", Flags: inside.NoSetuid | inside.NoDevices, Options: []string{"mode=755", "size=65536k"}},
-		{Type: "devpts", Target: "/dev/pts", Flags: inside.NoSetuid | inside.NoPrograms, Options: []string{"newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}},
+		{Type: "tmpfs", Target: "/dev", Flags: containerinit.NoSetuid | containerinit.NoDevices, Options: []string{"mode=755", "size=65536k"}},
+		{Type: "devpts", Target: "/dev/pts", Flags: containerinit.NoSetuid | containerinit.NoPrograms, Options: []string{"newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}},
 		{Type: "mqueue", Target: "/dev/mqueue", Flags: usual, Optional: true},
-		{Type: "sysfs", Target: "/sys", Flags: usual | inside.ReadOnly},
-		{Type: "bind", Source: box.shm(), Target: "/dev/shm", Flags: usual},
+		{Type: "sysfs", Target: "/sys", Flags: usual | containerinit.ReadOnly},
+		{Type: "bind", Source: sb.shmDir(), Target: "/dev/shm", Flags: usual},
 	}
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		all = append(all, inside.Mount{Type: "bind", Source: "/dev/" + name, Target: "/dev/" + name, Flags: inside.NoSetuid | inside.NoPrograms})
+		all = append(all, containerinit.Mount{Type: "bind", Source: "/dev/" + name, Target: "/dev/" + name, Flags: containerinit.NoSetuid | containerinit.NoPrograms})
 	}
 	all = append(all, cgroupMounts(host, c.record.Group)...)
 	config := c.record.Config
 	readonly := uint64(0)
 	if config.GetLinux().GetSecurityContext().GetReadonlyRootfs() {
-		readonly = inside.ReadOnly
+		readonly = containerinit.ReadOnly
 	}
-	own := []inside.Mount{{Type: "bind", Source: filepath.Join(box.dir, "hostname"), Target: "/etc/hostname", Flags: readonly},
-		{Type: "bind", Source: filepath.Join(box.dir, "resolv.conf"), Target: "/etc/resolv.conf", Flags: readonly},
-		{Type: "bind", Source: "/etc/hosts", Target: "/etc/hosts", Flags: inside.ReadOnly, Optional: true}}
+	own := []containerinit.Mount{{Type: "bind", Source: filepath.Join(sb.dir, "hostname"), Target: "/etc/hostname", Flags: readonly},
+		{Type: "bind", Source: filepath.Join(sb.dir, "resolv.conf"), Target: "/etc/resolv.conf", Flags: readonly},
+		{Type: "bind", Source: "/etc/hosts", Target: "/etc/hosts", Flags: containerinit.ReadOnly, Optional: true}}
 	volumes := slices.Clone(config.GetMounts())
 	slices.SortStableFunc(volumes, func(a, b *cri.Mount) int {
-		return depth(a.GetContainerPath()) - depth(b.GetContainerPath())
+		return pathDepth(a.GetContainerPath()) - pathDepth(b.GetContainerPath())
 	})
 	for _, m := range own {
 		if !slices.ContainsFunc(volumes, func(v *cri.Mount) bool { return path.Clean(v.GetContainerPath()) == m.Target }) {
@@ -156,31 +156,31 @@ func (c *container) mounts(host *cgroup.Host, box *sandbox) ([]inside.Mount, err
 		if !path.IsAbs(v.GetContainerPath()) {
 			return nil, fmt.Errorf("volumeMounts.mountPath %q: must be an absolute path", v.GetContainerPath())
 		}
-		m := inside.Mount{Type: "bind", Source: v.GetHostPath(), Target: v.GetContainerPath(), Flags: inside.NoDevices, Make: true,
+		m := containerinit.Mount{Type: "bind", Source: v.GetHostPath(), Target: v.GetContainerPath(), Flags: containerinit.NoDevices, Make: true,
 			Deep: v.GetRecursiveReadOnly(), Slave: v.GetPropagation() == cri.MountPropagation_PROPAGATION_HOST_TO_CONTAINER}
 		if v.GetReadonly() {
-			m.Flags |= inside.ReadOnly
+			m.Flags |= containerinit.ReadOnly
 		}
 		all = append(all, m)
 	}
 	for _, d := range config.GetDevices() {
-		all = append(all, inside.Mount{Type: "bind", Source: d.GetHostPath(), Target: d.GetContainerPath(), Flags: inside.NoSetuid | inside.NoPrograms})
+		all = append(all, containerinit.Mount{Type: "bind", Source: d.GetHostPath(), Target: d.GetContainerPath(), Flags: containerinit.NoSetuid | containerinit.NoPrograms})
 	}
 	return all, nil
 }
 
-func depth(p string) int { return strings.Count(path.Clean(p), "/") }
+func pathDepth(p string) int { return strings.Count(path.Clean(p), "/") }
 
 // cgroupMounts show a container its own cgroup where programs look for their limits.
-func cgroupMounts(host *cgroup.Host, group string) (all []inside.Mount) {
-	const flags = inside.NoSetuid | inside.NoPrograms | inside.NoDevices | inside.ReadOnly
+func cgroupMounts(host *cgroup.Host, group string) (all []containerinit.Mount) {
+	const flags = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices | containerinit.ReadOnly
 	if host.Mode == cgroup.V2 {
-		return []inside.Mount{{Type: "bind", Source: host.Dir("memory", group), Target: "/sys/fs/cgroup", Flags: flags, Optional: true}}
+		return []containerinit.Mount{{Type: "bind", Source: host.Dir("memory", group), Target: "/sys/fs/cgroup", Flags: flags, Optional: true}}
 	}
-	all = append(all, inside.Mount{Type: "tmpfs", Target: "/sys/fs/cgroup", Flags: flags &^ inside.ReadOnly, Options: []string{"mode=755", "size=64k"}, Optional: true})
+	all = append(all, containerinit.Mount{Type: "tmpfs", Target: "/sys/fs/cgroup", Flags: flags &^ containerinit.ReadOnly, Options: []string{"mode=755", "size=64k"}, Optional: true})
 	for _, name := range []string{"memory", "cpu", "cpuacct", "pids"} {
-		if host.Has(name) {
-			all = append(all, inside.Mount{Type: "bind", Source: host.Dir(name, group), Target: "/sys/fs/cgroup/" + name, Flags: flags, Optional: true})
+		if host.HasController(name) {
+			all = append(all, containerinit.Mount{Type: "bind", Source: host.Dir(name, group), Target: "/sys/fs/cgroup/" + name, Flags: flags, Optional: true})
 		}
 	}
 	return all

@@ -9,21 +9,21 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/diskusage"
 	"github.com/berthproject/berth/agent/runtime"
-	"github.com/berthproject/berth/agent/tree"
 )
 
-// layerFresh is how long a measured writable layer counts, as containerd measures: walking one reads each of its inodes.
-const layerFresh = 10 * time.Second
+// layerSizeTTL is how long a measured writable layer counts, as containerd measures: walking one reads each of its inodes.
+const layerSizeTTL = 10 * time.Second
 
-// layerSizes are the sizes of writable layers as they were measured last.
-type layerSizes struct {
-	mu    sync.Mutex
-	known map[string]*measured
+// layerSizeCache are the sizes of writable layers as they were measured last.
+type layerSizeCache struct {
+	mu      sync.Mutex
+	entries map[string]*cachedLayerSize
 }
 
-// measured is one of them. Who measures it holds its lock, and none of others: a layer may have a million files.
-type measured struct {
+// cachedLayerSize is one of them. Who measures it holds its lock, and none of others: a layer may have a million files.
+type cachedLayerSize struct {
 	mu   sync.Mutex
 	size layerSize
 }
@@ -35,24 +35,24 @@ type layerSize struct {
 
 // ListContainerStats lists figures of the running containers that filter selects; nil selects all.
 func (r *Runtime) ListContainerStats(ctx context.Context, filter *cri.ContainerStatsFilter) (out []*cri.ContainerStats, err error) {
-	for _, c := range r.all() {
+	for _, c := range r.allContainers() {
 		if !matches(filter.GetId(), c.record.ID) || !matches(filter.GetPodSandboxId(), c.record.Sandbox) ||
-			!selects(filter.GetLabelSelector(), c.record.Config.GetLabels()) || c.state() != cri.ContainerState_CONTAINER_RUNNING {
+			!matchesLabels(filter.GetLabelSelector(), c.record.Config.GetLabels()) || c.state() != cri.ContainerState_CONTAINER_RUNNING {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if s := r.stats(c); s != nil {
+		if s := r.containerStats(c); s != nil {
 			out = append(out, s)
 		}
 	}
-	sortBy(out, func(s *cri.ContainerStats) (int64, string) { return 0, s.GetAttributes().GetId() })
+	sortNewestFirst(out, func(s *cri.ContainerStats) (int64, string) { return 0, s.GetAttributes().GetId() })
 	return out, nil
 }
 
-// stats are the figures of one container, nil if it has just ended.
-func (r *Runtime) stats(c *container) *cri.ContainerStats {
+// containerStats are the figures of one container, nil if it has just ended.
+func (r *Runtime) containerStats(c *container) *cri.ContainerStats {
 	g, err := r.host.Open(c.record.Group)
 	if err != nil {
 		return nil
@@ -66,66 +66,66 @@ func (r *Runtime) stats(c *container) *cri.ContainerStats {
 	config := c.record.Config
 	s := &cri.ContainerStats{
 		Attributes: &cri.ContainerAttributes{Id: c.record.ID, Metadata: config.GetMetadata(), Labels: config.GetLabels(), Annotations: config.GetAnnotations()},
-		Memory: &cri.MemoryUsage{Timestamp: now, WorkingSetBytes: count(m.WorkingSet()), UsageBytes: count(m.Usage), RssBytes: count(m.Anon),
-			PageFaults: count(m.Faults), MajorPageFaults: count(m.MajorFaults)},
+		Memory: &cri.MemoryUsage{Timestamp: now, WorkingSetBytes: uint64Value(m.WorkingSet()), UsageBytes: uint64Value(m.Usage), RssBytes: uint64Value(m.Anon),
+			PageFaults: uint64Value(m.Faults), MajorPageFaults: uint64Value(m.MajorFaults)},
 	}
 	if limit, err := g.Limit(); err == nil && limit < cgroup.Unlimited {
-		s.Memory.AvailableBytes = count(max(limit-m.WorkingSet(), 0))
+		s.Memory.AvailableBytes = uint64Value(max(limit-m.WorkingSet(), 0))
 	}
 	if used, err := g.CPU(); err == nil {
-		s.Cpu = &cri.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: count(used)}
+		s.Cpu = &cri.CpuUsage{Timestamp: now, UsageCoreNanoSeconds: uint64Value(used)}
 	}
-	size := r.layer(c)
+	size := r.writableLayerSize(c)
 	s.WritableLayer = &cri.FilesystemUsage{Timestamp: size.at.UnixNano(), FsId: &cri.FilesystemIdentifier{Mountpoint: r.opts.Dir},
-		UsedBytes: count(size.bytes), InodesUsed: count(size.inodes)}
+		UsedBytes: uint64Value(size.bytes), InodesUsed: uint64Value(size.inodes)}
 	return s
 }
 
-func count(n int64) *cri.UInt64Value { return &cri.UInt64Value{Value: uint64(max(n, 0))} }
+func uint64Value(n int64) *cri.UInt64Value { return &cri.UInt64Value{Value: uint64(max(n, 0))} }
 
-// layer is what a container has written onto its image, as it was in the last 10 s.
-func (r *Runtime) layer(c *container) layerSize {
-	m := r.layers.of(c.record.ID)
+// writableLayerSize is what a container has written onto its image, as it was in the last 10 s.
+func (r *Runtime) writableLayerSize(c *container) layerSize {
+	m := r.layers.entry(c.record.ID)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if time.Since(m.size.at) >= layerFresh {
-		m.size = measure(filepath.Join(c.dir, "upper"))
+	if time.Since(m.size.at) >= layerSizeTTL {
+		m.size = measureLayer(filepath.Join(c.dir, "upper"))
 	}
 	return m.size
 }
 
-func (l *layerSizes) of(id string) *measured {
+func (l *layerSizeCache) entry(id string) *cachedLayerSize {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	m := l.known[id]
+	m := l.entries[id]
 	if m == nil {
-		m = &measured{}
-		if l.known == nil {
-			l.known = map[string]*measured{}
+		m = &cachedLayerSize{}
+		if l.entries == nil {
+			l.entries = map[string]*cachedLayerSize{}
 		}
-		l.known[id] = m
+		l.entries[id] = m
 	}
 	return m
 }
 
-func (r *Runtime) forgetLayer(id string) {
+func (r *Runtime) dropLayerSize(id string) {
 	r.layers.mu.Lock()
 	defer r.layers.mu.Unlock()
-	delete(r.layers.known, id)
+	delete(r.layers.entries, id)
 }
 
-// measure is what is below a directory now.
-func measure(dir string) layerSize {
-	held, _ := tree.Measure(dir) // what cannot be read is not counted
+// measureLayer is what is below a directory now.
+func measureLayer(dir string) layerSize {
+	held, _ := diskusage.Measure(dir) // what cannot be read is not counted
 	return layerSize{bytes: held.Bytes, inodes: held.Inodes, at: time.Now()}
 }
 
 // WritableLayer is what a container has written onto its image, measured now.
 func (r *Runtime) WritableLayer(_ context.Context, id string) (runtime.Layer, error) {
-	c := r.container(id)
+	c := r.findContainer(id)
 	if c == nil {
 		return runtime.Layer{}, notFound("container", id)
 	}
-	size := measure(filepath.Join(c.dir, "upper"))
+	size := measureLayer(filepath.Join(c.dir, "upper"))
 	return runtime.Layer{Key: id, Bytes: size.bytes, Inodes: size.inodes}, nil
 }

@@ -20,14 +20,14 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// streams is the server that exec, attach and port-forward are streamed from, on this machine's
+// streamServer is the server that exec, attach and port-forward are streamed from, on this machine's
 // loopback: who knows a URL, which names a random token and counts once, may use it.
-type streams struct {
+type streamServer struct {
 	streaming.Server
 	http *http.Server
 }
 
-func (r *Runtime) serveStreams() (*streams, error) {
+func (r *Runtime) serveStreams() (*streamServer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("embedded runtime: streams: %w", err)
@@ -40,16 +40,16 @@ func (r *Runtime) serveStreams() (*streams, error) {
 		_ = listener.Close()
 		return nil, fmt.Errorf("embedded runtime: streams: %w", err)
 	}
-	s := &streams{Server: server, http: &http.Server{Handler: server, ReadHeaderTimeout: 30 * time.Second}}
+	s := &streamServer{Server: server, http: &http.Server{Handler: server, ReadHeaderTimeout: 30 * time.Second}}
 	go func() { _ = s.http.Serve(listener) }()
 	return s, nil
 }
 
-func (s *streams) close() { _ = s.http.Close() }
+func (s *streamServer) close() { _ = s.http.Close() }
 
 // Exec is the URL of a stream that runs a command in the container.
 func (r *Runtime) Exec(_ context.Context, request *cri.ExecRequest) (string, error) {
-	if err := r.streamable(request.GetContainerId()); err != nil {
+	if err := r.checkRunning(request.GetContainerId()); err != nil {
 		return "", err
 	}
 	answer, err := r.streams.GetExec(request)
@@ -58,7 +58,7 @@ func (r *Runtime) Exec(_ context.Context, request *cri.ExecRequest) (string, err
 
 // Attach is the URL of a stream to the container's own process.
 func (r *Runtime) Attach(_ context.Context, request *cri.AttachRequest) (string, error) {
-	if err := r.streamable(request.GetContainerId()); err != nil {
+	if err := r.checkRunning(request.GetContainerId()); err != nil {
 		return "", err
 	}
 	answer, err := r.streams.GetAttach(request)
@@ -67,7 +67,7 @@ func (r *Runtime) Attach(_ context.Context, request *cri.AttachRequest) (string,
 
 // PortForward is the URL of a stream to ports of the sandbox.
 func (r *Runtime) PortForward(_ context.Context, request *cri.PortForwardRequest) (string, error) {
-	s := r.sandbox(request.GetPodSandboxId())
+	s := r.findSandbox(request.GetPodSandboxId())
 	if s == nil {
 		return "", notFound("sandbox", request.GetPodSandboxId())
 	}
@@ -78,8 +78,8 @@ func (r *Runtime) PortForward(_ context.Context, request *cri.PortForwardRequest
 	return answer.GetUrl(), err
 }
 
-func (r *Runtime) streamable(id string) error {
-	c := r.container(id)
+func (r *Runtime) checkRunning(id string) error {
+	c := r.findContainer(id)
 	if c == nil {
 		return notFound("container", id)
 	}
@@ -97,9 +97,9 @@ func (s streamer) Exec(ctx context.Context, id string, command []string, in io.R
 	var code int32
 	var err error
 	if tty {
-		code, err = s.executeOn(ctx, id, command, in, out, resize)
+		code, err = s.execTerminal(ctx, id, command, in, out, resize)
 	} else {
-		code, err = s.execute(ctx, id, command, 0, in, writer(out), writer(errOut))
+		code, err = s.execPiped(ctx, id, command, 0, in, writerOrNil(out), writerOrNil(errOut))
 	}
 	var start *StartError
 	if errors.As(err, &start) { // the code as shells and runc have it; only words that are in a stream reach who asked
@@ -117,16 +117,16 @@ func (s streamer) Exec(ctx context.Context, id string, command []string, in io.R
 	return err
 }
 
-// writer is nil where there is no stream.
-func writer(w io.WriteCloser) io.Writer {
+// writerOrNil is nil where there is no stream.
+func writerOrNil(w io.WriteCloser) io.Writer {
 	if w == nil {
 		return nil
 	}
 	return w
 }
 
-// executeOn runs a command on a terminal.
-func (r *Runtime) executeOn(ctx context.Context, id string, command []string, in io.Reader, out io.Writer, resize <-chan remotecommand.TerminalSize) (int32, error) {
+// execTerminal runs a command on a terminal.
+func (r *Runtime) execTerminal(ctx context.Context, id string, command []string, in io.Reader, out io.Writer, resize <-chan remotecommand.TerminalSize) (int32, error) {
 	masterFD, slaveFD, err := shim.OpenTerminal()
 	if err != nil {
 		return 0, err
@@ -134,7 +134,7 @@ func (r *Runtime) executeOn(ctx context.Context, id string, command []string, in
 	_ = unix.SetNonblock(masterFD, true) // for deadlines
 	master, slave := os.NewFile(uintptr(masterFD), "terminal"), os.NewFile(uintptr(slaveFD), "terminal")
 	defer master.Close()
-	p, err := r.command(id, command, true, [3]*os.File{slave, slave, slave})
+	p, err := r.startExec(id, command, true, [3]*os.File{slave, slave, slave})
 	_ = slave.Close()
 	if err != nil {
 		return 0, err
@@ -143,7 +143,7 @@ func (r *Runtime) executeOn(ctx context.Context, id string, command []string, in
 	if resize != nil {
 		go func() {
 			for size := range resize {
-				_ = control(master, func(fd int) error { shim.Resize(fd, size.Width, size.Height); return nil })
+				_ = withFD(master, func(fd int) error { shim.Resize(fd, size.Width, size.Height); return nil })
 			}
 			// Who asked is gone, which nothing else tells: so is the terminal, and its programs get SIGHUP.
 			_ = master.Close()
@@ -159,14 +159,14 @@ func (r *Runtime) executeOn(ctx context.Context, id string, command []string, in
 			_, _ = io.Copy(out, master) // EIO when nobody has the terminal any more
 		}
 	}()
-	err = p.await(ctx)
-	_ = master.SetReadDeadline(time.Now().Add(outputPatience))
+	err = p.waitOrKill(ctx)
+	_ = master.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 	<-done
-	return p.code(), err
+	return p.exitCode(), err
 }
 
-// control calls do with a file's descriptor.
-func control(f *os.File, do func(fd int) error) error {
+// withFD calls do with a file's descriptor.
+func withFD(f *os.File, do func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err
@@ -181,13 +181,13 @@ func control(f *os.File, do func(fd int) error) error {
 // PortForward implements streaming.Runtime.
 func (s streamer) PortForward(ctx context.Context, sandbox string, port int32, stream io.ReadWriteCloser) error {
 	defer stream.Close()
-	box := s.sandbox(sandbox)
-	if box == nil {
+	sb := s.findSandbox(sandbox)
+	if sb == nil {
 		return notFound("sandbox", sandbox)
 	}
-	conn, err := box.dial(port)
+	conn, err := sb.dial(port)
 	if err != nil {
-		return fmt.Errorf("port %d of pod %s: %w", port, box.record.Config.GetMetadata().GetName(), err)
+		return fmt.Errorf("port %d of pod %s: %w", port, sb.record.Config.GetMetadata().GetName(), err)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })

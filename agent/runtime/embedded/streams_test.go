@@ -23,7 +23,7 @@ import (
 )
 
 // stream runs what is at the URL, and returns what came of it.
-func (r *rig) stream(location string, in io.Reader, tty bool) (out, errOut string, err error) {
+func (r *harness) stream(location string, in io.Reader, tty bool) (out, errOut string, err error) {
 	r.t.Helper()
 	at, err := url.Parse(location)
 	if err != nil {
@@ -45,9 +45,9 @@ func (r *rig) stream(location string, in io.Reader, tty bool) (out, errOut strin
 }
 
 func TestExecStreams(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("exec", nil)
-	id := r.run(box, of, shell("c", "exec sleep 1000"))
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("exec", nil)
+	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
 	exec := func(tty bool, command ...string) string {
 		at, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: command, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
 		if err != nil {
@@ -71,10 +71,10 @@ func TestExecStreams(t *testing.T) {
 }
 
 // A command on a terminal ends with the connection of who asked for it, like one on a line that is hung up.
-func TestExecIsHungUp(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("hangup", nil)
-	id := r.run(box, of, shell("c", "exec sleep 1000"))
+func TestExecDisconnect(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("hangup", nil)
+	id := r.run(sb, sandboxConfig, shell("c", "exec sleep 1000"))
 	location, err := r.Service.Exec(context.Background(), &cri.ExecRequest{ContainerId: id, Cmd: []string{"/bin/sh", "-c", "echo begun; exec sleep 777"}, Stdin: true, Stdout: true, Tty: true})
 	if err != nil {
 		t.Fatal(err)
@@ -99,11 +99,11 @@ func TestExecIsHungUp(t *testing.T) {
 	if _, err := io.ReadFull(out, make([]byte, len("begun"))); err != nil {
 		t.Fatal(err)
 	}
-	r.await("it sleeps", func() bool { return strings.Contains(r.exec(id, "ps"), "sleep 777") })
+	r.waitUntil("it sleeps", func() bool { return strings.Contains(r.exec(id, "ps"), "sleep 777") })
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	cancel()
 	<-done
-	r.await("it has ended", func() bool { return !strings.Contains(r.exec(id, "ps"), "sleep 777") })
+	r.waitUntil("it has ended", func() bool { return !strings.Contains(r.exec(id, "ps"), "sleep 777") })
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
 		t.Errorf("the container is %v", s.State)
 	}
@@ -111,12 +111,12 @@ func TestExecIsHungUp(t *testing.T) {
 
 // Who is attached sees what the container writes from then on, and writes to it; once that ends, its input does.
 func TestAttach(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("attach", nil)
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("attach", nil)
 	for _, tty := range []bool{false, true} {
 		c := shell(fmt.Sprintf("tty-%v", tty), "read x; echo got $x; read y || echo over; echo aside >&2; exit 3")
 		c.Stdin, c.StdinOnce, c.Tty = true, true, tty
-		id := r.run(box, of, c)
+		id := r.run(sb, sandboxConfig, c)
 		at, err := r.Service.Attach(context.Background(), &cri.AttachRequest{ContainerId: id, Stdin: true, Stdout: true, Stderr: !tty, Tty: tty})
 		if err != nil {
 			t.Fatal(err)
@@ -129,19 +129,19 @@ func TestAttach(t *testing.T) {
 		if err != nil || !strings.Contains(out, "got first") || !strings.Contains(out+errOut, "aside") {
 			t.Errorf("terminal %v: %q, %q, %v, want what was sent, and aside", tty, out, errOut, err)
 		}
-		if s := r.Exited(t, id); s.ExitCode != 3 || !strings.Contains(r.said(of, c), "got first") {
-			t.Errorf("terminal %v: it ended with %d and its log is %q", tty, s.ExitCode, r.said(of, c))
+		if s := r.WaitExited(t, id); s.ExitCode != 3 || !strings.Contains(r.output(sandboxConfig, c), "got first") {
+			t.Errorf("terminal %v: it ended with %d and its log is %q", tty, s.ExitCode, r.output(sandboxConfig, c))
 		}
 	}
 }
 
 func TestPortForward(t *testing.T) {
-	r := newRig(t, true)
-	box, of := r.box("ports", nil)
+	r := newHarness(t, true)
+	sb, sandboxConfig := r.createSandbox("ports", nil)
 	web := config("web", "-listen=127.0.0.1:81") // its loopback, not the host's
-	r.run(box, of, web)
-	r.await("it listens", func() bool { return strings.Contains(r.said(of, web), "listening") })
-	location, err := r.Service.PortForward(context.Background(), &cri.PortForwardRequest{PodSandboxId: box, Port: []int32{81}})
+	r.run(sb, sandboxConfig, web)
+	r.waitUntil("it listens", func() bool { return strings.Contains(r.output(sandboxConfig, web), "listening") })
+	location, err := r.Service.PortForward(context.Background(), &cri.PortForwardRequest{PodSandboxId: sb, Port: []int32{81}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,12 +184,12 @@ func TestPortForward(t *testing.T) {
 
 // A log is in CRI's format whatever is written, and goes on in a new file when the old one was moved.
 func TestLogs(t *testing.T) {
-	r := newRig(t, false)
-	box, of := r.box("logs", nil)
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("logs", nil)
 	c := shell("c", "head -c 40000 /dev/zero | tr '\\0' x; echo; echo end; while [ ! -e /dev/shm/go ]; do sleep 0.02; done; printf 'no newline'")
-	id := r.run(box, of, c)
-	file := filepath.Join(of.LogDirectory, c.LogPath)
-	r.await("it has spoken", func() bool { return strings.HasSuffix(r.said(of, c), "end\n") })
+	id := r.run(sb, sandboxConfig, c)
+	file := filepath.Join(sandboxConfig.LogDirectory, c.LogPath)
+	r.waitUntil("it has spoken", func() bool { return strings.HasSuffix(r.output(sandboxConfig, c), "end\n") })
 	var tags []string
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {
@@ -209,8 +209,8 @@ func TestLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.exec(id, "touch", "/dev/shm/go")
-	r.Exited(t, id)
-	if got := r.said(of, c); got != "no newline\n" {
+	r.WaitExited(t, id)
+	if got := r.output(sandboxConfig, c); got != "no newline\n" {
 		t.Errorf("the new file has %q", got)
 	}
 	if err := r.Service.ReopenContainerLog(context.Background(), id); err == nil {

@@ -11,39 +11,39 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/image/store"
-	_ "github.com/berthproject/berth/agent/workload" // what the built-in image runs
+	_ "github.com/berthproject/berth/agent/testprogram" // what the built-in image runs
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
 // The built-in image, which is made of this very program, runs with limits, figures and commands, and is killed whole. This is
 // the test that make test-v2 runs on a kernel with cgroup v2: it needs nothing but the program.
 func TestV2BuiltinImage(t *testing.T) {
-	r := &rig{container.StartEmbedded(t, false, nil), t}
+	r := &harness{container.StartEmbedded(t, false, nil), t}
 	if host := r.host(); os.Getenv("BERTH_V2") != "" && host.Mode != cgroup.V2 {
 		t.Fatalf("mode %s where BERTH_V2 says v2", host.Mode)
 	}
 	ctx := context.Background()
-	if err := r.Options.Images.Builtin(ctx); err != nil {
+	if err := r.Options.Images.EnsureBuiltin(ctx); err != nil {
 		t.Fatal(err)
 	}
 	builtin := func(name string, args ...string) *cri.ContainerConfig {
 		c := config(name, args...)
-		c.Image.Image = store.WorkloadImage
+		c.Image.Image = store.TestProgramImage
 		return c
 	}
-	box, of := r.box("builtin", nil)
-	if s := r.Exited(t, r.run(box, of, builtin("ends", "-exit=3"))); s.ExitCode != 3 {
+	sb, sandboxConfig := r.createSandbox("builtin", nil)
+	if s := r.WaitExited(t, r.run(sb, sandboxConfig, builtin("ends", "-exit=3"))); s.ExitCode != 3 {
 		t.Errorf("it ended with %d, want 3", s.ExitCode)
 	}
 	c := builtin("hog", "-memory=300Mi")
 	c.Linux.Resources.MemoryLimitInBytes = 100 << 20
-	if s := r.Exited(t, r.run(box, of, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
+	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
 		t.Errorf("it ended with %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
 	}
 	c = builtin("deaf", "-deaf", "-memory=20Mi", "-lines=1", "-processes=3")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 200 << 20, CpuShares: 100, CpuQuota: 50_000, CpuPeriod: 100_000}
-	id := r.run(box, of, c)
-	r.await("it has taken its memory", func() bool { return strings.Contains(r.said(of, c), "memory done") })
+	id := r.run(sb, sandboxConfig, c)
+	r.waitUntil("it has taken its memory", func() bool { return strings.Contains(r.output(sandboxConfig, c), "memory done") })
 	stats, err := r.Service.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id})
 	if err != nil || len(stats) != 1 || stats[0].GetMemory().GetWorkingSetBytes().GetValue() < 20<<20 || stats[0].GetCpu().GetUsageCoreNanoSeconds().GetValue() == 0 {
 		t.Errorf("figures %v, %v, want 20 MiB at least, and time", stats, err)
@@ -54,16 +54,16 @@ func TestV2BuiltinImage(t *testing.T) {
 	if err := r.Service.StopContainer(ctx, id, 0); err != nil {
 		t.Fatal(err)
 	}
-	if s := r.Exited(t, id); s.ExitCode != 137 || s.Reason != "Error" {
+	if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" {
 		t.Errorf("it ended with %d %s, want 137 Error", s.ExitCode, s.Reason)
 	}
-	if err := r.Service.RemovePodSandbox(ctx, box); err != nil {
+	if err := r.Service.RemovePodSandbox(ctx, sb); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(r.host().Dir("memory", filepath.Join(of.Linux.CgroupParent, id))); !os.IsNotExist(err) {
+	if _, err := os.Stat(r.host().Dir("memory", filepath.Join(sandboxConfig.Linux.CgroupParent, id))); !os.IsNotExist(err) {
 		t.Errorf("its cgroup is left: %v", err)
 	}
-	if left := r.left(); len(left) != 0 {
+	if left := r.leftovers(); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}
 }

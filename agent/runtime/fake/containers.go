@@ -17,21 +17,21 @@ import (
 )
 
 type container struct {
-	sandbox string
-	config  *cri.ContainerConfig
-	status  *cri.ContainerStatus
-	done    chan struct{} // closed when it has ended
-	term    int32         // code with which it obeys
+	sandbox         string
+	config          *cri.ContainerConfig
+	status          *cri.ContainerStatus
+	exited          chan struct{} // closed when it has ended
+	sigtermExitCode int32         // code with which it obeys
 }
 
 // CreateContainer implements runtime.Containers.
 func (s *Service) CreateContainer(ctx context.Context, in string, config *cri.ContainerConfig, of *cri.PodSandboxConfig) (string, error) {
-	if err := s.enter(ctx, "CreateContainer"); err != nil {
+	if err := s.beginCall(ctx, "CreateContainer"); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.sandbox(in)
+	b := s.findSandbox(in)
 	if b == nil {
 		return "", notFound("sandbox", in)
 	}
@@ -43,27 +43,27 @@ func (s *Service) CreateContainer(ctx context.Context, in string, config *cri.Co
 			return "", status.Errorf(codes.AlreadyExists, "name of container %v is reserved", config.GetMetadata())
 		}
 	}
-	image := s.image(config.GetImage().GetImage())
+	image := s.findImage(config.GetImage().GetImage())
 	if image == nil {
 		return "", notFound("image", config.GetImage().GetImage())
 	}
-	id := s.id()
-	s.containers = append(s.containers, &container{sandbox: in, config: config, done: make(chan struct{}), term: 143, status: &cri.ContainerStatus{
+	id := s.newID()
+	s.containers = append(s.containers, &container{sandbox: in, config: config, exited: make(chan struct{}), sigtermExitCode: 143, status: &cri.ContainerStatus{
 		Id: id, Metadata: config.GetMetadata(), State: cri.ContainerState_CONTAINER_CREATED, CreatedAt: now(), Image: config.GetImage(),
 		ImageRef: image.GetId(), ImageId: image.GetId(), Labels: config.GetLabels(), Annotations: config.GetAnnotations(), Mounts: config.GetMounts(),
 		LogPath: filepath.Join(of.GetLogDirectory(), config.GetLogPath()),
 	}})
-	s.did("CreateContainer", config.GetMetadata().GetName())
+	s.recordCall("CreateContainer", config.GetMetadata().GetName())
 	return id, nil
 }
 
 // StartContainer implements runtime.Containers.
 func (s *Service) StartContainer(ctx context.Context, id string) error {
-	if err := s.enter(ctx, "StartContainer"); err != nil {
+	if err := s.beginCall(ctx, "StartContainer"); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	c := s.container(id)
+	c := s.findContainer(id)
 	if c == nil {
 		s.mu.Unlock()
 		return notFound("container", id)
@@ -73,8 +73,8 @@ func (s *Service) StartContainer(ctx context.Context, id string) error {
 		return status.Errorf(codes.FailedPrecondition, "container %q is in state %v", id, c.status.State)
 	}
 	c.status.State, c.status.StartedAt = cri.ContainerState_CONTAINER_RUNNING, now()
-	s.did("StartContainer", c.config.GetMetadata().GetName())
-	started, seen := s.starting, copied(c.status)
+	s.recordCall("StartContainer", c.config.GetMetadata().GetName())
+	started, seen := s.onStart, copyStatus(c.status)
 	s.mu.Unlock()
 	if started != nil {
 		started(seen)
@@ -87,38 +87,38 @@ func (s *Service) StartContainer(ctx context.Context, id string) error {
 func (s *Service) OnStart(f func(*cri.ContainerStatus)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.starting = f
+	s.onStart = f
 }
 
-// Stubborn makes containers of this name end only when they are killed.
-func (s *Service) Stubborn(name string) {
+// IgnoreSIGTERM makes containers of this name end only when they are killed.
+func (s *Service) IgnoreSIGTERM(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stubborn[name] = true
+	s.ignoresSIGTERM[name] = true
 }
 
 // StopContainer implements runtime.Containers.
 func (s *Service) StopContainer(ctx context.Context, id string, grace time.Duration) error {
-	if err := s.enter(ctx, "StopContainer"); err != nil {
+	if err := s.beginCall(ctx, "StopContainer"); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	c := s.container(id)
+	c := s.findContainer(id)
 	if c == nil {
 		s.mu.Unlock()
 		return notFound("container", id)
 	}
 	name := c.config.GetMetadata().GetName()
-	s.did(fmt.Sprintf("StopContainer(%v)", grace), name)
-	if grace > 0 && !s.stubborn[name] {
-		s.end(c, c.term, "Error")
+	s.recordCall(fmt.Sprintf("StopContainer(%v)", grace), name)
+	if grace > 0 && !s.ignoresSIGTERM[name] {
+		s.exit(c, c.sigtermExitCode, "Error")
 	}
 	s.mu.Unlock()
 	if grace > 0 {
 		over := time.NewTimer(grace)
 		defer over.Stop()
 		select {
-		case <-c.done:
+		case <-c.exited:
 			return nil
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
@@ -127,23 +127,23 @@ func (s *Service) StopContainer(ctx context.Context, id string, grace time.Durat
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end(c, 137, "Error")
+	s.exit(c, 137, "Error")
 	return nil
 }
 
 // RemoveContainer implements runtime.Containers; one that runs is killed.
 func (s *Service) RemoveContainer(ctx context.Context, id string) error {
-	if err := s.enter(ctx, "RemoveContainer"); err != nil {
+	if err := s.beginCall(ctx, "RemoveContainer"); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.container(id)
+	c := s.findContainer(id)
 	if c == nil {
 		return nil
 	}
-	s.did("RemoveContainer", c.config.GetMetadata().GetName())
-	s.end(c, 137, "Error")
+	s.recordCall("RemoveContainer", c.config.GetMetadata().GetName())
+	s.exit(c, 137, "Error")
 	s.containers = slices.DeleteFunc(s.containers, func(o *container) bool { return o == c })
 	return nil
 }
@@ -154,17 +154,17 @@ func (s *Service) Exit(pod, name string, code int32, reason string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.containers {
-		b := s.sandbox(c.sandbox)
+		b := s.findSandbox(c.sandbox)
 		if b != nil && b.config.GetMetadata().GetName() == pod && c.config.GetMetadata().GetName() == name && c.status.State == cri.ContainerState_CONTAINER_RUNNING {
-			s.end(c, code, reason)
+			s.exit(c, code, reason)
 			return true
 		}
 	}
 	return false
 }
 
-// end ends a container once. s.mu is held.
-func (s *Service) end(c *container, code int32, reason string) {
+// exit ends a container once. s.mu is held.
+func (s *Service) exit(c *container, code int32, reason string) {
 	if c.status.State == cri.ContainerState_CONTAINER_EXITED {
 		return
 	}
@@ -173,21 +173,21 @@ func (s *Service) end(c *container, code int32, reason string) {
 	}
 	ran := c.status.State == cri.ContainerState_CONTAINER_RUNNING
 	c.status.State, c.status.ExitCode, c.status.Reason, c.status.FinishedAt = cri.ContainerState_CONTAINER_EXITED, code, reason, now()
-	close(c.done)
+	close(c.exited)
 	if ran {
-		s.tell(runtime.ContainerEvent{Container: c.status.Id})
+		s.publish(runtime.ContainerEvent{Container: c.status.Id})
 	}
 }
 
-// Hint tells the readers of Events that the kernel killed in a container, whether true or not.
-func (s *Service) Hint(id string) {
+// SendOOMEvent tells the readers of Events that the kernel killed in a container, whether true or not.
+func (s *Service) SendOOMEvent(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tell(runtime.ContainerEvent{Container: id, OOM: true})
+	s.publish(runtime.ContainerEvent{Container: id, OOM: true})
 }
 
-// container finds one. s.mu is held.
-func (s *Service) container(id string) *container {
+// findContainer finds one. s.mu is held.
+func (s *Service) findContainer(id string) *container {
 	for _, c := range s.containers {
 		if c.status.Id == id {
 			return c
@@ -199,7 +199,7 @@ func (s *Service) container(id string) *container {
 // Log appends a line to a container's log in CRI's format.
 func (s *Service) Log(id, stream, line string) error {
 	s.mu.Lock()
-	c := s.container(id)
+	c := s.findContainer(id)
 	s.mu.Unlock()
 	if c == nil {
 		return notFound("container", id)

@@ -14,19 +14,19 @@ import (
 func (s *Service) PutImage(ref string, size uint64) *cri.Image {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.put(ref, size)
+	return s.putImage(ref, size)
 }
 
-func (s *Service) put(ref string, size uint64) *cri.Image {
+func (s *Service) putImage(ref string, size uint64) *cri.Image {
 	if s.images[ref] == nil {
-		id := "sha256:" + s.id()
+		id := "sha256:" + s.newID()
 		s.images[ref] = &cri.Image{Id: id, RepoTags: []string{ref}, RepoDigests: []string{fmt.Sprintf("%s@%s", ref, id)}, Size: size}
 	}
 	return s.images[ref]
 }
 
-// image finds one by reference or id. s.mu is held.
-func (s *Service) image(ref string) *cri.Image {
+// findImage finds one by reference or id. s.mu is held.
+func (s *Service) findImage(ref string) *cri.Image {
 	if i := s.images[ref]; i != nil {
 		return i
 	}
@@ -40,28 +40,28 @@ func (s *Service) image(ref string) *cri.Image {
 
 // PullImage implements runtime.Images: any image can be had, unless Fail says otherwise.
 func (s *Service) PullImage(ctx context.Context, image *cri.ImageSpec, _ *cri.AuthConfig, _ *cri.PodSandboxConfig) (string, error) {
-	if err := s.enter(ctx, "PullImage"); err != nil {
+	if err := s.beginCall(ctx, "PullImage"); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.did("PullImage", image.GetImage())
-	return s.put(image.GetImage(), 1<<20).GetId(), nil
+	s.recordCall("PullImage", image.GetImage())
+	return s.putImage(image.GetImage(), 1<<20).GetId(), nil
 }
 
 // ImageStatus implements runtime.Images.
 func (s *Service) ImageStatus(ctx context.Context, image *cri.ImageSpec) (*cri.Image, error) {
-	if err := s.enter(ctx, "ImageStatus"); err != nil {
+	if err := s.beginCall(ctx, "ImageStatus"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.image(image.GetImage()), nil
+	return s.findImage(image.GetImage()), nil
 }
 
 // ListImages implements runtime.Images.
 func (s *Service) ListImages(ctx context.Context) ([]*cri.Image, error) {
-	if err := s.enter(ctx, "ListImages"); err != nil {
+	if err := s.beginCall(ctx, "ListImages"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -71,13 +71,13 @@ func (s *Service) ListImages(ctx context.Context) ([]*cri.Image, error) {
 
 // RemoveImage implements runtime.Images.
 func (s *Service) RemoveImage(ctx context.Context, image *cri.ImageSpec) error {
-	if err := s.enter(ctx, "RemoveImage"); err != nil {
+	if err := s.beginCall(ctx, "RemoveImage"); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := s.image(image.GetImage()); i != nil {
-		s.did("RemoveImage", i.GetRepoTags()[0])
+	if i := s.findImage(image.GetImage()); i != nil {
+		s.recordCall("RemoveImage", i.GetRepoTags()[0])
 		maps.DeleteFunc(s.images, func(_ string, o *cri.Image) bool { return o == i })
 	}
 	return nil
@@ -85,5 +85,5 @@ func (s *Service) RemoveImage(ctx context.Context, image *cri.ImageSpec) error {
 
 // ImageFsInfo implements runtime.Images: it knows of no filesystem.
 func (s *Service) ImageFsInfo(ctx context.Context) (*cri.ImageFsInfoResponse, error) {
-	return &cri.ImageFsInfoResponse{}, s.enter(ctx, "ImageFsInfo")
+	return &cri.ImageFsInfoResponse{}, s.beginCall(ctx, "ImageFsInfo")
 }

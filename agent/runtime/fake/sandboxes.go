@@ -20,46 +20,46 @@ type sandbox struct {
 
 // RunPodSandbox implements runtime.Sandboxes.
 func (s *Service) RunPodSandbox(ctx context.Context, config *cri.PodSandboxConfig, handler string) (string, error) {
-	if err := s.enter(ctx, "RunPodSandbox"); err != nil {
+	if err := s.beginCall(ctx, "RunPodSandbox"); err != nil {
 		return "", err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &sandbox{id: s.id(), handler: handler, config: config, created: now()}
+	b := &sandbox{id: s.newID(), handler: handler, config: config, created: now()}
 	if config.GetLinux().GetSecurityContext().GetNamespaceOptions().GetNetwork() != cri.NamespaceMode_NODE {
 		b.ip = fmt.Sprintf("10.88.%d.%d", s.serial/250, s.serial%250+2)
 	}
 	s.sandboxes = append(s.sandboxes, b)
-	s.did("RunPodSandbox", config.GetMetadata().GetName())
+	s.recordCall("RunPodSandbox", config.GetMetadata().GetName())
 	return b.id, nil
 }
 
 // StopPodSandbox implements runtime.Sandboxes: its containers are killed.
 func (s *Service) StopPodSandbox(ctx context.Context, id string) error {
-	if err := s.enter(ctx, "StopPodSandbox"); err != nil {
+	if err := s.beginCall(ctx, "StopPodSandbox"); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.sandbox(id)
+	b := s.findSandbox(id)
 	if b == nil {
 		return nil // as containerd
 	}
-	s.did("StopPodSandbox", b.config.GetMetadata().GetName())
+	s.recordCall("StopPodSandbox", b.config.GetMetadata().GetName())
 	for _, c := range s.containers {
 		if c.sandbox == id {
-			s.end(c, 137, "Error")
+			s.exit(c, 137, "Error")
 		}
 	}
-	s.down(b)
+	s.markNotReady(b)
 	return nil
 }
 
-// down makes a sandbox not ready. s.mu is held.
-func (s *Service) down(b *sandbox) {
+// markNotReady makes a sandbox not ready. s.mu is held.
+func (s *Service) markNotReady(b *sandbox) {
 	if b.state != cri.PodSandboxState_SANDBOX_NOTREADY {
 		b.state = cri.PodSandboxState_SANDBOX_NOTREADY
-		s.tell(runtime.ContainerEvent{Container: b.id})
+		s.publish(runtime.ContainerEvent{Container: b.id})
 	}
 }
 
@@ -69,26 +69,26 @@ func (s *Service) LoseSandbox(pod string) {
 	defer s.mu.Unlock()
 	for _, b := range s.sandboxes {
 		if b.config.GetMetadata().GetName() == pod {
-			s.down(b)
+			s.markNotReady(b)
 		}
 	}
 }
 
 // RemovePodSandbox implements runtime.Sandboxes.
 func (s *Service) RemovePodSandbox(ctx context.Context, id string) error {
-	if err := s.enter(ctx, "RemovePodSandbox"); err != nil {
+	if err := s.beginCall(ctx, "RemovePodSandbox"); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.sandbox(id)
+	b := s.findSandbox(id)
 	if b == nil {
 		return nil
 	}
-	s.did("RemovePodSandbox", b.config.GetMetadata().GetName())
+	s.recordCall("RemovePodSandbox", b.config.GetMetadata().GetName())
 	s.containers = slices.DeleteFunc(s.containers, func(c *container) bool {
 		if c.sandbox == id {
-			s.end(c, 137, "Error")
+			s.exit(c, 137, "Error")
 			return true
 		}
 		return false
@@ -99,12 +99,12 @@ func (s *Service) RemovePodSandbox(ctx context.Context, id string) error {
 
 // PodSandboxStatus implements runtime.Sandboxes.
 func (s *Service) PodSandboxStatus(ctx context.Context, id string) (*cri.PodSandboxStatus, error) {
-	if err := s.enter(ctx, "PodSandboxStatus"); err != nil {
+	if err := s.beginCall(ctx, "PodSandboxStatus"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := s.sandbox(id)
+	b := s.findSandbox(id)
 	if b == nil {
 		return nil, notFound("sandbox", id)
 	}
@@ -114,14 +114,14 @@ func (s *Service) PodSandboxStatus(ctx context.Context, id string) (*cri.PodSand
 
 // ListPodSandbox implements runtime.Sandboxes.
 func (s *Service) ListPodSandbox(ctx context.Context, filter *cri.PodSandboxFilter) (out []*cri.PodSandbox, err error) {
-	if err := s.enter(ctx, "ListPodSandbox"); err != nil {
+	if err := s.beginCall(ctx, "ListPodSandbox"); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.sandboxes {
 		if filter.GetId() != "" && filter.GetId() != b.id || filter.GetState() != nil && filter.GetState().State != b.state ||
-			!within(filter.GetLabelSelector(), b.config.GetLabels()) {
+			!matchesLabels(filter.GetLabelSelector(), b.config.GetLabels()) {
 			continue
 		}
 		out = append(out, &cri.PodSandbox{Id: b.id, Metadata: b.config.GetMetadata(), State: b.state, CreatedAt: b.created,
@@ -144,19 +144,19 @@ func (s *Service) SandboxConfig(pod string) *cri.PodSandboxConfig {
 
 // PortForward implements runtime.Sandboxes.
 func (s *Service) PortForward(ctx context.Context, r *cri.PortForwardRequest) (string, error) {
-	return s.stream(ctx, "PortForward", r.GetPodSandboxId())
+	return s.streamURL(ctx, "PortForward", r.GetPodSandboxId())
 }
 
-// stream is the URL of one that nobody serves.
-func (s *Service) stream(ctx context.Context, method, id string) (string, error) {
-	if err := s.enter(ctx, method); err != nil {
+// streamURL is the URL of one that nobody serves.
+func (s *Service) streamURL(ctx context.Context, method, id string) (string, error) {
+	if err := s.beginCall(ctx, method); err != nil {
 		return "", err
 	}
 	return "http://127.0.0.1:1/" + method + "/" + id, nil
 }
 
-// sandbox finds one. s.mu is held.
-func (s *Service) sandbox(id string) *sandbox {
+// findSandbox finds one. s.mu is held.
+func (s *Service) findSandbox(id string) *sandbox {
 	for _, b := range s.sandboxes {
 		if b.id == id {
 			return b
@@ -165,8 +165,8 @@ func (s *Service) sandbox(id string) *sandbox {
 	return nil
 }
 
-// within says that labels hold all of selector.
-func within(selector, labels map[string]string) bool {
+// matchesLabels says that labels hold all of selector.
+func matchesLabels(selector, labels map[string]string) bool {
 	for k, v := range selector {
 		if labels[k] != v {
 			return false

@@ -17,23 +17,23 @@ import (
 
 // Service is a runtime in memory. Make it with New.
 type Service struct {
-	mu         sync.Mutex
-	serial     int
-	sandboxes  []*sandbox
-	containers []*container
-	images     map[string]*cri.Image // by reference
-	failures   map[string][]error
-	holds      map[string]chan struct{}
-	calls      []string
-	readers    map[int]reader
-	stubborn   map[string]bool
-	exec       func(container *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error)
-	starting   func(container *cri.ContainerStatus)
-	stats      map[string]*cri.ContainerStats
-	closed     bool
+	mu             sync.Mutex
+	serial         int
+	sandboxes      []*sandbox
+	containers     []*container
+	images         map[string]*cri.Image // by reference
+	failures       map[string][]error
+	blocked        map[string]chan struct{}
+	calls          []string
+	streams        map[int]eventStream
+	ignoresSIGTERM map[string]bool
+	onExec         func(container *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error)
+	onStart        func(container *cri.ContainerStatus)
+	stats          map[string]*cri.ContainerStats
+	closed         bool
 }
 
-type reader struct {
+type eventStream struct {
 	events chan runtime.ContainerEvent
 	broken chan struct{}
 }
@@ -42,8 +42,8 @@ var _ runtime.Service = (*Service)(nil)
 
 // New is a runtime that holds the images of refs.
 func New(refs ...string) *Service {
-	s := &Service{images: map[string]*cri.Image{}, failures: map[string][]error{}, holds: map[string]chan struct{}{},
-		readers: map[int]reader{}, stubborn: map[string]bool{}, stats: map[string]*cri.ContainerStats{}}
+	s := &Service{images: map[string]*cri.Image{}, failures: map[string][]error{}, blocked: map[string]chan struct{}{},
+		streams: map[int]eventStream{}, ignoresSIGTERM: map[string]bool{}, stats: map[string]*cri.ContainerStats{}}
 	for _, ref := range refs {
 		s.PutImage(ref, 1<<20)
 	}
@@ -58,17 +58,17 @@ func (s *Service) Fail(method string, errs ...error) {
 	s.failures[method] = append(s.failures[method], errs...)
 }
 
-// Hold holds back calls of a method until release is called or their context ends.
-func (s *Service) Hold(method string) (release func()) {
+// Block holds back calls of a method until release is called or their context ends.
+func (s *Service) Block(method string) (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held := make(chan struct{})
-	s.holds[method] = held
+	s.blocked[method] = held
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.holds[method] == held {
-			delete(s.holds, method)
+		if s.blocked[method] == held {
+			delete(s.blocked, method)
 		}
 		close(held)
 	})
@@ -81,21 +81,21 @@ func (s *Service) Calls() []string {
 	return slices.Clone(s.calls)
 }
 
-// Break ends all streams of events, as a restart of the runtime does; what ends while nobody
+// BreakEventStreams ends all streams of events, as a restart of the runtime does; what ends while nobody
 // listens is told to nobody.
-func (s *Service) Break() {
+func (s *Service) BreakEventStreams() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, r := range s.readers {
+	for i, r := range s.streams {
 		close(r.broken)
-		delete(s.readers, i)
+		delete(s.streams, i)
 	}
 }
 
-// enter is the start of each call: it waits where it is held and fails where it is told to.
-func (s *Service) enter(ctx context.Context, method string) error {
+// beginCall is the start of each call: it waits where it is held and fails where it is told to.
+func (s *Service) beginCall(ctx context.Context, method string) error {
 	s.mu.Lock()
-	held := s.holds[method]
+	held := s.blocked[method]
 	s.mu.Unlock()
 	if held != nil {
 		select {
@@ -118,11 +118,11 @@ func (s *Service) enter(ctx context.Context, method string) error {
 	return nil
 }
 
-// did records a call. s.mu is held.
-func (s *Service) did(method, name string) { s.calls = append(s.calls, method+" "+name) }
+// recordCall records a call. s.mu is held.
+func (s *Service) recordCall(method, name string) { s.calls = append(s.calls, method+" "+name) }
 
-// id is a new one, of the length that runtimes use. s.mu is held.
-func (s *Service) id() string {
+// newID is a new one, of the length that runtimes use. s.mu is held.
+func (s *Service) newID() string {
 	s.serial++
 	return fmt.Sprintf("%064x", s.serial)
 }
@@ -133,7 +133,7 @@ func notFound(what, id string) error {
 
 // Version implements runtime.Service.
 func (s *Service) Version(ctx context.Context) (*cri.VersionResponse, error) {
-	if err := s.enter(ctx, "Version"); err != nil {
+	if err := s.beginCall(ctx, "Version"); err != nil {
 		return nil, err
 	}
 	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: "fake", RuntimeVersion: "1", RuntimeApiVersion: "v1"}, nil
@@ -141,7 +141,7 @@ func (s *Service) Version(ctx context.Context) (*cri.VersionResponse, error) {
 
 // Status implements runtime.Service: all is ready.
 func (s *Service) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
-	if err := s.enter(ctx, "Status"); err != nil {
+	if err := s.beginCall(ctx, "Status"); err != nil {
 		return nil, err
 	}
 	return &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{
@@ -151,19 +151,19 @@ func (s *Service) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
 
 // Events implements runtime.Service.
 func (s *Service) Events(ctx context.Context, seen func(runtime.ContainerEvent)) error {
-	if err := s.enter(ctx, "Events"); err != nil {
+	if err := s.beginCall(ctx, "Events"); err != nil {
 		return err
 	}
-	r := reader{make(chan runtime.ContainerEvent, 1024), make(chan struct{})}
+	r := eventStream{make(chan runtime.ContainerEvent, 1024), make(chan struct{})}
 	s.mu.Lock()
 	s.serial++
 	key := s.serial
-	s.readers[key] = r
+	s.streams[key] = r
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.readers, key)
+		delete(s.streams, key)
 	}()
 	for {
 		select {
@@ -177,16 +177,16 @@ func (s *Service) Events(ctx context.Context, seen func(runtime.ContainerEvent))
 	}
 }
 
-// Listening says how many read Events now.
-func (s *Service) Listening() int {
+// EventStreams says how many read Events now.
+func (s *Service) EventStreams() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.readers)
+	return len(s.streams)
 }
 
-// tell gives an event to all readers; one that is full loses it. s.mu is held.
-func (s *Service) tell(e runtime.ContainerEvent) {
-	for _, r := range s.readers {
+// publish gives an event to all readers; one that is full loses it. s.mu is held.
+func (s *Service) publish(e runtime.ContainerEvent) {
+	for _, r := range s.streams {
 		select {
 		case r.events <- e:
 		default:
@@ -196,7 +196,7 @@ func (s *Service) tell(e runtime.ContainerEvent) {
 
 // Close implements runtime.Service: all later calls fail.
 func (s *Service) Close() error {
-	s.Break()
+	s.BreakEventStreams()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

@@ -13,7 +13,7 @@
 //	sim.berth.dev/prestop-seconds  how long a preStop hook takes; absent: what its
 //	                            sleep action says, or no time
 //	sim.berth.dev/usage         what they use over time: memory, disk, inodes, processes
-//	                            (engine/pressure/usage; agent/pressure/scripted acts upon it)
+//	                            (engine/nodepressure/usage; agent/pressure/scripted acts upon it)
 //
 // Each may be given for one container as NAME.sim.berth.dev/run-seconds.
 // A value that cannot be read makes the container fail at once with code 128,

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent/runtime"
-	"github.com/berthproject/berth/engine/podlife"
+	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
 // Annotations read by this runtime.
@@ -23,9 +23,9 @@ const (
 // Exit codes of the field: 128+15 for SIGTERM, 128+9 for SIGKILL, 128 for what
 // could not be started.
 const (
-	codeTerm  = 143
-	codeKill  = 137
-	codeNoRun = 128
+	exitCodeSIGTERM    = 143
+	exitCodeSIGKILL    = 137
+	exitCodeStartError = 128
 )
 
 // Runtime is the simulated runtime. It is safe for concurrent use.
@@ -33,84 +33,84 @@ type Runtime struct {
 	report func(runtime.Report)
 
 	mu   sync.Mutex
-	pods map[types.UID]map[string]*program
+	pods map[types.UID]map[string]*process
 }
 
-// program is a container that runs.
-type program struct {
-	ends  *time.Timer   // by itself; nil: not before it is asked
-	stops time.Duration // how long it takes when asked
+// process is a container that runs.
+type process struct {
+	exitTimer    *time.Timer   // by itself; nil: not before it is asked
+	stopDuration time.Duration // how long it takes when asked
 }
 
 // New is a runtime that reports to report, which must not block for long and
 // must not call back.
 func New(report func(runtime.Report)) *Runtime {
-	return &Runtime{report: report, pods: map[types.UID]map[string]*program{}}
+	return &Runtime{report: report, pods: map[types.UID]map[string]*process{}}
 }
 
 var _ runtime.Runtime = (*Runtime)(nil)
 
-// Recall implements runtime.Runtime: what ran is written only in the pod's status.
-func (r *Runtime) Recall(*corev1.Pod) []podlife.Status { return nil }
+// ExistingContainers implements runtime.Runtime: what ran is written only in the pod's status.
+func (r *Runtime) ExistingContainers(*corev1.Pod) []podlifecycle.Status { return nil }
 
 // Start implements runtime.Runtime.
 func (r *Runtime) Start(pod *corev1.Pod, container string, _ int32) {
-	r.report(runtime.Report{Pod: pod.UID, Event: podlife.Started{Container: container}})
+	r.report(runtime.Report{Pod: pod.UID, Event: podlifecycle.Started{Container: container}})
 	r.run(pod, container, 0)
 }
 
 // Resume implements runtime.Runtime: the time that has passed counts.
-func (r *Runtime) Resume(pod *corev1.Pod, container string, since podlife.Status) {
-	r.run(pod, container, time.Since(since.Started))
+func (r *Runtime) Resume(pod *corev1.Pod, container string, since podlifecycle.Status) {
+	r.run(pod, container, time.Since(since.StartedAt))
 }
 
 func (r *Runtime) run(pod *corev1.Pod, container string, passed time.Duration) {
-	ends, after, code := script(pod, container)
+	ends, after, code := exitPlan(pod, container)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pods[pod.UID] == nil {
-		r.pods[pod.UID] = map[string]*program{}
+		r.pods[pod.UID] = map[string]*process{}
 	}
-	p := &program{}
-	p.stops, _ = seconds(pod, container, StopSeconds)
+	p := &process{}
+	p.stopDuration, _ = annotationSeconds(pod, container, StopSeconds)
 	r.pods[pod.UID][container] = p
 	if ends {
 		uid := pod.UID
-		p.ends = time.AfterFunc(max(after-passed, 0), func() { r.end(uid, container, p, code) })
+		p.exitTimer = time.AfterFunc(max(after-passed, 0), func() { r.exit(uid, container, p, code) })
 	}
 }
 
-// script is what the annotations say of a container.
-func script(pod *corev1.Pod, container string) (ends bool, after time.Duration, code int32) {
-	ends = isInit(pod, container)
-	if _, given := note(pod, container, RunSeconds); given {
-		if after, ends = seconds(pod, container, RunSeconds); !ends {
-			return true, 0, codeNoRun
+// exitPlan is what the annotations say of a container.
+func exitPlan(pod *corev1.Pod, container string) (ends bool, after time.Duration, code int32) {
+	ends = isInitContainer(pod, container)
+	if _, given := annotation(pod, container, RunSeconds); given {
+		if after, ends = annotationSeconds(pod, container, RunSeconds); !ends {
+			return true, 0, exitCodeStartError
 		}
 	}
-	if v, ok := note(pod, container, ExitCode); ok {
+	if v, ok := annotation(pod, container, ExitCode); ok {
 		c, err := strconv.ParseUint(v, 10, 8)
 		if err != nil {
-			return true, 0, codeNoRun
+			return true, 0, exitCodeStartError
 		}
 		code = int32(c)
 	}
 	return ends, after, code
 }
 
-// note is what an annotation says of a container; what is said of the whole pod is not
+// annotation is what an annotation says of a container; what is said of the whole pod is not
 // said of its init containers.
-func note(pod *corev1.Pod, container, key string) (string, bool) {
+func annotation(pod *corev1.Pod, container, key string) (string, bool) {
 	if v, ok := pod.Annotations[container+"."+key]; ok {
 		return v, true
 	}
 	v, ok := pod.Annotations[key]
-	return v, ok && !isInit(pod, container)
+	return v, ok && !isInitContainer(pod, container)
 }
 
-// seconds is a note that is a time; ok says that it is given and can be read.
-func seconds(pod *corev1.Pod, container, key string) (d time.Duration, ok bool) {
-	v, given := note(pod, container, key)
+// annotationSeconds is a note that is a time; ok says that it is given and can be read.
+func annotationSeconds(pod *corev1.Pod, container, key string) (d time.Duration, ok bool) {
+	v, given := annotation(pod, container, key)
 	if !given {
 		return 0, false
 	}
@@ -125,7 +125,7 @@ func parseSeconds(text string) (d time.Duration, ok bool) {
 	return time.Duration(s * float64(time.Second)), true
 }
 
-func isInit(pod *corev1.Pod, container string) bool {
+func isInitContainer(pod *corev1.Pod, container string) bool {
 	for i := range pod.Spec.InitContainers {
 		c := &pod.Spec.InitContainers[i]
 		if c.Name == container {
@@ -138,27 +138,27 @@ func isInit(pod *corev1.Pod, container string) bool {
 // Update implements runtime.Runtime.
 func (r *Runtime) Update(*corev1.Pod) {}
 
-// Probe implements runtime.Runtime: a simulated program is well.
-func (r *Runtime) Probe(pod *corev1.Pod, container string, probe podlife.Probes, attempt int32) {
-	if probe != podlife.Liveness {
-		r.report(runtime.Report{Pod: pod.UID, Event: podlife.Probed{Container: container, Probe: probe, Attempt: attempt, OK: true}})
+// StartProbe implements runtime.Runtime: a simulated program is well.
+func (r *Runtime) StartProbe(pod *corev1.Pod, container string, probe podlifecycle.Probes, attempt int32) {
+	if probe != podlifecycle.Liveness {
+		r.report(runtime.Report{Pod: pod.UID, Event: podlifecycle.ProbeResult{Container: container, Probe: probe, Attempt: attempt, OK: true}})
 	}
 }
 
-// Unprobe implements runtime.Runtime.
-func (r *Runtime) Unprobe(types.UID, string, podlife.Probes) {}
+// StopProbe implements runtime.Runtime.
+func (r *Runtime) StopProbe(types.UID, string, podlifecycle.Probes) {}
 
 // Release implements runtime.Runtime: nothing is held.
 func (r *Runtime) Release(pod *corev1.Pod) {
 	r.report(runtime.Report{Pod: pod.UID, Released: true})
 }
 
-// Sweep implements runtime.Runtime: nothing runs that was not started.
-func (r *Runtime) Sweep(map[types.UID]bool) {}
+// RemoveOrphans implements runtime.Runtime: nothing runs that was not started.
+func (r *Runtime) RemoveOrphans(map[types.UID]bool) {}
 
 // PreStop implements runtime.Runtime.
 func (r *Runtime) PreStop(pod *corev1.Pod, container string) {
-	takes, given := seconds(pod, container, PreStopSeconds)
+	takes, given := annotationSeconds(pod, container, PreStopSeconds)
 	for _, cs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range cs {
 			if l := cs[i].Lifecycle; !given && cs[i].Name == container && l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
@@ -167,48 +167,48 @@ func (r *Runtime) PreStop(pod *corev1.Pod, container string) {
 		}
 	}
 	uid := pod.UID
-	time.AfterFunc(takes, func() { r.report(runtime.Report{Pod: uid, Event: podlife.PreStopped{Container: container}}) })
+	time.AfterFunc(takes, func() { r.report(runtime.Report{Pod: uid, Event: podlifecycle.PreStopDone{Container: container}}) })
 }
 
 // Stop implements runtime.Runtime: a simulated program obeys at once, or after the time
 // that it is said to take.
 func (r *Runtime) Stop(pod types.UID, container string) {
-	switch p := r.program(pod, container); {
+	switch p := r.findProcess(pod, container); {
 	case p == nil:
-	case p.stops > 0:
-		time.AfterFunc(p.stops, func() { r.end(pod, container, p, codeTerm) })
+	case p.stopDuration > 0:
+		time.AfterFunc(p.stopDuration, func() { r.exit(pod, container, p, exitCodeSIGTERM) })
 	default:
-		r.end(pod, container, p, codeTerm)
+		r.exit(pod, container, p, exitCodeSIGTERM)
 	}
 }
 
 // Kill implements runtime.Runtime.
 func (r *Runtime) Kill(pod types.UID, container string) {
-	if p := r.program(pod, container); p != nil {
-		r.end(pod, container, p, codeKill)
+	if p := r.findProcess(pod, container); p != nil {
+		r.exit(pod, container, p, exitCodeSIGKILL)
 	}
 }
 
-// program is what runs in a container; nil if nothing does.
-func (r *Runtime) program(pod types.UID, container string) *program {
+// findProcess is what runs in a container; nil if nothing does.
+func (r *Runtime) findProcess(pod types.UID, container string) *process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pods[pod][container]
 }
 
-// end ends a program, unless it has ended before.
-func (r *Runtime) end(pod types.UID, container string, p *program, code int32) {
+// exit ends a program, unless it has ended before.
+func (r *Runtime) exit(pod types.UID, container string, p *process, code int32) {
 	r.mu.Lock()
 	running := r.pods[pod][container] == p
 	if running {
 		delete(r.pods[pod], container)
-		if p.ends != nil {
-			p.ends.Stop()
+		if p.exitTimer != nil {
+			p.exitTimer.Stop()
 		}
 	}
 	r.mu.Unlock()
 	if running {
-		r.report(runtime.Report{Pod: pod, Event: podlife.Exited{Container: container, Code: code}})
+		r.report(runtime.Report{Pod: pod, Event: podlifecycle.Exited{Container: container, Code: code}})
 	}
 }
 
@@ -217,8 +217,8 @@ func (r *Runtime) Forget(pod types.UID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.pods[pod] {
-		if p.ends != nil {
-			p.ends.Stop()
+		if p.exitTimer != nil {
+			p.exitTimer.Stop()
 		}
 	}
 	delete(r.pods, pod)

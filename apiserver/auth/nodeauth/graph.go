@@ -16,10 +16,10 @@ type Graph struct {
 	// pods holds each bound pod's node and references.
 	pods map[podKey]boundPod
 	// users counts, for an object, the references of pods by node.
-	users map[object]map[string]int
+	users map[objectKey]map[string]int
 	// volumes holds each PV's claim and secrets; secretVolumes is its reverse.
 	volumes       map[string]volume
-	secretVolumes map[object]map[string]struct{}
+	secretVolumes map[objectKey]map[string]struct{}
 	// attachments holds the node of each VolumeAttachment.
 	attachments map[string]string
 	synced      []cache.InformerSynced
@@ -29,36 +29,36 @@ type podKey struct{ namespace, name string }
 
 type boundPod struct {
 	node string
-	refs []object
+	refs []objectKey
 }
 
 type volume struct {
-	claim   object // zero when unbound
-	secrets []object
+	claim   objectKey // zero when unbound
+	secrets []objectKey
 }
 
 // NewGraph returns an empty graph.
 func NewGraph() *Graph {
 	return &Graph{
 		pods:          map[podKey]boundPod{},
-		users:         map[object]map[string]int{},
+		users:         map[objectKey]map[string]int{},
 		volumes:       map[string]volume{},
-		secretVolumes: map[object]map[string]struct{}{},
+		secretVolumes: map[objectKey]map[string]struct{}{},
 		attachments:   map[string]string{},
 	}
 }
 
 // Watch keeps the graph by factory's informers.
 func (g *Graph) Watch(factory informers.SharedInformerFactory) error {
-	feeds := []struct {
+	handlers := []struct {
 		informer    cache.SharedIndexInformer
 		set, delete func(any)
 	}{
-		{factory.Core().V1().Pods().Informer(), on(g.SetPod), on(g.DeletePod)},
-		{factory.Core().V1().PersistentVolumes().Informer(), on(g.SetVolume), on(g.DeleteVolume)},
-		{factory.Storage().V1().VolumeAttachments().Informer(), on(g.SetAttachment), on(g.DeleteAttachment)},
+		{factory.Core().V1().Pods().Informer(), typedHandler(g.SetPod), typedHandler(g.DeletePod)},
+		{factory.Core().V1().PersistentVolumes().Informer(), typedHandler(g.SetVolume), typedHandler(g.DeleteVolume)},
+		{factory.Storage().V1().VolumeAttachments().Informer(), typedHandler(g.SetAttachment), typedHandler(g.DeleteAttachment)},
 	}
-	for _, f := range feeds {
+	for _, f := range handlers {
 		registration, err := f.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: f.set, UpdateFunc: func(_, obj any) { f.set(obj) }, DeleteFunc: f.delete,
 		})
@@ -81,11 +81,11 @@ func (g *Graph) Synced() bool {
 	return true
 }
 
-// on turns a typed handler into an informer's, unwrapping tombstones.
-func on[T any](f func(T)) func(any) {
+// typedHandler turns a typed handler into an informer's, unwrapping tombstones.
+func typedHandler[T any](f func(T)) func(any) {
 	return func(obj any) {
-		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-			obj = gone.Obj
+		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = tombstone.Obj
 		}
 		if typed, ok := obj.(T); ok {
 			f(typed)
@@ -98,7 +98,7 @@ func (g *Graph) SetPod(pod *corev1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	key := podKey{pod.Namespace, pod.Name}
-	g.forgetPod(key)
+	g.removePod(key)
 	if pod.Spec.NodeName == "" {
 		return
 	}
@@ -116,10 +116,10 @@ func (g *Graph) SetPod(pod *corev1.Pod) {
 func (g *Graph) DeletePod(pod *corev1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.forgetPod(podKey{pod.Namespace, pod.Name})
+	g.removePod(podKey{pod.Namespace, pod.Name})
 }
 
-func (g *Graph) forgetPod(key podKey) {
+func (g *Graph) removePod(key podKey) {
 	bound, ok := g.pods[key]
 	if !ok {
 		return
@@ -140,10 +140,10 @@ func (g *Graph) forgetPod(key podKey) {
 func (g *Graph) SetVolume(pv *corev1.PersistentVolume) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.forgetVolume(pv.Name)
+	g.removeVolume(pv.Name)
 	v := volume{secrets: secretsOf(pv)}
 	if claim := pv.Spec.ClaimRef; claim != nil {
-		v.claim = object{claims, claim.Namespace, claim.Name}
+		v.claim = objectKey{claims, claim.Namespace, claim.Name}
 	}
 	g.volumes[pv.Name] = v
 	for _, s := range v.secrets {
@@ -158,10 +158,10 @@ func (g *Graph) SetVolume(pv *corev1.PersistentVolume) {
 func (g *Graph) DeleteVolume(pv *corev1.PersistentVolume) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.forgetVolume(pv.Name)
+	g.removeVolume(pv.Name)
 }
 
-func (g *Graph) forgetVolume(name string) {
+func (g *Graph) removeVolume(name string) {
 	for _, s := range g.volumes[name].secrets {
 		delete(g.secretVolumes[s], name)
 		if len(g.secretVolumes[s]) == 0 {
@@ -185,12 +185,12 @@ func (g *Graph) DeleteAttachment(va *storagev1.VolumeAttachment) {
 	delete(g.attachments, va.Name)
 }
 
-// Refers says whether a pod bound to node refers to the object, directly or,
+// References says whether a pod bound to node refers to the object, directly or,
 // for a secret, through the volume of a claim.
-func (g *Graph) Refers(node, kind, namespace, name string) bool {
+func (g *Graph) References(node, kind, namespace, name string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	key := object{kind, namespace, name}
+	key := objectKey{kind, namespace, name}
 	if g.users[key][node] > 0 {
 		return true
 	}
@@ -211,18 +211,18 @@ func (g *Graph) UsesVolume(node, pv string) bool {
 
 func (g *Graph) usesVolume(node, pv string) bool {
 	claim := g.volumes[pv].claim
-	return claim != object{} && g.users[claim][node] > 0
+	return claim != objectKey{} && g.users[claim][node] > 0
 }
 
-// Attached says whether the VolumeAttachment is for node.
-func (g *Graph) Attached(node, attachment string) bool {
+// HasAttachment says whether the VolumeAttachment is for node.
+func (g *Graph) HasAttachment(node, attachment string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	return node != "" && g.attachments[attachment] == node
 }
 
-// Runs says whether the pod is bound to node.
-func (g *Graph) Runs(node, namespace, name string) bool {
+// RunsPod says whether the pod is bound to node.
+func (g *Graph) RunsPod(node, namespace, name string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	bound, ok := g.pods[podKey{namespace, name}]

@@ -9,9 +9,9 @@ import (
 
 const userPrefix = "system:node:"
 
-// NodeOf says whether u is a node's credential, and of which node. The name is "" where the user's ends after the prefix.
+// NodeIdentity says whether u is a node's credential, and of which node. The name is "" where the user's ends after the prefix.
 // Who is called otherwise is no node, though in system:nodes.
-func NodeOf(u user.Info) (name string, isNode bool) {
+func NodeIdentity(u user.Info) (name string, isNode bool) {
 	if u == nil || !slices.Contains(u.GetGroups(), user.NodesGroup) {
 		return "", false
 	}

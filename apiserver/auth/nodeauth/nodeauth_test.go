@@ -176,7 +176,7 @@ func TestWhoIsANode(t *testing.T) {
 		"without name":   {&user.DefaultInfo{Name: "system:node:", Groups: []string{"system:nodes"}}, "", true},
 		"nobody":         {nil, "", false},
 	} {
-		if node, is := NodeOf(tc.u); node != tc.node || is != tc.is {
+		if node, is := NodeIdentity(tc.u); node != tc.node || is != tc.is {
 			t.Errorf("%s: %q, %v; want %q, %v", name, node, is, tc.node, tc.is)
 		}
 	}

@@ -4,30 +4,30 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// object is a namespaced or cluster-wide object that a pod can refer to.
-type object struct {
+// objectKey is a namespaced or cluster-wide object that a pod can refer to.
+type objectKey struct {
 	kind, namespace, name string
 }
 
 // Kinds of object in the graph, named by their resource.
 const (
-	secrets    = "secrets"
-	configMaps = "configmaps"
-	claims     = "persistentvolumeclaims"
-	accounts   = "serviceaccounts"
-	devices    = "resourceclaims"
+	secrets         = "secrets"
+	configMaps      = "configmaps"
+	claims          = "persistentvolumeclaims"
+	serviceAccounts = "serviceaccounts"
+	resourceClaims  = "resourceclaims"
 )
 
 // references lists what the agent of pod's node must read for it. An object
 // can be listed twice.
-func references(pod *corev1.Pod) []object {
-	var out []object
+func references(pod *corev1.Pod) []objectKey {
+	var out []objectKey
 	add := func(kind, name string) {
 		if name != "" {
-			out = append(out, object{kind, pod.Namespace, name})
+			out = append(out, objectKey{kind, pod.Namespace, name})
 		}
 	}
-	add(accounts, pod.Spec.ServiceAccountName)
+	add(serviceAccounts, pod.Spec.ServiceAccountName)
 	for _, s := range pod.Spec.ImagePullSecrets {
 		add(secrets, s.Name)
 	}
@@ -45,12 +45,12 @@ func references(pod *corev1.Pod) []object {
 	}
 	for _, c := range pod.Spec.ResourceClaims {
 		if c.ResourceClaimName != nil {
-			add(devices, *c.ResourceClaimName)
+			add(resourceClaims, *c.ResourceClaimName)
 		}
 	}
 	for _, s := range pod.Status.ResourceClaimStatuses {
 		if s.ResourceClaimName != nil {
-			add(devices, *s.ResourceClaimName)
+			add(resourceClaims, *s.ResourceClaimName)
 		}
 	}
 	return out
@@ -105,15 +105,15 @@ func addVolume(add func(kind, name string), pod *corev1.Pod, v *corev1.Volume) {
 }
 
 // secretsOf lists the secrets a node needs to mount pv.
-func secretsOf(pv *corev1.PersistentVolume) []object {
+func secretsOf(pv *corev1.PersistentVolume) []objectKey {
 	csi := pv.Spec.CSI
 	if csi == nil {
 		return nil
 	}
-	var out []object
+	var out []objectKey
 	for _, ref := range []*corev1.SecretReference{csi.NodePublishSecretRef, csi.NodeStageSecretRef, csi.NodeExpandSecretRef} {
 		if ref != nil && ref.Name != "" {
-			out = append(out, object{secrets, ref.Namespace, ref.Name})
+			out = append(out, objectKey{secrets, ref.Namespace, ref.Name})
 		}
 	}
 	return out

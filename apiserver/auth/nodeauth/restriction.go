@@ -69,7 +69,7 @@ func (r *Restriction) ValidateInitialization() error {
 
 // Validate implements admission.ValidationInterface.
 func (r *Restriction) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	node, isNode := NodeOf(a.GetUserInfo())
+	node, isNode := NodeIdentity(a.GetUserInfo())
 	if !isNode {
 		return nil
 	}

@@ -62,8 +62,8 @@ func admitNodeUpdate(node string, a admission.Attributes) error {
 	return nil
 }
 
-// ownLabels are the kubernetes.io labels that a node sets itself.
-var ownLabels = []string{
+// kubeletLabels are the kubernetes.io labels that a node sets itself.
+var kubeletLabels = []string{
 	corev1.LabelHostname,
 	corev1.LabelTopologyZone, corev1.LabelTopologyRegion,
 	corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
@@ -77,7 +77,7 @@ func forbiddenLabels(before, after map[string]string) []string {
 	check := func(key string) {
 		old, had := before[key]
 		now, has := after[key]
-		if (had != has || old != now) && !mayLabel(key) && !slices.Contains(bad, key) {
+		if (had != has || old != now) && !isAllowedLabel(key) && !slices.Contains(bad, key) {
 			bad = append(bad, key)
 		}
 	}
@@ -91,25 +91,25 @@ func forbiddenLabels(before, after map[string]string) []string {
 	return bad
 }
 
-// mayLabel: outside the kubernetes.io and k8s.io domains everything, inside
+// isAllowedLabel: outside the kubernetes.io and k8s.io domains everything, inside
 // what a node knows of itself. node-restriction.kubernetes.io is what
 // administrators isolate workloads with.
-func mayLabel(key string) bool {
+func isAllowedLabel(key string) bool {
 	domain, _, prefixed := strings.Cut(key, "/")
-	if !prefixed || slices.Contains(ownLabels, key) {
+	if !prefixed || slices.Contains(kubeletLabels, key) {
 		return true
 	}
 	switch {
-	case under(domain, "kubelet.kubernetes.io"), under(domain, "node.kubernetes.io"):
+	case inDomain(domain, "kubelet.kubernetes.io"), inDomain(domain, "node.kubernetes.io"):
 		return true
-	case under(domain, "node-restriction.kubernetes.io"):
+	case inDomain(domain, "node-restriction.kubernetes.io"):
 		return false
 	}
-	return !under(domain, "kubernetes.io") && !under(domain, "k8s.io")
+	return !inDomain(domain, "kubernetes.io") && !inDomain(domain, "k8s.io")
 }
 
-// under says whether domain is root or below it.
-func under(domain, root string) bool {
+// inDomain says whether domain is root or below it.
+func inDomain(domain, root string) bool {
 	return domain == root || strings.HasSuffix(domain, "."+root)
 }
 

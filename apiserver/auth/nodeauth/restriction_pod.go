@@ -46,7 +46,7 @@ func (r *Restriction) admitMirrorPod(ctx context.Context, node string, a admissi
 		return forbid(a, "node %q can not create pods that reference %s", node, refs[0].kind)
 	}
 	for i := range pod.Spec.Volumes {
-		for _, source := range projections(&pod.Spec.Volumes[i]) {
+		for _, source := range projectedSources(&pod.Spec.Volumes[i]) {
 			if source.ServiceAccountToken != nil {
 				return forbid(a, "node %q can not create pods that reference serviceaccounts", node)
 			}
@@ -55,11 +55,11 @@ func (r *Restriction) admitMirrorPod(ctx context.Context, node string, a admissi
 	if len(pod.Spec.ResourceClaims) > 0 {
 		return forbid(a, "node %q can not create pods that reference resourceclaims", node)
 	}
-	return r.admitOwner(ctx, node, pod, a)
+	return r.admitOwnerReference(ctx, node, pod, a)
 }
 
-// admitOwner wants a mirror pod to go with the node, and with this one, not a later one of its name.
-func (r *Restriction) admitOwner(ctx context.Context, node string, pod *corev1.Pod, a admission.Attributes) error {
+// admitOwnerReference wants a mirror pod to go with the node, and with this one, not a later one of its name.
+func (r *Restriction) admitOwnerReference(ctx context.Context, node string, pod *corev1.Pod, a admission.Attributes) error {
 	if len(pod.OwnerReferences) > 1 {
 		return forbid(a, "node %q can only create pods with a single owner reference set to itself", node)
 	}
@@ -88,7 +88,7 @@ func (r *Restriction) admitOwner(ctx context.Context, node string, pod *corev1.P
 	return nil
 }
 
-func projections(v *corev1.Volume) []corev1.VolumeProjection {
+func projectedSources(v *corev1.Volume) []corev1.VolumeProjection {
 	if v.Projected == nil {
 		return nil
 	}

@@ -54,15 +54,15 @@ func (r *Restriction) admitAudience(ctx context.Context, pod *corev1.Pod, req *a
 	default:
 		return forbid(a, "node may only request 0 or 1 audiences")
 	}
-	var faults []error
+	var errs []error
 	for i := range pod.Spec.Volumes {
-		named, err := r.names(ctx, pod, &pod.Spec.Volumes[i], audience)
+		named, err := r.providesAudience(ctx, pod, &pod.Spec.Volumes[i], audience)
 		if named {
 			return nil
 		}
-		faults = append(faults, err)
+		errs = append(errs, err)
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return admission.NewForbidden(a, fmt.Errorf("error validating audience %q: %w", audience, err))
 	}
 	decision, _, err := r.authorizer.Authorize(ctx, authorizer.AttributesRecord{User: a.GetUserInfo(), Verb: "request-serviceaccounts-token-audience",
@@ -73,20 +73,20 @@ func (r *Restriction) admitAudience(ctx context.Context, pod *corev1.Pod, req *a
 	return forbid(a, "audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", audience, a.GetUserInfo().GetName())
 }
 
-// names says whether a volume brings a token for an audience: itself, or by the CSI driver that makes it.
-func (r *Restriction) names(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, audience string) (bool, error) {
-	for _, source := range projections(v) {
+// providesAudience says whether a volume brings a token for an audience: itself, or by the CSI driver that makes it.
+func (r *Restriction) providesAudience(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, audience string) (bool, error) {
+	for _, source := range projectedSources(v) {
 		if source.ServiceAccountToken != nil && source.ServiceAccountToken.Audience == audience {
 			return true, nil
 		}
 	}
-	driver, err := r.driver(ctx, pod, v)
+	driver, err := r.csiDriver(ctx, pod, v)
 	if err != nil || driver == "" {
-		return false, gone(err)
+		return false, ignoreNotFound(err)
 	}
 	found, err := r.client.StorageV1().CSIDrivers().Get(ctx, driver, metav1.GetOptions{})
 	if err != nil {
-		return false, gone(err)
+		return false, ignoreNotFound(err)
 	}
 	for _, t := range found.Spec.TokenRequests {
 		if t.Audience == audience {
@@ -96,8 +96,8 @@ func (r *Restriction) names(ctx context.Context, pod *corev1.Pod, v *corev1.Volu
 	return false, nil
 }
 
-// driver is the CSI driver of a volume, if it has one.
-func (r *Restriction) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
+// csiDriver is the CSI driver of a volume, if it has one.
+func (r *Restriction) csiDriver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
 	claim := ""
 	switch {
 	case v.CSI != nil:
@@ -120,8 +120,8 @@ func (r *Restriction) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Vol
 	return volume.Spec.CSI.Driver, nil
 }
 
-// gone leaves out that something is not there: then it names no audience.
-func gone(err error) error {
+// ignoreNotFound leaves out that something is not there: then it names no audience.
+func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -41,13 +41,13 @@ func Open(dir string, now func() time.Time) (*Authority, error) {
 	}
 	a := &Authority{dir: dir, now: now}
 	var err error
-	if a.key, err = loadOrMakeKey(a.path("ca.key"), a.exists("ca.crt")); err != nil {
+	if a.key, err = loadOrCreateKey(a.path("ca.key"), a.exists("ca.crt")); err != nil {
 		return nil, err
 	}
 	if err := a.loadCA(); err != nil {
 		return nil, err
 	}
-	a.signing, err = loadOrMakeKey(a.path("sa.key"), false)
+	a.signing, err = loadOrCreateKey(a.path("sa.key"), false)
 	return a, err
 }
 
@@ -88,7 +88,7 @@ func (a *Authority) loadCA() error {
 	a.mu.Lock()
 	a.cert = cert
 	a.mu.Unlock()
-	if nearEnd(cert, a.now()) {
+	if needsRenewal(cert, a.now()) {
 		return a.renewCA()
 	}
 	return nil
@@ -147,15 +147,15 @@ func sign(template, parent *x509.Certificate, pub *ecdsa.PublicKey, key *ecdsa.P
 	return x509.ParseCertificate(der)
 }
 
-// nearEnd says that less than a third of the certificate's life is left.
-func nearEnd(cert *x509.Certificate, now time.Time) bool {
+// needsRenewal says that less than a third of the certificate's life is left.
+func needsRenewal(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return cert.NotAfter.Sub(now) < life/3
 }
 
-// loadOrMakeKey reads the key at path or makes one. With needed set a missing
+// loadOrCreateKey reads the key at path or makes one. With needed set a missing
 // file is an error: something signed with it still exists.
-func loadOrMakeKey(path string, needed bool) (*ecdsa.PrivateKey, error) {
+func loadOrCreateKey(path string, needed bool) (*ecdsa.PrivateKey, error) {
 	key, err := readKey(path)
 	if err == nil || !errors.Is(err, os.ErrNotExist) {
 		return key, err

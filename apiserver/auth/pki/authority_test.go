@@ -61,7 +61,7 @@ func TestRestartFindsTheSameAuthority(t *testing.T) {
 	if !first.SigningKey().Equal(second.SigningKey()) {
 		t.Error("the token key changed over a restart")
 	}
-	if _, _, err := first.ServingPair(ServerNames(nil)); err != nil {
+	if _, _, err := first.ServingPair(APIServerAltNames(nil)); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -87,7 +87,7 @@ func TestRestartFindsTheSameAuthority(t *testing.T) {
 func TestServingPairCoversItsNames(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, start)
-	certFile, _, err := a.ServingPair(ServerNames(net.IPv4(10, 96, 0, 1), "0.0.0.0", "node.example"))
+	certFile, _, err := a.ServingPair(APIServerAltNames(net.IPv4(10, 96, 0, 1), "0.0.0.0", "node.example"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestServingPairCoversItsNames(t *testing.T) {
 	again := func(why string, now time.Time, change bool, hosts ...string) {
 		t.Helper()
 		a := open(t, dir, now)
-		if _, _, err := a.ServingPair(ServerNames(net.IPv4(10, 96, 0, 1), hosts...)); err != nil {
+		if _, _, err := a.ServingPair(APIServerAltNames(net.IPv4(10, 96, 0, 1), hosts...)); err != nil {
 			t.Fatal(err)
 		}
 		if changed := !bytes.Equal(first, read(t, certFile)); changed != change {

@@ -15,9 +15,9 @@ import (
 type Identity struct {
 	Name   string
 	Groups []string
-	// Serves says that the certificate may be shown by a server, too: an agent
+	// ServerAuth says that the certificate may be shown by a server, too: an agent
 	// answers the API server with it, which checks Name.
-	Serves bool
+	ServerAuth bool
 }
 
 // Admin may do everything (group system:masters, which no role can take away).
@@ -28,30 +28,30 @@ func Admin() Identity {
 // Scheduler is kube-scheduler's identity; the scheduler shell runs under it.
 func Scheduler() Identity { return Identity{Name: "system:kube-scheduler"} }
 
-// Controllers is kube-controller-manager's identity; Berth's loops run under it.
-func Controllers() Identity { return Identity{Name: "system:kube-controller-manager"} }
+// ControllerManager is kube-controller-manager's identity; Berth's loops run under it.
+func ControllerManager() Identity { return Identity{Name: "system:kube-controller-manager"} }
 
 // Node is the identity of the agent of one node, bounded by the node authorizer.
 func Node(name string) Identity {
-	return Identity{Name: "system:node:" + name, Groups: []string{"system:nodes"}, Serves: true}
+	return Identity{Name: "system:node:" + name, Groups: []string{"system:nodes"}, ServerAuth: true}
 }
 
 // SimulatedNodes is the identity of a process that plays many nodes.
 func SimulatedNodes() Identity {
 	id := Component("simulated-nodes")
-	id.Serves = true
+	id.ServerAuth = true
 	return id
 }
 
-// APIServer is who the API server is to agents, under kubeadm's name.
-func APIServer() Identity { return Identity{Name: "kube-apiserver-kubelet-client"} }
+// KubeletClient is who the API server is to agents, under kubeadm's name.
+func KubeletClient() Identity { return Identity{Name: "kube-apiserver-kubelet-client"} }
 
 // Component is the identity of another part of Berth (such as "descheduler"):
 // the user system:berth:NAME, whom a bootstrap role of that name serves.
 func Component(name string) Identity { return Identity{Name: "system:berth:" + name} }
 
-func (id Identity) usage() []x509.ExtKeyUsage {
-	if id.Serves {
+func (id Identity) extKeyUsage() []x509.ExtKeyUsage {
+	if id.ServerAuth {
 		return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
 	}
 	return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
@@ -68,7 +68,7 @@ func (a *Authority) ClientPEM(id Identity) (certPEM, keyPEM []byte, err error) {
 	}
 	cert, err := a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: id.Name, Organization: id.Groups},
-		ExtKeyUsage: id.usage(),
+		ExtKeyUsage: id.extKeyUsage(),
 	}, &key.PublicKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("making a client certificate for %s: %w", id.Name, err)
@@ -81,7 +81,7 @@ func (a *Authority) ClientPEM(id Identity) (certPEM, keyPEM []byte, err error) {
 // file that already says exactly that, with a certificate that lasts, is left
 // alone, so that people's copies of it stay the same over restarts.
 func (a *Authority) Kubeconfig(path, server string, id Identity) error {
-	if a.fits(path, server, id) {
+	if a.isCurrentKubeconfig(path, server, id) {
 		return nil
 	}
 	cert, key, err := a.ClientPEM(id)
@@ -91,7 +91,7 @@ func (a *Authority) Kubeconfig(path, server string, id Identity) error {
 	return WriteKubeconfig(path, server, a.CAPEM(), cert, key)
 }
 
-func (a *Authority) fits(path, server string, id Identity) bool {
+func (a *Authority) isCurrentKubeconfig(path, server string, id Identity) bool {
 	cfg, err := clientcmd.LoadFromFile(path)
 	if err != nil {
 		return false
@@ -102,8 +102,8 @@ func (a *Authority) fits(path, server string, id Identity) bool {
 		return false
 	}
 	cert, err := parseCert(user.ClientCertificateData)
-	return err == nil && a.signed(cert) && !nearEnd(cert, a.now()) &&
-		cert.Subject.CommonName == id.Name && slices.Equal(cert.Subject.Organization, id.Groups) && slices.Equal(cert.ExtKeyUsage, id.usage())
+	return err == nil && a.isSignedByCA(cert) && !needsRenewal(cert, a.now()) &&
+		cert.Subject.CommonName == id.Name && slices.Equal(cert.Subject.Organization, id.Groups) && slices.Equal(cert.ExtKeyUsage, id.extKeyUsage())
 }
 
 // kubeconfigName names cluster, user and context in the files written here.

@@ -17,14 +17,14 @@ func TestKeepServingRenewsInTimeAndTellsFailures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		certFile, _, err := a.ServingPair(ServerNames(nil))
+		certFile, _, err := a.ServingPair(APIServerAltNames(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
 		first := read(t, certFile)
 		ctx, cancel := context.WithCancel(t.Context())
 		var failures []error
-		go a.KeepServing(ctx, 12*time.Hour, ServerNames(nil), func(err error) { failures = append(failures, err) })
+		go a.RunRenewal(ctx, 12*time.Hour, APIServerAltNames(nil), func(err error) { failures = append(failures, err) })
 		after := func(d time.Duration) []byte {
 			time.Sleep(d) // the bubble's clock: no time passes
 			synctest.Wait()

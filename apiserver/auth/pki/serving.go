@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// Names are what a serving certificate must answer to.
-type Names struct {
+// AltNames are what a serving certificate must answer to.
+type AltNames struct {
 	DNS []string
 	IPs []net.IP
 }
 
-// ServerNames are the names of an API server: loopback, the kubernetes
+// APIServerAltNames are the names of an API server: loopback, the kubernetes
 // Service (serviceIP, nil when there is none), this machine's host name, and
 // the host it listens on or is advertised at (names or addresses; wildcard
 // addresses are left out).
-func ServerNames(serviceIP net.IP, hosts ...string) Names {
-	n := Names{
+func APIServerAltNames(serviceIP net.IP, hosts ...string) AltNames {
+	n := AltNames{
 		DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
 		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
@@ -48,9 +48,9 @@ func ServerNames(serviceIP net.IP, hosts ...string) Names {
 
 // ServingPair returns the paths of a certificate and key that serve names,
 // renewing them when they are missing, near their end, or lack a name.
-func (a *Authority) ServingPair(names Names) (certFile, keyFile string, err error) {
+func (a *Authority) ServingPair(names AltNames) (certFile, keyFile string, err error) {
 	certFile, keyFile = a.path("apiserver.crt"), a.path("apiserver.key")
-	key, err := loadOrMakeKey(keyFile, false)
+	key, err := loadOrCreateKey(keyFile, false)
 	if err != nil {
 		return "", "", err
 	}
@@ -58,7 +58,7 @@ func (a *Authority) ServingPair(names Names) (certFile, keyFile string, err erro
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", "", err
 	}
-	if err == nil && a.serves(cert, key, names) {
+	if err == nil && a.isValidServingCert(cert, key, names) {
 		return certFile, keyFile, nil
 	}
 	cert, err = a.issue(&x509.Certificate{
@@ -73,9 +73,9 @@ func (a *Authority) ServingPair(names Names) (certFile, keyFile string, err erro
 	return certFile, keyFile, WriteFileAtomic(certFile, encodeCert(cert.Raw))
 }
 
-// serves says that cert is ours, belongs to key, lasts and covers names.
-func (a *Authority) serves(cert *x509.Certificate, key *ecdsa.PrivateKey, names Names) bool {
-	if nearEnd(cert, a.now()) || !a.signed(cert) || !key.PublicKey.Equal(cert.PublicKey) {
+// isValidServingCert says that cert is ours, belongs to key, lasts and covers names.
+func (a *Authority) isValidServingCert(cert *x509.Certificate, key *ecdsa.PrivateKey, names AltNames) bool {
+	if needsRenewal(cert, a.now()) || !a.isSignedByCA(cert) || !key.PublicKey.Equal(cert.PublicKey) {
 		return false
 	}
 	for _, name := range names.DNS {
@@ -91,16 +91,16 @@ func (a *Authority) serves(cert *x509.Certificate, key *ecdsa.PrivateKey, names 
 	return true
 }
 
-func (a *Authority) signed(cert *x509.Certificate) bool {
+func (a *Authority) isSignedByCA(cert *x509.Certificate) bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return cert.CheckSignatureFrom(a.cert) == nil
 }
 
-// KeepServing renews the CA and the serving pair while the server runs; the
+// RunRenewal renews the CA and the serving pair while the server runs; the
 // generic server reads the files again by itself. It looks every interval
 // until ctx ends; failures go to report and are tried again.
-func (a *Authority) KeepServing(ctx context.Context, interval time.Duration, names Names, report func(error)) {
+func (a *Authority) RunRenewal(ctx context.Context, interval time.Duration, names AltNames, report func(error)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {

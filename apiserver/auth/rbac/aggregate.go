@@ -70,19 +70,19 @@ func (a *Aggregator) Run(ctx context.Context) {
 		return
 	}
 	go wait.UntilWithContext(ctx, func(ctx context.Context) {
-		for a.next(ctx) {
+		for a.processNextWorkItem(ctx) {
 		}
 	}, time.Second)
 	<-ctx.Done()
 }
 
-func (a *Aggregator) next(ctx context.Context) bool {
+func (a *Aggregator) processNextWorkItem(ctx context.Context) bool {
 	name, quit := a.queue.Get()
 	if quit {
 		return false
 	}
 	defer a.queue.Done(name)
-	if err := a.sync(ctx, name); err != nil {
+	if err := a.syncClusterRole(ctx, name); err != nil {
 		if !apierrors.IsConflict(err) {
 			utilruntime.HandleErrorWithContext(ctx, err, "aggregating a clusterrole", "clusterrole", name)
 		}
@@ -93,7 +93,7 @@ func (a *Aggregator) next(ctx context.Context) bool {
 	return true
 }
 
-func (a *Aggregator) sync(ctx context.Context, name string) error {
+func (a *Aggregator) syncClusterRole(ctx context.Context, name string) error {
 	role, err := a.roles.Get(name)
 	if apierrors.IsNotFound(err) || err == nil && role.AggregationRule == nil {
 		return nil
@@ -101,7 +101,7 @@ func (a *Aggregator) sync(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	rules, err := a.union(role)
+	rules, err := a.aggregatedRules(role)
 	if err != nil {
 		return err
 	}
@@ -114,9 +114,9 @@ func (a *Aggregator) sync(ctx context.Context, name string) error {
 	return err
 }
 
-// union is the rules of all roles that into selects, selector by selector,
+// aggregatedRules is the rules of all roles that into selects, selector by selector,
 // in the order of the roles' names, each rule once.
-func (a *Aggregator) union(into *rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
+func (a *Aggregator) aggregatedRules(into *rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for i := range into.AggregationRule.ClusterRoleSelectors {
 		selector, err := metav1.LabelSelectorAsSelector(&into.AggregationRule.ClusterRoleSelectors[i])

@@ -24,11 +24,11 @@ var (
 // NewAuthorizer decides by resolver's rules.
 func NewAuthorizer(resolver *Resolver) *Authorizer {
 	a := &Authorizer{resolver: resolver}
-	a.AuthorizerFunc = a.decide
+	a.AuthorizerFunc = a.authorize
 	return a
 }
 
-func (a *Authorizer) decide(_ context.Context, attrs authorizer.Attributes) (authorizer.Decision, string, error) {
+func (a *Authorizer) authorize(_ context.Context, attrs authorizer.Attributes) (authorizer.Decision, string, error) {
 	if attrs.GetUser() == nil {
 		return authorizer.DecisionNoOpinion, "no user on request", nil
 	}

@@ -33,23 +33,23 @@ func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 	return err
 }
 
-// writers is how many objects are compared or made at once: one at a time a
+// bootstrapWorkers is how many objects are compared or made at once: one at a time a
 // start would wait for a hundred disk syncs in a row.
-const writers = 16
+const bootstrapWorkers = 16
 
 // reconcileAll makes roles before bindings, so that no binding is ever seen
 // without its role.
 func reconcileAll(ctx context.Context, client kubernetes.Interface) error {
-	if err := all(ctx, roleTasks(client)); err != nil {
+	if err := runParallel(ctx, roleTasks(client)); err != nil {
 		return err
 	}
-	return all(ctx, bindingTasks(client))
+	return runParallel(ctx, bindingTasks(client))
 }
 
-// all runs tasks side by side and joins their errors.
-func all(ctx context.Context, tasks []func() error) error {
+// runParallel runs tasks side by side and joins their errors.
+func runParallel(ctx context.Context, tasks []func() error) error {
 	errs := make([]error, len(tasks))
-	workqueue.ParallelizeUntil(ctx, writers, len(tasks), func(i int) { errs[i] = tasks[i]() })
+	workqueue.ParallelizeUntil(ctx, bootstrapWorkers, len(tasks), func(i int) { errs[i] = tasks[i]() })
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
@@ -57,14 +57,14 @@ func roleTasks(client kubernetes.Interface) []func() error {
 	var tasks []func() error
 	for _, role := range policy.ClusterRoles() {
 		tasks = append(tasks, func() error {
-			return named("clusterrole "+role.Name, reconcileRole(
+			return wrapObjectError("clusterrole "+role.Name, reconcileRole(
 				reconciliation.ClusterRoleRuleOwner{ClusterRole: role},
 				reconciliation.ClusterRoleModifier{Client: client.RbacV1().ClusterRoles()}))
 		})
 	}
 	for _, role := range policy.Roles() {
 		tasks = append(tasks, func() error {
-			return named("role "+role.Namespace+"/"+role.Name, reconcileRole(
+			return wrapObjectError("role "+role.Namespace+"/"+role.Name, reconcileRole(
 				reconciliation.RoleRuleOwner{Role: role},
 				reconciliation.RoleModifier{Client: client.RbacV1(), NamespaceClient: client.CoreV1().Namespaces()}))
 		})
@@ -76,14 +76,14 @@ func bindingTasks(client kubernetes.Interface) []func() error {
 	var tasks []func() error
 	for _, b := range policy.ClusterRoleBindings() {
 		tasks = append(tasks, func() error {
-			return named("clusterrolebinding "+b.Name, reconcileBinding(
+			return wrapObjectError("clusterrolebinding "+b.Name, reconcileBinding(
 				reconciliation.ClusterRoleBindingAdapter{ClusterRoleBinding: b},
 				reconciliation.ClusterRoleBindingClientAdapter{Client: client.RbacV1().ClusterRoleBindings()}))
 		})
 	}
 	for _, b := range policy.RoleBindings() {
 		tasks = append(tasks, func() error {
-			return named("rolebinding "+b.Namespace+"/"+b.Name, reconcileBinding(
+			return wrapObjectError("rolebinding "+b.Namespace+"/"+b.Name, reconcileBinding(
 				reconciliation.RoleBindingAdapter{RoleBinding: b},
 				reconciliation.RoleBindingClientAdapter{Client: client.RbacV1(), NamespaceClient: client.CoreV1().Namespaces()}))
 		})
@@ -91,7 +91,7 @@ func bindingTasks(client kubernetes.Interface) []func() error {
 	return tasks
 }
 
-func named(object string, err error) error {
+func wrapObjectError(object string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", object, err)
 	}
@@ -101,17 +101,17 @@ func named(object string, err error) error {
 func reconcileRole(role reconciliation.RuleOwner, client reconciliation.RuleOwnerModifier) error {
 	opts := reconciliation.ReconcileRoleOptions{Role: role, Client: client, Confirm: true}
 	_, err := opts.Run()
-	return settled(err)
+	return ignoreAlreadyExists(err)
 }
 
 func reconcileBinding(b reconciliation.RoleBinding, client reconciliation.RoleBindingModifier) error {
 	opts := reconciliation.ReconcileRoleBindingOptions{RoleBinding: b, Client: client, Confirm: true}
 	_, err := opts.Run()
-	return settled(err)
+	return ignoreAlreadyExists(err)
 }
 
-// settled drops "somebody made it first": the next start sees it and compares.
-func settled(err error) error {
+// ignoreAlreadyExists drops "somebody made it first": the next start sees it and compares.
+func ignoreAlreadyExists(err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

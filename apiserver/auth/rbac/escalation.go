@@ -28,7 +28,7 @@ const EscalationPlugin = "RBACEscalation"
 type Escalation struct {
 	*admission.Handler
 	resolver *Resolver
-	fault    error // why there is no resolver
+	initErr  error // why there is no resolver
 	authz    authorizer.UnconditionalAuthorizer
 }
 
@@ -50,7 +50,7 @@ func RegisterEscalation(plugins *admission.Plugins) {
 
 // SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
 func (e *Escalation) SetExternalKubeInformerFactory(factory informers.SharedInformerFactory) {
-	if e.resolver, e.fault = NewResolver(factory); e.fault == nil {
+	if e.resolver, e.initErr = NewResolver(factory); e.initErr == nil {
 		e.SetReadyFunc(e.resolver.Synced)
 	}
 }
@@ -62,8 +62,8 @@ func (e *Escalation) SetUnconditionalAuthorizer(authz authorizer.UnconditionalAu
 
 // ValidateInitialization says what the server forgot to hand in.
 func (e *Escalation) ValidateInitialization() error {
-	if e.fault != nil {
-		return fmt.Errorf("admission plugin %s: %w", EscalationPlugin, e.fault)
+	if e.initErr != nil {
+		return fmt.Errorf("admission plugin %s: %w", EscalationPlugin, e.initErr)
 	}
 	if e.resolver == nil || e.authz == nil {
 		return fmt.Errorf("admission plugin %s needs an informer factory and an authorizer", EscalationPlugin)
@@ -73,7 +73,7 @@ func (e *Escalation) ValidateInitialization() error {
 
 // Validate implements admission.ValidationInterface.
 func (e *Escalation) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetResource().Group != rbacv1.GroupName || a.GetSubresource() != "" || onlyCollectorFields(a) ||
+	if a.GetResource().Group != rbacv1.GroupName || a.GetSubresource() != "" || isOnlyMutatingGCFields(a) ||
 		slices.Contains(a.GetUserInfo().GetGroups(), user.SystemPrivilegedGroup) {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (e *Escalation) checkClusterRole(ctx context.Context, a admission.Attribute
 		{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
 		{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
 	}
-	if e.mayEscalate(ctx, a) || e.uncovered(ctx, a, everything) == nil {
+	if e.mayEscalate(ctx, a) || e.confirmNoEscalation(ctx, a, everything) == nil {
 		return nil
 	}
 	return admission.NewForbidden(a, errors.New("must have cluster-admin privileges to use an aggregationRule"))
@@ -119,7 +119,7 @@ func (e *Escalation) checkRules(ctx context.Context, a admission.Attributes, rul
 	if e.mayEscalate(ctx, a) {
 		return nil
 	}
-	if err := e.uncovered(ctx, a, rules); err != nil {
+	if err := e.confirmNoEscalation(ctx, a, rules); err != nil {
 		return admission.NewForbidden(a, err)
 	}
 	return nil
@@ -131,24 +131,24 @@ func (e *Escalation) checkBinding(ctx context.Context, a admission.Attributes, r
 	if role.Kind == "Role" {
 		resource = "roles"
 	}
-	if e.may(ctx, a, "bind", resource, role.Name) {
+	if e.isAuthorized(ctx, a, "bind", resource, role.Name) {
 		return nil
 	}
-	rules, err := e.resolver.rulesOf(role, a.GetNamespace())
+	rules, err := e.resolver.roleReferenceRules(role, a.GetNamespace())
 	if err != nil {
 		return err
 	}
-	if err := e.uncovered(ctx, a, rules); err != nil {
+	if err := e.confirmNoEscalation(ctx, a, rules); err != nil {
 		return admission.NewForbidden(a, err)
 	}
 	return nil
 }
 
 func (e *Escalation) mayEscalate(ctx context.Context, a admission.Attributes) bool {
-	return e.may(ctx, a, "escalate", a.GetResource().Resource, a.GetName())
+	return e.isAuthorized(ctx, a, "escalate", a.GetResource().Resource, a.GetName())
 }
 
-func (e *Escalation) may(ctx context.Context, a admission.Attributes, verb, resource, name string) bool {
+func (e *Escalation) isAuthorized(ctx context.Context, a admission.Attributes, verb, resource, name string) bool {
 	decision, _, _ := e.authz.Authorize(ctx, authorizer.AttributesRecord{
 		User: a.GetUserInfo(), Verb: verb, Namespace: a.GetNamespace(), Name: name,
 		APIGroup: rbacv1.GroupName, APIVersion: "v1", Resource: resource, ResourceRequest: true,
@@ -156,17 +156,17 @@ func (e *Escalation) may(ctx context.Context, a admission.Attributes, verb, reso
 	return decision == authorizer.DecisionAllow
 }
 
-// uncovered is nil when the user holds all of rules where a writes them;
+// confirmNoEscalation is nil when the user holds all of rules where a writes them;
 // otherwise its text lists the missing ones, as upstream's.
-func (e *Escalation) uncovered(ctx context.Context, a admission.Attributes, rules []rbacv1.PolicyRule) error {
+func (e *Escalation) confirmNoEscalation(ctx context.Context, a admission.Attributes, rules []rbacv1.PolicyRule) error {
 	held, resolveErr := e.resolver.Rules(ctx, a.GetUserInfo(), a.GetNamespace())
 	ok, missing := validation.Covers(held, rules)
 	if ok {
 		return nil
 	}
 	var lines []string
-	for _, rule := range compact(missing) {
-		lines = append(lines, describe(rule))
+	for _, rule := range compactRules(missing) {
+		lines = append(lines, ruleString(rule))
 	}
 	msg := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s",
 		a.GetUserInfo().GetName(), a.GetUserInfo().GetGroups(), strings.Join(lines, "\n"))
@@ -176,16 +176,16 @@ func (e *Escalation) uncovered(ctx context.Context, a admission.Attributes, rule
 	return errors.New(msg)
 }
 
-// onlyCollectorFields says that an update touches nothing but what a garbage
+// isOnlyMutatingGCFields says that an update touches nothing but what a garbage
 // collector must: ownerReferences and finalizers (and bookkeeping metadata).
-func onlyCollectorFields(a admission.Attributes) bool {
+func isOnlyMutatingGCFields(a admission.Attributes) bool {
 	if a.GetOperation() != admission.Update || a.GetOldObject() == nil {
 		return false
 	}
-	return equality.Semantic.DeepEqual(withoutCollectorFields(a.GetObject()), withoutCollectorFields(a.GetOldObject()))
+	return equality.Semantic.DeepEqual(withoutGCFields(a.GetObject()), withoutGCFields(a.GetOldObject()))
 }
 
-func withoutCollectorFields(obj runtime.Object) runtime.Object {
+func withoutGCFields(obj runtime.Object) runtime.Object {
 	out := obj.DeepCopyObject()
 	if m, err := meta.Accessor(out); err == nil {
 		m.SetOwnerReferences(nil)

@@ -16,14 +16,14 @@ const bySubject = "berth/subject"
 
 // indexBySubject adds the index to an informer of bindings that lacks it.
 func indexBySubject(informer cache.SharedIndexInformer) error {
-	if _, there := informer.GetIndexer().GetIndexers()[bySubject]; there {
+	if _, exists := informer.GetIndexer().GetIndexers()[bySubject]; exists {
 		return nil
 	}
-	return informer.AddIndexers(cache.Indexers{bySubject: subjectsOf})
+	return informer.AddIndexers(cache.Indexers{bySubject: subjectKeys})
 }
 
-// subjectsOf are a binding's keys, each with the binding's namespace first.
-func subjectsOf(obj any) ([]string, error) {
+// subjectKeys are a binding's keys, each with the binding's namespace first.
+func subjectKeys(obj any) ([]string, error) {
 	var namespace string
 	var subjects []rbacv1.Subject
 	switch b := obj.(type) {
@@ -43,11 +43,11 @@ func subjectsOf(obj any) ([]string, error) {
 		case rbacv1.GroupKind:
 			keys = append(keys, groupKey(namespace, s.Name))
 		case rbacv1.ServiceAccountKind:
-			home := s.Namespace
-			if home == "" {
-				home = namespace
+			accountNamespace := s.Namespace
+			if accountNamespace == "" {
+				accountNamespace = namespace
 			}
-			keys = append(keys, userKey(namespace, serviceaccount.MakeUsername(home, s.Name)))
+			keys = append(keys, userKey(namespace, serviceaccount.MakeUsername(accountNamespace, s.Name)))
 		}
 	}
 	return keys, nil

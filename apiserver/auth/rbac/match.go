@@ -21,18 +21,18 @@ func Allows(a authorizer.Attributes, rules ...rbacv1.PolicyRule) bool {
 }
 
 func ruleAllows(a authorizer.Attributes, rule *rbacv1.PolicyRule) bool {
-	if !matches(rule.Verbs, rbacv1.VerbAll, a.GetVerb()) {
+	if !matchesAny(rule.Verbs, rbacv1.VerbAll, a.GetVerb()) {
 		return false
 	}
 	if !a.IsResourceRequest() {
 		return slices.ContainsFunc(rule.NonResourceURLs, func(url string) bool { return urlMatches(url, a.GetPath()) })
 	}
-	return matches(rule.APIGroups, rbacv1.APIGroupAll, a.GetAPIGroup()) &&
+	return matchesAny(rule.APIGroups, rbacv1.APIGroupAll, a.GetAPIGroup()) &&
 		resourceMatches(rule.Resources, a.GetResource(), a.GetSubresource()) &&
 		(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, a.GetName()))
 }
 
-func matches(set []string, all, want string) bool {
+func matchesAny(set []string, all, want string) bool {
 	for _, s := range set {
 		if s == all || s == want {
 			return true

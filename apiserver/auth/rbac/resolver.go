@@ -106,7 +106,7 @@ func (r *Resolver) visitBinding(g grant, subjects []rbacv1.Subject, u user.Info,
 		if !subjectMatches(&subjects[i], u, g.namespace) {
 			continue
 		}
-		rules, err := r.rulesOf(g.role, g.namespace)
+		rules, err := r.roleReferenceRules(g.role, g.namespace)
 		if err != nil {
 			return f(nil, nil, err)
 		}
@@ -121,8 +121,8 @@ func (r *Resolver) visitBinding(g grant, subjects []rbacv1.Subject, u user.Info,
 	return true
 }
 
-// rulesOf reads the role that a binding in namespace refers to.
-func (r *Resolver) rulesOf(role rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
+// roleReferenceRules reads the role that a binding in namespace refers to.
+func (r *Resolver) roleReferenceRules(role rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	switch role.Kind {
 	case "Role":
 		found, err := r.roles.Roles(namespace).Get(role.Name)

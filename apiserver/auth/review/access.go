@@ -15,13 +15,13 @@ import (
 // NewSubjectAccessReview serves subjectaccessreviews: may that subject do this?
 func NewSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.SubjectAccessReview] {
 	return &Storage[*authorizationv1.SubjectAccessReview]{
-		empty: func() *authorizationv1.SubjectAccessReview { return &authorizationv1.SubjectAccessReview{} },
-		kind:  "SubjectAccessReview", singular: "subjectaccessreview",
-		answer: func(ctx context.Context, r *authorizationv1.SubjectAccessReview) error {
-			if err := invalid("SubjectAccessReview", append(validateSubject(&r.Spec), validateMeta(r.ObjectMeta, false)...)); err != nil {
+		newObject: func() *authorizationv1.SubjectAccessReview { return &authorizationv1.SubjectAccessReview{} },
+		kind:      "SubjectAccessReview", singular: "subjectaccessreview",
+		evaluate: func(ctx context.Context, r *authorizationv1.SubjectAccessReview) error {
+			if err := newInvalid("SubjectAccessReview", append(validateSubject(&r.Spec), validateMeta(r.ObjectMeta, false)...)); err != nil {
 				return err
 			}
-			r.Status = ask(ctx, authz, attributes(subject(&r.Spec), r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes))
+			r.Status = authorize(ctx, authz, attributes(subject(&r.Spec), r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes))
 			return nil
 		},
 	}
@@ -32,9 +32,9 @@ func NewSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*
 func NewLocalSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.LocalSubjectAccessReview] {
 	const kind = "LocalSubjectAccessReview"
 	return &Storage[*authorizationv1.LocalSubjectAccessReview]{
-		empty: func() *authorizationv1.LocalSubjectAccessReview { return &authorizationv1.LocalSubjectAccessReview{} },
-		kind:  kind, singular: "localsubjectaccessreview", namespaced: true,
-		answer: func(ctx context.Context, r *authorizationv1.LocalSubjectAccessReview) error {
+		newObject: func() *authorizationv1.LocalSubjectAccessReview { return &authorizationv1.LocalSubjectAccessReview{} },
+		kind:      kind, singular: "localsubjectaccessreview", namespaced: true,
+		evaluate: func(ctx context.Context, r *authorizationv1.LocalSubjectAccessReview) error {
 			errs := append(validateSubject(&r.Spec), validateMeta(r.ObjectMeta, true)...)
 			if res := r.Spec.ResourceAttributes; res != nil && res.Namespace != r.Namespace {
 				errs = append(errs, field.Invalid(spec.Child("resourceAttributes", "namespace"), res.Namespace, "must match metadata.namespace"))
@@ -42,13 +42,13 @@ func NewLocalSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Stor
 			if r.Spec.NonResourceAttributes != nil {
 				errs = append(errs, field.Invalid(spec.Child("nonResourceAttributes"), r.Spec.NonResourceAttributes, "disallowed on this kind of request"))
 			}
-			if err := invalid(kind, errs); err != nil {
+			if err := newInvalid(kind, errs); err != nil {
 				return err
 			}
 			if namespace := genericapirequest.NamespaceValue(ctx); namespace != r.Namespace {
 				return apierrors.NewBadRequest(fmt.Sprintf("spec.resourceAttributes.namespace must match namespace: %v", namespace))
 			}
-			r.Status = ask(ctx, authz, attributes(subject(&r.Spec), r.Spec.ResourceAttributes, nil))
+			r.Status = authorize(ctx, authz, attributes(subject(&r.Spec), r.Spec.ResourceAttributes, nil))
 			return nil
 		},
 	}
@@ -59,18 +59,18 @@ func NewLocalSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Stor
 func NewSelfSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.SelfSubjectAccessReview] {
 	const kind = "SelfSubjectAccessReview"
 	return &Storage[*authorizationv1.SelfSubjectAccessReview]{
-		empty: func() *authorizationv1.SelfSubjectAccessReview { return &authorizationv1.SelfSubjectAccessReview{} },
-		kind:  kind, singular: "selfsubjectaccessreview",
-		answer: func(ctx context.Context, r *authorizationv1.SelfSubjectAccessReview) error {
+		newObject: func() *authorizationv1.SelfSubjectAccessReview { return &authorizationv1.SelfSubjectAccessReview{} },
+		kind:      kind, singular: "selfsubjectaccessreview",
+		evaluate: func(ctx context.Context, r *authorizationv1.SelfSubjectAccessReview) error {
 			errs := append(validateTarget(r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes), validateMeta(r.ObjectMeta, false)...)
-			if err := invalid(kind, errs); err != nil {
+			if err := newInvalid(kind, errs); err != nil {
 				return err
 			}
 			u, err := requester(ctx)
 			if err != nil {
 				return err
 			}
-			r.Status = ask(ctx, authz, attributes(u, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes))
+			r.Status = authorize(ctx, authz, attributes(u, r.Spec.ResourceAttributes, r.Spec.NonResourceAttributes))
 			return nil
 		},
 	}
@@ -87,7 +87,7 @@ func subject(s *authorizationv1.SubjectAccessReviewSpec) user.Info {
 	return u
 }
 
-func ask(ctx context.Context, authz authorizer.UnconditionalAuthorizer, a authorizer.Attributes) authorizationv1.SubjectAccessReviewStatus {
+func authorize(ctx context.Context, authz authorizer.UnconditionalAuthorizer, a authorizer.Attributes) authorizationv1.SubjectAccessReviewStatus {
 	decision, reason, err := authz.Authorize(ctx, a)
 	status := authorizationv1.SubjectAccessReviewStatus{
 		Allowed: decision == authorizer.DecisionAllow,

@@ -15,9 +15,9 @@ import (
 // assumed when a review names none.
 func NewTokenReview(tokens authenticator.Token, audiences []string) *Storage[*authenticationv1.TokenReview] {
 	return &Storage[*authenticationv1.TokenReview]{
-		empty: func() *authenticationv1.TokenReview { return &authenticationv1.TokenReview{} },
-		kind:  "TokenReview", singular: "tokenreview",
-		answer: func(ctx context.Context, review *authenticationv1.TokenReview) error {
+		newObject: func() *authenticationv1.TokenReview { return &authenticationv1.TokenReview{} },
+		kind:      "TokenReview", singular: "tokenreview",
+		evaluate: func(ctx context.Context, review *authenticationv1.TokenReview) error {
 			if review.Spec.Token == "" {
 				return apierrors.NewBadRequest("token is required for TokenReview in authentication")
 			}
@@ -46,9 +46,9 @@ func NewTokenReview(tokens authenticator.Token, audiences []string) *Storage[*au
 // NewSelfSubjectReview serves selfsubjectreviews (kubectl auth whoami); now is the clock.
 func NewSelfSubjectReview(now func() time.Time) *Storage[*authenticationv1.SelfSubjectReview] {
 	return &Storage[*authenticationv1.SelfSubjectReview]{
-		empty: func() *authenticationv1.SelfSubjectReview { return &authenticationv1.SelfSubjectReview{} },
-		kind:  "SelfSubjectReview", singular: "selfsubjectreview",
-		answer: func(ctx context.Context, review *authenticationv1.SelfSubjectReview) error {
+		newObject: func() *authenticationv1.SelfSubjectReview { return &authenticationv1.SelfSubjectReview{} },
+		kind:      "SelfSubjectReview", singular: "selfsubjectreview",
+		evaluate: func(ctx context.Context, review *authenticationv1.SelfSubjectReview) error {
 			u, err := requester(ctx)
 			if err != nil {
 				return err

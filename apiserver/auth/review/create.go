@@ -14,11 +14,11 @@ import (
 
 // Storage is a create-only resource: it answers a posted T and keeps nothing.
 type Storage[T runtime.Object] struct {
-	empty      func() T
+	newObject  func() T
 	kind       string
 	singular   string
 	namespaced bool
-	answer     func(ctx context.Context, in T) error // fills in the status of its own copy
+	evaluate   func(ctx context.Context, in T) error // fills in the status of its own copy
 }
 
 var (
@@ -29,7 +29,7 @@ var (
 )
 
 // New implements rest.Storage.
-func (s *Storage[T]) New() runtime.Object { return s.empty() }
+func (s *Storage[T]) New() runtime.Object { return s.newObject() }
 
 // Destroy implements rest.Storage.
 func (s *Storage[T]) Destroy() {}
@@ -55,7 +55,7 @@ func (s *Storage[T]) Create(ctx context.Context, obj runtime.Object, validate re
 		}
 	}
 	out := in.DeepCopyObject().(T)
-	if err := s.answer(ctx, out); err != nil {
+	if err := s.evaluate(ctx, out); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -12,9 +12,9 @@ import (
 // namespace? (kubectl auth can-i --list)
 func NewSelfSubjectRulesReview(rules authorizer.RuleResolver) *Storage[*authorizationv1.SelfSubjectRulesReview] {
 	return &Storage[*authorizationv1.SelfSubjectRulesReview]{
-		empty: func() *authorizationv1.SelfSubjectRulesReview { return &authorizationv1.SelfSubjectRulesReview{} },
-		kind:  "SelfSubjectRulesReview", singular: "selfsubjectrulesreview",
-		answer: func(ctx context.Context, r *authorizationv1.SelfSubjectRulesReview) error {
+		newObject: func() *authorizationv1.SelfSubjectRulesReview { return &authorizationv1.SelfSubjectRulesReview{} },
+		kind:      "SelfSubjectRulesReview", singular: "selfsubjectrulesreview",
+		evaluate: func(ctx context.Context, r *authorizationv1.SelfSubjectRulesReview) error {
 			u, err := requester(ctx)
 			if err != nil {
 				return err

@@ -64,7 +64,7 @@ func validateMeta(meta metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("metadata"), meta, text)}
 }
 
-func invalid(kind string, errs field.ErrorList) error {
+func newInvalid(kind string, errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}

@@ -27,9 +27,9 @@ type jwk struct {
 	Y         string `json:"y"`
 }
 
-// Documents makes the handlers of MetadataPath and KeysPath. address is
+// DiscoveryHandlers makes the handlers of MetadataPath and KeysPath. address is
 // HOST:PORT under which clients reach this server.
-func (i *Issuer) Documents(address string) (map[string]http.Handler, error) {
+func (i *Issuer) DiscoveryHandlers(address string) (map[string]http.Handler, error) {
 	point, err := i.key.PublicKey.Bytes() // 0x04, x, y: SEC 1, section 2.3.3
 	if err != nil {
 		return nil, fmt.Errorf("encoding the token key: %w", err)
@@ -48,15 +48,15 @@ func (i *Issuer) Documents(address string) (map[string]http.Handler, error) {
 		"id_token_signing_alg_values_supported": []string{jwt.SigningMethodES256.Alg()},
 	}
 	out := map[string]http.Handler{}
-	if out[MetadataPath], err = document("application/json", metadata); err != nil {
+	if out[MetadataPath], err = jsonHandler("application/json", metadata); err != nil {
 		return nil, err
 	}
-	out[KeysPath], err = document("application/jwk-set+json", keys)
+	out[KeysPath], err = jsonHandler("application/jwk-set+json", keys)
 	return out, err
 }
 
-// document serves v, which does not change while the server runs.
-func document(contentType string, v any) (http.Handler, error) {
+// jsonHandler serves v, which does not change while the server runs.
+func jsonHandler(contentType string, v any) (http.Handler, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // TestPublishedKeyChecksTokens verifies a token by nothing but the documents.
 func TestPublishedKeyChecksTokens(t *testing.T) {
 	w := newWorld(t)
-	documents, err := w.issuer.Documents("127.0.0.1:6443")
+	documents, err := w.issuer.DiscoveryHandlers("127.0.0.1:6443")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestPublishedKeyChecksTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := jwt.NewParser(jwt.WithoutClaimsValidation()).Parse(w.issue(t, Bound{}), func(*jwt.Token) (any, error) { return public, nil })
+	token, err := jwt.NewParser(jwt.WithoutClaimsValidation()).Parse(w.issue(t, BoundObjects{}), func(*jwt.Token) (any, error) { return public, nil })
 	if err != nil || token.Header["kid"] != keys.Keys[0].ID {
 		t.Errorf("error %v, kid %v", err, token.Header["kid"])
 	}

@@ -32,26 +32,26 @@ func NewIssuer(issuer string, key *ecdsa.PrivateKey, now func() time.Time) (*Iss
 	return &Issuer{issuer: issuer, key: key, keyID: id, now: now}, nil
 }
 
-// Bound is what a token's life is tied to besides its account: at most one
+// BoundObjects is what a token's life is tied to besides its account: at most one
 // of Pod, Secret and Node; NodeOfPod only informs (the node the pod runs on).
-type Bound struct {
+type BoundObjects struct {
 	Pod       *corev1.Pod
 	Secret    *corev1.Secret
 	Node      *corev1.Node
 	NodeOfPod *corev1.Node
 }
 
-// Issued is a signed token with what its maker must report about it.
-type Issued struct {
+// IssuedToken is a signed token with what its maker must report about it.
+type IssuedToken struct {
 	Token   string
 	ID      string // the jti claim, for audit
 	Expires time.Time
 }
 
 // Issue signs a token for sa, valid for life and for audiences.
-func (i *Issuer) Issue(sa *corev1.ServiceAccount, bound Bound, audiences []string, life time.Duration) (Issued, error) {
+func (i *Issuer) Issue(sa *corev1.ServiceAccount, bound BoundObjects, audiences []string, life time.Duration) (IssuedToken, error) {
 	now := i.now()
-	out := Issued{ID: uuid.NewString(), Expires: now.Add(life)}
+	out := IssuedToken{ID: uuid.NewString(), Expires: now.Add(life)}
 	c := claims{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer:    i.issuer,
@@ -86,7 +86,7 @@ func (i *Issuer) Issue(sa *corev1.ServiceAccount, bound Bound, audiences []strin
 	delete(token.Header, "typ") // as upstream's tokens
 	var err error
 	if out.Token, err = token.SignedString(i.key); err != nil {
-		return Issued{}, fmt.Errorf("signing a token for service account %s/%s: %w", sa.Namespace, sa.Name, err)
+		return IssuedToken{}, fmt.Errorf("signing a token for service account %s/%s: %w", sa.Namespace, sa.Name, err)
 	}
 	return out, nil
 }

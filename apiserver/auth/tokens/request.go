@@ -28,7 +28,7 @@ const (
 // RequestREST serves POST serviceaccounts/NAME/token (TokenRequest).
 type RequestREST struct {
 	issuer    *Issuer
-	lookup    Lookup
+	getter    Getter
 	audiences []string
 	now       func() time.Time
 }
@@ -40,8 +40,8 @@ var (
 
 // NewRequestREST returns the storage of serviceaccounts/token. audiences are
 // given to tokens that were asked for without any.
-func NewRequestREST(issuer *Issuer, lookup Lookup, audiences []string) *RequestREST {
-	return &RequestREST{issuer: issuer, lookup: lookup, audiences: audiences, now: issuer.now}
+func NewRequestREST(issuer *Issuer, getter Getter, audiences []string) *RequestREST {
+	return &RequestREST{issuer: issuer, getter: getter, audiences: audiences, now: issuer.now}
 }
 
 // New implements rest.Storage.
@@ -62,11 +62,11 @@ func (r *RequestREST) Create(ctx context.Context, name string, obj runtime.Objec
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("want a TokenRequest, got %T", obj))
 	}
 	req := in.DeepCopy()
-	sa, err := r.lookup.ServiceAccount(ctx, genericapirequest.NamespaceValue(ctx), name)
+	sa, err := r.getter.ServiceAccount(ctx, genericapirequest.NamespaceValue(ctx), name)
 	if err != nil {
 		return nil, err
 	}
-	r.complete(req, sa)
+	r.setDefaults(req, sa)
 	if errs := validateRequest(req, sa); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(authenticationv1.SchemeGroupVersion.WithKind("TokenRequest").GroupKind(), name, errs)
 	}
@@ -75,7 +75,7 @@ func (r *RequestREST) Create(ctx context.Context, name string, obj runtime.Objec
 			return nil, err
 		}
 	}
-	bound, err := r.bound(ctx, sa, req.Spec.BoundObjectRef)
+	bound, err := r.boundObjects(ctx, sa, req.Spec.BoundObjectRef)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func (r *RequestREST) Create(ctx context.Context, name string, obj runtime.Objec
 	return req, nil
 }
 
-// complete fills in what the request left open.
-func (r *RequestREST) complete(req *authenticationv1.TokenRequest, sa *corev1.ServiceAccount) {
+// setDefaults fills in what the request left open.
+func (r *RequestREST) setDefaults(req *authenticationv1.TokenRequest, sa *corev1.ServiceAccount) {
 	if req.Name == "" {
 		req.Name = sa.Name
 	}
@@ -128,9 +128,9 @@ func validateRequest(req *authenticationv1.TokenRequest, sa *corev1.ServiceAccou
 	return errs
 }
 
-// bound finds the object a token shall be bound to and checks its uid.
-func (r *RequestREST) bound(ctx context.Context, sa *corev1.ServiceAccount, to *authenticationv1.BoundObjectReference) (Bound, error) {
-	var out Bound
+// boundObjects finds the object a token shall be bound to and checks its uid.
+func (r *RequestREST) boundObjects(ctx context.Context, sa *corev1.ServiceAccount, to *authenticationv1.BoundObjectReference) (BoundObjects, error) {
+	var out BoundObjects
 	if to == nil {
 		return out, nil
 	}
@@ -144,11 +144,11 @@ func (r *RequestREST) bound(ctx context.Context, sa *corev1.ServiceAccount, to *
 			uid = out.Pod.UID
 		}
 	case gvk.Group == "" && gvk.Kind == "Secret":
-		if out.Secret, err = r.lookup.Secret(ctx, sa.Namespace, to.Name); err == nil {
+		if out.Secret, err = r.getter.Secret(ctx, sa.Namespace, to.Name); err == nil {
 			uid = out.Secret.UID
 		}
 	case gvk.Group == "" && gvk.Kind == "Node":
-		if out.Node, err = r.lookup.Node(ctx, to.Name); err == nil {
+		if out.Node, err = r.getter.Node(ctx, to.Name); err == nil {
 			uid = out.Node.UID
 		}
 	default:
@@ -164,19 +164,19 @@ func (r *RequestREST) bound(ctx context.Context, sa *corev1.ServiceAccount, to *
 	return out, nil
 }
 
-func (r *RequestREST) boundPod(ctx context.Context, sa *corev1.ServiceAccount, name string) (Bound, error) {
-	pod, err := r.lookup.Pod(ctx, sa.Namespace, name)
+func (r *RequestREST) boundPod(ctx context.Context, sa *corev1.ServiceAccount, name string) (BoundObjects, error) {
+	pod, err := r.getter.Pod(ctx, sa.Namespace, name)
 	if err != nil {
-		return Bound{}, err
+		return BoundObjects{}, err
 	}
 	if pod.Spec.ServiceAccountName != sa.Name {
-		return Bound{}, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", sa.Name))
+		return BoundObjects{}, apierrors.NewBadRequest(fmt.Sprintf("cannot bind token for serviceaccount %q to pod running with different serviceaccount name.", sa.Name))
 	}
-	out := Bound{Pod: pod}
+	out := BoundObjects{Pod: pod}
 	if pod.Spec.NodeName == "" {
 		return out, nil
 	}
-	node, err := r.lookup.Node(ctx, pod.Spec.NodeName)
+	node, err := r.getter.Node(ctx, pod.Spec.NodeName)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return out, err
 	}

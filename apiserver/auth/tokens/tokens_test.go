@@ -84,7 +84,7 @@ func (w *world) verifier() *Verifier {
 	return NewVerifier(DefaultIssuer, &w.key.PublicKey, []string{DefaultIssuer}, w.store, func() time.Time { return w.now })
 }
 
-func (w *world) issue(t *testing.T, b Bound, audiences ...string) string {
+func (w *world) issue(t *testing.T, b BoundObjects, audiences ...string) string {
 	t.Helper()
 	if len(audiences) == 0 {
 		audiences = []string{DefaultIssuer}
@@ -98,7 +98,7 @@ func (w *world) issue(t *testing.T, b Bound, audiences ...string) string {
 
 func TestTokenSpeaksForItsAccount(t *testing.T) {
 	w := newWorld(t)
-	resp, ok, err := w.verifier().AuthenticateToken(t.Context(), w.issue(t, Bound{Pod: w.pods["a/p"], NodeOfPod: w.nodes["n"]}))
+	resp, ok, err := w.verifier().AuthenticateToken(t.Context(), w.issue(t, BoundObjects{Pod: w.pods["a/p"], NodeOfPod: w.nodes["n"]}))
 	if err != nil || !ok {
 		t.Fatalf("ok %v, error %v", ok, err)
 	}
@@ -122,7 +122,7 @@ func TestTokenSpeaksForItsAccount(t *testing.T) {
 func TestTokenEndsWithWhatItIsBoundTo(t *testing.T) {
 	past := metav1.NewTime(noon.Add(-2 * time.Minute))
 	for name, tc := range map[string]struct {
-		bound  func(*world) Bound
+		bound  func(*world) BoundObjects
 		change func(*world)
 		want   string // part of the error; "" means still valid
 	}{
@@ -131,23 +131,23 @@ func TestTokenEndsWithWhatItIsBoundTo(t *testing.T) {
 		"account made anew":    {change: func(w *world) { w.accounts["a/web"].UID = "9" }, want: "has uid 9"},
 		"account long deleted": {change: func(w *world) { w.accounts["a/web"].DeletionTimestamp = &past }, want: "has been deleted"},
 		"pod deleted": {
-			bound:  func(w *world) Bound { return Bound{Pod: w.pods["a/p"]} },
+			bound:  func(w *world) BoundObjects { return BoundObjects{Pod: w.pods["a/p"]} },
 			change: func(w *world) { delete(w.pods, "a/p") }, want: "not found",
 		},
 		"pod made anew": {
-			bound:  func(w *world) Bound { return Bound{Pod: w.pods["a/p"].DeepCopy()} },
+			bound:  func(w *world) BoundObjects { return BoundObjects{Pod: w.pods["a/p"].DeepCopy()} },
 			change: func(w *world) { w.pods["a/p"].UID = "9" }, want: "has uid 9",
 		},
 		"pod's node deleted": {
-			bound:  func(w *world) Bound { return Bound{Pod: w.pods["a/p"], NodeOfPod: w.nodes["n"]} },
+			bound:  func(w *world) BoundObjects { return BoundObjects{Pod: w.pods["a/p"], NodeOfPod: w.nodes["n"]} },
 			change: func(w *world) { delete(w.nodes, "n") },
 		},
 		"secret deleted": {
-			bound:  func(w *world) Bound { return Bound{Secret: w.secrets["a/s"]} },
+			bound:  func(w *world) BoundObjects { return BoundObjects{Secret: w.secrets["a/s"]} },
 			change: func(w *world) { delete(w.secrets, "a/s") }, want: "not found",
 		},
 		"node deleted": {
-			bound:  func(w *world) Bound { return Bound{Node: w.nodes["n"]} },
+			bound:  func(w *world) BoundObjects { return BoundObjects{Node: w.nodes["n"]} },
 			change: func(w *world) { delete(w.nodes, "n") }, want: "not found",
 		},
 		"expired":      {change: func(w *world) { w.now = noon.Add(time.Hour + leeway + time.Second) }, want: "has expired"},
@@ -156,7 +156,7 @@ func TestTokenEndsWithWhatItIsBoundTo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			var b Bound
+			var b BoundObjects
 			if tc.bound != nil {
 				b = tc.bound(w)
 			}
@@ -202,7 +202,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	as := func(c *claims) {}
-	good := w.issue(t, Bound{})
+	good := w.issue(t, BoundObjects{})
 	for name, tc := range map[string]struct {
 		token string
 		ours  bool // an error; otherwise just unknown
@@ -216,7 +216,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		"other subject":    {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Subject = "system:serviceaccount:a:admin" }), true},
 		"no account":       {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Kubernetes = kubernetesClaims{} }), true},
 		"another issuer":   {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Issuer = "https://elsewhere" }), false},
-		"another audience": {w.issue(t, Bound{}, "vault"), true},
+		"another audience": {w.issue(t, BoundObjects{}, "vault"), true},
 		"not a token":      {"abc", false},
 		"empty":            {"", false},
 		"three dots":       {"...", false},
@@ -233,7 +233,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 func TestAudienceOfTheQuestionCounts(t *testing.T) {
 	w := newWorld(t)
 	ctx := authenticator.WithAudiences(t.Context(), authenticator.Audiences{"vault", "db"})
-	resp, ok, err := w.verifier().AuthenticateToken(ctx, w.issue(t, Bound{}, "vault", DefaultIssuer))
+	resp, ok, err := w.verifier().AuthenticateToken(ctx, w.issue(t, BoundObjects{}, "vault", DefaultIssuer))
 	if err != nil || !ok || len(resp.Audiences) != 1 || resp.Audiences[0] != "vault" {
 		t.Errorf("response %v, ok %v, error %v; want audience vault", resp, ok, err)
 	}

@@ -20,20 +20,20 @@ const leeway = time.Minute
 
 // Verifier checks bearer tokens; it is an authenticator.Token.
 type Verifier struct {
-	issuer    string
-	key       *ecdsa.PublicKey
-	audiences authenticator.Audiences
-	lookup    Lookup
-	now       func() time.Time
-	parser    *jwt.Parser
-	peek      *jwt.Parser
+	issuer           string
+	key              *ecdsa.PublicKey
+	audiences        authenticator.Audiences
+	getter           Getter
+	now              func() time.Time
+	parser           *jwt.Parser
+	unverifiedParser *jwt.Parser
 }
 
 // NewVerifier accepts tokens of issuer signed with key. audiences are those the
 // API server answers to; a request's context can name others (TokenReview).
-func NewVerifier(issuer string, key *ecdsa.PublicKey, audiences []string, lookup Lookup, now func() time.Time) *Verifier {
+func NewVerifier(issuer string, key *ecdsa.PublicKey, audiences []string, getter Getter, now func() time.Time) *Verifier {
 	return &Verifier{
-		issuer: issuer, key: key, audiences: audiences, lookup: lookup, now: now,
+		issuer: issuer, key: key, audiences: audiences, getter: getter, now: now,
 		parser: jwt.NewParser(
 			jwt.WithValidMethods([]string{jwt.SigningMethodES256.Alg()}),
 			jwt.WithIssuer(issuer),
@@ -42,14 +42,14 @@ func NewVerifier(issuer string, key *ecdsa.PublicKey, audiences []string, lookup
 			jwt.WithTimeFunc(now),
 			jwt.WithStrictDecoding(),
 		),
-		peek: jwt.NewParser(),
+		unverifiedParser: jwt.NewParser(),
 	}
 }
 
 // AuthenticateToken implements authenticator.Token.
 func (v *Verifier) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	var unchecked claims
-	if _, _, err := v.peek.ParseUnverified(token, &unchecked); err != nil || unchecked.Issuer != v.issuer {
+	if _, _, err := v.unverifiedParser.ParseUnverified(token, &unchecked); err != nil || unchecked.Issuer != v.issuer {
 		return nil, false, nil // not ours; somebody else may know it
 	}
 	var c claims
@@ -67,7 +67,7 @@ func (v *Verifier) AuthenticateToken(ctx context.Context, token string) (*authen
 	if len(wanted) > 0 && len(matched) == 0 {
 		return nil, false, fmt.Errorf("token audiences %q is invalid for the target audiences %q", []string(c.Audience), []string(wanted))
 	}
-	info, err := v.check(ctx, &c)
+	info, err := v.validateClaims(ctx, &c)
 	if err != nil {
 		return nil, false, err
 	}
@@ -76,15 +76,15 @@ func (v *Verifier) AuthenticateToken(ctx context.Context, token string) (*authen
 
 func (v *Verifier) publicKey(*jwt.Token) (any, error) { return v.key, nil }
 
-// check looks up what the token names.
-func (v *Verifier) check(ctx context.Context, c *claims) (*serviceaccount.ServiceAccountInfo, error) {
+// validateClaims looks up what the token names.
+func (v *Verifier) validateClaims(ctx context.Context, c *claims) (*serviceaccount.ServiceAccountInfo, error) {
 	k := &c.Kubernetes
 	if k.Namespace == "" || k.ServiceAccount.Name == "" ||
 		!serviceaccount.MatchesUsername(k.Namespace, k.ServiceAccount.Name, c.Subject) {
 		return nil, fmt.Errorf("service account token: sub %q does not name service account %q of namespace %q", c.Subject, k.ServiceAccount.Name, k.Namespace)
 	}
-	sa, err := v.lookup.ServiceAccount(ctx, k.Namespace, k.ServiceAccount.Name)
-	if err := v.alive("service account", k.Namespace, k.ServiceAccount, sa, err); err != nil {
+	sa, err := v.getter.ServiceAccount(ctx, k.Namespace, k.ServiceAccount.Name)
+	if err := v.checkObject("service account", k.Namespace, k.ServiceAccount, sa, err); err != nil {
 		return nil, err
 	}
 	info := &serviceaccount.ServiceAccountInfo{
@@ -92,23 +92,23 @@ func (v *Verifier) check(ctx context.Context, c *claims) (*serviceaccount.Servic
 		CredentialID: tokenjwt.CredentialIDForJTI(c.ID),
 	}
 	if k.Pod != nil {
-		pod, err := v.lookup.Pod(ctx, k.Namespace, k.Pod.Name)
-		if err := v.alive("pod", k.Namespace, *k.Pod, pod, err); err != nil {
+		pod, err := v.getter.Pod(ctx, k.Namespace, k.Pod.Name)
+		if err := v.checkObject("pod", k.Namespace, *k.Pod, pod, err); err != nil {
 			return nil, err
 		}
 		info.PodName, info.PodUID = k.Pod.Name, k.Pod.UID
 	}
 	if k.Secret != nil {
-		secret, err := v.lookup.Secret(ctx, k.Namespace, k.Secret.Name)
-		if err := v.alive("secret", k.Namespace, *k.Secret, secret, err); err != nil {
+		secret, err := v.getter.Secret(ctx, k.Namespace, k.Secret.Name)
+		if err := v.checkObject("secret", k.Namespace, *k.Secret, secret, err); err != nil {
 			return nil, err
 		}
 	}
 	if k.Node != nil {
 		info.NodeName, info.NodeUID = k.Node.Name, k.Node.UID
 		if k.Pod == nil { // with a pod the node is information, not a bond
-			node, err := v.lookup.Node(ctx, k.Node.Name)
-			if err := v.alive("node", "", *k.Node, node, err); err != nil {
+			node, err := v.getter.Node(ctx, k.Node.Name)
+			if err := v.checkObject("node", "", *k.Node, node, err); err != nil {
 				return nil, err
 			}
 		}
@@ -116,9 +116,9 @@ func (v *Verifier) check(ctx context.Context, c *claims) (*serviceaccount.Servic
 	return info, nil
 }
 
-// alive says whether the object found under a claim's name is the one that
+// checkObject says whether the object found under a claim's name is the one that
 // was meant and not long deleted.
-func (v *Verifier) alive(kind, namespace string, want ref, found metav1.Object, err error) error {
+func (v *Verifier) checkObject(kind, namespace string, want ref, found metav1.Object, err error) error {
 	name := want.Name
 	if namespace != "" {
 		name = namespace + "/" + name

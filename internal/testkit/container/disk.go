@@ -20,13 +20,13 @@ import (
 func Disk(t testing.TB, bytes, inodes int64) string {
 	t.Helper()
 	if os.Getuid() != 0 {
-		testkit.Skip(t, "root", "mounts a file system")
+		testkit.SkipOrFail(t, "root", "mounts a file system")
 	}
 	mkfs, err := exec.LookPath("mkfs.ext4")
 	if err != nil {
-		testkit.Skip(t, "mkfs.ext4", "mkfs.ext4 is not on PATH: install e2fsprogs")
+		testkit.SkipOrFail(t, "mkfs.ext4", "mkfs.ext4 is not on PATH: install e2fsprogs")
 	}
-	sweep()
+	removeLeftoversOnce()
 	dir, err := os.MkdirTemp(filepath.Split(fmt.Sprintf(diskDir, os.Getpid())))
 	if err != nil {
 		t.Fatal(err)
@@ -50,20 +50,20 @@ func Disk(t testing.TB, bytes, inodes int64) string {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("mount", "-o", "loop", file, root).CombinedOutput(); err != nil {
-		testkit.Skip(t, "loop devices", fmt.Sprintf("mount: %v: %s", err, out))
+		testkit.SkipOrFail(t, "loop devices", fmt.Sprintf("mount: %v: %s", err, out))
 	}
 	t.Cleanup(func() { unmount(t, root) })
 	return root
 }
 
-// Bind shows a directory at another place, which is made, until the test ends.
-func Bind(t testing.TB, from, at string) {
+// BindMount shows a directory at another place, which is made, until the test ends.
+func BindMount(t testing.TB, from, at string) {
 	t.Helper()
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.Mount(from, at, "", unix.MS_BIND, ""); err != nil {
-		testkit.Skip(t, "mount", err.Error())
+		testkit.SkipOrFail(t, "mount", err.Error())
 	}
 	t.Cleanup(func() { unmount(t, at) })
 }

@@ -1,5 +1,5 @@
 // Package container gives tests a containerd or an embedded runtime of their own, with images to run in
-// it: made here, from the workload program (agent/workload) and a static busybox.
+// it: made here, from the workload program (agent/testprogram) and a static busybox.
 //
 //	r := container.Start(t, nil)                 // containerd, network, cgroup of its own; StartEmbedded the other one
 //	image := r.Workload(t)                       // "berth.test/workload:1", loaded

@@ -20,7 +20,7 @@ import (
 
 // Embedded is an embedded runtime for one test.
 type Embedded struct {
-	*Parts
+	*Harness
 	Runtime *embedded.Runtime
 	Options embedded.Options
 }
@@ -29,11 +29,11 @@ type Embedded struct {
 // network only pods of the host's network run. change may be nil, or change the options, e.g. put Dir on another disk.
 func StartEmbedded(t testing.TB, withNetwork bool, change func(*embedded.Options)) *Embedded {
 	t.Helper()
-	if err := embedded.Missing(); err != nil {
-		testkit.Skip(t, "embedded runtime", err.Error())
+	if err := embedded.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "embedded runtime", err.Error())
 	}
-	sweep()
-	n, pid := made.Add(1), os.Getpid()
+	removeLeftoversOnce()
+	n, pid := runtimeCount.Add(1), os.Getpid()
 	dir, err := os.MkdirTemp(filepath.Split(fmt.Sprintf(runtimeDir, pid, n)))
 	if err != nil {
 		t.Fatal(err)
@@ -46,12 +46,12 @@ func StartEmbedded(t testing.TB, withNetwork bool, change func(*embedded.Options
 		change(&o)
 	}
 	if o.Images == nil {
-		o.Images, err = store.Open(filepath.Join(filepath.Dir(o.Dir), "images"), store.Options{Limits: store.Limits{Spare: -1}})
+		o.Images, err = store.Open(filepath.Join(filepath.Dir(o.Dir), "images"), store.Options{Limits: store.Limits{MinFree: -1}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	r := &Embedded{Parts: &Parts{Dir: dir, CIDR: o.PodCIDR, Cgroup: cgroupName(pid, n)}, Options: o}
+	r := &Embedded{Harness: &Harness{Dir: dir, CIDR: o.PodCIDR, Cgroup: cgroupName(pid, n)}, Options: o}
 	r.load = r.loadImage
 	t.Cleanup(func() { r.remove(t) })
 	r.open(t)
@@ -104,10 +104,10 @@ func (r *Embedded) remove(t testing.TB) {
 	if r.Runtime != nil {
 		err = r.Runtime.Destroy(ctx)
 	} else {
-		err = embedded.Wipe(ctx, r.Options)
+		err = embedded.Cleanup(ctx, r.Options)
 	}
 	if err != nil {
 		t.Errorf("removing the embedded runtime: %v", err)
 	}
-	r.clean(t, ctx)
+	r.removeFiles(t, ctx)
 }

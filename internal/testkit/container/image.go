@@ -29,9 +29,9 @@ func Image(t testing.TB) v1.Image {
 	t.Helper()
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
-		testkit.Skip(t, "busybox", "busybox is not on PATH: install busybox-static")
+		testkit.SkipOrFail(t, "busybox", "busybox is not on PATH: install busybox-static")
 	}
-	program := testkit.Program(t, "agent/workload/program")
+	program := testkit.Program(t, "agent/testprogram/program")
 	workload.Do(func() { workload.image, workload.why = buildImage(program, busybox) })
 	if workload.why != nil {
 		t.Fatal(workload.why)
@@ -70,8 +70,8 @@ func buildImage(program, busybox string) (v1.Image, error) {
 	})
 }
 
-// Workload loads Image and returns its name.
-func (r *Parts) Workload(t testing.TB) string {
+// LoadWorkload loads Image and returns its name.
+func (r *Harness) LoadWorkload(t testing.TB) string {
 	t.Helper()
 	if err := r.load(context.Background(), WorkloadName, Image(t)); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func (r *Parts) Workload(t testing.TB) string {
 // Registry serves images until the test ends; none is in it at first.
 func Registry(t testing.TB) *oci.Registry {
 	t.Helper()
-	registry, err := oci.Serve()
+	registry, err := oci.StartRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}

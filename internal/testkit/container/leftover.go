@@ -22,23 +22,23 @@ const (
 	diskDir    = "/tmp/bd%d-"
 )
 
-// sweep is sweepLeft, once a process.
-var sweep = sync.OnceFunc(sweepLeft)
+// removeLeftoversOnce is sweepLeft, once a process.
+var removeLeftoversOnce = sync.OnceFunc(removeLeftovers)
 
-// sweepLeft removes what tests left whose process was killed. That some of it resists is
+// removeLeftovers removes what tests left whose process was killed. That some of it resists is
 // not the present test's fault.
-func sweepLeft() {
+func removeLeftovers() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	dirs, _ := filepath.Glob("/tmp/bt*-*-*")
 	for _, dir := range dirs {
 		var pid, n int
-		if _, err := fmt.Sscanf(dir, runtimeDir, &pid, &n); err != nil || alive(pid) {
+		if _, err := fmt.Sscanf(dir, runtimeDir, &pid, &n); err != nil || processAlive(pid) {
 			continue
 		}
-		_ = embedded.Wipe(ctx, embedded.Options{Dir: dir + "/c", Bridge: bridgeName(pid, int64(n))})
-		_ = containerd.Wipe(containerd.Options{Dir: dir + "/c", State: dir + "/s", Bridge: bridgeName(pid, int64(n))})
-		if host, err := cgroup.Find(); err == nil && host.Exists(cgroupName(pid, int64(n))) {
+		_ = embedded.Cleanup(ctx, embedded.Options{Dir: dir + "/c", Bridge: bridgeName(pid, int64(n))})
+		_ = containerd.ForceCleanup(containerd.Options{Dir: dir + "/c", State: dir + "/s", Bridge: bridgeName(pid, int64(n))})
+		if host, err := cgroup.Detect(); err == nil && host.Exists(cgroupName(pid, int64(n))) {
 			_ = host.Kill(cgroupName(pid, int64(n)))
 			_ = host.Remove(ctx, cgroupName(pid, int64(n)))
 		}
@@ -47,14 +47,14 @@ func sweepLeft() {
 	disks, _ := filepath.Glob("/tmp/bd*-*")
 	for _, dir := range disks {
 		var pid int
-		if _, err := fmt.Sscanf(dir, diskDir, &pid); err == nil && !alive(pid) {
+		if _, err := fmt.Sscanf(dir, diskDir, &pid); err == nil && !processAlive(pid) {
 			_ = unix.Unmount(filepath.Join(dir, "d"), unix.MNT_DETACH)
 			_ = os.RemoveAll(dir)
 		}
 	}
 }
 
-func alive(pid int) bool {
+func processAlive(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || err == syscall.EPERM
 }

@@ -15,31 +15,31 @@ import (
 )
 
 // What a killed test process has left is removed by the next one.
-func TestLeftoversAreSwept(t *testing.T) {
+func TestRemoveLeftovers(t *testing.T) {
 	switch os.Getenv("BERTH_TEST_LEAVE") {
 	case "containerd":
-		leave(t, Start(t, nil).Parts)
+		createLeftovers(t, StartContainerd(t, nil).Harness)
 	case "embedded":
-		leave(t, StartEmbedded(t, true, nil).Parts)
+		createLeftovers(t, StartEmbedded(t, true, nil).Harness)
 	}
-	t.Run("containerd", func(t *testing.T) { sweeps(t, "containerd", containerd.Missing(true)) })
-	t.Run("embedded", func(t *testing.T) { sweeps(t, "embedded", embedded.Missing()) })
+	t.Run("containerd", func(t *testing.T) { testRemoveLeftovers(t, "containerd", containerd.CheckRequirements(true)) })
+	t.Run("embedded", func(t *testing.T) { testRemoveLeftovers(t, "embedded", embedded.CheckRequirements()) })
 }
 
-func leave(t *testing.T, r *Parts) {
-	r.Workload(t)
+func createLeftovers(t *testing.T, r *Harness) {
+	r.LoadWorkload(t)
 	r.Run(t, Pod{Name: "left", Args: []string{"-listen=:80"}})
 	t.Logf("made %s", r.Dir)
 	os.Exit(3) // no clean-up runs
 }
 
-func sweeps(t *testing.T, which string, missing error) {
+func testRemoveLeftovers(t *testing.T, which string, missing error) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLeftoversAreSwept$", "-test.v")
 	cmd.Env = append(os.Environ(), "BERTH_TEST_LEAVE="+which)
 	out, _ := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 3 {
 		if missing != nil {
-			testkit.Skip(t, which, missing.Error())
+			testkit.SkipOrFail(t, which, missing.Error())
 		}
 		t.Fatalf("the test that leaves something did not come so far: %s", out)
 	}
@@ -47,7 +47,7 @@ func sweeps(t *testing.T, which string, missing error) {
 	if len(left) != 1 {
 		t.Fatalf("left %q, want one directory; it said: %s", left, out)
 	}
-	sweepLeft()
+	removeLeftovers()
 	if _, err := os.Stat(left[0]); !os.IsNotExist(err) {
 		t.Errorf("%s is still there", left[0])
 	}

@@ -29,7 +29,7 @@ type Pod struct {
 
 // Run starts the pod and returns the ids of its sandbox and container. Its log is at
 // r.Dir/log/NAME/main.log.
-func (r *Parts) Run(t testing.TB, p Pod) (sandbox, id string) {
+func (r *Harness) Run(t testing.TB, p Pod) (sandbox, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -57,7 +57,7 @@ func (r *Parts) Run(t testing.TB, p Pod) (sandbox, id string) {
 	return sandbox, id
 }
 
-func (r *Parts) sandboxConfig(t testing.TB, p Pod) *criapi.PodSandboxConfig {
+func (r *Harness) sandboxConfig(t testing.TB, p Pod) *criapi.PodSandboxConfig {
 	t.Helper()
 	if p.Cgroup == "" {
 		p.Cgroup = filepath.Join(r.Cgroup, "pod"+p.Name)
@@ -80,8 +80,8 @@ func (r *Parts) sandboxConfig(t testing.TB, p Pod) *criapi.PodSandboxConfig {
 	}
 }
 
-// Exited waits until the container has ended and returns its status.
-func (r *Parts) Exited(t testing.TB, id string) *criapi.ContainerStatus {
+// WaitExited waits until the container has ended and returns its status.
+func (r *Harness) WaitExited(t testing.TB, id string) *criapi.ContainerStatus {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
@@ -100,7 +100,7 @@ func (r *Parts) Exited(t testing.TB, id string) *criapi.ContainerStatus {
 }
 
 // Log is what a container of Run has printed, in the CRI format.
-func (r *Parts) Log(t testing.TB, pod string) string {
+func (r *Harness) Log(t testing.TB, pod string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(r.Dir, "log", pod, "main.log"))
 	if err != nil {
@@ -109,8 +109,8 @@ func (r *Parts) Log(t testing.TB, pod string) string {
 	return string(data)
 }
 
-// Says waits until a container of Run has printed words.
-func (r *Parts) Says(t testing.TB, pod, words string) {
+// WaitForLog waits until a container of Run has printed words.
+func (r *Harness) WaitForLog(t testing.TB, pod, words string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.Log(t, pod), words); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -27,8 +27,8 @@ type Service interface {
 	WritableLayer(ctx context.Context, container string) (runtime.Layer, error)
 }
 
-// Parts are what a test has of any runtime.
-type Parts struct {
+// Harness are what a test has of any runtime.
+type Harness struct {
 	// Service is the runtime, or a connection to it.
 	Service Service
 	// load gives it an image.
@@ -42,28 +42,28 @@ type Parts struct {
 	Cgroup string
 }
 
-// Runtime is a containerd for one test.
-type Runtime struct {
-	*Parts
-	*containerd.Process
+// Containerd is a containerd for one test.
+type Containerd struct {
+	*Harness
+	*containerd.Daemon
 	// Service is a connection to it.
 	Service *cri.Client
 	// Socket is the path of its CRI socket.
 	Socket string
 }
 
-// made counts the runtimes of this process.
-var made atomic.Int64
+// runtimeCount counts the runtimes of this process.
+var runtimeCount atomic.Int64
 
-// Start starts a containerd and removes it, its pods and r.Cgroup when the test ends. change
+// StartContainerd starts a containerd and removes it, its pods and r.Cgroup when the test ends. change
 // may be nil, or change the options, e.g. put Dir on another disk.
-func Start(t testing.TB, change func(*containerd.Options)) *Runtime {
+func StartContainerd(t testing.TB, change func(*containerd.Options)) *Containerd {
 	t.Helper()
-	if err := containerd.Missing(true); err != nil {
-		testkit.Skip(t, "containerd", err.Error())
+	if err := containerd.CheckRequirements(true); err != nil {
+		testkit.SkipOrFail(t, "containerd", err.Error())
 	}
-	sweep()
-	n, pid := made.Add(1), os.Getpid()
+	removeLeftoversOnce()
+	n, pid := runtimeCount.Add(1), os.Getpid()
 	// Not t.TempDir: paths of sockets are short.
 	dir, err := os.MkdirTemp(filepath.Split(fmt.Sprintf(runtimeDir, pid, n)))
 	if err != nil {
@@ -73,37 +73,37 @@ func Start(t testing.TB, change func(*containerd.Options)) *Runtime {
 	if change != nil {
 		change(&o)
 	}
-	r := &Runtime{Parts: &Parts{Dir: dir, CIDR: o.PodCIDR, Cgroup: cgroupName(pid, n)}}
+	r := &Containerd{Harness: &Harness{Dir: dir, CIDR: o.PodCIDR, Cgroup: cgroupName(pid, n)}}
 	t.Cleanup(func() { r.remove(t, o) })
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	if r.Process, r.Socket, err = containerd.Start(ctx, o); err != nil {
+	if r.Daemon, r.Socket, err = containerd.Start(ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	r.Service = r.Process.Service()
-	r.Parts.Service, r.Parts.load = r.Service, r.Process.Load
+	r.Service = r.Daemon.Service()
+	r.Harness.Service, r.Harness.load = r.Service, r.Daemon.Load
 	return r
 }
 
 // remove removes all, and says what it could not.
-func (r *Runtime) remove(t testing.TB, o containerd.Options) {
+func (r *Containerd) remove(t testing.TB, o containerd.Options) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var err error
-	if r.Process != nil {
-		err = r.Process.Destroy(ctx)
+	if r.Daemon != nil {
+		err = r.Daemon.Destroy(ctx)
 	} else {
-		err = containerd.Sweep(ctx, o)
+		err = containerd.Cleanup(ctx, o)
 	}
 	if err != nil {
 		t.Errorf("removing containerd: %v", err)
 	}
-	r.clean(t, ctx)
+	r.removeFiles(t, ctx)
 }
 
-// clean removes what a test may have made beside the runtime.
-func (r *Parts) clean(t testing.TB, ctx context.Context) {
-	if host, err := cgroup.Find(); err != nil {
+// removeFiles removes what a test may have made beside the runtime.
+func (r *Harness) removeFiles(t testing.TB, ctx context.Context) {
+	if host, err := cgroup.Detect(); err != nil {
 		t.Errorf("cgroups: %v", err)
 	} else if host.Exists(r.Cgroup) {
 		_ = host.Kill(r.Cgroup)

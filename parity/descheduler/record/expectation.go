@@ -25,8 +25,8 @@ type bounds struct {
 	Max int `json:"max"`
 }
 
-// of fills in what runs had in common, and between what they varied.
-func (e *expectation) of(all []cycle, pods map[string]*corev1.Pod) {
+// summarize fills in what runs had in common, and between what they varied.
+func (e *expectation) summarize(all []cycle, pods map[string]*corev1.Pod) {
 	times, refused := map[string]int{}, map[string]int{}
 	e.Count = &bounds{Min: len(all[0].evicted)}
 	e.Ordered = len(all[0].evicted) > 1
@@ -46,8 +46,8 @@ func (e *expectation) of(all []cycle, pods map[string]*corev1.Pod) {
 		e.Evicted = all[0].evicted
 	}
 	if len(e.Maybe) > 0 {
-		e.PerNode = vary(all, func(key string) string { return pods[key].Spec.NodeName })
-		e.PerOwner = vary(all, func(key string) string { return ownerOf(pods[key]) })
+		e.PerNode = varyingBounds(all, func(key string) string { return pods[key].Spec.NodeName })
+		e.PerOwner = varyingBounds(all, func(key string) string { return ownerOf(pods[key]) })
 	}
 }
 
@@ -63,8 +63,8 @@ func split(times map[string]int, runs int) (always, sometimes []string) {
 	return always, sometimes
 }
 
-// vary are the bounds of how many pods of each kind went.
-func vary(all []cycle, kind func(key string) string) map[string]bounds {
+// varyingBounds are the bounds of how many pods of each kind went.
+func varyingBounds(all []cycle, kind func(key string) string) map[string]bounds {
 	counts := make([]map[string]int, len(all))
 	out := map[string]bounds{}
 	for i, c := range all {

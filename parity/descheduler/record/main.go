@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/descheduler/pkg/descheduler"
 )
 
-// longest is the longest line that is read, in bytes.
-const longest = 16 << 20
+// maxLineBytes is the longest line that is read, in bytes.
+const maxLineBytes = 16 << 20
 
 func main() {
 	runs := flag.Int("runs", 480, "runs of a vector whose runs differ")
@@ -30,7 +30,7 @@ func main() {
 
 func record(in io.Reader, out io.Writer, runs, sure int) error {
 	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, longest)
+	lines.Buffer(nil, maxLineBytes)
 	w := json.NewEncoder(out)
 	w.SetEscapeHTML(false)
 	for lines.Scan() {

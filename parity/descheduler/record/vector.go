@@ -48,11 +48,11 @@ func (v *vector) record(runs, sure int) error {
 			return nil
 		}
 		all = append(all, c)
-		if len(all) == sure && allAlike(all) {
+		if len(all) == sure && allEqual(all) {
 			break
 		}
 	}
-	v.Expect.of(all, podsOf(objects))
+	v.Expect.summarize(all, podsOf(objects))
 	return nil
 }
 
@@ -69,14 +69,14 @@ func (v *vector) snapshot() ([]runtime.Object, error) {
 			return nil, fmt.Errorf("objects[%d]: %w", i, err)
 		}
 		if p, ok := o.(*corev1.Pod); ok {
-			postpone(p, late)
+			shiftTimes(p, late)
 		}
 		out[i] = o
 	}
 	return out, nil
 }
 
-func postpone(p *corev1.Pod, by time.Duration) {
+func shiftTimes(p *corev1.Pod, by time.Duration) {
 	times := []*metav1.Time{&p.CreationTimestamp, p.DeletionTimestamp, p.Status.StartTime}
 	for i := range p.Status.Conditions {
 		times = append(times, &p.Status.Conditions[i].LastTransitionTime)
@@ -98,7 +98,7 @@ func podsOf(objects []runtime.Object) map[string]*corev1.Pod {
 	return out
 }
 
-func allAlike(all []cycle) bool {
+func allEqual(all []cycle) bool {
 	return !slices.ContainsFunc(all, func(c cycle) bool {
 		return !slices.Equal(c.evicted, all[0].evicted) || !slices.Equal(sorted(c.refused), sorted(all[0].refused))
 	})

@@ -21,7 +21,7 @@ func writeConfig(o Options) (path string, err error) {
 		if plugins, err = pluginDir(); err != nil {
 			return "", err
 		}
-		list, err := network(o)
+		list, err := cniConfig(o)
 		if err != nil {
 			return "", err
 		}
@@ -30,11 +30,11 @@ func writeConfig(o Options) (path string, err error) {
 		}
 	}
 	path = filepath.Join(o.Dir, "containerd.toml")
-	return path, os.WriteFile(path, []byte(toml(o, plugins)), 0o644)
+	return path, os.WriteFile(path, []byte(containerdConfig(o, plugins)), 0o644)
 }
 
-// toml is the daemon's configuration. Version 2 is read by containerd 1.3 to 2.x.
-func toml(o Options, plugins string) string {
+// containerdConfig is the daemon's configuration. Version 2 is read by containerd 1.3 to 2.x.
+func containerdConfig(o Options, plugins string) string {
 	q := strconv.Quote // containerd's TOML takes Go's escapes of paths
 	snapshotter := o.Snapshotter
 	if snapshotter == "" {
@@ -71,9 +71,9 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
 `
 }
 
-// network is the CNI configuration: a bridge with an address of its own, addresses
+// cniConfig is the CNI configuration: a bridge with an address of its own, addresses
 // of the pod network, host ports.
-func network(o Options) ([]byte, error) {
+func cniConfig(o Options) ([]byte, error) {
 	prefix, err := netip.ParsePrefix(o.PodCIDR)
 	if err != nil {
 		return nil, fmt.Errorf("containerd: podCIDR %q: %w", o.PodCIDR, err)

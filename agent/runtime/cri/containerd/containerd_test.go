@@ -21,14 +21,14 @@ import (
 )
 
 // A container runs in a daemon of its own, with a network, and nothing of it is left.
-func TestARealContainer(t *testing.T) {
-	r := container.Start(t, nil)
-	r.Workload(t)
+func TestDaemonRunsContainer(t *testing.T) {
+	r := container.StartContainerd(t, nil)
+	r.LoadWorkload(t)
 	_, id := r.Run(t, container.Pod{Name: "web", Command: []string{"/bin/sh", "-c", "echo one; echo two; exit 7"}})
-	if s := r.Exited(t, id); s.ExitCode != 7 {
+	if s := r.WaitExited(t, id); s.ExitCode != 7 {
 		t.Errorf("exit code %d, want 7", s.ExitCode)
 	}
-	r.Says(t, "web", " stdout F two\n")
+	r.WaitForLog(t, "web", " stdout F two\n")
 
 	sandbox, _ := r.Run(t, container.Pod{Name: "server", Args: []string{"-listen=:8080"}})
 	s, err := r.Service.PodSandboxStatus(context.Background(), sandbox)
@@ -37,23 +37,23 @@ func TestARealContainer(t *testing.T) {
 	}
 	_, caller := r.Run(t, container.Pod{Name: "caller", Command: []string{"/bin/sh", "-c",
 		"until wget -q -O - http://" + s.GetNetwork().GetIp() + ":8080/; do sleep 0.05; done"}})
-	if s := r.Exited(t, caller); s.ExitCode != 0 {
+	if s := r.WaitExited(t, caller); s.ExitCode != 0 {
 		t.Errorf("caller ended with %d: %s", s.ExitCode, r.Log(t, "caller"))
 	}
-	r.Says(t, "caller", " stdout F server\n")
+	r.WaitForLog(t, "caller", " stdout F server\n")
 }
 
 // Pods do not reach what listens at the host's loopback addresses alone, once CNI's portmap has let them in: a rule is there before them.
-func TestGuard(t *testing.T) {
+func TestProtectLoopback(t *testing.T) {
 	var bridge string
-	container.Start(t, func(o *containerd.Options) { bridge = o.Bridge })
+	container.StartContainerd(t, func(o *containerd.Options) { bridge = o.Bridge })
 	want := "-A INPUT -d 127.0.0.0/8 -i " + bridge + " "
 	if out, err := exec.Command("iptables", "-w", "-S", "INPUT").Output(); err != nil || !strings.Contains(string(out), want) {
 		t.Errorf("%v, no rule %q in:\n%s", err, want, out)
 	}
 }
 
-func TestOptionsAreChecked(t *testing.T) {
+func TestValidateOptions(t *testing.T) {
 	for want, o := range map[string]containerd.Options{
 		"must be an absolute path":       {Dir: "data"},
 		"choose a shorter directory":     {Dir: "/" + strings.Repeat("d", 100)},
@@ -70,7 +70,7 @@ func TestOptionsAreChecked(t *testing.T) {
 
 // What a daemon leaves when the process that started it is killed is swept, with the
 // daemon's help or, where it has lost what it knew, without.
-func TestSweep(t *testing.T) {
+func TestCleanup(t *testing.T) {
 	for name, spoil := range map[string]func(containerd.Options) error{
 		"as it was left": func(containerd.Options) error { return nil },
 		"with its database lost": func(o containerd.Options) error {
@@ -79,21 +79,21 @@ func TestSweep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var o containerd.Options
-			r := container.Start(t, func(options *containerd.Options) { o = *options })
-			r.Workload(t)
+			r := container.StartContainerd(t, func(options *containerd.Options) { o = *options })
+			r.LoadWorkload(t)
 			r.Run(t, container.Pod{Name: "left", Args: []string{"-listen=:80", "-processes=2"}})
 			r.Stop()
-			r.Process = nil
-			if len(tracesOf(t, o)) == 0 {
+			r.Daemon = nil
+			if len(leftovers(t, o)) == 0 {
 				t.Error("a stopped daemon left no process and no mount: the pod did not outlive it")
 			}
 			if err := spoil(o); err != nil {
 				t.Fatal(err)
 			}
-			if err := containerd.Sweep(context.Background(), o); err != nil {
+			if err := containerd.Cleanup(context.Background(), o); err != nil {
 				t.Fatal(err)
 			}
-			if left := tracesOf(t, o); len(left) > 0 {
+			if left := leftovers(t, o); len(left) > 0 {
 				t.Errorf("left: %q", left)
 			}
 			if rules, err := exec.Command("iptables-save").Output(); err != nil || bytes.Contains(rules, []byte(o.Bridge)) {
@@ -112,9 +112,9 @@ func TestSweep(t *testing.T) {
 }
 
 // A daemon that is killed while it makes pods has forgotten some of their networks: the next one begins without those.
-func TestNetworksOfAKilledDaemon(t *testing.T) {
+func TestOrphanedNetns(t *testing.T) {
 	var o containerd.Options
-	r := container.Start(t, func(options *containerd.Options) { o = *options })
+	r := container.StartContainerd(t, func(options *containerd.Options) { o = *options })
 	for round := range 4 {
 		var pods sync.WaitGroup
 		for i := range 8 {
@@ -123,10 +123,10 @@ func TestNetworksOfAKilledDaemon(t *testing.T) {
 				_, _ = r.Service.RunPodSandbox(t.Context(), &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: name, Namespace: "default", Uid: name}}, "")
 			})
 		}
-		for deadline := time.Now().Add(10 * time.Second); len(networksOf(t, o)) < 2*round+2 && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(10 * time.Second); len(netnsMounts(t, o)) < 2*round+2 && time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
-		if err := r.Process.Kill(); err != nil {
+		if err := r.Daemon.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		pods.Wait()
@@ -145,20 +145,20 @@ func TestNetworksOfAKilledDaemon(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if left := networksOf(t, o); len(left) > 0 {
+		if left := netnsMounts(t, o); len(left) > 0 {
 			t.Fatalf("round %d, after %d pods were removed: %q", round, len(list), left)
 		}
 	}
 }
 
-// networksOf are the networks of pods that are mounted.
-func networksOf(t *testing.T, o containerd.Options) []string {
+// netnsMounts are the networks of pods that are mounted.
+func netnsMounts(t *testing.T, o containerd.Options) []string {
 	t.Helper()
-	return slices.DeleteFunc(tracesOf(t, o), func(trace string) bool { return !strings.Contains(trace, "/netns/cni-") })
+	return slices.DeleteFunc(leftovers(t, o), func(trace string) bool { return !strings.Contains(trace, "/netns/cni-") })
 }
 
-// tracesOf are processes and mounts that belong to the daemon's directories.
-func tracesOf(t *testing.T, o containerd.Options) (traces []string) {
+// leftovers are processes and mounts that belong to the daemon's directories.
+func leftovers(t *testing.T, o containerd.Options) (traces []string) {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

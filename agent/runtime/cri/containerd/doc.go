@@ -1,6 +1,6 @@
 // Package containerd runs a containerd of one's own: with its own directories, socket,
 // network and pause image, beside any other that the machine has, and none of
-// its defaults. It is for nodes that share a machine (agent/virtual) and for tests.
+// its defaults. It is for nodes that share a machine (agent/virtualnode) and for tests.
 //
 // Start writes the configuration and starts the daemon; it is started again when it
 // ends by itself. Containers and their shims outlive the daemon, as they should: a

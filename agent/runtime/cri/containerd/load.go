@@ -17,7 +17,7 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/berthproject/berth/agent/image/oci"
-	"github.com/berthproject/berth/agent/workload/pause"
+	"github.com/berthproject/berth/agent/testprogram/pause"
 )
 
 // PauseImage is the name of the built-in image that sandboxes run. Image
@@ -25,7 +25,7 @@ import (
 const PauseImage = "berth.dev/pause:1"
 
 // loadPause gives the runtime its pause image, if it has none.
-func (p *Process) loadPause(ctx context.Context) error {
+func (p *Daemon) loadPause(ctx context.Context) error {
 	have, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: PauseImage})
 	if err != nil || have != nil {
 		return err
@@ -44,8 +44,8 @@ func (p *Process) loadPause(ctx context.Context) error {
 // Load gives the runtime an image under a name such as berth.dev/pause:1, which
 // replaces what had that name. It is pulled from a registry in this process, so
 // that it is unpacked as any image is, and then renamed.
-func (p *Process) Load(ctx context.Context, name string, image v1.Image) error {
-	registry, err := oci.Serve()
+func (p *Daemon) Load(ctx context.Context, name string, image v1.Image) error {
+	registry, err := oci.StartRegistry()
 	if err != nil {
 		return err
 	}
@@ -57,17 +57,17 @@ func (p *Process) Load(ctx context.Context, name string, image v1.Image) error {
 	if _, err := p.service.PullImage(ctx, &criapi.ImageSpec{Image: pulled}, nil, nil); err != nil {
 		return fmt.Errorf("image %s: loading: %w", name, err)
 	}
-	if err := p.rename(ctx, pulled, name); err != nil {
+	if err := p.renameImage(ctx, pulled, name); err != nil {
 		return fmt.Errorf("image %s: naming: %w", name, err)
 	}
-	return p.known(ctx, name, registryOf(pulled)+"/")
+	return p.waitForImage(ctx, name, registryHost(pulled)+"/")
 }
 
-// registryOf is the temporary registry that an image came from.
-func registryOf(pulled string) string { return strings.TrimSuffix(pulled, "/load:now") }
+// registryHost is the temporary registry that an image came from.
+func registryHost(pulled string) string { return strings.TrimSuffix(pulled, "/load:now") }
 
-// rename gives what is called from the name to. CRI has no call for it.
-func (p *Process) rename(ctx context.Context, from, to string) error {
+// renameImage gives what is called from the name to. CRI has no call for it.
+func (p *Daemon) renameImage(ctx context.Context, from, to string) error {
 	conn, err := grpc.NewClient("unix://"+p.options.socket(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (p *Process) rename(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	registry := registryOf(from)
+	registry := registryHost(from)
 	for _, i := range list.Images {
 		if len(i.Name) > len(registry) && i.Name[:len(registry)+1] == registry+"/" {
 			if _, err := client.Delete(ctx, &images.DeleteImageRequest{Name: i.Name, Sync: true}); err != nil {
@@ -103,9 +103,9 @@ func (p *Process) rename(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// known waits until CRI knows the image by its name, and by none that begins as those do which it was pulled by: it learns
+// waitForImage waits until CRI knows the image by its name, and by none that begins as those do which it was pulled by: it learns
 // both from events, and looks for an image by whichever name it has.
-func (p *Process) known(ctx context.Context, name, not string) error {
+func (p *Daemon) waitForImage(ctx context.Context, name, not string) error {
 	for {
 		image, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})
 		if err != nil && status.Code(err) != codes.NotFound {

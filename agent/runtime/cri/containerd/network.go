@@ -17,25 +17,25 @@ import (
 	rules "github.com/berthproject/berth/agent/network"
 )
 
-// cniResults is where CNI plugins note what they have done, whatever they are told.
-const cniResults = "/var/lib/cni/results"
+// cniResultDir is where CNI plugins note what they have done, whatever they are told.
+const cniResultDir = "/var/lib/cni/results"
 
-// guard keeps pods from what listens at the host's loopback addresses alone: CNI's portmap has the bridge let such packets in, and leaves
+// protectLoopback keeps pods from what listens at the host's loopback addresses alone: CNI's portmap has the bridge let such packets in, and leaves
 // it to others to drop them.
-func guard(o Options) error {
+func protectLoopback(o Options) error {
 	prefix, err := netip.ParsePrefix(o.PodCIDR)
 	if err != nil || !prefix.Addr().Is4() {
 		return nil // no network, or one of which the kernel has no such setting
 	}
-	if err := rules.Guard(o.Bridge); err != nil {
+	if err := rules.ProtectLoopback(o.Bridge); err != nil {
 		return fmt.Errorf("containerd: keeping pods from the host's loopback addresses: %w", err)
 	}
 	return nil
 }
 
-// dropLost removes networks of pods in which no process is, while no daemon runs. One that was killed while it made a pod, or
+// removeOrphanedNetns removes networks of pods in which no process is, while no daemon runs. One that was killed while it made a pod, or
 // ended one, has forgotten them; a pod that it knows is ended without its network just as well.
-func dropLost(state string) error {
+func removeOrphanedNetns(state string) error {
 	points, err := mounts.Below(state)
 	if err != nil {
 		return err
@@ -89,11 +89,11 @@ func removeNetwork(bridge string) error {
 			errs = append(errs, fmt.Errorf("network device %s: %w: %s", bridge, err, out))
 		}
 	}
-	notes, err := filepath.Glob(filepath.Join(cniResults, bridge+"-*-eth0"))
+	notes, err := filepath.Glob(filepath.Join(cniResultDir, bridge+"-*-eth0"))
 	errs = append(errs, err)
 	for _, note := range notes {
 		id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(note), bridge+"-"), "-eth0")
-		for _, path := range []string{note, filepath.Join(cniResults, "cni-loopback-"+id+"-lo")} {
+		for _, path := range []string{note, filepath.Join(cniResultDir, "cni-loopback-"+id+"-lo")} {
 			if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 				errs = append(errs, err)
 			}

@@ -80,9 +80,9 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Missing says what this machine lacks to run a private containerd, nil when nothing is.
+// CheckRequirements says what this machine lacks to run a private containerd, nil when nothing is.
 // withNetwork asks for the CNI plugins, too.
-func Missing(withNetwork bool) error {
+func CheckRequirements(withNetwork bool) error {
 	if os.Getuid() != 0 {
 		return errors.New("containerd: needs root: it mounts file systems and makes namespaces")
 	}

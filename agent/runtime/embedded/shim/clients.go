@@ -21,8 +21,8 @@ const MaxPacket = bufferSize - 1
 
 const (
 	maxClients = 16
-	// patience with who is attached and does not read, in milliseconds.
-	patience = 10_000
+	// clientTimeout with who is attached and does not read, in milliseconds.
+	clientTimeout = 10_000
 )
 
 // client is a connection to the control socket.
@@ -31,9 +31,9 @@ type client struct {
 	used     bool
 	attached bool
 	pending  int // bytes of input that the container has not taken yet
-	from     int
+	offset   int
 	input    []byte
-	room     [1]pollFD
+	pollBuf  [1]pollFD
 	limit    syscall.Timespec
 }
 
@@ -42,7 +42,7 @@ var socketName = append([]byte(Socket), 0)
 
 // listen opens the control socket, in the working directory: its path is short there.
 func (s *shim) listen() error {
-	unlinked(socketName)
+	unlink(socketName)
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return &pathError{"control socket", err}
@@ -77,21 +77,21 @@ func (s *shim) accept() {
 	closeFile(fd)
 }
 
-// hear does what a client says.
-func (s *shim) hear(c *client) {
+// handlePacket does what a client says.
+func (s *shim) handlePacket(c *client) {
 	if c.pending > 0 {
-		s.feed(c)
+		s.forwardInput(c)
 		return
 	}
-	n, errno := read(c.fd, s.in[:])
+	n, errno := read(c.fd, s.input[:])
 	if errno == syscall.EAGAIN || errno == syscall.EINTR {
 		return
 	}
 	if n <= 0 {
-		s.leave(c)
+		s.handleDisconnect(c)
 		return
 	}
-	switch s.in[0] {
+	switch s.input[0] {
 	case PacketAttach:
 		c.attached = true
 	case PacketReopen:
@@ -102,26 +102,26 @@ func (s *shim) hear(c *client) {
 		c.send(answer)
 	case PacketIn:
 		if s.stdin >= 0 {
-			c.input = append(c.input[:0], s.in[1:n]...)
-			c.from, c.pending = 0, n-1
-			s.feed(c)
+			c.input = append(c.input[:0], s.input[1:n]...)
+			c.offset, c.pending = 0, n-1
+			s.forwardInput(c)
 		}
 	case PacketClose:
 		s.closeInput()
 	case PacketResize:
 		if s.config.Terminal && n >= 5 {
-			Resize(s.streams[0].fd, uint16(s.in[1])|uint16(s.in[2])<<8, uint16(s.in[3])|uint16(s.in[4])<<8)
+			Resize(s.streams[0].fd, uint16(s.input[1])|uint16(s.input[2])<<8, uint16(s.input[3])|uint16(s.input[4])<<8)
 		}
 	}
 }
 
-// feed gives the container what a client sent, as far as it takes it.
-func (s *shim) feed(c *client) {
+// forwardInput gives the container what a client sent, as far as it takes it.
+func (s *shim) forwardInput(c *client) {
 	for c.pending > 0 {
-		n, errno := write(s.stdin, c.input[c.from:c.from+c.pending])
+		n, errno := write(s.stdin, c.input[c.offset:c.offset+c.pending])
 		switch errno {
 		case 0:
-			c.from += n
+			c.offset += n
 			c.pending -= n
 		case syscall.EINTR:
 		case syscall.EAGAIN:
@@ -132,8 +132,8 @@ func (s *shim) feed(c *client) {
 	}
 }
 
-// leave takes in that a client has gone.
-func (s *shim) leave(c *client) {
+// handleDisconnect takes in that a client has gone.
+func (s *shim) handleDisconnect(c *client) {
 	if c.attached && s.config.StdinOnce {
 		s.closeInput()
 	}
@@ -171,7 +171,7 @@ func (c *client) send(packet []byte) {
 			c.close()
 			return
 		}
-		c.room[0] = pollFD{fd: int32(c.fd), events: pollOut}
-		wait(c.room[:], &c.limit, patience)
+		c.pollBuf[0] = pollFD{fd: int32(c.fd), events: pollOut}
+		poll(c.pollBuf[:], &c.limit, clientTimeout)
 	}
 }

@@ -29,7 +29,7 @@
 // The original ends with the agent; shims do not need it. Who kills it has killed nothing else: another one is started. So does the
 // agent when the original does not answer, and after 10,000 copies.
 //
-// It runs in the initialisation of the package, before that of what else the program links (agent/early): it imports nothing of the
+// It runs in the initialisation of the package, before that of what else the program links (agent/fastinit): it imports nothing of the
 // standard library but what package os imports, too, and strconv. A shim does all in one thread, with buffers of fixed size, without
 // garbage collection and by system calls of its own (call): it uses no file, process or timer of package os or time.
 package shim

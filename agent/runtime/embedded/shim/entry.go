@@ -11,7 +11,7 @@ import (
 type shim struct {
 	dir      string
 	config   Config
-	log      log
+	log      containerLog
 	listener int
 	child    int // process id
 	childFD  int // its pidfd
@@ -21,8 +21,8 @@ type shim struct {
 	clients  [maxClients]client
 	polls    [maxClients + 5]pollFD
 	limit    syscall.Timespec
-	files    mappings
-	in       [bufferSize]byte
+	files    fileMappings
+	input    [bufferSize]byte
 	packet   [1 + bufferSize]byte
 }
 
@@ -30,8 +30,8 @@ const bufferSize = 32 << 10
 
 func (s *shim) run() {
 	fault, err := s.start()
-	if err == errNotTaken { // nor begun: there is nothing to tell
-		unlinked(lockName)
+	if err == errNotClaimed { // nor begun: there is nothing to tell
+		unlink(lockName)
 		return
 	}
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *shim) run() {
 	_, _ = write(ReportFD, []byte("ok"))
 	closeFile(ReportFD)
 	closeFile(SandboxFD)
-	s.loop()
-	s.finish()
+	s.serve()
+	s.writeExitStatus()
 }
 
 // start starts the container. Where that went wrong in the container the fault is not "".
@@ -54,7 +54,7 @@ func (s *shim) start() (fault string, err error) {
 	if s.config, err = readConfig(s.dir); err != nil {
 		return "", err
 	}
-	if err := reserve(s.dir); err != nil {
+	if err := reserveExitFile(s.dir); err != nil {
 		return "", err
 	}
 	if err := s.log.open(s.config.Log); err != nil {
@@ -63,7 +63,7 @@ func (s *shim) start() (fault string, err error) {
 	if err := s.listen(); err != nil {
 		return "", err
 	}
-	theirs, err := s.openStreams()
+	childFDs, err := s.openStreams()
 	if err != nil {
 		return "", err
 	}
@@ -75,7 +75,7 @@ func (s *shim) start() (fault string, err error) {
 	if err := syscall.Pipe2(report[:], syscall.O_CLOEXEC); err != nil {
 		return "", err
 	}
-	if err := s.taken(); err != nil {
+	if err := s.awaitGo(); err != nil {
 		return "", err
 	}
 	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
@@ -86,7 +86,7 @@ func (s *shim) start() (fault string, err error) {
 			return "", &pathError{"joining the sandbox's process namespace", errno}
 		}
 	}
-	if s.child, err = begin([6]int{theirs[0], theirs[1], theirs[2], spec, report[1], SandboxFD}, uintptr(flags)); err != nil {
+	if s.child, err = forkInit([6]int{childFDs[0], childFDs[1], childFDs[2], spec, report[1], SandboxFD}, uintptr(flags)); err != nil {
 		return "", err
 	}
 	fd, errno := call(callPidfdOpen, uintptr(s.child), 0, 0, 0, 0)
@@ -95,39 +95,39 @@ func (s *shim) start() (fault string, err error) {
 		return "", &pathError{"pidfd_open", errno}
 	}
 	s.childFD = fd
-	for _, fd := range []int{theirs[0], theirs[1], theirs[2], spec, report[1]} {
+	for _, fd := range []int{childFDs[0], childFDs[1], childFDs[2], spec, report[1]} {
 		closeFile(fd)
 	}
-	err = replace(s.dir+"/"+ProcessFile, Processes{syscall.Getpid(), s.child, StartOf(s.child), StartOf(syscall.Getpid()), time.Now()}.text(), false)
+	err = writeFileAtomic(s.dir+"/"+ProcessFile, Processes{syscall.Getpid(), s.child, StartTime(s.child), StartTime(syscall.Getpid()), time.Now()}.text(), false)
 	if err != nil {
 		_ = syscall.Kill(s.child, syscall.SIGKILL)
 		return "", err
 	}
-	return s.heard(report[0])
+	return s.awaitExec(report[0])
 }
 
-// errNotTaken says that the agent ended, or gave the container up, before it took this shim.
-var errNotTaken = errors.New("nobody has taken this shim")
+// errNotClaimed says that the agent ended, or gave the container up, before it took this shim.
+var errNotClaimed = errors.New("nobody has taken this shim")
 
 // lockName is LockFile as the kernel wants it.
 var lockName = append([]byte(LockFile), 0)
 
-// taken waits until the agent has taken this shim. It leaves the original's process group then, by which the agent finds those that it did not take.
-func (s *shim) taken() error {
-	n, err := again(func() (int, syscall.Errno) { return read(ReportFD, s.in[:1]) })
-	if err != nil || n != 1 || s.in[0] != Go {
-		return errNotTaken
+// awaitGo waits until the agent has taken this shim. It leaves the original's process group then, by which the agent finds those that it did not take.
+func (s *shim) awaitGo() error {
+	n, err := retryEINTR(func() (int, syscall.Errno) { return read(ReportFD, s.input[:1]) })
+	if err != nil || n != 1 || s.input[0] != Go {
+		return errNotClaimed
 	}
 	_, _ = syscall.Setsid()
 	return nil
 }
 
-// heard waits until the container's program runs, or what went wrong is told.
-func (s *shim) heard(report int) (fault string, err error) {
+// awaitExec waits until the container's program runs, or what went wrong is told.
+func (s *shim) awaitExec(report int) (fault string, err error) {
 	defer closeFile(report)
 	var text []byte
 	for {
-		n, errno := read(report, s.in[:])
+		n, errno := read(report, s.input[:])
 		if errno == syscall.EINTR {
 			continue
 		}
@@ -137,42 +137,42 @@ func (s *shim) heard(report int) (fault string, err error) {
 		if n == 0 {
 			break
 		}
-		text = append(text, s.in[:n]...)
+		text = append(text, s.input[:n]...)
 	}
 	if len(text) > 0 {
-		s.reap()
+		s.waitChild()
 	}
 	return string(text), nil
 }
 
-// finish writes how the container ended.
-func (s *shim) finish() {
-	status := s.reap()
+// writeExitStatus writes how the container ended.
+func (s *shim) writeExitStatus() {
+	status := s.waitChild()
 	finished := time.Now()
-	s.drain()
+	s.drainStreams()
 	code := status.ExitStatus()
 	if status.Signaled() {
 		code = 128 + int(status.Signal())
 	}
-	for range mostTries {
+	for range maxExitAttempts {
 		if WriteExit(s.dir, Exit{Code: code, Finished: finished}) == nil {
 			return
 		}
-		wait(nil, &s.limit, 100)
+		poll(nil, &s.limit, 100)
 	}
 	// The agent takes it for one that was killed: better than a container that never ends.
 }
 
-// reap waits for the container's end.
-func (s *shim) reap() syscall.WaitStatus {
-	_, _ = again(func() (int, syscall.Errno) {
+// waitChild waits for the container's end.
+func (s *shim) waitChild() syscall.WaitStatus {
+	_, _ = retryEINTR(func() (int, syscall.Errno) {
 		return call(syscall.SYS_WAIT4, uintptr(s.child), uintptr(unsafe.Pointer(&s.status)), 0, 0, 0)
 	})
 	return s.status
 }
 
-// mostTries is how often DIR/exit is tried to be written, ten times a second.
-const mostTries = 100
+// maxExitAttempts is how often DIR/exit is tried to be written, ten times a second.
+const maxExitAttempts = 100
 
 func indexByte(b []byte, c byte) int {
 	for i := range b {

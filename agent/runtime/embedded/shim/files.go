@@ -62,7 +62,7 @@ type Exit struct {
 
 // Text is the configuration as a file.
 func (c Config) Text() []byte {
-	return pairs("log", strconv.Quote(c.Log), "terminal", strconv.FormatBool(c.Terminal), "stdin", strconv.FormatBool(c.Stdin),
+	return formatPairs("log", strconv.Quote(c.Log), "terminal", strconv.FormatBool(c.Terminal), "stdin", strconv.FormatBool(c.Stdin),
 		"once", strconv.FormatBool(c.StdinOnce), "shared", strconv.FormatBool(c.SharedProcesses))
 }
 
@@ -77,7 +77,7 @@ func readConfig(dir string) (c Config, err error) {
 }
 
 func (p Processes) text() []byte {
-	return pairs("shim", strconv.Itoa(p.Shim), "container", strconv.Itoa(p.Container), "start", p.Start, "shim-start", p.ShimStart, "started", nanos(p.Started))
+	return formatPairs("shim", strconv.Itoa(p.Shim), "container", strconv.Itoa(p.Container), "start", p.Start, "shim-start", p.ShimStart, "started", formatTime(p.Started))
 }
 
 // ReadProcesses reads DIR/process. It is not there before the container has been started.
@@ -88,12 +88,12 @@ func ReadProcesses(dir string) (p Processes, err error) {
 	}
 	shim, err1 := strconv.Atoi(m["shim"])
 	container, err2 := strconv.Atoi(m["container"])
-	started, err3 := moment(m["started"])
+	started, err3 := parseTime(m["started"])
 	return Processes{shim, container, m["start"], m["shim-start"], started}, errors.Join(err1, err2, err3)
 }
 
 func (e Exit) text() []byte {
-	return pairs("code", strconv.Itoa(e.Code), "finished", nanos(e.Finished), "reason", e.Reason, "message", strconv.Quote(e.Message))
+	return formatPairs("code", strconv.Itoa(e.Code), "finished", formatTime(e.Finished), "reason", e.Reason, "message", strconv.Quote(e.Message))
 }
 
 // ReadExit reads DIR/exit. It is not there before the container has ended.
@@ -103,31 +103,31 @@ func ReadExit(dir string) (e Exit, err error) {
 		return e, err
 	}
 	code, err1 := strconv.Atoi(m["code"])
-	finished, err2 := moment(m["finished"])
+	finished, err2 := parseTime(m["finished"])
 	message, err3 := strconv.Unquote(m["message"])
 	return Exit{code, finished, m["reason"], message}, errors.Join(err1, err2, err3)
 }
 
-// exitRoom is how long DIR/exit may be that is written when the disk is full.
-const exitRoom = 1024
+// exitReserve is how long DIR/exit may be that is written when the disk is full.
+const exitReserve = 1024
 
-// reserve makes room for DIR/exit, in the file that WriteExit renames: a container that has filled the disk must be able to end, or nobody
+// reserveExitFile makes room for DIR/exit, in the file that WriteExit renames: a container that has filled the disk must be able to end, or nobody
 // could remove what it has written.
-func reserve(dir string) error {
+func reserveExitFile(dir string) error {
 	fd, err := open(dir+"/"+ExitFile+".new", syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	defer closeFile(fd)
-	return writeAll(fd, make([]byte, exitRoom))
+	return writeAll(fd, make([]byte, exitReserve))
 }
 
 // WriteExit writes DIR/exit, for a container whose shim did not.
-func WriteExit(dir string, e Exit) error { return replace(dir+"/"+ExitFile, e.text(), true) }
+func WriteExit(dir string, e Exit) error { return writeFileAtomic(dir+"/"+ExitFile, e.text(), true) }
 
-// StartOf is when a process was made, in the kernel's ticks since boot; "" if there is none.
-func StartOf(pid int) string {
-	stat, err := content("/proc/" + strconv.Itoa(pid) + "/stat")
+// StartTime is when a process was made, in the kernel's ticks since boot; "" if there is none.
+func StartTime(pid int) string {
+	stat, err := readFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return ""
 	}
@@ -144,24 +144,24 @@ func StartOf(pid int) string {
 	return string(rest[:max(indexByte(rest, ' '), 0)])
 }
 
-// replace writes a file whole: who reads it meanwhile sees all of it or what was before; with lasting, also who does so after
+// writeFileAtomic writes a file whole: who reads it meanwhile sees all of it or what was before; with lasting, also who does so after
 // the machine has crashed.
-func replace(name string, text []byte, lasting bool) error {
+func writeFileAtomic(name string, text []byte, lasting bool) error {
 	fd, err := open(name+".new", syscall.O_WRONLY|syscall.O_CREAT, 0o600) // what is reserved stays so until it is written
 	if err != nil {
 		return &pathError{name, err}
 	}
 	if err = writeAll(fd, text); err == nil {
-		_, err = again(func() (int, syscall.Errno) {
+		_, err = retryEINTR(func() (int, syscall.Errno) {
 			return call(syscall.SYS_FTRUNCATE, uintptr(fd), uintptr(len(text)), 0, 0, 0)
 		})
 	}
 	if lasting && err == nil {
-		_, err = again(func() (int, syscall.Errno) { return call(syscall.SYS_FSYNC, uintptr(fd), 0, 0, 0, 0) })
+		_, err = retryEINTR(func() (int, syscall.Errno) { return call(syscall.SYS_FSYNC, uintptr(fd), 0, 0, 0, 0) })
 	}
 	closeFile(fd)
 	if err == nil {
-		err = renamed(name+".new", name)
+		err = renameFile(name+".new", name)
 	}
 	if err != nil {
 		return &pathError{name, err}
@@ -169,8 +169,8 @@ func replace(name string, text []byte, lasting bool) error {
 	return nil
 }
 
-// pairs are lines "name=value".
-func pairs(all ...string) []byte {
+// formatPairs are lines "name=value".
+func formatPairs(all ...string) []byte {
 	var out []byte
 	for i := 0; i < len(all); i += 2 {
 		out = append(append(append(append(out, all[i]...), '='), all[i+1]...), '\n')
@@ -179,7 +179,7 @@ func pairs(all ...string) []byte {
 }
 
 func readPairs(file string) (map[string]string, error) {
-	text, err := content(file)
+	text, err := readFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -198,9 +198,9 @@ func readPairs(file string) (map[string]string, error) {
 	return m, nil
 }
 
-func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
+func formatTime(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
-func moment(text string) (time.Time, error) {
+func parseTime(text string) (time.Time, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return time.Unix(0, n), err
 }

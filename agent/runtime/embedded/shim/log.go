@@ -8,14 +8,14 @@ import (
 // maxLine is how much of a line is kept before it is written in parts: containerd's default.
 const maxLine = 16 << 10
 
-// log is a container's log: lines "TIME stdout F text" and, of longer ones, "P" parts.
-type log struct {
-	path string
-	fd   int
-	out  []byte // one write
+// containerLog is a container's log: lines "TIME stdout F text" and, of longer ones, "P" parts.
+type containerLog struct {
+	path   string
+	fd     int
+	buffer []byte // one write
 }
 
-func (l *log) open(path string) error {
+func (l *containerLog) open(path string) error {
 	l.path, l.fd = path, -1
 	if path == "" {
 		return nil
@@ -29,7 +29,7 @@ func (l *log) open(path string) error {
 }
 
 // reopen goes on in a new file of the same path; where that cannot be, in the old one.
-func (l *log) reopen() error {
+func (l *containerLog) reopen() error {
 	old := l.fd
 	if err := l.open(l.path); err != nil {
 		l.fd = old
@@ -49,62 +49,62 @@ func (e *pathError) Unwrap() error { return e.err }
 
 // stream is one of the container's outputs.
 type stream struct {
-	name string
-	kind byte // of packets to who is attached
-	fd   int  // -1 when it has ended
-	line [maxLine]byte
-	held int // bytes of a line that has not ended
+	name   string
+	kind   byte // of packets to who is attached
+	fd     int  // -1 when it has ended
+	line   [maxLine]byte
+	length int // bytes of a line that has not ended
 }
 
-// take writes what the container wrote: whole lines, and parts of long ones.
-func (l *log) take(s *stream, text []byte) {
+// append writes what the container wrote: whole lines, and parts of long ones.
+func (l *containerLog) append(s *stream, text []byte) {
 	if l.fd < 0 {
 		return
 	}
-	l.out = l.out[:0]
+	l.buffer = l.buffer[:0]
 	now := time.Now().UTC()
 	for len(text) > 0 {
 		end := indexByte(text, '\n')
-		room := maxLine - s.held
+		room := maxLine - s.length
 		switch {
 		case end >= 0 && end <= room:
-			s.held += copy(s.line[s.held:], text[:end])
-			l.add(now, s, 'F')
+			s.length += copy(s.line[s.length:], text[:end])
+			l.appendLine(now, s, 'F')
 			text = text[end+1:]
 		case len(text) >= room:
-			s.held += copy(s.line[s.held:], text[:room])
-			l.add(now, s, 'P')
+			s.length += copy(s.line[s.length:], text[:room])
+			l.appendLine(now, s, 'P')
 			text = text[room:]
 		default:
-			s.held += copy(s.line[s.held:], text)
+			s.length += copy(s.line[s.length:], text)
 			text = nil
 		}
 	}
-	l.write()
+	l.flush()
 }
 
-// end writes what is held of a line that will not end.
-func (l *log) end(s *stream) {
-	if s.held > 0 && l.fd >= 0 {
-		l.out = l.out[:0]
-		l.add(time.Now().UTC(), s, 'F')
-		l.write()
+// flushLine writes what is held of a line that will not end.
+func (l *containerLog) flushLine(s *stream) {
+	if s.length > 0 && l.fd >= 0 {
+		l.buffer = l.buffer[:0]
+		l.appendLine(time.Now().UTC(), s, 'F')
+		l.flush()
 	}
 }
 
-func (l *log) add(now time.Time, s *stream, tag byte) {
-	l.out = now.AppendFormat(l.out, time.RFC3339Nano)
-	l.out = append(append(l.out, ' '), s.name...)
-	l.out = append(l.out, ' ', tag, ' ')
-	l.out = append(append(l.out, s.line[:s.held]...), '\n')
-	s.held = 0
-	if len(l.out) > 2*bufferSize {
-		l.write()
+func (l *containerLog) appendLine(now time.Time, s *stream, tag byte) {
+	l.buffer = now.AppendFormat(l.buffer, time.RFC3339Nano)
+	l.buffer = append(append(l.buffer, ' '), s.name...)
+	l.buffer = append(l.buffer, ' ', tag, ' ')
+	l.buffer = append(append(l.buffer, s.line[:s.length]...), '\n')
+	s.length = 0
+	if len(l.buffer) > 2*bufferSize {
+		l.flush()
 	}
 }
 
-// write writes what is collected. A full disk loses lines, not the container.
-func (l *log) write() {
-	_ = writeAll(l.fd, l.out)
-	l.out = l.out[:0]
+// flush writes what is collected. A full disk loses lines, not the container.
+func (l *containerLog) flush() {
+	_ = writeAll(l.fd, l.buffer)
+	l.buffer = l.buffer[:0]
 }

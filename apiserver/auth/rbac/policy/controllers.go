@@ -2,21 +2,21 @@ package policy
 
 import rbacv1 "k8s.io/api/rbac/v1"
 
-// controllers maps the service account of each loop to what it does. The
+// controllerRules maps the service account of each loop to what it does. The
 // role of the loop NAME is system:controller:NAME.
-func controllers() map[string][]rbacv1.PolicyRule {
+func controllerRules() map[string][]rbacv1.PolicyRule {
 	out := map[string][]rbacv1.PolicyRule{}
-	for name, rules := range workloads() {
-		out[name] = append(rules, events())
+	for name, rules := range workloadControllerRules() {
+		out[name] = append(rules, recordEvents())
 	}
-	for name, rules := range housekeeping() {
-		out[name] = append(rules, events())
+	for name, rules := range clusterControllerRules() {
+		out[name] = append(rules, recordEvents())
 	}
 	return out
 }
 
-// workloads are the loops that make pods.
-func workloads() map[string][]rbacv1.PolicyRule {
+// workloadControllerRules are the loops that make pods.
+func workloadControllerRules() map[string][]rbacv1.PolicyRule {
 	makePods := allow("create delete get list patch update watch", core, "pods")
 	return map[string][]rbacv1.PolicyRule{
 		"replicaset-controller": {
@@ -50,8 +50,8 @@ func workloads() map[string][]rbacv1.PolicyRule {
 	}
 }
 
-// housekeeping are the loops that look after everything else.
-func housekeeping() map[string][]rbacv1.PolicyRule {
+// clusterControllerRules are the loops that look after everything else.
+func clusterControllerRules() map[string][]rbacv1.PolicyRule {
 	return map[string][]rbacv1.PolicyRule{
 		"namespace-controller": {
 			allow("get list watch", core, "namespaces"), allow("update", core, "namespaces/finalize", "namespaces/status"),
@@ -96,7 +96,7 @@ func housekeeping() map[string][]rbacv1.PolicyRule {
 		},
 		"pvc-protection-controller": {allow("get list update watch", core, "persistentvolumeclaims"), allow(read, core, "pods")},
 		"pv-protection-controller":  {allow("get list update watch", core, "persistentvolumes")},
-		aggregationLoop: {
+		aggregationController: {
 			// escalate: it writes rules it does not hold into roles by definition.
 			allow("escalate get list patch update watch", rbacGroup, "clusterroles"),
 		},

@@ -1,0 +1,139 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// MemoryNotifier rings soon after a cgroup's usage has crossed a level. It is a hint: it
+// may ring for page cache that goes by itself, and it rings once for a
+// crossing, not while usage stays. It never misses one upwards.
+//
+// On version 1 it is an eventfd that the kernel notifies of each level, either
+// way. On version 2 it is memory.high at the lowest level, and memory.events:
+// above it the kernel reclaims page cache and slows down who allocates.
+type MemoryNotifier struct {
+	mechanism string
+	fd        int
+	events    int16
+	usageFD   int    // version 1: the usage file, which must stay open
+	highFile  string // version 2: the file memory.high
+	level     int64  // what it is set to
+	buf       [512]byte
+}
+
+// NewMemoryNotifier sets one for the cgroup at path, at levels in bytes, ascending.
+func (h *Host) NewMemoryNotifier(path string, levels []int64) (*MemoryNotifier, error) {
+	if len(levels) == 0 {
+		return nil, errors.New("an alarm needs a level")
+	}
+	var a *MemoryNotifier
+	var err error
+	if h.Mode == V2 {
+		a, err = h.newV2Notifier(path, levels[0])
+	} else {
+		a, err = h.newV1Notifier(path, levels)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cgroup %s: memory alarm: %w", path, err)
+	}
+	return a, nil
+}
+
+func (h *Host) newV1Notifier(path string, levels []int64) (*MemoryNotifier, error) {
+	dir := h.Dir("memory", path)
+	usage, err := unix.Open(filepath.Join(dir, "memory.usage_in_bytes"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		_ = unix.Close(usage)
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
+	a := &MemoryNotifier{mechanism: "threshold events of memory.usage_in_bytes", fd: fd, events: unix.POLLIN, usageFD: usage, level: levels[0]}
+	for _, level := range levels {
+		line := fmt.Sprintf("%d %d %d", fd, usage, level)
+		if err := writeFile(filepath.Join(dir, "cgroup.event_control"), line); err != nil {
+			a.Close()
+			return nil, fmt.Errorf("cgroup.event_control: %w", err)
+		}
+	}
+	return a, nil
+}
+
+func (h *Host) newV2Notifier(path string, level int64) (*MemoryNotifier, error) {
+	if filepath.Clean("/"+path) == "/" {
+		return nil, errors.New("the root has no memory.high")
+	}
+	dir := h.Dir("memory", path)
+	fd, err := unix.Open(filepath.Join(dir, "memory.events"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	a := &MemoryNotifier{mechanism: "memory.high and memory.events", fd: fd, events: unix.POLLPRI, usageFD: -1, highFile: filepath.Join(dir, "memory.high")}
+	if err := a.SetLevel(level); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, a.Acknowledge()
+}
+
+// String says which mechanism it is.
+func (a *MemoryNotifier) String() string { return a.mechanism }
+
+// Level is the lowest level.
+func (a *MemoryNotifier) Level() int64 { return a.level }
+
+// Adjustable says that Set moves the level.
+func (a *MemoryNotifier) Adjustable() bool { return a.highFile != "" }
+
+// SetLevel moves the level of version 2. Where usage is above, the kernel reclaims
+// before this returns: do not set it below usage.
+func (a *MemoryNotifier) SetLevel(level int64) error {
+	if a.highFile == "" {
+		return errors.New("version 1's levels do not move; make another alarm")
+	}
+	if err := writeFile(a.highFile, strconv.FormatInt(level, 10)); err != nil {
+		return fmt.Errorf("memory.high: %w", err)
+	}
+	a.level = level
+	return nil
+}
+
+// PollFD is what to wait for.
+func (a *MemoryNotifier) PollFD() unix.PollFd { return unix.PollFd{Fd: int32(a.fd), Events: a.events} }
+
+// Acknowledge takes note of what rang, so that the next crossing rings again.
+func (a *MemoryNotifier) Acknowledge() error {
+	var err error
+	if a.highFile == "" {
+		_, err = unix.Read(a.fd, a.buf[:8])
+	} else {
+		_, err = unix.Pread(a.fd, a.buf[:], 0)
+	}
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("memory alarm: %w", err)
+	}
+	return nil
+}
+
+// Close takes the alarm away; on version 2 memory.high with it.
+func (a *MemoryNotifier) Close() {
+	if a.highFile != "" {
+		_ = writeFile(a.highFile, "max")
+	}
+	for _, fd := range []int{a.fd, a.usageFD} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	a.fd, a.usageFD = -1, -1
+}

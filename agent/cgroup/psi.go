@@ -1,0 +1,45 @@
+package cgroup
+
+import "time"
+
+// PSI is how long processes have waited for memory (PSI): evidence of
+// thrashing, never a trigger. It says nothing until reclaim is hard.
+type PSI struct {
+	SomeAvg10 int64         // share of the last 10 s in which some process waited, in hundredths of a percent
+	SomeTotal time.Duration // waited since boot
+	FullTotal time.Duration // of it, all at once
+}
+
+// HasPSI says whether the kernel tells of this cgroup's stalls.
+func (g *Group) HasPSI() bool { return g.psi.fd >= 0 }
+
+// PSI reads memory.pressure.
+func (g *Group) PSI(s *PSI) error {
+	text, err := g.psi.read(g.buf[:])
+	if err != nil {
+		return err
+	}
+	*s = PSI{}
+	some := true
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\n':
+			some = false
+		case some && cutPrefix(text[i:], "avg10=") != nil:
+			whole, rest := parseDigits(text[i+len("avg10="):])
+			s.SomeAvg10 = whole * 100
+			if len(rest) > 2 && rest[0] == '.' {
+				cents, _ := parseDigits(rest[1:3])
+				s.SomeAvg10 += cents
+			}
+		case cutPrefix(text[i:], "total=") != nil:
+			micro, _ := parseDigits(text[i+len("total="):])
+			if some {
+				s.SomeTotal = time.Duration(micro) * time.Microsecond
+			} else {
+				s.FullTotal = time.Duration(micro) * time.Microsecond
+			}
+		}
+	}
+	return nil
+}

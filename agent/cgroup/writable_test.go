@@ -1,0 +1,31 @@
+package cgroup_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// TestConcurrentWritableChecks: trials of one process do not take their cgroup from each other.
+func TestConcurrentWritableChecks(t *testing.T) {
+	h, err := cgroup.Detect()
+	if err != nil {
+		testkit.SkipOrFail(t, "cgroups", err.Error())
+	}
+	if err := h.CheckWritable(); err != nil {
+		testkit.SkipOrFail(t, "cgroups", err.Error())
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				if err := h.CheckWritable(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

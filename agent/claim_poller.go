@@ -1,0 +1,121 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+)
+
+// claimPollInterval is how often unbound claims of pods that are to start are looked at.
+// The scheduler binds pods when their claims are, so that it is those that were put on
+// their node past it who wait.
+const claimPollInterval = 500 * time.Millisecond
+
+// claimPoller are the pods that wait for their claims.
+type claimPoller struct {
+	client kubernetes.Interface
+
+	mu    sync.Mutex
+	pods  map[types.UID]*corev1.Pod
+	added chan struct{} // holds one when a pod came
+}
+
+func newClaimPoller(client kubernetes.Interface) *claimPoller {
+	return &claimPoller{client: client, pods: map[types.UID]*corev1.Pod{}, added: make(chan struct{}, 1)}
+}
+
+func (c *claimPoller) add(p *corev1.Pod) {
+	c.mu.Lock()
+	c.pods[p.UID] = p
+	c.mu.Unlock()
+	select {
+	case c.added <- struct{}{}:
+	default:
+	}
+}
+
+func (c *claimPoller) remove(uid types.UID) {
+	c.mu.Lock()
+	delete(c.pods, uid)
+	c.mu.Unlock()
+}
+
+func (c *claimPoller) waiting() []*corev1.Pod {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]*corev1.Pod, 0, len(c.pods))
+	for _, p := range c.pods {
+		out = append(out, p)
+	}
+	return out
+}
+
+// run tells which pods have their claims, until ctx ends.
+func (c *claimPoller) run(ctx context.Context, ready chan<- types.UID) {
+	for {
+		pods := c.waiting()
+		for _, p := range pods {
+			if !c.allBound(ctx, p) {
+				continue
+			}
+			c.remove(p.UID)
+			select {
+			case ready <- p.UID:
+			case <-ctx.Done():
+				return
+			}
+		}
+		var again <-chan time.Time
+		if len(pods) > 0 {
+			again = time.After(claimPollInterval)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.added:
+		case <-again:
+		}
+	}
+}
+
+// allBound says whether a pod's claims all have their volume and are to stay.
+func (c *claimPoller) allBound(ctx context.Context, p *corev1.Pod) bool {
+	for i := range p.Spec.Volumes {
+		name, own := claimName(p, &p.Spec.Volumes[i])
+		if name == "" {
+			continue
+		}
+		claim, err := c.client.CoreV1().PersistentVolumeClaims(p.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil || claim.Status.Phase != corev1.ClaimBound || claim.DeletionTimestamp != nil || own && !metav1.IsControlledBy(claim, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// claimName is the claim behind a pod's volume, and whether it must be the pod's own; empty
+// for volumes of other kinds.
+func claimName(p *corev1.Pod, v *corev1.Volume) (name string, own bool) {
+	switch {
+	case v.PersistentVolumeClaim != nil:
+		return v.PersistentVolumeClaim.ClaimName, false
+	case v.Ephemeral != nil:
+		return p.Name + "-" + v.Name, true
+	}
+	return "", false
+}
+
+// usesClaims says whether a pod uses claims.
+func usesClaims(p *corev1.Pod) bool {
+	for i := range p.Spec.Volumes {
+		if name, _ := claimName(p, &p.Spec.Volumes[i]); name != "" {
+			return true
+		}
+	}
+	return false
+}

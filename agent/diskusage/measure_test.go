@@ -1,0 +1,41 @@
+package diskusage_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/berthproject/berth/agent/diskusage"
+)
+
+func TestMeasure(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, size int) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "below"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	before, err := diskusage.Measure(dir)
+	if err != nil || before.Inodes != 2 {
+		t.Fatalf("%+v, %v, want 2 inodes", before, err)
+	}
+	write("below/file", 10_000)
+	for to, link := range map[string]func(string, string) error{"again": os.Link, "elsewhere": func(_, at string) error { return os.Symlink("/usr", at) }} {
+		if err := link(filepath.Join(dir, "below/file"), filepath.Join(dir, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := diskusage.Measure(dir)
+	if grown := after.Bytes - before.Bytes; err != nil || after.Inodes != 4 || grown < 10_000 || grown > 40_000 {
+		t.Errorf("%+v, %v, want one file and one link more than %+v", after, err, before)
+	}
+	if h, err := diskusage.Measure(filepath.Join(dir, "none")); h != (diskusage.Usage{}) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("of what is not there: %+v, %v", h, err)
+	}
+}

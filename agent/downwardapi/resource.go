@@ -1,0 +1,71 @@
+package downwardapi
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Resource is the value of a resourceFieldRef in the given container of the
+// pod; ref.ContainerName, where given, names another. allocatable is the node's.
+func Resource(pod *corev1.Pod, container string, ref *corev1.ResourceFieldSelector, allocatable corev1.ResourceList) (string, error) {
+	if ref.ContainerName != "" {
+		container = ref.ContainerName
+	}
+	c := findContainer(pod, container)
+	if c == nil {
+		return "", fmt.Errorf("resourceFieldRef.containerName: pod %s/%s has no container %q", pod.Namespace, pod.Name, container)
+	}
+	which, name, _ := strings.Cut(ref.Resource, ".")
+	var q resource.Quantity
+	switch resourceName := corev1.ResourceName(name); {
+	case !isSupported(resourceName) || which != "limits" && which != "requests":
+		return "", fmt.Errorf("resourceFieldRef.resource %q: unsupported; use limits or requests of cpu, memory, ephemeral-storage or hugepages-SIZE", ref.Resource)
+	case which == "requests":
+		q = c.Resources.Requests[resourceName]
+	default:
+		limit, ok := c.Resources.Limits[resourceName]
+		if !ok || limit.IsZero() {
+			limit = allocatable[resourceName]
+		}
+		q = limit
+	}
+	return strconv.FormatInt(divideRoundUp(q, ref.Divisor, name == string(corev1.ResourceCPU)), 10), nil
+}
+
+func isSupported(name corev1.ResourceName) bool {
+	switch name {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return true
+	}
+	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+}
+
+// divideRoundUp rounds up; the divisor is 1 when none is given.
+func divideRoundUp(q, divisor resource.Quantity, milli bool) int64 {
+	if divisor.IsZero() {
+		divisor = resource.MustParse("1")
+	}
+	value, by := q.Value(), divisor.Value()
+	if milli {
+		value, by = q.MilliValue(), divisor.MilliValue()
+	}
+	n := value / by
+	if value%by > 0 {
+		n++
+	}
+	return n
+}
+
+func findContainer(pod *corev1.Pod, name string) *corev1.Container {
+	for _, all := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		if i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
+			return &all[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package fastinit_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/berthproject/berth/agent/fastinit"
+)
+
+// TestMain is the process that sheds, too, under this name.
+func TestMain(m *testing.M) {
+	if os.Args[0] == "shedding" {
+		fastinit.DeferGC()
+		fmt.Println(fileMemory())
+		fastinit.DropFilePages()
+		fmt.Println(fileMemory())
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// fileMemory is how many KiB of files this process has.
+func fileMemory() int {
+	data, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		panic(err)
+	}
+	n, err := strconv.Atoi(string(regexp.MustCompile(`RssFile:\s+(\d+)`).FindSubmatch(data)[1]))
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// It runs on with less of its file in memory; what it needs of that comes back.
+func TestDropFilePages(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args[0] = "shedding"
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var before, after int
+	if _, err := fmt.Fscan(bytes.NewReader(out), &before, &after); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if after >= before {
+		t.Errorf("%d KiB of files before, %d after", before, after)
+	}
+}

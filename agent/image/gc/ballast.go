@@ -1,0 +1,54 @@
+package gc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// ballastBytes is enough for the runtime's database to note removals.
+const ballastBytes = 4 << 20
+
+// ballast is a file that only takes room, to be given up when there is none left.
+type ballast struct {
+	path   string // "" for none
+	bytes  int64
+	exists bool
+}
+
+// create makes the file, if there is room for twice as much.
+func (b *ballast) create() error {
+	if b.path == "" || b.exists {
+		return nil
+	}
+	f, err := os.OpenFile(b.path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("ballast: %w", err)
+	}
+	defer f.Close()
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &fs); err != nil {
+		return fmt.Errorf("ballast %s: %w", b.path, err)
+	}
+	if int64(fs.Bavail)*fs.Frsize < 2*b.bytes {
+		info, err := f.Stat()
+		b.exists = err == nil && info.Size() == b.bytes // of an earlier agent
+		return nil
+	}
+	if err := unix.Fallocate(int(f.Fd()), 0, 0, b.bytes); err != nil {
+		return errors.Join(fmt.Errorf("ballast %s: %w", b.path, err), os.Remove(b.path))
+	}
+	b.exists = true
+	return nil
+}
+
+// remove gives the room free; it says whether there was any.
+func (b *ballast) remove() bool {
+	if !b.exists {
+		return false
+	}
+	b.exists = false
+	return os.Remove(b.path) == nil
+}

@@ -1,0 +1,99 @@
+package gc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent/pods"
+)
+
+// evictUnit is what dead containers are counted of: a container of a pod, through all its restarts.
+type evictUnit struct {
+	pod       types.UID
+	container string
+}
+
+// collectContainers removes dead containers as the policy says; finished: of finished
+// pods all of them.
+func (c *Collector) collectContainers(ctx context.Context, finished bool) error {
+	if c.opts.Containers == nil {
+		return nil
+	}
+	dead, err := c.opts.Containers.Dead(ctx)
+	if err != nil {
+		return fmt.Errorf("listing dead containers: %w", err)
+	}
+	var errs []error
+	for _, d := range c.containersToRemove(dead, finished) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := c.opts.Containers.RemoveDead(ctx, d); err != nil {
+			errs = append(errs, fmt.Errorf("container %s of pod %s: %w", d.Container, d.Pod, err))
+			continue
+		}
+		c.opts.Metrics.containers.Inc()
+	}
+	return errors.Join(errs...)
+}
+
+// containersToRemove are the dead containers that go, given all of them, oldest first.
+func (c *Collector) containersToRemove(dead []pods.DeadContainer, finished bool) (out []pods.DeadContainer) {
+	now, policy := c.opts.Now(), c.opts.Policy
+	units := map[evictUnit][]pods.DeadContainer{}
+	var order []evictUnit
+	for _, d := range dead {
+		if now.Sub(d.Created) < policy.MinContainerAge {
+			continue
+		}
+		if d.PodDeleted || finished && c.opts.IsPodFinished(d.Pod) {
+			out = append(out, d)
+			continue
+		}
+		u := evictUnit{d.Pod, d.Container}
+		if units[u] == nil {
+			order = append(order, u)
+		}
+		units[u] = append(units[u], d)
+	}
+	limit := func(each int) {
+		for _, u := range order {
+			n := max(0, len(units[u])-each)
+			out = append(out, units[u][:n]...)
+			units[u] = units[u][n:]
+		}
+	}
+	left := func() (n int) {
+		for _, u := range order {
+			n += len(units[u])
+		}
+		return n
+	}
+	if policy.MaxPerPodContainer >= 0 {
+		limit(policy.MaxPerPodContainer)
+	}
+	if policy.MaxContainers >= 0 && left() > policy.MaxContainers {
+		limit(max(1, policy.MaxContainers/len(order)))
+		out = append(out, oldestContainers(dead, units, left()-policy.MaxContainers)...)
+	}
+	return out
+}
+
+// oldestContainers are the n oldest of those that are left in units; dead is oldest first.
+func oldestContainers(dead []pods.DeadContainer, units map[evictUnit][]pods.DeadContainer, n int) (out []pods.DeadContainer) {
+	kept := map[string]bool{}
+	for _, list := range units {
+		for _, d := range list {
+			kept[d.ID] = true
+		}
+	}
+	for _, d := range dead {
+		if len(out) < n && kept[d.ID] {
+			out = append(out, d)
+		}
+	}
+	return out
+}

@@ -1,0 +1,230 @@
+package gc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/stats"
+)
+
+// imageRecord is what is known of an image.
+type imageRecord struct {
+	id            string
+	size          int64 // as the runtime has it: compressed
+	firstDetected time.Time
+	lastUsed      time.Time // zero: never seen in use
+	inUse         bool      // by the last look
+	pinned        bool
+}
+
+// detectImages brings the records up to date and returns those that may be removed for
+// want of room: the one used longest ago first.
+func (c *Collector) detectImages(ctx context.Context, now time.Time) ([]*imageRecord, error) {
+	// Images first: a container that is made after that is listed as using its image.
+	images, err := c.opts.Service.ListImages(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("listing images: %w", err)
+	}
+	used, err := c.inUse(ctx, images)
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, i := range images {
+		there[i.Id] = true
+		r := c.images[i.Id]
+		if r == nil {
+			r = &imageRecord{id: i.Id, firstDetected: now}
+			c.images[i.Id] = r
+		}
+		r.size, r.inUse, r.pinned = int64(i.Size), used[i.Id], i.Pinned || c.isPinned(i)
+		if r.inUse {
+			r.lastUsed = now
+		}
+	}
+	var free []*imageRecord
+	for id, r := range c.images {
+		switch {
+		case !there[id]:
+			delete(c.images, id)
+		case !r.inUse && !r.pinned:
+			free = append(free, r)
+		}
+	}
+	slices.SortFunc(free, func(a, b *imageRecord) int {
+		return cmp.Or(a.lastUsed.Compare(b.lastUsed), a.firstDetected.Compare(b.firstDetected), cmp.Compare(a.id, b.id))
+	})
+	return free, nil
+}
+
+// inUse are the ids of images that containers, dead ones too, and volumes use.
+func (c *Collector) inUse(ctx context.Context, images []*criapi.Image) (map[string]bool, error) {
+	containers, err := c.opts.Service.ListContainers(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("listing containers: %w", err)
+	}
+	ids := map[string]string{} // of all names
+	for _, i := range images {
+		ids[i.Id] = i.Id
+		for _, name := range slices.Concat(i.RepoTags, i.RepoDigests) {
+			ids[name] = i.Id
+		}
+	}
+	used := map[string]bool{}
+	for _, container := range containers {
+		for _, name := range []string{container.ImageId, container.ImageRef, container.GetImage().GetImage()} {
+			if id, ok := ids[name]; ok {
+				used[id] = true
+			}
+		}
+	}
+	for _, name := range c.opts.VolumeImages() {
+		if id, ok := ids[name]; ok {
+			used[id] = true
+		} else if i, err := c.opts.Service.ImageStatus(ctx, &criapi.ImageSpec{Image: name}); err == nil && i != nil {
+			used[i.Id] = true // by another name, such as one without a registry
+		}
+	}
+	return used, nil
+}
+
+// isPinned says whether the image is among those that stay.
+func (c *Collector) isPinned(i *criapi.Image) bool {
+	return slices.ContainsFunc(c.opts.PinnedImages, func(name string) bool {
+		return i.Id == name || slices.Contains(i.RepoTags, name) || slices.Contains(i.RepoDigests, name)
+	})
+}
+
+// collectImages removes images that are too old, and then unused ones if the file system is too full.
+func (c *Collector) collectImages(ctx context.Context) error {
+	now := c.opts.Now()
+	free, err := c.detectImages(ctx, now)
+	if err != nil {
+		return err
+	}
+	if free, err = c.freeOldImages(ctx, free, now); err != nil {
+		return err
+	}
+	disk, err := c.opts.ImageFs.Refresh(now)
+	if err != nil {
+		return err
+	}
+	if disk.Capacity <= 0 {
+		// The kubelet's words: the figures cannot be right.
+		c.opts.RecordEvent(warning, "InvalidDiskCapacity", "invalid capacity 0 on image filesystem")
+		return errors.New("invalid capacity 0 on image filesystem")
+	}
+	used := 100 - int(min(disk.Available, disk.Capacity)*100/disk.Capacity)
+	if used < c.opts.Policy.HighThresholdPercent {
+		return c.ballast.create()
+	}
+	want := disk.Capacity*int64(100-c.opts.Policy.LowThresholdPercent)/100 - disk.Available
+	c.opts.Log.Info("The image file system is used over the high mark; removing unused images", "percent", used, "mark", c.opts.Policy.HighThresholdPercent, "bytes", want)
+	freed, err := c.freeSpace(ctx, free, want, now)
+	if err != nil || freed >= want {
+		return err
+	}
+	message := fmt.Sprintf("Insufficient free disk space on the node's image filesystem (%.1f%% of %s used). Failed to free sufficient space by deleting unused images (freed %d bytes). Consider resizing the disk or deleting unused files.",
+		float64(disk.Capacity-disk.Available)*100/float64(disk.Capacity), resource.NewQuantity(disk.Capacity, resource.BinarySI), freed)
+	c.opts.RecordEvent(warning, "FreeDiskSpaceFailed", message)
+	return errors.New(message)
+}
+
+// deleteUnusedImages removes all unused images that are not too young.
+func (c *Collector) deleteUnusedImages(ctx context.Context) error {
+	now := c.opts.Now()
+	free, err := c.detectImages(ctx, now)
+	if err != nil {
+		return err
+	}
+	_, err = c.freeSpace(ctx, free, 1<<62, now)
+	return err
+}
+
+// freeOldImages removes images that have not been used for longer than the maximum age, if the agent has
+// run for as long: before, it cannot know. It returns the others.
+func (c *Collector) freeOldImages(ctx context.Context, free []*imageRecord, now time.Time) (left []*imageRecord, err error) {
+	limit := c.opts.Policy.MaxAge
+	if limit == 0 || now.Sub(c.started) <= limit {
+		return free, nil
+	}
+	var errs []error
+	for _, r := range free {
+		since := r.lastUsed
+		if since.IsZero() {
+			since = r.firstDetected
+		}
+		if now.Sub(since) <= limit || now.Sub(r.firstDetected) < c.opts.Policy.MinAge {
+			left = append(left, r)
+			continue
+		}
+		if err := c.freeImage(ctx, r, "age"); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return left, errors.Join(errs...)
+}
+
+// freeSpace removes images until the file system has want bytes more than at first, and
+// returns how many it has. What cannot be removed is told, but others are tried.
+func (c *Collector) freeSpace(ctx context.Context, list []*imageRecord, want int64, now time.Time) (freed int64, err error) {
+	before, err := c.opts.ImageFs.Refresh(now)
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, r := range list {
+		if now.Sub(r.firstDetected) < c.opts.Policy.MinAge {
+			continue
+		}
+		if freed >= want || ctx.Err() != nil {
+			break
+		}
+		if err := c.freeImage(ctx, r, "space"); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		after, err := c.opts.ImageFs.Refresh(c.opts.Now())
+		if err != nil {
+			return freed, err
+		}
+		freed = freedBytes(before, after)
+	}
+	if err := c.ballast.create(); err != nil {
+		errs = append(errs, err)
+	}
+	if len(errs) > 0 {
+		return freed, fmt.Errorf("wanted to free %d bytes, but freed %d bytes space with errors in image deletion: %w", want, freed, errors.Join(errs...))
+	}
+	return freed, ctx.Err()
+}
+
+// freedBytes is what has become available; others may have written meanwhile.
+func freedBytes(before, after stats.DiskUsage) int64 {
+	return max(0, after.Available-before.Available)
+}
+
+// freeImage removes one image. When the runtime cannot for want of room, it gets the ballast's.
+func (c *Collector) freeImage(ctx context.Context, r *imageRecord, why string) error {
+	spec := &criapi.ImageSpec{Image: r.id}
+	err := c.opts.Service.RemoveImage(ctx, spec)
+	if err != nil && ctx.Err() == nil && c.ballast.remove() {
+		c.opts.Log.Info("Giving up the ballast: the runtime cannot remove an image", "image", r.id, "err", err)
+		err = c.opts.Service.RemoveImage(ctx, spec)
+	}
+	if err != nil {
+		return fmt.Errorf("image %s: %w", r.id, err)
+	}
+	c.opts.Log.Info("Removed an image that nobody uses", "image", r.id, "why", why, "size", r.size)
+	delete(c.images, r.id)
+	c.opts.OnChange()
+	c.opts.Metrics.images.WithLabelValues(why).Inc()
+	return nil
+}

@@ -1,0 +1,37 @@
+package gc
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metrics of a Collector, under the kubelet's name where it has one.
+type Metrics struct {
+	images     *prometheus.CounterVec
+	containers prometheus.Counter
+}
+
+// NewMetrics are metrics that count nothing yet.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		images: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "kubelet_image_garbage_collected_total", Help: "Total number of images garbage collected by the kubelet, whether through disk usage or image age.",
+		}, []string{"reason"}),
+		containers: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "berth_containers_collected_total", Help: "Dead containers that were removed since nobody needs them any more.",
+		}),
+	}
+	for _, why := range []string{"age", "space"} {
+		m.images.WithLabelValues(why)
+	}
+	return m
+}
+
+// Describe and Collect make Metrics a prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	m.images.Describe(to)
+	m.containers.Describe(to)
+}
+
+// Collect tells the metrics.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.images.Collect(to)
+	m.containers.Collect(to)
+}

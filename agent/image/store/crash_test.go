@@ -1,0 +1,180 @@
+package store_test
+
+import (
+	"archive/tar"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/berthproject/berth/agent/image/store"
+)
+
+// unpackerName is what this program is called as a process that unpacks until it is killed.
+const unpackerName = "unpacker"
+
+func TestMain(m *testing.M) {
+	if os.Args[0] == unpackerName {
+		fmt.Fprintln(os.Stderr, unpackForEver(os.Args[1]))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// unpackForEver loads an archive from standard input into the store.
+func unpackForEver(dir string) error {
+	s, err := store.Open(dir, store.Options{Limits: store.Limits{MinFree: -1}})
+	if err != nil {
+		return err
+	}
+	_, err = s.Load(context.Background(), os.Stdin, "late", func(string, int64, int64) {
+		fmt.Println("unpacking")
+		select {} // until it is killed
+	})
+	return err
+}
+
+// Who is killed in the middle of an unpack leaves nothing that counts, and nothing at all after the next start. While
+// it lives, others leave its work alone.
+func TestCrashRecovery(t *testing.T) {
+	s := open(t, store.Options{})
+	kept, err := s.Load(t.Context(), layerReader(t, file("kept", "")), "kept", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{unpackerName, s.Dir()}
+	cmd.Stderr = os.Stderr
+	cmd.Stdin = layerReader(t, file("a", string(make([]byte, 3<<20))))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, len("unpacking\n"))); err != nil {
+		t.Fatal(err)
+	}
+	works := func() int {
+		list, err := os.ReadDir(filepath.Join(s.Dir(), "tmp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || works() == 0 {
+		t.Errorf("%v, and %d works while a process unpacks", err, works())
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if list, err := s.List(); err != nil || len(list) != 1 {
+		t.Errorf("images %+v, %v, want one", list, err)
+	}
+	if _, err := store.Open(s.Dir(), store.Options{}); err != nil || works() != 0 {
+		t.Errorf("%v, and %d works after a start", err, works())
+	}
+	if err := s.Remove(kept[0].ID); err != nil {
+		t.Error(err)
+	}
+	empty(t, s)
+}
+
+// layerReader is an archive with an image of these files.
+func layerReader(t *testing.T, entries ...header) io.Reader {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "image.tar")
+	if err := os.WriteFile(path, saved(t, layerOf(t, entries...)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// What a power cut or a person took away of an image makes it one that is not there, and the others stay.
+func TestCorruptImagesAreRemoved(t *testing.T) {
+	s := open(t, store.Options{})
+	broken, err := s.Load(t.Context(), layerReader(t, file("a", "1")), "broken", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := s.Load(t.Context(), layerReader(t, file("a", "2")), "blob", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(t.Context(), layerReader(t, file("a", "3")), "whole", nil); err != nil {
+		t.Fatal(err)
+	}
+	record, err := s.Load(t.Context(), layerReader(t, file("a", "4")), "record", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{filepath.Join(filepath.Dir(record[0].LowerDirs[0]), "layer.json"), filepath.Join(s.Dir(), "uses", "somebody")} {
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Dir(broken[0].LowerDirs[0])); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(s.Dir(), "blobs/sha256", blob[0].ID[len("sha256:"):]), 10); err != nil {
+		t.Fatal(err)
+	}
+	left := filepath.Join(s.Dir(), ".new-1")
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = store.Open(s.Dir(), store.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.List()
+	if err != nil || len(list) != 1 || list[0].RepoTags[0] != "docker.io/library/whole:latest" {
+		t.Errorf("%+v, %v, want the whole one", list, err)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a file whose writing was cut off is still there")
+	}
+	if layers, _ := os.ReadDir(filepath.Join(s.Dir(), "layers")); len(layers) != 1 {
+		t.Errorf("%d layers, want 1", len(layers))
+	}
+}
+
+// What a layer has keeps its owner, mode and time, and its links stay links.
+func TestLayerFidelity(t *testing.T) {
+	s := open(t, store.Options{})
+	images, err := s.Load(t.Context(), layerReader(t,
+		header{tar.Header{Typeflag: tar.TypeDir, Name: "d/", Mode: 0o1750, Uid: 7, Gid: 8, ModTime: moment}, ""},
+		header{tar.Header{Name: "d/f", Mode: 0o2641, Uid: 9, Gid: 10, ModTime: moment}, "text"},
+		hardLink("d/h", "d/f"), symlink("d/s", "/etc/passwd"),
+		header{tar.Header{Name: "d/x", PAXRecords: map[string]string{"SCHILY.xattr.user.note": "yes"}}, ""},
+	), "faithful", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, images[0].LowerDirs[0])
+	if _, err := s.Acquire("../c", images[0].ID); err == nil {
+		t.Error("a container's name leads out of the store")
+	}
+}
+
+// An image of a directory that another image's layer is opaque over shows nothing of it.
+func TestOpaqueRoot(t *testing.T) {
+	s := open(t, store.Options{})
+	images, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("low", "")), layerOf(t, file(".wh..wh..opq", ""), file("high", ""))), "opaque", nil)
+	if err != nil || len(images[0].LowerDirs) != 1 {
+		t.Fatalf("%+v, %v, want the upper layer alone", images, err)
+	}
+	// The same layer twice is there once: overlay refuses two equal directories.
+	twice, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("low", "")), layerOf(t, file("b", "")), layerOf(t, file("low", ""))), "twice", nil)
+	if err != nil || len(twice[0].LowerDirs) != 2 {
+		t.Fatalf("%+v, %v, want two layers", twice, err)
+	}
+	stack(t, twice[0])
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// What compressed files begin with.
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// maxWindow is how much memory a layer may ask for to be unpacked.
+const maxWindow = 128 << 20
+
+// decompress unpacks gzip and zstd, by what the stream begins with, not by what is said of it.
+func decompress(r io.Reader) (io.ReadCloser, error) {
+	b := bufio.NewReaderSize(r, 64<<10)
+	head, err := b.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	switch {
+	case bytes.HasPrefix(head, gzipMagic):
+		return gzip.NewReader(b)
+	case bytes.HasPrefix(head, zstdMagic):
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, err
+		}
+		return z.IOReadCloser(), nil
+	}
+	return io.NopCloser(b), nil
+}
+
+// progressReader is what comes, counted, and refused when it is more than was announced.
+type progressReader struct {
+	r        io.Reader
+	hash     hash.Hash
+	size     int64 // announced
+	n        int64
+	reported int64
+	report   func(n int64)
+}
+
+// progressInterval is how many bytes come between two reports.
+const progressInterval = 1 << 20
+
+func (c *progressReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.hash.Write(p[:n])
+	c.n += int64(n)
+	if c.n > c.size {
+		return n, fmt.Errorf("%w: more than the announced %d bytes come", errDigest, c.size)
+	}
+	if c.n-c.reported >= progressInterval || err == io.EOF {
+		c.reported = c.n
+		c.report(c.n)
+	}
+	return n, err
+}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"bufio"
+	"debug/elf"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// selfExe is the running program, also when its file was removed.
+const selfExe = "/proc/self/exe"
+
+// fileIdentity tells a file from others without reading it.
+func fileIdentity(info fs.FileInfo) string {
+	id := fmt.Sprintf("size %d, modified %d", info.Size(), info.ModTime().UnixNano())
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		id += fmt.Sprintf(", inode %d of %d", stat.Ino, stat.Dev)
+	}
+	return id
+}
+
+// linkOrCopy makes to the file that from leads to: one more name of it where that can be, so that neither the disk nor
+// memory has it twice, or else a copy. It returns how many bytes of the disk that takes.
+//
+// Only a file that all may read and nobody but its owner may write gets one more name, since a name has no mode of its own.
+func linkOrCopy(from, to string) (int64, error) {
+	info, err := os.Stat(from)
+	if err != nil {
+		return 0, err
+	}
+	if info.Mode().Perm()&0o555 == 0o555 && info.Mode().Perm()&0o022 == 0 &&
+		unix.Linkat(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.AT_SYMLINK_FOLLOW) == nil {
+		return 0, nil
+	}
+	source, err := os.Open(from)
+	if err != nil {
+		return 0, err
+	}
+	defer source.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return 0, err
+	}
+	defer out.Close()
+	if err := unix.IoctlFileClone(int(out.Fd()), int(source.Fd())); err != nil { // not all file systems share blocks
+		if _, err := io.Copy(out, source); err != nil {
+			return 0, err
+		}
+	}
+	if err := out.Chmod(0o755); err != nil {
+		return 0, err
+	}
+	return info.Size(), out.Close()
+}
+
+// sharedLibraries are what the program needs beside itself: its loader and what that has loaded. A static program needs none.
+func sharedLibraries() ([]file, error) {
+	program, err := elf.Open(selfExe)
+	if err != nil {
+		return nil, err
+	}
+	defer program.Close()
+	loader, err := interpreter(program)
+	if loader == "" || err != nil {
+		return nil, err
+	}
+	loaded, err := mappedFiles()
+	if err != nil {
+		return nil, err
+	}
+	var out []file
+	real, err := realPath(loader)
+	if err != nil {
+		return nil, err
+	}
+	if real != loader {
+		out = append(out, file{path: loader, link: real})
+	}
+	for _, at := range loaded {
+		out = append(out, file{path: at, mode: 0o755, from: at})
+		library, err := elf.Open(at)
+		if err != nil {
+			return nil, fmt.Errorf("library %s: %w", at, err)
+		}
+		names, err := library.DynString(elf.DT_SONAME)
+		library.Close()
+		if err != nil {
+			return nil, fmt.Errorf("library %s: %w", at, err)
+		}
+		// It is looked for by the name that it gives itself.
+		if len(names) == 1 && names[0] != path.Base(at) && path.Join(path.Dir(at), names[0]) != loader {
+			out = append(out, file{path: path.Join(path.Dir(at), names[0]), link: path.Base(at)})
+		}
+	}
+	return out, nil
+}
+
+// interpreter is the path of a program's loader, "" when it is static.
+func interpreter(program *elf.File) (string, error) {
+	for _, p := range program.Progs {
+		if p.Type == elf.PT_INTERP {
+			data, err := io.ReadAll(io.LimitReader(p.Open(), 4096))
+			return strings.TrimRight(string(data), "\x00"), err
+		}
+	}
+	return "", nil
+}
+
+// mappedFiles are the files of code, other than the program, that this process has.
+func mappedFiles() ([]string, error) {
+	own, err := os.Readlink(selfExe)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open("/proc/self/maps")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []string
+	seen := map[string]bool{own: true}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.SplitN(lines.Text(), "/", 2) // the path is the last field and may have spaces
+		if len(fields) != 2 || !strings.Contains(fields[0], "r-xp") || seen["/"+fields[1]] {
+			continue
+		}
+		at := "/" + fields[1]
+		seen[at] = true
+		if strings.HasSuffix(at, " (deleted)") {
+			return nil, fmt.Errorf("library %s: it was replaced since berth was started: start it again", at)
+		}
+		out = append(out, at)
+	}
+	return out, lines.Err()
+}
+
+// realPath is where links lead.
+func realPath(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+}

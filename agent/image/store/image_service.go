@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// ImageService is the store in CRI's terms: the image calls of runtime.Service, with the
+// same meaning and gRPC codes.
+type ImageService struct{ Store *Store }
+
+// PullImage implements runtime.Images.
+func (i ImageService) PullImage(ctx context.Context, image *cri.ImageSpec, auth *cri.AuthConfig, _ *cri.PodSandboxConfig) (string, error) {
+	var a *Auth
+	if auth != nil {
+		a = &Auth{Username: auth.Username, Password: auth.Password, IdentityToken: auth.IdentityToken, RegistryToken: auth.RegistryToken}
+	}
+	have, err := i.Store.Pull(ctx, image.GetImage(), a, nil)
+	var answer *transport.Error
+	switch {
+	case err == nil:
+		return have.ID, nil
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.Is(err, ErrNotFound), errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound:
+		return "", status.Error(codes.NotFound, err.Error())
+	}
+	return "", status.Error(codes.Unknown, err.Error())
+}
+
+// ImageStatus implements runtime.Images.
+func (i ImageService) ImageStatus(_ context.Context, image *cri.ImageSpec) (*cri.Image, error) {
+	have, err := i.Store.Resolve(image.GetImage())
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, status.Error(codes.Unknown, err.Error())
+	}
+	return toCRI(have), nil
+}
+
+// ListImages implements runtime.Images.
+func (i ImageService) ListImages(context.Context) ([]*cri.Image, error) {
+	list, err := i.Store.List()
+	if err != nil {
+		return nil, status.Error(codes.Unknown, err.Error())
+	}
+	var out []*cri.Image
+	for _, image := range list {
+		out = append(out, toCRI(image))
+	}
+	return out, nil
+}
+
+// RemoveImage implements runtime.Images: the image goes with all its names.
+func (i ImageService) RemoveImage(_ context.Context, image *cri.ImageSpec) error {
+	have, err := i.Store.Resolve(image.GetImage())
+	if err == nil {
+		err = i.Store.Remove(have.ID)
+	}
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return status.Error(codes.Unknown, err.Error())
+}
+
+// ImageFsInfo implements runtime.Images.
+func (i ImageService) ImageFsInfo(context.Context) (*cri.ImageFsInfoResponse, error) {
+	u, err := i.Store.Usage()
+	if err != nil {
+		return nil, status.Error(codes.Unknown, err.Error())
+	}
+	fs := &cri.FilesystemUsage{Timestamp: time.Now().UnixNano(), FsId: &cri.FilesystemIdentifier{Mountpoint: u.Root},
+		UsedBytes: &cri.UInt64Value{Value: uint64(u.Bytes)}, InodesUsed: &cri.UInt64Value{Value: uint64(u.Inodes)}}
+	return &cri.ImageFsInfoResponse{ImageFilesystems: []*cri.FilesystemUsage{fs}, ContainerFilesystems: []*cri.FilesystemUsage{fs}}, nil
+}
+
+func toCRI(image Image) *cri.Image {
+	out := &cri.Image{Id: image.ID, RepoTags: image.RepoTags, RepoDigests: image.RepoDigests, Size: uint64(image.Bytes), Pinned: image.Builtin,
+		Spec: &cri.ImageSpec{Image: image.ID}}
+	user, _, _ := strings.Cut(image.Config.User, ":")
+	if uid, err := strconv.ParseUint(user, 10, 31); err == nil { // as the runtime reads it (inside.idBits): what it takes for a name is none
+		out.Uid = &cri.Int64Value{Value: int64(uid)}
+	} else {
+		out.Username = user
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"sync"
+)
+
+// keyedMutex is a lock for each key.
+type keyedMutex struct {
+	mu   sync.Mutex
+	held map[string]chan struct{} // closed when it is free
+}
+
+// lock waits for the key, until ctx ends, and returns how to unlock it.
+func (k *keyedMutex) lock(ctx context.Context, key string) (unlock func(), err error) {
+	for {
+		k.mu.Lock()
+		wait, taken := k.held[key]
+		if !taken {
+			free := make(chan struct{})
+			if k.held == nil {
+				k.held = map[string]chan struct{}{}
+			}
+			k.held[key] = free
+			k.mu.Unlock()
+			return func() {
+				k.mu.Lock()
+				delete(k.held, key)
+				k.mu.Unlock()
+				close(free)
+			}, nil
+		}
+		k.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package store_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/image/unpack"
+)
+
+func sum(data []byte) v1.Hash {
+	s := sha256.Sum256(data)
+	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(s[:])}
+}
+
+// unpacked is the layer without its packing, as far as it can be read.
+func unpacked(layer []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(layer))
+	if err != nil {
+		return layer
+	}
+	data, _ := io.ReadAll(z)
+	return data
+}
+
+// configOf is the configuration of an image with these layers.
+func configOf(t *testing.T, layers ...[]byte) []byte {
+	t.Helper()
+	c := v1.ConfigFile{Architecture: runtime.GOARCH, OS: "linux", RootFS: v1.RootFS{Type: "layers"}}
+	for _, l := range layers {
+		c.RootFS.DiffIDs = append(c.RootFS.DiffIDs, sum(unpacked(l)))
+	}
+	return encode(t, c)
+}
+
+func encode(t *testing.T, value any) []byte {
+	t.Helper()
+	data, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// saved is an image as `docker save` writes it.
+func saved(t *testing.T, layers ...[]byte) []byte {
+	t.Helper()
+	all := []header{file("config.json", string(configOf(t, layers...)))}
+	var names []string
+	for i, l := range layers {
+		names = append(names, fmt.Sprintf("%d/layer.tar", i))
+		all = append(all, file(names[i], string(l)))
+	}
+	all = append(all, file("manifest.json", string(encode(t, []map[string]any{{"Config": "config.json", "Layers": names}}))))
+	return layerOf(t, all...)
+}
+
+// layout is an image in an OCI layout, with what change does to its files.
+func layout(t *testing.T, layer []byte, change func(files map[string][]byte)) []byte {
+	t.Helper()
+	config := configOf(t, layer)
+	manifest := encode(t, v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1,
+		Config: v1.Descriptor{MediaType: types.OCIConfigJSON, Digest: sum(config), Size: int64(len(config))},
+		Layers: []v1.Descriptor{{MediaType: types.OCILayer, Digest: sum(layer), Size: int64(len(layer))}}})
+	index := encode(t, v1.IndexManifest{SchemaVersion: 2, Manifests: []v1.Descriptor{{MediaType: types.OCIManifestSchema1, Digest: sum(manifest), Size: int64(len(manifest)),
+		Annotations: map[string]string{"org.opencontainers.image.ref.name": "team/app:9"}}}})
+	files := map[string][]byte{"index.json": index, "config": config, "manifest": manifest, "layer": layer}
+	names := map[string]string{"index.json": "index.json"}
+	for name, data := range files {
+		if name != "index.json" {
+			names[name] = "blobs/sha256/" + sum(data).Hex
+		}
+	}
+	if change != nil {
+		change(files)
+	}
+	var all []header
+	for name, data := range files {
+		all = append(all, file(names[name], string(data)))
+	}
+	return layerOf(t, all...)
+}
+
+func TestLoad(t *testing.T) {
+	s := open(t, store.Options{})
+	image := build(t, []oci.File{{Path: "/bin/app", Mode: 0o755, Data: []byte("app")}})
+	path := filepath.Join(t.TempDir(), "image.tar")
+	tag, err := name.NewTag("team/app:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tarball.WriteToFile(path, tag, image); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"docker save":            {data, "docker.io/team/app:1"},
+		"docker save | gzip":     {packed.Bytes(), "docker.io/team/app:1"},
+		"an OCI layout":          {layout(t, layerOf(t, file("a", "b")), nil), "docker.io/team/app:9"},
+		"one that has no name":   {saved(t, layerOf(t, file("a", "b"))), "docker.io/library/given:latest"},
+		"one that has no layers": {saved(t), "docker.io/library/given:latest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			images, err := s.Load(t.Context(), bytes.NewReader(c.data), "given", nil)
+			if err != nil || len(images) != 1 || !slices.Equal(images[0].RepoTags, []string{c.want}) {
+				t.Fatalf("%+v, %v, want one named %s", images, err, c.want)
+			}
+			if _, err := os.Stat(images[0].LowerDirs[0]); err != nil {
+				t.Error(err)
+			}
+			if err := s.Remove(images[0].ID); err != nil {
+				t.Error(err)
+			}
+			empty(t, s)
+		})
+	}
+}
+
+// What is not as its digest says, or no image at all, is refused and leaves nothing.
+func TestInvalidArchives(t *testing.T) {
+	s := open(t, store.Options{Limits: store.Limits{Layers: 3}})
+	layer := layerOf(t, file("a", "b"))
+	other := layerOf(t, file("a", "c"))
+	several := make([][]byte, 4)
+	for i := range several {
+		several[i] = layer
+	}
+	replaced := func(name string, with []byte) []byte {
+		return layout(t, layer, func(files map[string][]byte) { files[name] = with })
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"another layer":          {replaced("layer", other), "wrong digest: packed it should be"},
+		"a longer layer":         {replaced("layer", append(bytes.Clone(layer), make([]byte, 1<<20)...)), "more than the announced"},
+		"another configuration":  {replaced("config", []byte("{}")), "wrong digest: want sha256:"},
+		"another manifest":       {replaced("manifest", []byte("{}")), "wrong digest: want sha256:"},
+		"another unpacked layer": {bytes.ReplaceAll(saved(t, layer), []byte(sum(layer).Hex), []byte(sum(other).Hex)), "wrong digest: unpacked it should be"},
+		"a name without end":     {layerOf(t, file(strings.Repeat("n", 5000), "")), "a name in the file has more than 4095 bytes"},
+		"no image":               {layer, "neither manifest.json (of docker save) nor index.json"},
+		"no tar file":            {[]byte("hello"), "it is no tar file with images"},
+		"another machine's":      {bytes.ReplaceAll(saved(t, layer), []byte(`"`+runtime.GOARCH+`"`), []byte(`"s39"  `)), "it is for s39"},
+		"too many names of one layer": {layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",
+			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": slices.Repeat([]string{"l"}, 100_000)}})))), "it has 100000 layers: at most 3 are possible"},
+		"too many documents": {layerOf(t, file("config.json", strings.Repeat(" ", 8<<20)), file("manifest.json",
+			string(encode(t, slices.Repeat([]map[string]any{{"Config": "config.json"}}, 20))))), "manifests and configurations have more than"},
+		"too many layers":         {saved(t, several...), "it has 4 layers: at most 3 are possible"},
+		"a layer that is missing": {bytes.ReplaceAll(saved(t, layer), []byte("0/layer.tar\x00"), []byte("0/layer.rat\x00")), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := s.Load(t.Context(), bytes.NewReader(c.data), "given", nil); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want an error with %q", err, c.want)
+			}
+			empty(t, s)
+		})
+	}
+	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layer)), store.TestProgramImage, nil); err == nil {
+		t.Error("an image of a file takes the name of a built-in one")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Load(ctx, bytes.NewReader(saved(t, layer)), "given", nil); err == nil {
+		t.Error("loaded although it was cancelled")
+	}
+	empty(t, s)
+}
+
+// A file that would fill the disk is refused, though an image might be as large.
+func TestArchiveKeepsMinFree(t *testing.T) {
+	s := open(t, store.Options{Limits: store.Limits{MinFree: 1 << 60}})
+	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layerOf(t, file("a", "x")))), "large", nil); !errors.Is(err, unpack.ErrTooLarge) {
+		t.Errorf("%v, want it refused", err)
+	}
+	empty(t, s)
+}
+
+// An image by its id or digest is that image: no other one can be called so, or is taken for it.
+func TestIDIsNotAName(t *testing.T) {
+	s := open(t, store.Options{})
+	load := func(data []byte, name string) (store.Image, error) {
+		images, err := s.Load(t.Context(), bytes.NewReader(data), name, nil)
+		if err != nil {
+			return store.Image{}, err
+		}
+		return images[0], nil
+	}
+	right, err := load(saved(t, layerOf(t, file("a", "b"))), "right")
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer := layerOf(t, file("a", "c"))
+	tagged := func(tag string) []byte {
+		return layerOf(t, file("config.json", string(configOf(t, layer))), file("l", string(layer)), file("manifest.json",
+			string(encode(t, []map[string]any{{"Config": "config.json", "Layers": []string{"l"}, "RepoTags": []string{"app:1", tag}}}))))
+	}
+	named := func(name string) []byte {
+		return layout(t, layer, func(files map[string][]byte) {
+			own := strings.ReplaceAll(name, "OWN", sum(files["manifest"]).String())
+			files["index.json"] = bytes.ReplaceAll(files["index.json"], []byte("team/app:9"), []byte(own))
+		})
+	}
+	const id, digest = "begins an image's id, and is no name", "its digest is not what the file was compared with"
+	for what, tc := range map[string]struct {
+		data       []byte
+		name, want string
+	}{
+		"an id by docker save":    {tagged(right.ID), "", id},
+		"an id by a layout":       {named(right.ID), "", id},
+		"an id by --name":         {saved(t, layer), right.ID, id},
+		"an id in full":           {saved(t, layer), "docker.io/library/" + right.ID, id},
+		"a digest by docker save": {tagged("nginx@" + right.ID), "", digest},
+		"a digest by a layout":    {named("nginx@" + right.ID), "", digest},
+		"a digest by --name":      {saved(t, layer), "nginx@" + right.ID, digest},
+	} {
+		if _, err := load(tc.data, tc.name); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", what, err, tc.want)
+		}
+	}
+	if _, err := s.Pull(t.Context(), sum(layer).String(), nil, nil); err == nil || !strings.Contains(err.Error(), id) {
+		t.Errorf("a pull by an id: %v", err)
+	}
+	if own, err := load(named("nginx@OWN"), ""); err != nil || len(own.RepoTags) != 1 {
+		t.Errorf("a layout's own digest: %v, %v", own.RepoTags, err)
+	}
+	// One that came before such names were refused.
+	wrong, err := load(saved(t, layer), "wrong")
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := filepath.Join(s.Dir(), "index.json")
+	text, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(index, bytes.ReplaceAll(text, []byte("library/wrong:latest"), []byte("library/"+right.ID)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Acquire("container", right.ID); err != nil || got.ID != right.ID {
+		t.Errorf("%s is %s, %v", right.ID, got.ID, err)
+	}
+	if err := s.Remove(right.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Resolve(wrong.ID); err != nil || got.ID != wrong.ID {
+		t.Errorf("the other one was removed: %v", err)
+	}
+}

@@ -1,0 +1,275 @@
+package store_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/image/unpack"
+)
+
+// header is one entry of a hostile layer; one without a type is a file of its content.
+type header struct {
+	tar.Header
+	content string
+}
+
+func file(name, content string) header { return header{tar.Header{Name: name, Mode: 0o644}, content} }
+func symlink(name, to string) header {
+	return header{tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to}, ""}
+}
+func hardLink(name, to string) header {
+	return header{tar.Header{Typeflag: tar.TypeLink, Name: name, Linkname: to}, ""}
+}
+func special(kind byte, name string) header {
+	return header{tar.Header{Typeflag: kind, Name: name, Mode: 0o666, Devmajor: 1, Devminor: 3}, ""}
+}
+
+// layerOf packs entries.
+func layerOf(t *testing.T, entries ...header) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, h := range entries {
+		h.Size = int64(len(h.content))
+		if h.Typeflag == 0 {
+			h.Typeflag = tar.TypeReg
+		}
+		if err := w.WriteHeader(&h.Header); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, h.content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// maliciousLayer is one layer, and what becomes of it: an error with refused in it, or an image for which contained holds.
+type maliciousLayer struct {
+	layer     func(t *testing.T, outside string) []byte
+	refused   string
+	contained func(t *testing.T, layer string)
+}
+
+// entries is a layer of entries that may name what is outside.
+func entries(of func(outside string) []header) func(*testing.T, string) []byte {
+	return func(t *testing.T, outside string) []byte { return layerOf(t, of(outside)...) }
+}
+
+func layerWith(h ...header) func(*testing.T, string) []byte {
+	return func(t *testing.T, _ string) []byte { return layerOf(t, h...) }
+}
+
+var paths = map[string]maliciousLayer{
+	"a name that leads out":      {layer: layerWith(file("../../escape", "x")), refused: `".." in a name may lead out`},
+	"a name that comes back":     {layer: layerWith(file("a/../../../escape", "x")), refused: `".." in a name may lead out`},
+	"an absolute name":           {layer: layerWith(file("/escape", "x")), contained: isFile("escape")},
+	"a link out, and through it": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/escape", "x")} }), refused: "escapes from parent"},
+	"up by a link": {layer: layerWith(symlink("d/l", "../../../../../../../../tmp"), file("d/l/escape", "x")),
+		refused: "escapes from parent"},
+	"a file in the place of a link": {layer: entries(func(o string) []header { return []header{symlink("l", o+"/kept"), file("l", "x")} }), contained: isFile("l")},
+	"links in a circle":             {layer: layerWith(symlink("a", "b"), symlink("b", "a"), file("a/x", "")), refused: "a link that leads to itself"},
+	"a link to itself":              {layer: layerWith(symlink("a", "a/a"), file("a/x", "")), refused: "a link that leads to itself"},
+	"a hard link out":               {layer: layerWith(hardLink("l", "../../../../etc/passwd")), refused: `".." in a name may lead out`},
+	"a hard link out by a link": {layer: entries(func(o string) []header { return []header{symlink("l", o), hardLink("h", "l/kept")} }),
+		refused: "escapes from parent"},
+	"a hard link to nothing": {layer: layerWith(hardLink("h", "etc/shadow")), refused: "which is not in this layer"},
+	"a whiteout through a link": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/.wh.kept", "")} }),
+		refused: "escapes from parent"},
+	"an opaque mark through a link": {layer: entries(func(o string) []header { return []header{symlink("l", o), file("l/.wh..wh..opq", "")} }),
+		refused: "escapes from parent"},
+	"a whiteout of where it is":    {layer: layerWith(file("a/.wh..", "")), refused: "it removes nothing that has a name"},
+	"a whiteout of what is above":  {layer: layerWith(file("a/.wh...", "")), refused: "it removes nothing that has a name"},
+	"a whiteout of nothing":        {layer: layerWith(file(".wh.nothing", ""), file("a", "")), contained: isFile("a")},
+	"a file in a file":             {layer: layerWith(file("a", ""), file("a/b", "")), refused: "is no directory"},
+	"a root that is a link":        {layer: layerWith(symlink("./", "/")), refused: "the root of an image must be a directory"},
+	"a name that is too long":      {layer: layerWith(file(strings.Repeat("n/", 3000)+"x", "")), refused: "at most 4095 are possible"},
+	"a name that is too deep":      {layer: layerWith(file(strings.Repeat("n/", 300)+"x", "")), refused: "301 directories deep"},
+	"a directory link in its way":  {layer: layerWith(symlink("bin", "usr/bin"), file("usr/bin/sh", ""), file("bin/ls", "")), contained: isFile("usr/bin/ls")},
+	"owners that cannot be":        {layer: layerWith(header{tar.Header{Name: "a", Uid: -1}, ""}), refused: "its owner is -1:0"},
+	"half of a tar file":           {layer: truncatedLayer, refused: "unexpected EOF"},
+	"text that is no tar file":     {layer: func(*testing.T, string) []byte { return bytes.Repeat([]byte("hello"), 1000) }, refused: "reading the layer"},
+	"half of a packed file":        {layer: truncatedGzip, refused: "unexpected EOF"},
+	"overlay's own attributes":     {layer: layerWith(attribute("trusted.overlay.redirect"), attribute2()), contained: hasNoAttribute},
+	"a program that is root's":     {layer: layerWith(header{tar.Header{Name: "su", Mode: 0o4755}, "x"}), contained: isRootsAlone},
+	"a pipe in the place of files": {layer: layerWith(special(tar.TypeFifo, "a")), contained: func(*testing.T, string) {}},
+	"a disk":                       {layer: layerWith(special(tar.TypeBlock, "sda")), refused: "it is a device file"},
+	"memory as a device":           {layer: layerWith(special(tar.TypeChar, "etc/mem")), refused: "it is a device file"},
+	"devices where they belong":    {layer: layerWith(special(tar.TypeChar, "dev/mem"), file("a", "")), contained: isFile("a")},
+	"a packed gigabyte":            {layer: zipBomb, refused: "it has more than"},
+	"a hole of a terabyte":         {layer: sparseFile, refused: "unpacked it has more than"},
+}
+
+func isFile(name string) func(*testing.T, string) {
+	return func(t *testing.T, layer string) {
+		if info, err := os.Lstat(filepath.Join(layer, name)); err != nil || !info.Mode().IsRegular() {
+			t.Errorf("%s: %v, %v, want a file", name, info, err)
+		}
+	}
+}
+
+func truncatedLayer(t *testing.T, _ string) []byte {
+	all := layerOf(t, file("a", strings.Repeat("x", 4000)))
+	return all[:2000]
+}
+
+func truncatedGzip(t *testing.T, _ string) []byte {
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	if _, err := z.Write(layerOf(t, file("a", "x"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()[:out.Len()/2]
+}
+
+func attribute(name string) header {
+	return header{tar.Header{Name: "a", PAXRecords: map[string]string{"SCHILY.xattr." + name: "/etc"}}, ""}
+}
+
+func attribute2() header {
+	h := attribute("user.overlay.redirect")
+	h.Name = "b"
+	return h
+}
+
+func hasNoAttribute(t *testing.T, layer string) {
+	for _, name := range []string{"a", "b"} {
+		list := make([]byte, 1000)
+		if n, err := unix.Llistxattr(filepath.Join(layer, name), list); err != nil || strings.Contains(string(list[:n]), "overlay") {
+			t.Errorf("%s has attributes %q, %v", name, list[:n], err)
+		}
+	}
+}
+
+// isRootsAlone: a setuid program of an image is none of the machine's.
+func isRootsAlone(t *testing.T, layer string) {
+	if info, err := os.Stat(filepath.Join(layer, "su")); err != nil || info.Mode() != 0o755|os.ModeSetuid {
+		t.Errorf("su: %v, %v, want mode 4755", info.Mode(), err)
+	}
+	for dir := filepath.Dir(layer); dir != "/"; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.Mode().Perm() == 0o700 && info.Sys().(*syscall.Stat_t).Uid == 0 {
+			return
+		}
+	}
+	t.Errorf("all may go down to %s", layer)
+}
+
+// zipBomb is a file of zeroes that is packed to a thousandth, and has one more such file behind its end.
+func zipBomb(t *testing.T, _ string) []byte {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := tar.NewWriter(z)
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "zeroes", Size: 1 << 30}); err != nil {
+		t.Fatal(err)
+	}
+	for range 64 { // the rest is not looked at
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// sparseFile is a sparse file in GNU's form, which says how large it is and has no data.
+func sparseFile(t *testing.T, _ string) []byte {
+	all := layerOf(t, header{tar.Header{Name: "hole", Format: tar.FormatPAX, PAXRecords: map[string]string{
+		"NOT.sparse.major": "1", "NOT.sparse.minor": "0", "NOT.sparse.name": "hole", "NOT.sparse.realsize": "1099511627776"}}, "0\n" + strings.Repeat("\x00", 510)})
+	return bytes.ReplaceAll(all, []byte("NOT.sparse"), []byte("GNU.sparse"))
+}
+
+// What is hostile in a layer is refused with a clear error and leaves nothing, or does no harm.
+func TestMaliciousLayers(t *testing.T) {
+	s := open(t, store.Options{Limits: store.Limits{Bytes: 32 << 20, Inodes: 2000}})
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "kept"), []byte("kept"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range paths {
+		t.Run(name, func(t *testing.T) {
+			images, err := s.Load(t.Context(), bytes.NewReader(saved(t, c.layer(t, outside))), "hostile", nil)
+			if c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+				t.Errorf("%v, want an error with %q", err, c.refused)
+			}
+			if c.contained != nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.contained(t, images[0].LowerDirs[0])
+				if err := s.Remove("hostile"); err != nil {
+					t.Error(err)
+				}
+			}
+			empty(t, s)
+			if data, err := os.ReadFile(filepath.Join(outside, "kept")); err != nil || string(data) != "kept" {
+				t.Errorf("a file outside: %q, %v", data, err)
+			}
+			if list, _ := os.ReadDir(outside); len(list) != 1 {
+				t.Errorf("%d files outside, want 1", len(list))
+			}
+			if list, _ := unix.Llistxattr(outside, nil); list != 0 {
+				t.Errorf("the directory outside has attributes")
+			}
+			if _, err := os.Lstat("/tmp/escape"); err == nil {
+				t.Errorf("/tmp/escape was made")
+			}
+		})
+	}
+}
+
+// A million files are refused when there are too many, and what was made of them goes.
+func TestMillionFiles(t *testing.T) {
+	for name, entry := range map[string]func(i int) header{
+		"files":       func(i int) header { return file(fmt.Sprintf("d%d/%d", i/1000, i), "") },
+		"directories": func(i int) header { return special(tar.TypeDir, fmt.Sprint("d", i)) },
+		"links":       func(i int) header { return symlink(fmt.Sprint("l", i), "x") },
+		"hard links":  func(i int) header { return hardLink(fmt.Sprint("h", i), "d0/0") },
+		"whiteouts":   func(i int) header { return file(fmt.Sprint(".wh.", i), "") },
+		"one file":    func(int) header { return file("again", "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, store.Options{})
+			r, w := io.Pipe()
+			made := make(chan int, 1)
+			go func() {
+				i, out := 0, tar.NewWriter(w)
+				first := file("d0/0", "")
+				err := out.WriteHeader(&first.Header)
+				for ; err == nil && i < 1_000_000; i++ {
+					h := entry(i)
+					err = out.WriteHeader(&h.Header)
+				}
+				w.CloseWithError(err)
+				made <- i
+			}()
+			_, err := unpack.Layer(t.Context(), filepath.Join(s.Dir(), "empty"), r, unpack.NewBudget(unpack.Size{Bytes: 1 << 40, Inodes: 500}, s.Dir(), 0))
+			r.Close()
+			if n := <-made; !errors.Is(err, unpack.ErrTooLarge) || !strings.Contains(err.Error(), "more than 500 files, directories and links") || n > 1000 {
+				t.Errorf("%v after %d entries, want it refused after 500", err, n)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// reference is what a container needs of an image.
+type layerReference struct {
+	Image  string   `json:"image"`
+	Layers []string `json:"layers"`
+}
+
+// Acquire keeps the layers of an image for a container, until Drop, across restarts. The name is a file's:
+// the container's id is a good one.
+func (s *Store) Acquire(container, name string) (Image, error) {
+	if err := validateContainerName(container); err != nil {
+		return Image{}, err
+	}
+	var image Image
+	err := s.withLock(func() error {
+		images, err := s.list()
+		if err != nil {
+			return err
+		}
+		if image, err = resolve(images, name); err != nil {
+			return err
+		}
+		u := layerReference{Image: image.ID}
+		for _, dir := range image.LowerDirs {
+			if name := filepath.Base(filepath.Dir(dir)); dir != s.path("empty") {
+				u.Layers = append(u.Layers, name)
+			}
+		}
+		data, err := json.Marshal(u)
+		if err != nil {
+			return err
+		}
+		return writeAtomic(s.path("uses", container), data, false) // no container outlives the power
+	})
+	if s.builtin != nil && errors.Is(err, ErrNotFound) {
+		return s.builtin.Acquire(container, name)
+	}
+	return image, err
+}
+
+// validateContainerName says whether a container's name can be a file's.
+func validateContainerName(container string) error {
+	if container == "" || len(container) > 255 || strings.HasPrefix(container, ".") || strings.ContainsAny(container, "/\x00") {
+		return fmt.Errorf("container %q: its name must be one of a file, such as its id", container)
+	}
+	return nil
+}
+
+// Release ends what Use began, and removes layers that nobody else needs. It is no error if there was no use.
+func (s *Store) Release(container string) error {
+	if err := validateContainerName(container); err != nil {
+		return err
+	}
+	last := false
+	err := s.withLock(func() error {
+		data, err := os.ReadFile(s.path("uses", container))
+		if err != nil {
+			return err
+		}
+		if err := os.Remove(s.path("uses", container)); err != nil {
+			return err
+		}
+		entries, err := s.readIndex()
+		last = !slices.ContainsFunc(entries, func(e indexEntry) bool { return strings.Contains(string(data), e.id.String()) })
+		return err
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && s.builtin != nil:
+		return s.builtin.Release(container)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil && last: // its image was removed before
+		return s.update(func(entries []indexEntry) ([]indexEntry, error) { return entries, nil })
+	}
+	return err
+}
+
+// Users are the containers of Use that were not dropped.
+func (s *Store) Users() ([]string, error) {
+	var out []string
+	for at := s; at != nil; at = at.builtin {
+		list, err := os.ReadDir(at.path("uses"))
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range list {
+			if !strings.HasPrefix(d.Name(), ".") {
+				out = append(out, d.Name())
+			}
+		}
+	}
+	return out, nil
+}
+
+// layersInUse are the layers that containers need. The store is locked.
+func (s *Store) layersInUse(into map[string]bool) error {
+	list, err := os.ReadDir(s.path("uses"))
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if strings.HasPrefix(d.Name(), ".") {
+			continue // being written by who was killed
+		}
+		data, err := os.ReadFile(s.path("uses", d.Name()))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && isBlank(data) { // the container is gone, too
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		var u layerReference
+		if err := json.Unmarshal(data, &u); err != nil {
+			return fmt.Errorf("%s: %w", s.path("uses", d.Name()), err)
+		}
+		for _, l := range u.Layers {
+			into[l] = true
+		}
+	}
+	return nil
+}

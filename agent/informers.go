@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// startInformers follows our nodes and the pods that are bound to them: all of both when there are
+// many nodes, just its own when there is one, which is what a node's credential may see.
+func (a *Agent) startInformers(ctx context.Context, wg *sync.WaitGroup) (pods, nodes cache.SharedIndexInformer, err error) {
+	bound, named := fields.OneTermNotEqualSelector("spec.nodeName", ""), fields.Everything()
+	if len(a.nodes) == 1 {
+		for name := range a.nodes {
+			bound, named = fields.OneTermEqualSelector("spec.nodeName", name), fields.OneTermEqualSelector("metadata.name", name)
+		}
+	}
+	pods, err = a.startInformer(ctx, wg, bound, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		return f.Core().V1().Pods().Informer()
+	},
+		cache.ResourceEventHandlerFuncs{
+			AddFunc: func(obj any) { a.sendPodEvent(ctx, obj, false) },
+			UpdateFunc: func(was, obj any) {
+				if isReplacement(was, obj) { // of one name: while nothing was watched the first one went
+					a.sendPodEvent(ctx, was, true)
+				}
+				a.sendPodEvent(ctx, obj, false)
+			},
+			DeleteFunc: func(obj any) { a.sendPodEvent(ctx, obj, true) },
+		})
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes, err = a.startInformer(ctx, wg, named, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		return f.Core().V1().Nodes().Informer()
+	},
+		cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(obj any) { a.sendNodeEvent(ctx, obj) },
+			UpdateFunc: func(_, obj any) { a.sendNodeEvent(ctx, obj) },
+		})
+	return pods, nodes, err
+}
+
+// startInformer watches what a selector selects.
+func (a *Agent) startInformer(ctx context.Context, wg *sync.WaitGroup, s fields.Selector, of func(informers.SharedInformerFactory) cache.SharedIndexInformer,
+	handler cache.ResourceEventHandler) (cache.SharedIndexInformer, error) {
+	factory := informers.NewSharedInformerFactoryWithOptions(a.opts.Client, 0,
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = s.String() }),
+		informers.WithTransform(trimObject))
+	informer := of(factory)
+	if _, err := informer.AddEventHandler(handler); err != nil {
+		return nil, err
+	}
+	factory.Start(ctx.Done())
+	wg.Go(func() { <-ctx.Done(); factory.Shutdown() })
+	return informer, nil
+}
+
+// trimObject is an object without what the agent does not read. What the watch has brought stays as it is.
+func trimObject(obj any) (any, error) {
+	switch o := obj.(type) {
+	case *corev1.Pod:
+		p := *o
+		p.ManagedFields = nil
+		return &p, nil
+	case *corev1.Node:
+		n := *o
+		n.ManagedFields = nil
+		n.Status = corev1.NodeStatus{Capacity: o.Status.Capacity, Allocatable: o.Status.Allocatable}
+		return &n, nil
+	}
+	return obj, nil
+}
+
+// podEvent is a pod as the watch has it.
+type podEvent struct {
+	pod     *corev1.Pod
+	deleted bool // it is there no more
+}
+
+// isReplacement says that two versions of an object are two objects.
+func isReplacement(was, is any) bool {
+	w, ok := was.(*corev1.Pod)
+	i, also := is.(*corev1.Pod)
+	return ok && also && w.UID != i.UID
+}
+
+func (a *Agent) sendPodEvent(ctx context.Context, obj any, gone bool) {
+	if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = last.Obj
+	}
+	p, ok := obj.(*corev1.Pod)
+	if !ok || a.nodes[p.Spec.NodeName] == nil {
+		return
+	}
+	select {
+	case a.podEvents <- podEvent{p, gone}:
+	case <-ctx.Done():
+	}
+}
+
+func (a *Agent) sendNodeEvent(ctx context.Context, obj any) {
+	n, ok := obj.(*corev1.Node)
+	if !ok || a.nodes[n.Name] == nil {
+		return
+	}
+	select {
+	case a.nodeEvents <- n:
+	case <-ctx.Done():
+	}
+}

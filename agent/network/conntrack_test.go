@@ -1,0 +1,88 @@
+package network_test
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// startUDPEcho has somebody answer all packets at UDP port 8080 of a namespace.
+func startUDPEcho(t *testing.T, ns *os.File, word string) {
+	t.Helper()
+	var l *net.UDPConn
+	err := inNamespace(ns, func() (err error) {
+		l, err = net.ListenUDP("udp4", &net.UDPAddr{Port: 8080})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for b := make([]byte, 16); ; {
+			_, from, err := l.ReadFromUDPAddrPort(b)
+			if err != nil {
+				return
+			}
+			_, _ = l.WriteToUDPAddrPort([]byte(word), from)
+		}
+	}()
+}
+
+// Who sends on from the same port is led where the rules of now lead, not where it was led before.
+func TestDeleteFlows(t *testing.T) {
+	_, n := open(t)
+	if err := network.CheckPortMapping(); err != nil {
+		testkit.SkipOrFail(t, "iptables", err.Error())
+	}
+	client, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:20082")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ports := []network.Port{{Protocol: "udp", Host: 20082, Container: 8080}}
+	if got := sendAndRead(t, client, 1); got != "" {
+		t.Errorf("nobody answers %q", got)
+	}
+	for _, id := range []string{"first", "second"} {
+		ns := namespace(t)
+		address, err := n.Attach(id, ns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		startUDPEcho(t, ns, id)
+		if err := n.MapPorts(id, address, ports); err != nil {
+			t.Fatal(err)
+		}
+		if got := sendAndRead(t, client, 20); got != id {
+			t.Errorf("mapped to %s, the port answers %q", id, got)
+		}
+		if err := n.UnmapPorts(id); err != nil {
+			t.Fatal(err)
+		}
+		if got := sendAndRead(t, client, 1); got != "" {
+			t.Errorf("after that was undone the port answers %q", got)
+		}
+	}
+}
+
+// sendAndRead sends until it is answered, so many times at most.
+func sendAndRead(t *testing.T, c *net.UDPConn, times int) string {
+	t.Helper()
+	b := make([]byte, 16)
+	for range times {
+		_, _ = c.Write([]byte("?")) // an answer that nobody listens there may be late, and come here
+		if err := c.SetReadDeadline(time.Now().Add(500 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.Read(b); err == nil {
+			return string(b[:n])
+		}
+	}
+	return ""
+}

@@ -1,0 +1,109 @@
+package network_test
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// A pod of a node with host ports does not reach what listens at the node's loopback address alone, even if it has its namespace
+// send there what is for 127.0.0.1.
+func TestProtectLoopback(t *testing.T) {
+	o, n := open(t)
+	if err := network.CheckPortMapping(); err != nil {
+		testkit.SkipOrFail(t, "iptables", err.Error())
+	}
+	ns := namespace(t)
+	address, err := n.Attach("curious", ns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.MapPorts("curious", address, []network.Port{{Protocol: "tcp", Host: 20080, Container: 8080}}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp4", "127.0.0.1:20081")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	routeThroughNamespace(t, ns)
+	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
+		t.Error("the pod reaches what listens at the host's loopback address")
+	}
+	// A node that comes after one without the guard makes it: the bridge lets such packets in still.
+	if err := network.RemoveRules(context.Background(), func(name, _ string) bool { return name == o.Bridge }); err != nil {
+		t.Fatal(err)
+	}
+	if err := dialFrom(ns, l.Addr().String(), 10*time.Second); err != nil {
+		t.Errorf("without the guard: %v, want it reached, or this test shows nothing", err)
+	}
+	if _, err := network.Open(o); err != nil {
+		t.Fatal(err)
+	}
+	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
+		t.Error("opened again, the pod reaches what listens at the host's loopback address")
+	}
+}
+
+// inNamespace runs do in a network namespace.
+func inNamespace(ns *os.File, do func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // which ends with this goroutine
+		err := netns.Set(netns.NsHandle(ns.Fd()))
+		if err == nil {
+			err = do()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+func dialFrom(ns *os.File, address string, patience time.Duration) error {
+	return inNamespace(ns, func() error {
+		c, err := net.DialTimeout("tcp4", address, patience)
+		if err == nil {
+			err = c.Close()
+		}
+		return err
+	})
+}
+
+// routeThroughNamespace has a pod's packets to 127.0.0.1 leave it.
+func routeThroughNamespace(t *testing.T, ns *os.File) {
+	t.Helper()
+	err := inNamespace(ns, func() error {
+		if err := os.WriteFile("/proc/sys/net/ipv4/conf/all/route_localnet", []byte("1"), 0o644); err != nil {
+			return err
+		}
+		lo, err := netlink.LinkByName("lo")
+		if err != nil {
+			return err
+		}
+		loopback, err := netlink.ParseAddr("127.0.0.1/8")
+		if err == nil {
+			err = netlink.AddrDel(lo, loopback)
+		}
+		if err != nil {
+			return err
+		}
+		eth0, err := netlink.LinkByName("eth0")
+		if err != nil {
+			return err
+		}
+		return netlink.RouteAdd(&netlink.Route{LinkIndex: eth0.Attrs().Index, Dst: &net.IPNet{IP: net.IPv4(127, 0, 0, 0), Mask: loopback.Mask}, Gw: netip.MustParseAddr("198.51.100.1").AsSlice()})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

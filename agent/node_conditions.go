@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// nodeConditions of a node: those of its pressure, and whether it can run pods. One that stays as it
+// was keeps its transition time; those of others stay as they are.
+func (a *Agent) nodeConditions(n *node, was []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
+	out := []corev1.NodeCondition{
+		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
+		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "kubelet has no disk pressure"},
+		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "kubelet has sufficient PID available"},
+	}
+	if n.pressure != nil {
+		for _, c := range n.pressure.Conditions() {
+			if i := slices.IndexFunc(out, func(o corev1.NodeCondition) bool { return o.Type == c.Type }); i >= 0 {
+				out[i] = c
+			} else {
+				out = append(out, c)
+			}
+		}
+	}
+	out = append(out, a.readyCondition(n))
+	for i := range out {
+		c := &out[i]
+		c.LastHeartbeatTime = now
+		if c.LastTransitionTime.IsZero() {
+			c.LastTransitionTime = now
+		}
+		if j := slices.IndexFunc(was, func(w corev1.NodeCondition) bool { return w.Type == c.Type }); j >= 0 && was[j].Status == c.Status {
+			c.LastTransitionTime = was[j].LastTransitionTime
+		}
+	}
+	for _, w := range was {
+		if w.Type == outOfDiskCondition {
+			continue // it was ours
+		}
+		if !slices.ContainsFunc(out, func(c corev1.NodeCondition) bool { return c.Type == w.Type }) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// readyCondition is whether a node can run pods.
+func (a *Agent) readyCondition(n *node) corev1.NodeCondition {
+	c := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"}
+	var err error
+	if a.opts.Ready != nil {
+		err = a.opts.Ready(n.manifest.Name)
+	}
+	switch {
+	case n.shuttingDown.Load():
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, "KubeletNotReady", "node is shutting down"
+	case err != nil:
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, "KubeletNotReady", err.Error()
+	}
+	return c
+}
+
+// outOfDiskCondition is the condition of a node that keeps a reserve of disk and has not so much.
+const outOfDiskCondition corev1.NodeConditionType = "OutOfDisk"

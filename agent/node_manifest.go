@@ -1,0 +1,112 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Version is what nodes report as their kubelet's version: the release of the
+// API that this agent speaks.
+const Version = "v1.37.2-berth"
+
+// NewNode is a node of the given size with the labels that every node has.
+// memory is a quantity such as "16Gi".
+func NewNode(name string, cpu, memory resource.Quantity) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Status: corev1.NodeStatus{Capacity: corev1.ResourceList{
+			corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory,
+		}},
+	}
+}
+
+// Allocatable is what of a node's capacity pods may ask for: less what is reserved, in one or
+// several lists, and never below 0. Reservations of what the node has not are ignored.
+func Allocatable(capacity corev1.ResourceList, reserved ...corev1.ResourceList) corev1.ResourceList {
+	out := capacity.DeepCopy()
+	for _, list := range reserved {
+		for name, q := range list {
+			left, ok := out[name]
+			if !ok {
+				continue
+			}
+			if left.Sub(q); left.Sign() < 0 {
+				left = resource.Quantity{Format: left.Format}
+			}
+			out[name] = left
+		}
+	}
+	return out
+}
+
+// hasContainerRuntime says that a manifest tells which container runtime the node has.
+func hasContainerRuntime(n *corev1.Node) bool { return n.Status.NodeInfo.ContainerRuntimeVersion != "" }
+
+// completeManifest fills in what a node manifest leaves out: labels, pods,
+// ephemeral storage, addresses, versions.
+func completeManifest(n *corev1.Node, index int) (*corev1.Node, error) {
+	n = n.DeepCopy()
+	if n.Name == "" {
+		return nil, fmt.Errorf("node %d: metadata.name: must be given", index)
+	}
+	labels := map[string]string{
+		corev1.LabelHostname: n.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
+	}
+	maps.Copy(labels, n.Labels)
+	n.Labels = labels
+	if n.Status.Capacity == nil {
+		n.Status.Capacity = n.Status.Allocatable.DeepCopy()
+	}
+	if len(n.Status.Capacity) == 0 {
+		return nil, fmt.Errorf("node %q: status.capacity: must be given, e.g. {cpu: 8, memory: 16Gi}", n.Name)
+	}
+	for name, q := range map[corev1.ResourceName]string{corev1.ResourcePods: "110", corev1.ResourceEphemeralStorage: "100Gi"} {
+		if _, ok := n.Status.Capacity[name]; !ok && (name == corev1.ResourcePods || !hasContainerRuntime(n)) {
+			n.Status.Capacity[name] = resource.MustParse(q)
+		}
+	}
+	if n.Status.Allocatable == nil {
+		n.Status.Allocatable = corev1.ResourceList{}
+	}
+	for name, q := range n.Status.Capacity {
+		if _, ok := n.Status.Allocatable[name]; !ok {
+			n.Status.Allocatable[name] = q
+		}
+	}
+	if !hasContainerRuntime(n) {
+		fillSimulated(n, index)
+	}
+	return n, nil
+}
+
+// fillSimulated gives a simulated node what a real one finds out.
+func fillSimulated(n *corev1.Node, index int) {
+	if n.Spec.PodCIDR == "" {
+		n.Spec.PodCIDR = fmt.Sprintf("10.%d.%d.0/24", 64+(index/256)%64, index%256)
+		n.Spec.PodCIDRs = []string{n.Spec.PodCIDR}
+	}
+	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: n.Name}, {Type: corev1.NodeInternalIP, Address: simulatedAddress(index)}}
+	n.Status.NodeInfo = corev1.NodeSystemInfo{
+		OperatingSystem: "linux", Architecture: "amd64", KubeletVersion: Version,
+		ContainerRuntimeVersion: "simulated://1", OSImage: "simulated", KernelVersion: kernelVersion(),
+	}
+}
+
+// simulatedAddress is a made-up address of a simulated node.
+func simulatedAddress(index int) string {
+	index++ // .0 is the network
+	return fmt.Sprintf("10.%d.%d.%d", 128+(index>>16)&63, (index>>8)&255, index&255)
+}
+
+func kernelVersion() string {
+	b, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return "unknown"
+	}
+	return string(b[:max(len(b)-1, 0)])
+}

@@ -1,0 +1,181 @@
+package nodeagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/image"
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/agent/pods"
+	"github.com/berthproject/berth/agent/probe"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/cri"
+	"github.com/berthproject/berth/agent/server"
+	"github.com/berthproject/berth/agent/volume"
+)
+
+// dialTimeout bounds the wait for the container runtime's socket at start.
+const dialTimeout = 30 * time.Second
+
+// build makes the parts.
+func (n *node) build(ctx context.Context) (err error) {
+	o := &n.opts
+	if err := os.MkdirAll(o.Root, 0o750); err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	unlock, err := lock(o.Root)
+	if err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	n.closers = append(n.closers, unlock)
+	if n.host, err = cgroup.Detect(); err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	if unlock, err = lockCgroup(n.host, o.Cgroup); err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	n.closers = append(n.closers, unlock)
+	config := rest.CopyConfig(o.Config)
+	config.QPS = -1 // the server says when it is too much
+	if n.client, err = kubernetes.NewForConfig(config); err != nil {
+		return err
+	}
+	if err := n.connectRuntime(ctx); err != nil {
+		return err
+	}
+	if n.listener, err = server.Listen(net.JoinHostPort("", strconv.Itoa(o.Port))); err != nil {
+		return err
+	}
+	if n.object, err = o.newNode(ctx, n.host, n.runtime, n.listener.Addr().(*net.TCPAddr).Port); err != nil {
+		return err
+	}
+	if err := errors.Join(saveName(o.Root, o.Name), o.saveRuntime()); err != nil { // a disk that is full keeps nobody from making room there
+		o.Log.Error(err, "The next agent of this directory is not told what its node is called, and what runs its pods", "node", o.Name)
+	}
+	n.closers = append(n.closers, n.startEvents())
+	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, Log: o.Log}); err != nil {
+		return err
+	}
+	if err := n.newPressure(ctx); err != nil {
+		return err
+	}
+	if err := n.newAgent(); err != nil {
+		return err
+	}
+	return n.newCollector(ctx)
+}
+
+// boundPods are all pods of the node.
+func (n *node) boundPods() []*corev1.Pod { return n.agent.BoundPods(n.opts.Name) }
+
+// current is the node as it is registered, and where it is reached now.
+func (n *node) current() *corev1.Node {
+	now := *n.object
+	now.Status.Addresses = n.opts.addresses()
+	return &now
+}
+
+func (n *node) connectRuntime(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if e := n.opts.Embedded; e != nil {
+		n.runtime, err = e.open(ctx, &n.opts)
+	} else {
+		n.runtime, err = cri.Dial(ctx, n.opts.Endpoint)
+	}
+	if err != nil {
+		return fmt.Errorf("node %s: %w", n.opts.Name, err)
+	}
+	n.closers = append(n.closers, func() { _ = n.runtime.Close() })
+	return nil
+}
+
+// newAgent makes the agent's loop around the runner of pods.
+func (n *node) newAgent() error {
+	o := &n.opts
+	metrics := agent.NewMetrics()
+	n.registry.MustRegister(metrics)
+	var fault error
+	a, err := agent.New(agent.Options{
+		Client: n.client, Nodes: []*corev1.Node{n.object}, StatusWriters: o.Nodes.StatusWriters,
+		LeaseRenewal: time.Duration(o.Nodes.LeaseRenewalSeconds) * time.Second, StatusInterval: o.Kubelet.NodeStatusReport,
+		Pressure: n.pressureFor, Ready: n.health.ready, Addresses: o.addresses, Images: n.images,
+		AllowedUnsafeSysctls: o.Kubelet.AllowedUnsafeSysctls, MaxContainerRestartPeriod: o.Kubelet.MaxRestartDelay, Shutdown: shutdownClasses(o.Kubelet.Shutdown),
+		Log: o.Log, Events: n.events, Metrics: metrics,
+		Runtime: func(report func(runtime.Report)) runtime.Runtime {
+			fault = n.newRunner(report)
+			return n.runner
+		},
+	})
+	n.agent = a
+	if fault != nil {
+		return fault
+	}
+	return err
+}
+
+// pressureFor is the node's pressure; of a fresh node it does not go on with what the API has of its conditions.
+func (n *node) pressureFor(string) agent.Pressure {
+	if n.opts.Fresh {
+		return struct{ agent.Pressure }{n.pressure}
+	}
+	return n.pressure
+}
+
+// newRunner makes what runs pods, with images and probes.
+func (n *node) newRunner(report func(runtime.Report)) (err error) {
+	o, k := &n.opts, &n.opts.Kubelet
+	pulls := image.NewMetrics()
+	n.registry.MustRegister(pulls)
+	n.puller = image.New(image.Options{Service: n.runtime, RecordEvent: n.recordEvent, Metrics: pulls, MaxParallelPulls: parallelPulls(k), OnChange: n.imagePulled,
+		Secret: func(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+			return n.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+		}})
+	n.prober = probe.New(probe.Options{
+		Exec: func(ctx context.Context, id string, command []string, timeout time.Duration) (int, string, error) {
+			return n.runner.Exec(ctx, id, command, timeout)
+		},
+		Report:      func(r probe.Result) { n.runner.HandleProbeResult(r) },
+		RecordEvent: n.recordEvent,
+	})
+	n.runner, err = pods.New(pods.Options{
+		Service: n.runtime, Client: n.client, NodeName: o.Name, Node: n.current,
+		Root: o.Root, Logs: o.Logs, Cgroups: n.host, CgroupRoot: o.Cgroup,
+		Images: n.puller, Volumes: n.volumes, Prober: n.prober, Event: n.recordEvent, Log: o.Log,
+		DNS:       pods.DNS{Servers: k.ClusterDNS, Domain: k.ClusterDomain, ResolvConf: k.ResolvConf},
+		PidsLimit: pidsLimit(k), SeccompDefault: k.SeccompDefault, NoCPUQuota: !k.CPUCFSQuota, UnsafeSysctls: k.AllowedUnsafeSysctls,
+		LogSize: k.Logs.MaxSize, LogFiles: int(k.Logs.MaxFiles), PortInUse: network.FindListener,
+	}, report)
+	return err
+}
+
+// newServer answers about the node.
+func (n *node) newServer() (*server.Server, error) {
+	o := &n.opts
+	config := rest.CopyConfig(o.Config)
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, fmt.Errorf("node %s: its credential: %w", o.Name, err)
+	}
+	certificate, err := server.ServingCertificate(o.Name, config.CertData, config.KeyData)
+	if err != nil {
+		return nil, err
+	}
+	return server.New(server.Options{
+		Listener: n.listener, Certificate: certificate, ClientCA: config.CAData, Client: n.client, Log: o.Log,
+		Nodes: []*server.Node{{Name: o.Name, Pods: n.boundPods, Runtime: n.runtime, Summary: n.newSummarizer().Summary,
+			Disk:    func(ctx context.Context) (any, error) { return n.disk.Report(ctx) },
+			Metrics: n.registry}},
+	})
+}

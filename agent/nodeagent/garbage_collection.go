@@ -1,0 +1,105 @@
+package nodeagent
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent/disk"
+	"github.com/berthproject/berth/agent/image"
+	"github.com/berthproject/berth/agent/image/gc"
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// listImagesTimeout bounds the wait for the runtime when the node's status is written.
+const listImagesTimeout = 10 * time.Second
+
+// newCollector makes what removes unused images and dead containers, and what tells who holds the disks.
+func (n *node) newCollector(ctx context.Context) (err error) {
+	o := &n.opts
+	keep := []string{containerd.PauseImage}
+	sandboxes, err := n.runtime.SandboxImage(ctx)
+	if err != nil {
+		return fmt.Errorf("node %s: which image its sandboxes run: %w", o.Name, err)
+	}
+	if sandboxes != "" {
+		keep = append(keep, sandboxes)
+	}
+	metrics := gc.NewMetrics()
+	n.registry.MustRegister(metrics)
+	n.collector, err = gc.New(gc.Options{
+		Service: n.runtime, ImageFs: n.imageFs, Policy: imageGCPolicy(o.Kubelet.Images), PinnedImages: keep, BallastFile: n.ballastFile(), Containers: n.runner,
+		IsPodFinished: n.podFinished,
+		VolumeImages:  func() []string { return gc.VolumeImages(n.agent.Pods(o.Name)) },
+		RecordEvent: func(eventType, reason, message string) {
+			n.events.Event(n.nodeRef(), eventType, reason, message)
+		},
+		Log: o.Log, Metrics: metrics, OnChange: n.reportStatus,
+	})
+	if err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	n.disk, err = disk.New(disk.Options{Node: o.Name, Service: n.runtime, Layers: n.runtime, NodeFs: n.nodeFs, ImageFs: n.imageFs,
+		Root: o.Root, LogRoot: o.Logs, Pods: n.runner.Pods, Volumes: n.volumes, PinnedImages: keep})
+	return err
+}
+
+// imageGCPolicy is what a KubeletConfiguration says of images, with the kubelet's rules for containers.
+func imageGCPolicy(c config.ImageCollection) gc.Policy {
+	p := gc.DefaultPolicy()
+	p.HighThresholdPercent, p.LowThresholdPercent, p.MinAge, p.MaxAge = int(c.HighPercent), int(c.LowPercent), c.MinimumAge, c.MaximumAge
+	return p
+}
+
+// podFinished says whether a pod has ended for good, as the API has it: before its pods are known, none has.
+func (n *node) podFinished(uid types.UID) bool {
+	return slices.ContainsFunc(n.boundPods(), func(p *corev1.Pod) bool {
+		return p.UID == uid && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
+	})
+}
+
+// ballastFile is a file to give up when the disk of the images is full: beside the images where they have a
+// disk to themselves.
+func (n *node) ballastFile() string {
+	dir := n.opts.Root
+	if n.imageFs != n.nodeFs {
+		if apart, err := onDifferentFilesystems(n.opts.Root, n.imageFs.Dir()); err == nil && apart {
+			dir = filepath.Dir(n.imageFs.Dir())
+			if above, err := onDifferentFilesystems(dir, n.imageFs.Dir()); err == nil && above { // the disk is mounted there
+				dir = n.imageFs.Dir()
+			}
+		}
+	}
+	return filepath.Join(dir, "berth.ballast")
+}
+
+// imagePulled is told when an image was pulled.
+func (n *node) imagePulled() {
+	n.collector.ImagePulled()
+	n.reportStatus()
+}
+
+// reportStatus has the node's status written soon: what it tells has changed.
+func (n *node) reportStatus() { n.agent.Report(n.opts.Name) }
+
+// images is what the node's status says of images; those told last when the runtime is away.
+func (n *node) images(string) []corev1.ContainerImage {
+	ctx, cancel := context.WithTimeout(context.Background(), listImagesTimeout)
+	defer cancel()
+	list, err := image.List(ctx, n.runtime, int(n.opts.Kubelet.NodeStatusImages))
+	if err != nil {
+		n.opts.Log.Error(err, "The node's status tells of the images that were there before")
+		if last := n.lastImages.Load(); last != nil {
+			return *last
+		}
+		return nil
+	}
+	n.lastImages.Store(&list)
+	return list
+}

@@ -1,0 +1,51 @@
+package nodeagent
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+)
+
+// What is dead of a pod that goes on is not given up, not even by an agent that does not yet know its pods.
+func TestPodFinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pod := func(name string, phase corev1.PodPhase) *corev1.Pod {
+			start := metav1.Now()
+			return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name)},
+				Spec:   corev1.PodSpec{NodeName: "n", RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c"}}},
+				Status: corev1.PodStatus{Phase: phase, StartTime: &start}}
+		}
+		runs, done := pod("runs", corev1.PodRunning), pod("done", corev1.PodFailed)
+		a, err := agent.New(agent.Options{Client: fake.NewClientset(runs, done), Log: klog.Background(),
+			Nodes:   []*corev1.Node{agent.NewNode("n", resource.MustParse("8"), resource.MustParse("16Gi"))},
+			Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := &node{opts: Options{Name: "n"}, agent: a}
+		if n.podFinished("runs") || n.podFinished("done") {
+			t.Error("a pod is finished before the pods are known")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- a.Run(ctx) }()
+		time.Sleep(time.Second)
+		if n.podFinished("runs") || !n.podFinished("done") || n.podFinished("unknown") {
+			t.Errorf("finished: runs %v, done %v, unknown %v; want done alone", n.podFinished("runs"), n.podFinished("done"), n.podFinished("unknown"))
+		}
+		cancel()
+		<-ended
+	})
+}

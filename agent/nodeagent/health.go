@@ -1,0 +1,73 @@
+package nodeagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+const (
+	// healthInterval is how often the runtime is asked how it is, askWithin for how long.
+	healthInterval = 5 * time.Second
+	healthTimeout  = 10 * time.Second
+)
+
+// runtimeHealth is how the container runtime was when it was asked last.
+type runtimeHealth struct {
+	mu  sync.Mutex
+	err error
+}
+
+// ready says why the node cannot run pods.
+func (h *runtimeHealth) ready(string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// watch asks the runtime until ctx ends; what has changed is reported.
+func (h *runtimeHealth) watch(ctx context.Context, ask func(context.Context) (*criapi.RuntimeStatus, error), changed func()) {
+	for tick := time.NewTicker(healthInterval); ; {
+		if h.check(ctx, ask) {
+			changed()
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// check asks once, and says whether the answer is another one.
+func (h *runtimeHealth) check(ctx context.Context, ask func(context.Context) (*criapi.RuntimeStatus, error)) bool {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	s, err := ask(ctx)
+	if err != nil {
+		err = fmt.Errorf("container runtime is down: %w", err)
+	} else {
+		err = RuntimeNotReady(s)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	same := fmt.Sprint(h.err) == fmt.Sprint(err)
+	h.err = err
+	return !same
+}
+
+// RuntimeNotReady words the conditions that keep pods from being run.
+func RuntimeNotReady(s *criapi.RuntimeStatus) error {
+	var errs []error
+	for _, c := range s.GetConditions() {
+		if (c.Type == criapi.RuntimeReady || c.Type == criapi.NetworkReady) && !c.Status {
+			errs = append(errs, fmt.Errorf("container runtime %s=false: %s: %s", c.Type, c.Reason, c.Message))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,93 @@
+package nodeagent
+
+import (
+	"math"
+	goruntime "runtime"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/shutdown"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// What a KubeletConfiguration says, in the terms of the parts.
+
+// maxPods is how many pods the node takes.
+func maxPods(k *config.Kubelet) int64 {
+	most := int64(k.MaxPods)
+	if k.PodsPerCore > 0 {
+		most = min(most, int64(k.PodsPerCore)*int64(goruntime.NumCPU()))
+	}
+	return most
+}
+
+// allocatable is what pods may ask for: the capacity without what is reserved for
+// others and what the hard thresholds keep free.
+func allocatable(k *config.Kubelet, capacity corev1.ResourceList) corev1.ResourceList {
+	free := corev1.ResourceList{}
+	for _, t := range k.Pressure.Thresholds {
+		name, ok := map[nodepressure.Signal]corev1.ResourceName{nodepressure.MemoryAvailable: corev1.ResourceMemory, nodepressure.NodeFsAvailable: corev1.ResourceEphemeralStorage}[t.Signal]
+		if !ok || !t.Hard() {
+			continue
+		}
+		of := capacity[name]
+		free[name] = *resource.NewQuantity(t.Value.Of(of.Value()).Amount, resource.BinarySI)
+	}
+	return agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved, free)
+}
+
+// podsLimits are those of the cgroup of all pods: the node's memory and processors
+// without what is reserved for others. Nothing is limited that nothing is reserved of.
+func podsLimits(k *config.Kubelet, capacity corev1.ResourceList) cgroup.Limits {
+	var l cgroup.Limits
+	if !slices.Contains(k.EnforceNodeAllocatable, "pods") {
+		return l
+	}
+	left := agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved)
+	if m := left[corev1.ResourceMemory]; m.Cmp(capacity[corev1.ResourceMemory]) < 0 {
+		l.Memory = max(m.Value(), 1)
+	}
+	if c := left[corev1.ResourceCPU]; c.Cmp(capacity[corev1.ResourceCPU]) < 0 {
+		l.CPUShares = max(c.MilliValue()*1024/1000, 2)
+	}
+	return l
+}
+
+// shutdownClasses is how long pods have when the node is shut down.
+func shutdownClasses(s config.Shutdown) agent.Shutdown {
+	if len(s.ByPriority) == 0 {
+		if s.Total == 0 {
+			return nil
+		}
+		return shutdown.DefaultClasses(s.Total, s.Critical)
+	}
+	var out agent.Shutdown
+	for _, p := range s.ByPriority {
+		out = append(out, shutdown.Class{Priority: p.Priority, Grace: p.Grace})
+	}
+	return out
+}
+
+// parallelPulls is how many images are pulled at once, below 0 for any number.
+func parallelPulls(k *config.Kubelet) int {
+	switch {
+	case k.SerializeImagePulls:
+		return 1
+	case k.MaxParallelImagePulls > 0:
+		return int(k.MaxParallelImagePulls)
+	}
+	return -1
+}
+
+// pidsLimit is how many processes a pod may have, 0 for any number.
+func pidsLimit(k *config.Kubelet) int64 {
+	if k.PodPidsLimit <= 0 || k.PodPidsLimit == math.MaxInt64 {
+		return 0
+	}
+	return k.PodPidsLimit
+}

@@ -1,0 +1,131 @@
+package nodeagent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/engine/shutdown"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// kubelet reads the fields of a KubeletConfiguration, given as JSON.
+func kubelet(t *testing.T, fields string) *config.Kubelet {
+	t.Helper()
+	k, err := config.ReadKubelet(config.Document{APIVersion: config.KubeletAPIVersion, Kind: config.KubeletKind, File: "test",
+		JSON: []byte(`{"apiVersion":"` + config.KubeletAPIVersion + `","kind":"` + config.KubeletKind + `"` + fields + `}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &k
+}
+
+func capacity() corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse("2Gi"),
+		corev1.ResourceEphemeralStorage: resource.MustParse("1000Mi"), corev1.ResourcePods: resource.MustParse("110")}
+}
+
+func TestAllocatable(t *testing.T) {
+	// 10 % are a float of 32 bits, as in a kubelet: a byte less than one would think.
+	for name, tc := range map[string]struct{ fields, cpu, memory, disk string }{
+		"defaults":     {``, "2", "1948Mi", "943718399"},
+		"reservations": {`,"kubeReserved":{"cpu":"200m","memory":"100Mi"},"systemReserved":{"memory":"100Mi"}`, "1800m", "1748Mi", "943718399"},
+		"soft ones":    {`,"evictionHard":{},"evictionSoft":{"memory.available":"500Mi"},"evictionSoftGracePeriod":{"memory.available":"1m"}`, "2", "2Gi", "1000Mi"},
+		"all of it":    {`,"systemReserved":{"memory":"3Gi"}`, "2", "0", "943718399"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := allocatable(kubelet(t, tc.fields), capacity())
+			for r, want := range map[corev1.ResourceName]string{corev1.ResourceCPU: tc.cpu, corev1.ResourceMemory: tc.memory, corev1.ResourceEphemeralStorage: tc.disk, corev1.ResourcePods: "110"} {
+				if got := a[r]; got.Cmp(resource.MustParse(want)) != 0 {
+					t.Errorf("%s: %s, want %s", r, got.String(), want)
+				}
+			}
+		})
+	}
+}
+
+func TestPodsLimits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fields string
+		want   cgroup.Limits
+	}{
+		"nothing is reserved": {``, cgroup.Limits{}},
+		"memory and cpu":      {`,"kubeReserved":{"cpu":"500m","memory":"1Gi"}`, cgroup.Limits{Memory: 1 << 30, CPUShares: 1536}},
+		"not enforced":        {`,"enforceNodeAllocatable":["none"],"kubeReserved":{"memory":"1Gi"}`, cgroup.Limits{}},
+	} {
+		if got := podsLimits(kubelet(t, tc.fields), capacity()); got != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
+		}
+	}
+}
+
+func TestOtherSettings(t *testing.T) {
+	for fields, want := range map[string][]shutdown.Class{
+		``: nil,
+		`,"shutdownGracePeriod":"30s","shutdownGracePeriodCriticalPods":"10s"`:                {{Priority: 0, Grace: 20 * time.Second}, {Priority: shutdown.CriticalPriority, Grace: 10 * time.Second}},
+		`,"shutdownGracePeriodByPodPriority":[{"priority":5,"shutdownGracePeriodSeconds":7}]`: {{Priority: 5, Grace: 7 * time.Second}},
+	} {
+		if got := shutdownClasses(kubelet(t, fields).Shutdown); !slices.Equal(got, want) {
+			t.Errorf("shutdown with %s: %v, want %v", fields, got, want)
+		}
+	}
+	for fields, want := range map[string]int{``: 1, `,"serializeImagePulls":false`: -1, `,"serializeImagePulls":false,"maxParallelImagePulls":3`: 3} {
+		if got := parallelPulls(kubelet(t, fields)); got != want {
+			t.Errorf("pulls at once with %s: %d, want %d", fields, got, want)
+		}
+	}
+	if got := maxPods(kubelet(t, `,"maxPods":7`)); got != 7 {
+		t.Errorf("pods with maxPods 7: %d", got)
+	}
+	if got := pidsLimit(kubelet(t, ``)); got != 0 {
+		t.Errorf("processes of a pod without a limit: %d", got)
+	}
+}
+
+func TestReadiness(t *testing.T) {
+	var h runtimeHealth
+	answer := func(network bool, err error) func(context.Context) (*criapi.RuntimeStatus, error) {
+		return func(context.Context) (*criapi.RuntimeStatus, error) {
+			return &criapi.RuntimeStatus{Conditions: []*criapi.RuntimeCondition{{Type: criapi.RuntimeReady, Status: true},
+				{Type: criapi.NetworkReady, Status: network, Reason: "NetworkPluginNotReady", Message: "cni plugin not initialized"}}}, err
+		}
+	}
+	for _, step := range []struct {
+		name    string
+		ask     func(context.Context) (*criapi.RuntimeStatus, error)
+		changed bool
+		want    string
+	}{
+		{"well", answer(true, nil), false, ""},
+		{"no network", answer(false, nil), true, "container runtime NetworkReady=false: NetworkPluginNotReady: cni plugin not initialized"},
+		{"still none", answer(false, nil), false, "container runtime NetworkReady=false: NetworkPluginNotReady: cni plugin not initialized"},
+		{"away", answer(true, errors.New("refused")), true, "container runtime is down: refused"},
+		{"back", answer(true, nil), true, ""},
+	} {
+		changed := h.check(t.Context(), step.ask)
+		said := ""
+		if err := h.ready(""); err != nil {
+			said = err.Error()
+		}
+		if changed != step.changed || said != step.want {
+			t.Errorf("%s: changed %v, %q, want %v, %q", step.name, changed, said, step.changed, step.want)
+		}
+	}
+}
+
+func TestFieldPath(t *testing.T) {
+	pod := &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "a"}}, Containers: []corev1.Container{{Name: "b"}},
+		EphemeralContainers: []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "c"}}}}}
+	for name, want := range map[string]string{"": "", "a": "spec.initContainers{a}", "b": "spec.containers{b}", "c": "spec.ephemeralContainers{c}"} {
+		if got := fieldPath(pod, name); got != want {
+			t.Errorf("container %q stands at %q, want %q", name, got, want)
+		}
+	}
+}

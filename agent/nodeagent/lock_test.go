@@ -1,0 +1,124 @@
+package nodeagent
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+func TestDirectoryLock(t *testing.T) {
+	root := t.TempDir()
+	unlock, err := lock(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock(root); err == nil || !strings.Contains(err.Error(), root) || !strings.Contains(err.Error(), "in use by another agent") {
+		t.Errorf("a second agent is told %v", err)
+	}
+	unlock()
+	if unlock, err = lock(root); err != nil {
+		t.Errorf("the next one is told %v", err)
+	} else {
+		unlock()
+	}
+}
+
+// TestSavedName: an agent's directory says what its node was called last.
+func TestSavedName(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"", "a", "b"} {
+		if name != "" {
+			if err := saveName(root, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if kept := SavedName(root); kept != name {
+			t.Errorf("kept: %q, want %q", kept, name)
+		}
+	}
+}
+
+func TestCgroupLock(t *testing.T) {
+	host, err := cgroup.Detect()
+	group := "/berth-lock-" + strconv.Itoa(os.Getpid())
+	if err == nil {
+		err = host.Create(group, cgroup.Limits{})
+	}
+	if err != nil {
+		testkit.SkipOrFail(t, "cgroups", err.Error())
+	}
+	defer func() { _ = host.Remove(t.Context(), group) }()
+	unlock, err := lockCgroup(host, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lockCgroup(host, group); err == nil || !strings.Contains(err.Error(), group) || !strings.Contains(err.Error(), "of another agent") {
+		t.Errorf("a second agent is told %v", err)
+	}
+	unlock()
+	if unlock, err = lockCgroup(host, group); err != nil {
+		t.Errorf("the next one is told %v", err)
+	} else {
+		unlock()
+	}
+}
+
+func TestCheckAllocatable(t *testing.T) {
+	list := func(memory, storage string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2"), corev1.ResourceMemory: resource.MustParse(memory), corev1.ResourceEphemeralStorage: resource.MustParse(storage)}
+	}
+	for _, c := range []struct{ memory, storage, want string }{
+		{"1Gi", "1Gi", ""},
+		{"0", "1Gi", "evictionHard[memory.available]: together they take all of the node's memory (2Gi)"},
+		{"1Gi", "0", "evictionHard[nodefs.available]: together they take all of the node's ephemeral-storage (4Gi)"},
+	} {
+		err := checkAllocatable("n", list("2Gi", "4Gi"), list(c.memory, c.storage))
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("memory %s, storage %s: %v, want %q", c.memory, c.storage, err, c.want)
+		}
+	}
+}
+
+// TestUsedRuntime: an agent's directory says which runtime has pods of its node.
+func TestUsedRuntime(t *testing.T) {
+	root := t.TempDir()
+	if UsedCRI(root) || UsedEmbedded(root) {
+		t.Error("a directory that is new has pods")
+	}
+	if err := (&Options{Root: root, Endpoint: "unix:///x"}).saveRuntime(); err != nil || !UsedCRI(root) {
+		t.Errorf("after a runtime that speaks CRI: %v", err)
+	}
+	for range 2 {
+		if err := (&Options{Root: root, Embedded: &Embedded{}}).saveRuntime(); err != nil || UsedCRI(root) {
+			t.Errorf("after the embedded runtime: %v", err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, "runtime", "sandboxes", "s"), 0o700); err != nil || !UsedEmbedded(root) {
+		t.Errorf("with a sandbox of the embedded runtime: %v", err)
+	}
+}
+
+// TestSaveNameIsAtomic: a disk that is full leaves the name that was.
+func TestSaveNameIsAtomic(t *testing.T) {
+	root := t.TempDir()
+	if err := saveName(root, "first"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/full", filepath.Join(root, nodeNameFile+".new")); err != nil {
+		t.Fatal(err)
+	}
+	if err := saveName(root, "second"); err == nil || SavedName(root) != "first" {
+		t.Errorf("it is called %q: %v", SavedName(root), err)
+	}
+	if err := saveName(root, "second"); err != nil || SavedName(root) != "second" {
+		t.Errorf("with room again it is called %q: %v", SavedName(root), err)
+	}
+}

@@ -1,0 +1,144 @@
+package nodeagent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+// newNode is the node as it is registered: what it has, and who it is.
+func (o *Options) newNode(ctx context.Context, host *cgroup.Host, service runtime.Service, port int) (*corev1.Node, error) {
+	n := &corev1.Node{}
+	n.Name = o.Name
+	n.Labels = map[string]string{corev1.LabelHostname: o.Name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: goruntime.GOARCH}
+	maps.Copy(n.Labels, o.Labels)
+	n.Spec.Taints = o.Taints
+	if n.Spec.PodCIDR = o.PodCIDR; o.PodCIDR != "" {
+		n.Spec.PodCIDRs = []string{o.PodCIDR}
+	}
+	var err error
+	if n.Status.Capacity, err = o.capacity(host); err != nil {
+		return nil, err
+	}
+	n.Status.Allocatable = allocatable(&o.Kubelet, n.Status.Capacity)
+	if err := checkAllocatable(o.Name, n.Status.Capacity, n.Status.Allocatable); err != nil {
+		return nil, err
+	}
+	n.Status.Addresses = o.addresses()
+	n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
+	version, err := service.Version(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: the container runtime at %s does not answer: %w", o.Name, o.Endpoint, err)
+	}
+	n.Status.NodeInfo = corev1.NodeSystemInfo{
+		OperatingSystem: "linux", Architecture: goruntime.GOARCH, KubeletVersion: agent.Version,
+		ContainerRuntimeVersion: version.RuntimeName + "://" + version.RuntimeVersion,
+		OSImage:                 osImage(), KernelVersion: firstLine("/proc/sys/kernel/osrelease"),
+		MachineID: firstLine("/etc/machine-id"), BootID: firstLine("/proc/sys/kernel/random/boot_id"), SystemUUID: strings.ToLower(firstLine("/sys/class/dmi/id/product_uuid")),
+	}
+	return n, nil
+}
+
+// checkAllocatable says that reservations and thresholds leave nothing for pods.
+func checkAllocatable(name string, capacity, allocatable corev1.ResourceList) error {
+	for of, signal := range map[corev1.ResourceName]string{corev1.ResourceCPU: "", corev1.ResourceMemory: " and evictionHard[memory.available]",
+		corev1.ResourceEphemeralStorage: " and evictionHard[nodefs.available]"} {
+		if all, q := capacity[of], allocatable[of]; q.Sign() <= 0 {
+			return fmt.Errorf("node %s: KubeletConfiguration: systemReserved[%s], kubeReserved[%s]%s: together they take all of the node's %s (%s) and leave nothing for pods: lower them", name, of, of, signal, of, all.String())
+		}
+	}
+	return nil
+}
+
+// capacity is what there is of the machine's processors, of the cgroup's memory
+// and of the file system that the agent's directory is on.
+func (o *Options) capacity(host *cgroup.Host) (corev1.ResourceList, error) {
+	group, err := host.Open(o.Cgroup)
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	defer group.Close()
+	memory, err := group.Capacity()
+	if err != nil {
+		return nil, fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(o.Root, &fs); err != nil {
+		return nil, fmt.Errorf("node %s: file system of %s: %w", o.Name, o.Root, err)
+	}
+	return corev1.ResourceList{
+		corev1.ResourceCPU:              *resource.NewQuantity(int64(goruntime.NumCPU()), resource.DecimalSI),
+		corev1.ResourceMemory:           *resource.NewQuantity(memory, resource.BinarySI),
+		corev1.ResourcePods:             *resource.NewQuantity(maxPods(&o.Kubelet), resource.DecimalSI),
+		corev1.ResourceEphemeralStorage: *resource.NewQuantity(int64(fs.Blocks)*fs.Frsize, resource.BinarySI),
+	}, nil
+}
+
+// addresses are where the node is reached now.
+func (o *Options) addresses() []corev1.NodeAddress {
+	address := o.Address
+	if address == "" {
+		address = machineAddress()
+	}
+	return []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: o.Name}, {Type: corev1.NodeInternalIP, Address: address}}
+}
+
+// watchAddresses reports the node whenever it is reached elsewhere: a laptop changes its network, a VPN comes or goes.
+func (n *node) watchAddresses(ctx context.Context) {
+	at := n.object.Status.Addresses
+	for tick := time.NewTicker(healthInterval); ; {
+		if now := n.opts.addresses(); !slices.Equal(now, at) {
+			at = now
+			n.agent.Report(n.opts.Name)
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// machineAddress is the address that this machine would reach others from; that
+// of loopback where it reaches nobody.
+func machineAddress() string {
+	conn, err := net.Dial("udp", "192.0.2.1:9") // nothing is sent
+	if err != nil {
+		return "127.0.0.1"
+	}
+	defer conn.Close()
+	return conn.LocalAddr().(*net.UDPAddr).IP.String()
+}
+
+// osImage is the name of the operating system.
+func osImage() string {
+	release, _ := os.ReadFile("/etc/os-release")
+	for l := range strings.Lines(string(release)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(l), "PRETTY_NAME="); ok {
+			return strings.Trim(name, `"`)
+		}
+	}
+	return "Linux"
+}
+
+// firstLine is the first line of a file, empty where there is no such file.
+func firstLine(file string) string {
+	text, _ := os.ReadFile(file)
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(first)
+}

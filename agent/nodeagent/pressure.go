@@ -1,0 +1,98 @@
+package nodeagent
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/agent/pods"
+	agentpressure "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/stats"
+	"github.com/berthproject/berth/engine/nodepressure"
+)
+
+// newPressure makes the watch over what the node runs short of.
+func (n *node) newPressure(ctx context.Context) (err error) {
+	o := &n.opts
+	// Figures are read, and alarms set, in the cgroup of all pods: it is there before the first pod.
+	if err := n.host.Create(pods.PodsCgroup(o.Cgroup), podsLimits(&o.Kubelet, n.object.Status.Capacity)); err != nil {
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	if err := n.host.Thaw(pods.PodsCgroup(o.Cgroup)); err != nil { // what an agent that was killed has left so
+		return fmt.Errorf("node %s: %w", o.Name, err)
+	}
+	n.stats = stats.NewPods(stats.Options{Host: n.host, Volumes: n.volumes, Containers: n.runtime,
+		ExtraCgroups: []string{o.Cgroup, pods.PodsCgroup(o.Cgroup)},
+		Cgroup:       func(p *corev1.Pod) string { return pods.Cgroup(o.Cgroup, p) },
+		LogDir:       func(p *corev1.Pod) string { return pods.LogDir(o.Logs, p) },
+	})
+	n.closers = append(n.closers, n.stats.Close)
+	config := o.Kubelet.Pressure
+	if config.Layout, err = n.findFilesystems(ctx); err != nil {
+		return err
+	}
+	config.Options = o.Pressure
+	metrics := agentpressure.NewMetrics()
+	n.registry.MustRegister(metrics)
+	n.pressure, err = agentpressure.New(agentpressure.Options{
+		Node: o.Name, Host: n.host, Cgroup: o.Cgroup, Pods: pods.PodsCgroup(o.Cgroup),
+		Config: config, Reserve: reserveConfig(o.LowDisk), Stats: n.stats,
+		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.imageFs,
+		Collect: func(ctx context.Context, containers, images bool) error {
+			return n.collector.Reclaim(ctx, containers, images)
+		},
+		Events: n.events, Log: o.Log, Metrics: metrics,
+	})
+	return err
+}
+
+// findFilesystems finds the file systems of the agent's directory and of the images.
+func (n *node) findFilesystems(ctx context.Context) (layout nodepressure.Layout, err error) {
+	info, err := n.runtime.ImageFsInfo(ctx)
+	if err != nil {
+		return layout, fmt.Errorf("node %s: where its images are: %w", n.opts.Name, err)
+	}
+	n.nodeFs = stats.NewDisk(n.opts.Root)
+	n.imageFs = n.nodeFs
+	for _, f := range info.GetImageFilesystems() {
+		if dir := f.GetFsId().GetMountpoint(); dir != "" {
+			if layout.DedicatedImageFs, err = onDifferentFilesystems(n.opts.Root, dir); err != nil {
+				return layout, fmt.Errorf("node %s: %w", n.opts.Name, err)
+			}
+			n.imageFs = stats.NewDisk(dir)
+			break
+		}
+	}
+	return layout, nil
+}
+
+// newSummarizer tells what node and pods use.
+func (n *node) newSummarizer() *stats.Summarizer {
+	o := &n.opts
+	return &stats.Summarizer{Node: o.Name, Host: n.host, Cgroup: o.Cgroup, PodsCgroup: pods.PodsCgroup(o.Cgroup),
+		List: func() []*corev1.Pod { return n.agent.Pods(o.Name) }, Pods: n.stats,
+		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.imageFs, Started: n.started}
+}
+
+// onDifferentFilesystems says whether two directories are on different file systems.
+func onDifferentFilesystems(a, b string) (bool, error) {
+	var at, bt unix.Stat_t
+	if err := unix.Stat(a, &at); err != nil {
+		return false, fmt.Errorf("%s: %w", a, err)
+	}
+	if err := unix.Stat(b, &bt); err != nil {
+		return false, fmt.Errorf("%s: %w", b, err)
+	}
+	return at.Dev != bt.Dev, nil
+}
+
+// reserveConfig is what must be free on both file systems, given in MiB.
+func reserveConfig(mib int64) nodepressure.DiskReserveConfig {
+	r := nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}
+	for f := range r.Bytes {
+		r.Bytes[f] = mib << 20
+	}
+	return r
+}

@@ -1,0 +1,66 @@
+package nodeagent
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// A machine that is shut down waits for its pods; an agent that just ends does not.
+func TestShutdownStopsPodsFirst(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stops bool
+		total time.Duration
+		takes time.Duration
+		phase corev1.PodPhase
+	}{
+		"the agent ends":     {false, 30 * time.Second, 0, corev1.PodRunning},
+		"the machine ends":   {true, 30 * time.Second, 10 * time.Second, corev1.PodFailed},
+		"pods have no time":  {true, 0, 0, corev1.PodRunning},
+		"pods have too long": {true, 5 * time.Second, 5 * time.Second, corev1.PodFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := fake.NewClientset(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "d", Name: "p", UID: "p", Annotations: map[string]string{simulated.StopSeconds: "10"}},
+					Spec: corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "c"}}}})
+				n := &node{opts: Options{Name: "n", Log: klog.Background(), Kubelet: config.Kubelet{Shutdown: config.Shutdown{Total: tc.total}}}}
+				var err error
+				n.agent, err = agent.New(agent.Options{Client: api, Nodes: []*corev1.Node{agent.NewNode("n", resource.MustParse("1"), resource.MustParse("1Gi"))}, Log: klog.Background(),
+					Shutdown: shutdownClasses(n.opts.Kubelet.Shutdown), Runtime: func(report func(runtime.Report)) runtime.Runtime { return simulated.New(report) }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				outer, end := context.WithCancel(t.Context())
+				ctx, cancel := n.shutdownContext(outer, func() bool { return tc.stops })
+				defer cancel(nil)
+				done := make(chan error)
+				go func() { done <- n.agent.Run(ctx) }()
+				time.Sleep(5 * time.Second)
+				end()
+				began := time.Now()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took < tc.takes || took > tc.takes+5*time.Second {
+					t.Errorf("it took %v, want about %v", took, tc.takes)
+				}
+				p, err := api.CoreV1().Pods("d").Get(t.Context(), "p", metav1.GetOptions{})
+				if err != nil || p.Status.Phase != tc.phase {
+					t.Errorf("%v; the pod is %s %s", err, p.Status.Phase, p.Status.Reason)
+				}
+			})
+		})
+	}
+}

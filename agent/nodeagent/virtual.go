@@ -1,0 +1,50 @@
+package nodeagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/virtualnode"
+)
+
+// removeTimeout bounds how long the removal of a virtual node may take: its
+// processes are killed, but those that hold much memory take their time to die.
+const removeTimeout = time.Minute
+
+// RunVirtual makes a virtual node with a container runtime of its own, containerd or the embedded
+// one, and serves it until ctx ends; then it ends the node's pods and removes it. What o says of places
+// and endpoints is overruled.
+func RunVirtual(ctx context.Context, pool *virtualnode.Pool, size virtualnode.Options, o Options) (err error) {
+	size.Name = o.Name
+	node, err := pool.Create(ctx, size)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+		defer cancel()
+		err = errors.Join(err, node.Remove(ctx))
+	}()
+	o.Cgroup, o.PodCIDR = node.Cgroup, node.Subnet
+	o.Root, o.Logs, o.Fresh = filepath.Join(node.Disk, "agent"), "", true
+	if o.Embedded != nil {
+		o.Embedded = &Embedded{Dir: node.RuntimeDir(), Images: filepath.Join(node.Disk, "images"), Builtin: pool.ImageDir(), Bridge: node.Bridge}
+		return Run(ctx, o) // what runs is ended by the node's removal
+	}
+	daemon, socket, err := containerd.Start(ctx, containerd.Options{
+		Dir: filepath.Join(node.Disk, "containerd"), State: node.RunDir, PodCIDR: node.Subnet, Bridge: node.Bridge})
+	if err != nil {
+		return fmt.Errorf("virtual node %s: %w", o.Name, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTimeout)
+		defer cancel()
+		err = errors.Join(err, daemon.Destroy(ctx))
+	}()
+	o.Endpoint = socket
+	return Run(ctx, o)
+}

@@ -1,0 +1,55 @@
+package pods
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/fake"
+)
+
+// cancelsStart is a runtime that gives up the first start of a container when who asked for it is gone, as containerd does.
+type cancelsStart struct {
+	*fake.Service
+	asked  chan struct{}
+	broken atomic.Value // the container's id
+}
+
+func (s *cancelsStart) StartContainer(ctx context.Context, id string) error {
+	if err := s.Service.StartContainer(ctx, id); err != nil || !s.broken.CompareAndSwap(nil, id) {
+		return err
+	}
+	s.Service.Exit("job", "a", exitCodeStartError, "StartError")
+	close(s.asked)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (s *cancelsStart) ContainerStatus(ctx context.Context, id string) (*cri.ContainerStatus, error) {
+	status, err := s.Service.ContainerStatus(ctx, id)
+	if err == nil && id == s.broken.Load() {
+		status.StartedAt, status.Message = 0, "failed to create containerd task: failed to get task pid: context canceled: unknown"
+	}
+	return status, err
+}
+
+// An agent that ends in the middle of a start takes no pod's only try with it.
+func TestCanceledStartIsRetried(t *testing.T) {
+	s := &cancelsStart{asked: make(chan struct{})}
+	g := newHarness(t, func(o *Options) {
+		s.Service = o.Service.(*fake.Service)
+		o.Service = s
+	})
+	pod := testPod("job", "a")
+	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+	g.admit(pod)
+	<-s.asked
+	g.restart()
+	g.waitForStates(pod, "a=up")
+	if all, _ := s.ListContainers(t.Context(), nil); len(all) != 1 || g.count("CreateContainer a") != 2 {
+		t.Errorf("there are %d containers: %q", len(all), g.service.Calls())
+	}
+}

@@ -1,0 +1,127 @@
+package pods
+
+import (
+	"context"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/engine/podlifecycle"
+)
+
+// How often all containers are listed: as the net below the events, or in their place. Logs are
+// looked at with the former.
+const (
+	relistInterval              = 10 * time.Second
+	relistIntervalWithoutEvents = time.Second
+)
+
+// watchContainers sees what ends until ctx ends.
+func (r *Runner) watchContainers(ctx context.Context) {
+	broken := make(chan struct{}, 1)
+	broken <- struct{}{} // until the stream flows
+	r.startWorker(func() { r.watchEvents(ctx, broken) })
+	wait := relistIntervalWithoutEvents
+	var logs time.Time
+	for ctx.Err() == nil {
+		r.relist(ctx)
+		if now := time.Now(); now.Sub(logs) >= relistInterval {
+			logs = now
+			r.rotateLogs(ctx)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-broken:
+			wait = relistIntervalWithoutEvents
+		case <-timer.C:
+			if len(broken) == 0 {
+				wait = relistInterval
+			}
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// watchEvents reads events; each end of the stream is told, since something may have been missed.
+func (r *Runner) watchEvents(ctx context.Context, broken chan<- struct{}) {
+	for ctx.Err() == nil {
+		err := r.opts.Service.Events(ctx, r.handleEvent)
+		if ctx.Err() != nil {
+			return
+		}
+		r.opts.Log.V(1).Info("No events from the runtime; containers are listed instead", "why", err)
+		select {
+		case broken <- struct{}{}:
+		default:
+		}
+		sleep(ctx, relistIntervalWithoutEvents/2, nil)
+	}
+}
+
+// handleEvent takes in an event.
+func (r *Runner) handleEvent(e runtime.ContainerEvent) {
+	c, owner := r.findTracked(e.Container)
+	switch {
+	case c != nil && e.OOM:
+		r.recordOOMKill(c)
+	case c != nil || owner != nil:
+		r.startWorker(func() { r.inspect(e.Container) })
+	}
+}
+
+// relist looks for what has ended without a word.
+func (r *Runner) relist(ctx context.Context) {
+	r.mu.Lock()
+	ids := make(map[string]bool, len(r.runs)+len(r.sandboxes))
+	for id := range r.runs {
+		ids[id] = true
+	}
+	for id := range r.sandboxes {
+		ids[id] = true
+	}
+	r.mu.Unlock()
+	if len(ids) == 0 {
+		return
+	}
+	ours := map[string]string{nodeLabel: r.opts.NodeName}
+	containers, err := r.opts.Service.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: ours, State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
+	if err != nil {
+		return // the runtime is away
+	}
+	sandboxes, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: ours, State: &cri.PodSandboxStateValue{State: cri.PodSandboxState_SANDBOX_READY}})
+	if err != nil {
+		return
+	}
+	for _, c := range containers {
+		delete(ids, c.GetId())
+	}
+	for _, b := range sandboxes {
+		delete(ids, b.GetId())
+	}
+	for id := range ids {
+		r.inspect(id)
+	}
+}
+
+// exitEvent is how a container's end is reported.
+func (p *pod) exitEvent(c *run, status *cri.ContainerStatus) podlifecycle.Exited {
+	e := podlifecycle.Exited{Container: c.name, Code: status.GetExitCode(), Reason: status.GetReason(), Message: status.GetMessage(),
+		StartedAt: timeFromNanos(status.GetStartedAt()), FinishedAt: timeFromNanos(status.GetFinishedAt())}
+	if status.GetState() == cri.ContainerState_CONTAINER_UNKNOWN {
+		e.Code, e.Reason = 255, "Unknown"
+		return e
+	}
+	believed := e.Code == exitCodeKilled && p.runner.wasOOMKilled(p, status.GetId())
+	switch {
+	case believed:
+		e.Reason = "OOMKilled"
+	case e.Reason == "OOMKilled", e.Reason == "Completed", e.Reason == "Error":
+		e.Reason = "" // by its code
+	}
+	if text := p.terminationMessage(c, e.Code); text != "" {
+		e.Message = text
+	}
+	return e
+}

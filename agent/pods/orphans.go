@@ -1,0 +1,88 @@
+package pods
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// RemoveOrphans implements runtime.Runtime.
+func (r *Runner) RemoveOrphans(known map[types.UID]bool) {
+	r.mu.Lock()
+	r.podsSynced = true
+	r.mu.Unlock()
+	// What lies around is listed now: later there are pods that known does not name.
+	left := map[types.UID]*corev1.Pod{}
+	note := func(p *corev1.Pod) {
+		if p.UID != "" && !known[p.UID] && r.lookup(p.UID) == nil && (left[p.UID] == nil || left[p.UID].Name == "") {
+			left[p.UID] = p
+		}
+	}
+	r.orphansFromLogs(note)
+	if dirs, err := os.ReadDir(filepath.Join(r.opts.Root, "pods")); err == nil {
+		for _, d := range dirs {
+			note(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(d.Name())}})
+		}
+	}
+	r.orphansFromCgroups(note)
+	r.startWorker(func() {
+		r.orphansFromRuntime(known, note)
+		for _, p := range left {
+			r.opts.Log.Info("A pod that the API server does not have is removed", "pod", podKey(p))
+			r.getOrCreate(p).startTeardown(true)
+		}
+	})
+}
+
+// orphansFromLogs names pods by the directories of their logs.
+func (r *Runner) orphansFromLogs(note func(*corev1.Pod)) {
+	dirs, err := os.ReadDir(r.opts.Logs)
+	if err != nil {
+		return
+	}
+	for _, d := range dirs {
+		if parts := strings.Split(d.Name(), "_"); len(parts) == 3 {
+			note(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: parts[0], Name: parts[1], UID: types.UID(parts[2])}})
+		}
+	}
+}
+
+// orphansFromCgroups names pods by their cgroups.
+func (r *Runner) orphansFromCgroups(note func(*corev1.Pod)) {
+	if r.opts.Cgroups == nil {
+		return
+	}
+	for _, level := range qosCgroups(r.opts.CgroupRoot) {
+		groups, err := r.opts.Cgroups.Children(level)
+		if err != nil {
+			continue // there are none yet
+		}
+		for _, g := range groups {
+			if uid, ok := strings.CutPrefix(path.Base(g), "pod"); ok {
+				note(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}})
+			}
+		}
+	}
+}
+
+// orphansFromRuntime names pods that the runtime had when the agent started; it is waited for until it says.
+func (r *Runner) orphansFromRuntime(known map[types.UID]bool, note func(*corev1.Pod)) {
+	for wait := 100 * time.Millisecond; r.ctx.Err() == nil; wait = min(2*wait, maxRetryDelay) {
+		all, err := r.allExisting(r.ctx)
+		if err == nil {
+			for uid, f := range all {
+				if !known[uid] {
+					note(orphanPod(uid, f))
+				}
+			}
+			return
+		}
+		sleep(r.ctx, wait, nil)
+	}
+}

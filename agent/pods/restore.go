@@ -1,0 +1,303 @@
+package pods
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/engine/podlifecycle"
+)
+
+// initialState is what the runtime had of this node's pods when the agent started. It is listed once;
+// what comes later is made by the Runner itself.
+type initialState struct {
+	mu     sync.Mutex
+	loaded bool
+	pods   map[types.UID]*existingPod
+}
+
+// existingPod is what the runtime has of one pod, the newest first.
+type existingPod struct {
+	sandboxes  []*cri.PodSandbox
+	containers []*cri.Container
+}
+
+// forget drops what was found of a pod that is gone.
+func (p *initialState) forget(uid types.UID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.pods, uid)
+}
+
+// newestContainer is the newest container of that name; nil if there is none.
+func (f *existingPod) newestContainer(name string) *cri.Container {
+	if f != nil {
+		for _, c := range f.containers {
+			if c.GetMetadata().GetName() == name {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// containerAttempt is the container of that name and attempt; nil if there is none.
+func (f *existingPod) containerAttempt(name string, n uint32) *cri.Container {
+	if f != nil {
+		for _, c := range f.containers {
+			if c.GetMetadata().GetName() == name && c.GetMetadata().GetAttempt() == n {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// existing is what was there of a pod when the agent started; nil if nothing.
+func (r *Runner) existing(ctx context.Context, uid types.UID) (*existingPod, error) {
+	r.initial.mu.Lock()
+	defer r.initial.mu.Unlock()
+	err := r.loadInitial(ctx)
+	return r.initial.pods[uid], err
+}
+
+// allExisting is what was there of all pods when the agent started.
+func (r *Runner) allExisting(ctx context.Context) (map[types.UID]*existingPod, error) {
+	r.initial.mu.Lock()
+	defer r.initial.mu.Unlock()
+	err := r.loadInitial(ctx)
+	return maps.Clone(r.initial.pods), err
+}
+
+// loadInitial lists what is there, once. r.past.mu is held.
+func (r *Runner) loadInitial(ctx context.Context) error {
+	if r.initial.loaded {
+		return nil
+	}
+	version, err := r.opts.Service.Version(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := r.listExisting(ctx, nil)
+	if err == nil {
+		r.initial.pods, r.initial.loaded = all, true
+		name := version.GetRuntimeName()
+		r.runtimeName.Store(&name)
+	}
+	return err
+}
+
+// listExisting is what the runtime has of our pods that have these labels.
+func (r *Runner) listExisting(ctx context.Context, labels map[string]string) (map[types.UID]*existingPod, error) {
+	selector := map[string]string{nodeLabel: r.opts.NodeName}
+	for k, v := range labels {
+		selector[k] = v
+	}
+	sandboxes, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	containers, err := r.opts.Service.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	all := map[types.UID]*existingPod{}
+	at := func(labels map[string]string) *existingPod {
+		uid := types.UID(labels[podUIDLabel])
+		if all[uid] == nil {
+			all[uid] = &existingPod{}
+		}
+		return all[uid]
+	}
+	slices.SortFunc(sandboxes, func(a, b *cri.PodSandbox) int {
+		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt))
+	})
+	slices.SortFunc(containers, func(a, b *cri.Container) int {
+		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt))
+	})
+	for _, b := range sandboxes {
+		f := at(b.GetLabels())
+		f.sandboxes = append(f.sandboxes, b)
+	}
+	for _, c := range containers {
+		f := at(c.GetLabels())
+		f.containers = append(f.containers, c)
+	}
+	return all, nil
+}
+
+// statusTimeout is how long the agent's loop waits for a runtime that does not answer: then the API's status counts.
+// Once it has waited in vain, it waits only secondLimit for the other pods.
+const (
+	statusTimeout      = 5 * time.Second
+	statusRetryTimeout = 50 * time.Millisecond
+)
+
+// ExistingContainers implements runtime.Runtime.
+func (r *Runner) ExistingContainers(object *corev1.Pod) (out []podlifecycle.Status) {
+	limit := statusTimeout
+	if r.statusTimedOut.Load() {
+		limit = statusRetryTimeout
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, limit)
+	defer cancel()
+	f, err := r.existing(ctx, object.UID)
+	r.statusTimedOut.Store(err != nil)
+	if err != nil {
+		r.opts.Log.Error(err, "The runtime does not say what it has of a pod; its status counts", "pod", podKey(object))
+		return nil
+	}
+	if f == nil || r.lookup(object.UID) != nil {
+		return nil
+	}
+	p := r.getOrCreate(object)
+	seen := map[string]bool{}
+	for _, c := range f.containers {
+		name := c.GetMetadata().GetName()
+		if seen[name] || c.GetState() == cri.ContainerState_CONTAINER_CREATED {
+			continue
+		}
+		status, err := r.opts.Service.ContainerStatus(ctx, c.GetId())
+		if err != nil || startWasCanceled(status) {
+			continue
+		}
+		seen[name] = true
+		out = append(out, p.existingStatus(status))
+	}
+	p.resetOOMKillCount()
+	return out
+}
+
+// existingStatus is how a container that was found is. One that has ended is known as if this agent had seen it.
+func (p *pod) existingStatus(status *cri.ContainerStatus) podlifecycle.Status {
+	name, attempt := status.GetMetadata().GetName(), status.GetMetadata().GetAttempt()
+	s := podlifecycle.Status{Name: name, Restarts: int32(attempt)}
+	if status.GetState() == cri.ContainerState_CONTAINER_RUNNING {
+		s.State, s.StartedAt = podlifecycle.ContainerRunning, timeFromNanos(status.GetStartedAt())
+		return s
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := &run{pod: p, name: name, attempt: attempt, id: status.GetId(), info: p.runner.containerInfo(name, status), state: stateExited, startDone: make(chan struct{})}
+	close(c.startDone)
+	e := p.exitEvent(c, status)
+	p.runs[name] = c
+	s.State = podlifecycle.ContainerTerminated
+	s.Exit = podlifecycle.Exit{Code: e.Code, Signal: e.Signal, Reason: e.Reason, Message: e.Message, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt}
+	return s
+}
+
+// adoptContainer takes up what the runtime has already of this attempt. done says that nothing is to be started.
+func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error) {
+	r := p.runner
+	uid := p.latest().UID
+	f, err := r.existing(ctx, uid)
+	if err == nil && c.outcomeUnknown {
+		var all map[types.UID]*existingPod
+		all, err = r.listExisting(ctx, map[string]string{podUIDLabel: string(uid)})
+		f = all[uid]
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := p.adoptSandbox(ctx, f); err != nil {
+		return false, err
+	}
+	old := f.containerAttempt(c.name, c.attempt)
+	if c.resumed && old == nil {
+		old = f.newestContainer(c.name)
+	}
+	var status *cri.ContainerStatus
+	if old != nil && old.GetState() != cri.ContainerState_CONTAINER_CREATED {
+		if status, err = r.opts.Service.ContainerStatus(ctx, old.GetId()); err != nil {
+			return false, err
+		}
+	}
+	if old == nil || old.GetState() == cri.ContainerState_CONTAINER_CREATED || startWasCanceled(status) {
+		if old != nil {
+			if err = r.opts.Service.RemoveContainer(r.ctx, old.GetId()); isNotFound(err) {
+				err = nil // by an earlier try
+			}
+		}
+		switch {
+		case err != nil:
+			return false, err
+		case c.resumed:
+			p.finishLost(c)
+			return true, nil
+		}
+		return p.confirmNotRunning(c), nil
+	}
+	p.mu.Lock()
+	c.id, c.info, c.started, c.startedAt, c.attempt = old.GetId(), r.containerInfo(c.name, status), true, timeFromNanos(status.GetStartedAt()), status.GetMetadata().GetAttempt()
+	if status.GetState() == cri.ContainerState_CONTAINER_EXITED || status.GetState() == cri.ContainerState_CONTAINER_UNKNOWN {
+		p.finish(c, p.exitEvent(c, status))
+		p.mu.Unlock()
+		return true, nil
+	}
+	if old.GetPodSandboxId() != p.sandbox.id {
+		c.stopping, c.killing = true, true // what its sandbox gave it is gone: it runs anew in another one
+	}
+	p.mu.Unlock()
+	r.track(c)
+	if err := p.prepare(ctx); err != nil {
+		r.opts.Log.Error(err, "Volumes of a pod that runs cannot be taken up", "pod", podKey(p.latest()))
+	}
+	return true, nil
+}
+
+// startWasCanceled says that a container was given up before it ran, because who had asked for it was gone: an agent that was
+// killed. The words are containerd's; a pod that is not to be started again would be lost to them.
+func startWasCanceled(status *cri.ContainerStatus) bool {
+	return status.GetState() == cri.ContainerState_CONTAINER_EXITED && status.GetStartedAt() == 0 && status.GetReason() == "StartError" &&
+		strings.HasPrefix(status.GetMessage(), "failed to create containerd task") && strings.Contains(status.GetMessage(), "context canceled")
+}
+
+// confirmNotRunning notes that nothing runs of a run that was in doubt. done says that nothing is to be started, since it
+// was to stop meanwhile.
+func (p *pod) confirmNotRunning(c *run) (done bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.outcomeUnknown = false
+	if c.stopping {
+		p.finishNotFound(c)
+	}
+	return c.state == stateExited
+}
+
+// finishLost ends a run whose container is not there any more.
+func (p *pod) finishLost(c *run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.finish(c, podlifecycle.Exited{Container: c.name, Code: exitCodeKilled, Reason: "ContainerStatusUnknown",
+		Message: "The container could not be located when the pod was deleted.  The container used to be Running"})
+}
+
+// orphanPod is a pod of which only the runtime knows.
+func orphanPod(uid types.UID, f *existingPod) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}}
+	for _, b := range f.sandboxes {
+		p.Name, p.Namespace = b.GetMetadata().GetName(), b.GetMetadata().GetNamespace()
+	}
+	for _, c := range f.containers {
+		p.Name, p.Namespace = c.GetLabels()[podNameLabel], c.GetLabels()[podNamespaceLabel]
+	}
+	return p
+}
+
+// timeFromNanos is a time in CRI's nanoseconds; 0 is none.
+func timeFromNanos(nanos int64) time.Time {
+	if nanos <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos)
+}

@@ -1,0 +1,242 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime"
+)
+
+// teardown is how far a pod that is to go has come.
+type teardown struct {
+	requested bool // nothing of it is to run
+	remove    bool // and nothing to be left of it
+	running   bool // somebody is at it
+	released  bool // what it held is let go, and said so
+}
+
+// cgroupRemoveTimeout is how long one try waits for the processes of a cgroup to die.
+const cgroupRemoveTimeout = 5 * time.Second
+
+// startTeardown lets go of what a pod holds; forget removes all that is left of it, too.
+func (p *pod) startTeardown(forget bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cancel()
+	p.teardown.requested = true
+	p.teardown.remove = p.teardown.remove || forget
+	if !forget && p.teardown.released {
+		p.runner.report(runtime.Report{Pod: p.object.UID, Released: true})
+	}
+	p.wakeWorker()
+	if !p.teardown.running {
+		p.teardown.running = true
+		p.runner.startWorker(p.runTeardown)
+	}
+}
+
+// runTeardown does what leave asks for, again and again until it is done.
+func (p *pod) runTeardown() {
+	r := p.runner
+	p.workers.Wait()
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, maxRetryDelay) {
+		p.mu.Lock()
+		forget, free := p.teardown.remove, p.teardown.released
+		p.mu.Unlock()
+		var err error
+		if !free {
+			if err = p.release(); err == nil {
+				p.mu.Lock()
+				p.teardown.released = true
+				r.report(runtime.Report{Pod: p.object.UID, Released: true})
+				p.mu.Unlock()
+			}
+		}
+		if err == nil && forget {
+			err = p.remove()
+		}
+		if err == nil && p.finishTeardown(forget) {
+			return
+		}
+		if r.ctx.Err() != nil {
+			return // the next agent goes on
+		}
+		if err != nil {
+			r.opts.Log.Info("A pod is not cleared away yet", "pod", podKey(p.latest()), "why", err.Error(), "again", wait)
+			sleep(r.ctx, wait, p.wake)
+		}
+	}
+}
+
+// finishTeardown ends the clearing, unless more has been asked for meanwhile.
+func (p *pod) finishTeardown(forgotten bool) bool {
+	r := p.runner
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.teardown.remove != forgotten {
+		return false
+	}
+	p.teardown.running = false
+	if forgotten {
+		r.mu.Lock()
+		delete(r.pods, p.object.UID)
+		r.mu.Unlock()
+		r.initial.forget(p.object.UID)
+	}
+	return true
+}
+
+// release stops what runs, and lets go of sandbox, volumes and cgroup.
+func (p *pod) release() error {
+	r := p.runner
+	uid := p.latest().UID
+	if r.opts.Prober != nil {
+		p.stopProbes()
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, time.Minute)
+	defer cancel()
+	all, err := r.listExisting(ctx, map[string]string{podUIDLabel: string(uid)})
+	if err != nil {
+		return err
+	}
+	f := all[uid]
+	if f == nil {
+		f = &existingPod{}
+	}
+	p.stopRemaining(f.containers)
+	for _, b := range f.sandboxes {
+		if b.GetState() == cri.PodSandboxState_SANDBOX_READY || b.GetId() == p.sandboxID() {
+			if err := r.opts.Service.StopPodSandbox(r.ctx, b.GetId()); err != nil && !isNotFound(err) {
+				return fmt.Errorf("sandbox %s: %w", b.GetId(), err)
+			}
+		}
+	}
+	p.finishRuns()
+	if err := r.opts.Volumes.Teardown(uid); err != nil {
+		return fmt.Errorf("volumes: %w", err)
+	}
+	if err := r.removeCgroups(r.ctx, p.latest()); err != nil {
+		return err
+	}
+	if r.opts.Cgroups != nil {
+		r.updateQoSCgroups()
+	}
+	return nil
+}
+
+// orphanGracePeriod is what a container gets that still runs when its pod is gone: the kubelet's minimum.
+const orphanGracePeriod = 2 * time.Second
+
+// stopRemaining asks containers that still run to end, and has them killed after lastGrace: only those of a pod whose
+// object was removed by force, or of which the API server knows nothing, still run here.
+func (p *pod) stopRemaining(containers []*cri.Container) {
+	var asked sync.WaitGroup
+	for _, c := range containers {
+		if c.GetState() == cri.ContainerState_CONTAINER_RUNNING {
+			asked.Go(func() {
+				if err := p.runner.opts.Service.StopContainer(p.runner.ctx, c.GetId(), orphanGracePeriod); err != nil {
+					p.runner.opts.Log.V(1).Info("A container is ended with its sandbox", "pod", podKey(p.latest()), "container", c.GetId(), "why", err.Error())
+				}
+			})
+		}
+	}
+	asked.Wait()
+}
+
+func (p *pod) sandboxID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sandbox.id
+}
+
+// finishRuns takes in that all containers have ended with their sandbox.
+func (p *pod) finishRuns() {
+	r := p.runner
+	p.mu.Lock()
+	var left []string
+	for _, c := range p.runs {
+		if c.state == stateRunning {
+			left = append(left, c.id)
+		}
+	}
+	p.mu.Unlock()
+	for _, id := range left {
+		r.inspect(id)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.runs {
+		if c.state != stateExited {
+			p.finishNotFound(c)
+		}
+		r.untrack(c.id)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.sandboxes, p.sandbox.id)
+	p.sandbox.id = ""
+}
+
+// removeCgroups removes the pod's cgroup, in whichever level it is, with what still is in it.
+func (r *Runner) removeCgroups(ctx context.Context, pod *corev1.Pod) error {
+	if r.opts.Cgroups == nil {
+		return nil
+	}
+	for _, level := range qosCgroups(r.opts.CgroupRoot) {
+		path := level + "/pod" + string(pod.UID)
+		if !r.opts.Cgroups.Exists(path) && path != Cgroup(r.opts.CgroupRoot, pod) {
+			continue
+		}
+		if err := r.opts.Cgroups.Kill(path); err != nil {
+			return err
+		}
+		limited, cancel := context.WithTimeout(ctx, cgroupRemoveTimeout)
+		err := r.opts.Cgroups.Remove(limited, path)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes what release has left: containers, sandboxes, logs, the pod's directory.
+func (p *pod) remove() error {
+	r, pod := p.runner, p.latest()
+	all, err := r.listExisting(r.ctx, map[string]string{podUIDLabel: string(pod.UID)})
+	if err != nil {
+		return err
+	}
+	if f := all[pod.UID]; f != nil {
+		for _, c := range f.containers {
+			if err := r.opts.Service.RemoveContainer(r.ctx, c.GetId()); err != nil && !isNotFound(err) {
+				return err
+			}
+		}
+		for _, b := range f.sandboxes {
+			if err := r.removeSandbox(b.GetId()); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(r.removeDir(pod.UID), os.RemoveAll(LogDir(r.opts.Logs, pod)))
+}
+
+// removeDir removes a pod's directory. Its volumes are gone: what is still mounted keeps it.
+func (r *Runner) removeDir(uid types.UID) error {
+	if uid == "" {
+		return errors.New("a pod without uid has no directory")
+	}
+	if err := r.opts.Volumes.Teardown(uid); err != nil {
+		return err
+	}
+	return os.RemoveAll(r.podDir(uid))
+}

@@ -1,0 +1,91 @@
+package pods
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Limits of what a container leaves as its last words, in bytes and lines.
+const (
+	maxTerminationMessage        = 4096
+	maxTerminationMessageFromLog = 2048
+	maxTerminationLogLines       = 80
+	terminationLogReadBytes      = 16 << 10
+)
+
+// terminationMessageFile is where a container's run writes its last words.
+func (p *pod) terminationMessageFile(uid types.UID, c *run) string {
+	return filepath.Join(p.runner.podDir(uid), "containers", c.name, strconv.FormatUint(uint64(c.attempt), 10))
+}
+
+// terminationMessage is the message of a container that has ended: what it wrote to its terminationMessagePath, or, if
+// it failed without a word and asks for that, the end of its log. p.mu is held.
+func (p *pod) terminationMessage(c *run, code int32) string {
+	spec := findContainer(p.object, c.name)
+	if spec == nil {
+		return ""
+	}
+	if text := readHead(p.terminationMessageFile(p.object.UID, c), maxTerminationMessage); text != "" {
+		return text
+	}
+	if spec.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError && code != 0 {
+		return readLogTail(filepath.Join(LogDir(p.runner.opts.Logs, p.object), logPath(c.name, c.attempt)))
+	}
+	return ""
+}
+
+// readHead is the beginning of a file; empty if it cannot be read.
+func readHead(path string, limit int64) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+// readLogTail is the end of what a log in CRI's format says.
+func readLogTail(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return ""
+	}
+	start := max(size-terminationLogReadBytes, 0)
+	b := make([]byte, size-start)
+	n, err := f.ReadAt(b, start)
+	if err != nil && err != io.EOF {
+		return ""
+	}
+	lines := strings.SplitAfter(string(b[:n]), "\n")
+	if start > 0 {
+		lines = lines[1:] // the first one is cut
+	}
+	var output []string
+	for _, line := range lines {
+		// TIME STREAM TAG TEXT; a partial line (tag P) goes on in the next.
+		if parts := strings.SplitN(line, " ", 4); len(parts) == 4 {
+			if parts[2] == "P" {
+				parts[3] = strings.TrimSuffix(parts[3], "\n")
+			}
+			output = append(output, parts[3])
+		}
+	}
+	output = output[max(len(output)-maxTerminationLogLines, 0):]
+	text := strings.Join(output, "")
+	return text[max(len(text)-maxTerminationMessageFromLog, 0):]
+}

@@ -1,0 +1,83 @@
+package pods
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/agent/runtime/fake"
+)
+
+// disconnects is a runtime that goes away when it has started a container, which has
+// ended when it is back.
+type disconnects struct {
+	*fake.Service
+	code int32
+}
+
+func (h disconnects) StartContainer(ctx context.Context, id string) error {
+	if err := h.Service.StartContainer(ctx, id); err != nil {
+		return err
+	}
+	h.Service.Exit("job", "a", h.code, "")
+	return status.Error(codes.Unavailable, "error reading from server: connection reset by peer")
+}
+
+func TestStartOutcomeUnknown(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code int32
+		want string
+	}{"well": {0, "a=ended(0 )"}, "ill": {3, "a=ended(3 )"}} {
+		t.Run(name, func(t *testing.T) {
+			g := newHarness(t, func(o *Options) { o.Service = disconnects{o.Service.(*fake.Service), tc.code} })
+			pod := testPod("job", "a")
+			pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+			g.admit(pod)
+			g.waitForStates(pod, tc.want)
+			if n := g.count("CreateContainer a"); n != 1 {
+				t.Errorf("a was made %d times, want once", n)
+			}
+		})
+	}
+}
+
+// unresponsive is a runtime that starts a container, goes away before it has said so, and then lists none until it
+// is released.
+type unresponsive struct {
+	*fake.Service
+	release func()
+}
+
+func (s *unresponsive) StartContainer(ctx context.Context, id string) error {
+	if err := s.Service.StartContainer(ctx, id); err != nil {
+		return err
+	}
+	away := status.Error(codes.Unavailable, "error reading from server: connection reset by peer")
+	s.Service.Fail("ContainerStatus", away)
+	s.release = s.Service.Block("ListContainers")
+	return away
+}
+
+// What may run is not said to have ended: it is looked up, and asked to stop.
+func TestStopAfterStartOutcomeUnknown(t *testing.T) {
+	var service *unresponsive
+	g := newHarness(t, func(o *Options) {
+		service = &unresponsive{Service: o.Service.(*fake.Service)}
+		o.Service = service
+	})
+	pod := testPod("web", "a")
+	g.admit(pod)
+	g.waitForStates(pod, "a=starting(RunContainerError)")
+	g.delete(pod, time.Minute)
+	service.release()
+	g.waitUntil("it has ended", func() bool { return g.lives[pod.UID].finished })
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if got := g.states(pod); got != "a=ended(143 )" || g.count("StopContainer(24h0m0s) a") != 1 {
+		t.Errorf("%s; want it to have been asked to stop: %q", got, g.service.Calls())
+	}
+}

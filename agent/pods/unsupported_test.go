@@ -1,0 +1,43 @@
+package pods
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/engine/podlifecycle"
+)
+
+func TestUnsupportedErrors(t *testing.T) {
+	for err, want := range map[error]bool{
+		status.Error(codes.InvalidArgument, "the embedded runtime refuses spec.hostPID"): true,
+		status.Error(codes.Unavailable, "no connection"):                                 false,
+		errors.New("no room"): false,
+	} {
+		if isUnsupported(err) != want {
+			t.Errorf("%v: refused %t, want %t", err, !want, want)
+		}
+	}
+}
+
+// What the runtime refuses is told by one name, whenever it is seen.
+func TestUnsupportedPodReportsReason(t *testing.T) {
+	for _, method := range []string{"RunPodSandbox", "CreateContainer"} {
+		t.Run(method, func(t *testing.T) {
+			g := newHarness(t)
+			g.service.Fail(method, status.Error(codes.InvalidArgument, "the embedded runtime refuses this"))
+			g.admit(testPod("web", "a"))
+			g.waitUntil("it is told", func() bool {
+				return slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
+					w, ok := r.Event.(podlifecycle.Waiting)
+					return ok && w.Reason == "RefusedByRuntime" && strings.Contains(w.Message, "refuses this")
+				})
+			})
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package pressure
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// OutOfDisk is the condition of a node whose disks have less than their reserve.
+const OutOfDisk corev1.NodeConditionType = nodepressure.ReasonOutOfDisk
+
+// Admit says why the node does not take the pod now; nil: it does.
+func (s *Manager) Admit(pod *corev1.Pod) *agent.Rejection {
+	p, terms := s.converter.Pod(pod), conversion.PressureTerms(pod)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok, reason, message := s.machine.Admit(p, terms); !ok {
+		return &agent.Rejection{Reason: reason, Message: message}
+	}
+	if ok, reason, message := s.reserve.Admit(time.Now()); !ok {
+		return &agent.Rejection{Reason: reason, Message: message}
+	}
+	return nil
+}
+
+// Conditions are those that the shell keeps.
+func (s *Manager) Conditions() []corev1.NodeCondition {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Conditions(s.machine, s.reserve, s.started, s.opts.Reserve.Bytes != ([nodepressure.NumFilesystems]int64{}))
+}
+
+// Conditions are those of a machine and, where outOfDisk says so, of a reserve, as a node's status has
+// them. One that never changed is as it is since begun.
+func Conditions(m *nodepressure.Machine, r *nodepressure.DiskReserve, begun time.Time, outOfDisk bool) (out []corev1.NodeCondition) {
+	add := func(of corev1.NodeConditionType, c nodepressure.Condition, reason, message string) {
+		status, since := corev1.ConditionFalse, c.Since
+		if c.True {
+			status = corev1.ConditionTrue
+		}
+		if since.IsZero() {
+			since = begun
+		}
+		out = append(out, corev1.NodeCondition{Type: of, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(since)})
+	}
+	for k, c := range m.Conditions() {
+		reason, message := nodepressure.ConditionText(model.Pressure(k), c.True)
+		add(corev1.NodeConditionType(nodepressure.ConditionType(model.Pressure(k))), c, reason, message)
+	}
+	if outOfDisk {
+		reason, message := r.ConditionText()
+		add(OutOfDisk, r.Condition(), reason, message)
+	}
+	return out
+}
+
+// Taints are those that the node is to have: out-of-disk. Those of the other
+// conditions are put by the loop that watches nodes.
+func (s *Manager) Taints() []corev1.Taint {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.reserve.Condition().True {
+		return nil
+	}
+	return []corev1.Taint{{Key: nodepressure.TaintOutOfDisk, Effect: corev1.TaintEffectNoSchedule}}
+}

@@ -1,0 +1,151 @@
+package pressure
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/engine/nodepressure"
+)
+
+// repeatInterval is how long to tell nothing new about a shortage for which nobody can go: the
+// kubelet's period.
+const repeatInterval = 10 * time.Second
+
+func (s *Manager) execute(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Effect) {
+	switch e := e.(type) {
+	case nodepressure.Evict:
+		s.evict(now, &e)
+	case nodepressure.ReclaimNodeResources:
+		s.collectGarbage(ctx, wg, e)
+	case nodepressure.ThresholdMet:
+		if !now.Before(s.reclaimFailedUntil[e.Signal.Pressure()]) {
+			s.recordNodeEvent(nodepressure.ReasonThresholdMet, "Attempting to reclaim "+e.Resource)
+		}
+	case nodepressure.NoVictim:
+		if until := &s.reclaimFailedUntil[e.Signal.Pressure()]; !now.Before(*until) {
+			s.opts.Log.Info("Unable to evict any pods", "signal", e.Signal.String())
+			*until = now.Add(repeatInterval)
+		}
+	case nodepressure.ConditionChanged:
+		s.agent.Report(s.opts.Node)
+	}
+}
+
+// maxHardGraceSeconds is the longest grace, in seconds, of which none is given: the pod is
+// killed before anybody is told.
+const maxHardGraceSeconds = 1
+
+// evict ends a pod: at once and by ourselves if it has no grace, else by the agent.
+func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
+	pod := s.observedPod(types.UID(e.Pod.UID))
+	if pod == nil {
+		return // it was gone before
+	}
+	_, signal := nodepressure.ParseSignal(e.Cause)
+	hard := e.Grace <= maxHardGraceSeconds && signal
+	d := termination{by: now.Add(time.Duration(e.Grace) * time.Second)}
+	var err error
+	if hard {
+		d = termination{by: now, cgroup: s.opts.Stats.Cgroup(pod)}
+		err = s.opts.Host.Kill(d.cgroup)
+		killed := time.Now()
+		s.lastKilled = killed
+		s.opts.Metrics.reaction.Observe(killed.Sub(s.lastSync).Seconds())
+		if s.opts.OnKill != nil {
+			s.opts.OnKill(pod, killed)
+		}
+	}
+	s.mu.Lock()
+	s.terminating[pod.UID] = d
+	s.mu.Unlock()
+	s.agent.Evict(NewEviction(pod, e, hard, func() { s.podTerminated(pod.UID) }))
+	if err != nil { // the agent still ends it through the runtime
+		s.opts.Log.Error(err, "Evicted pod's cgroup could not be killed", "pod", e.Pod.Namespace+"/"+e.Pod.Name)
+	}
+	s.opts.Metrics.evictions.WithLabelValues(e.Cause).Inc()
+	s.opts.Metrics.statsAge.WithLabelValues(e.Cause).Observe(time.Since(now).Seconds())
+	s.opts.Log.Info("Evicted pod", "pod", e.Pod.Namespace+"/"+e.Pod.Name, "cause", e.Cause, "graceSeconds", e.Grace, "message", e.Message)
+	RecordEviction(s.opts.Events, pod, e)
+	s.remeasure(e.Cause)
+}
+
+// NewEviction is what an agent is asked for; done is called when nothing of the pod runs any more.
+func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, now bool, done func()) agent.Eviction {
+	out := agent.Eviction{
+		Pod: pod.UID, Reason: nodepressure.ReasonEvicted, Message: e.Message, Immediate: now,
+		Grace: time.Duration(e.Grace) * time.Second, Done: done,
+	}
+	if e.Condition {
+		out.Condition = &corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: nodepressure.ReasonTerminationByKubelet,
+			Message: e.Message, LastTransitionTime: metav1.Now(),
+		}
+	}
+	return out
+}
+
+// podTerminated is told when nothing of an evicted pod runs any more.
+func (s *Manager) podTerminated(uid types.UID) {
+	s.mu.Lock()
+	delete(s.terminating, uid)
+	s.mu.Unlock()
+	s.watch.wake()
+}
+
+// observedPod is the pod as it was observed last.
+func (s *Manager) observedPod(uid types.UID) *corev1.Pod {
+	for _, p := range s.observedPods {
+		if p.UID == uid {
+			return p
+		}
+	}
+	return nil
+}
+
+// RecordEviction has an event tell of an eviction; nil: nobody records.
+func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressure.Evict) {
+	if events == nil {
+		return
+	}
+	notes := map[string]string{}
+	for _, l := range e.Annotations {
+		notes[l.Key] = l.Value
+	}
+	events.AnnotatedEventf(pod, notes, corev1.EventTypeWarning, nodepressure.ReasonEvicted, "%s", e.Message)
+}
+
+// killStragglers kills what has come into the cgroups of pods that were killed: a container
+// that was just being started.
+func (s *Manager) killStragglers(now time.Time) {
+	if now.Sub(s.lastKilled) < 200*time.Millisecond {
+		return
+	}
+	s.mu.Lock()
+	var paths []string
+	for _, d := range s.terminating {
+		if d.cgroup != "" {
+			paths = append(paths, d.cgroup)
+		}
+	}
+	s.mu.Unlock()
+	for _, path := range paths {
+		s.lastKilled = now
+		s.logError("kill", s.opts.Host.Kill(path))
+	}
+}
+
+// recordNodeEvent records a warning about the node.
+func (s *Manager) recordNodeEvent(reason, message string) {
+	if s.opts.Events == nil {
+		return
+	}
+	node := &corev1.ObjectReference{Kind: "Node", Name: s.opts.Node, UID: types.UID(s.opts.Node)}
+	s.opts.Events.Event(node, corev1.EventTypeWarning, reason, message)
+}

@@ -1,0 +1,45 @@
+package scripted
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/agent/runtime/simulated"
+)
+
+// reasonUnreadableAnnotation is the reason of events about annotations that cannot be read.
+const reasonUnreadableAnnotation = "UnreadableAnnotation"
+
+// maxEventMessage is what an event's message may hold, in bytes.
+const maxEventMessage = 1000
+
+// reportInvalidAnnotations has an event tell of a pod's annotations that cannot be read: once, and again only when
+// something else is wrong with them.
+func (s *Manager) reportInvalidAnnotations(pod *corev1.Pod) {
+	if s.opts.Events == nil {
+		return
+	}
+	text := strings.Join(simulated.InvalidAnnotations(pod), "; and ")
+	if len(text) > maxEventMessage {
+		text = strings.ToValidUTF8(text[:maxEventMessage], "") + "..."
+	}
+	s.mu.Lock()
+	before := s.reported[pod.UID]
+	if text != "" {
+		s.reported[pod.UID] = text
+	}
+	s.mu.Unlock()
+	if text != "" && text != before {
+		s.opts.Events.Event(pod, corev1.EventTypeWarning, reasonUnreadableAnnotation, text)
+	}
+}
+
+// Forget implements runtime.Runtime.
+func (n observedRuntime) Forget(pod types.UID) {
+	n.Runtime.Forget(pod)
+	n.manager.mu.Lock()
+	defer n.manager.mu.Unlock()
+	delete(n.manager.reported, pod)
+}

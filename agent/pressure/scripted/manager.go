@@ -1,0 +1,251 @@
+package scripted
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	agentpressure "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/nodepressure/usage"
+	"github.com/berthproject/berth/engine/podlifecycle"
+)
+
+const (
+	// syncInterval is how often a node is looked at.
+	syncInterval = time.Second
+	// collectDuration is how long it takes to delete containers and images.
+	collectDuration = 2 * time.Second
+)
+
+// Options of a Shell.
+type Options struct {
+	Nodes   []*corev1.Node      // as they are registered
+	Config  nodepressure.Config // for all of them; each has its own Layout
+	Reserve nodepressure.DiskReserveConfig
+	Events  record.EventRecorder // nil: nothing is told
+	Log     klog.Logger
+}
+
+// Agent is what ends pods and writes statuses: *agent.Agent.
+type Agent interface {
+	Evict(agent.Eviction)
+	Pods(node string) []*corev1.Pod
+	Report(node string)
+}
+
+// Manager watches the nodes. Make it with New, hand Node and Runtime to the agent, then Run it.
+type Manager struct {
+	opts    Options
+	objects map[string]*corev1.Node
+	wake    chan struct{}
+	agent   Agent
+
+	mu       sync.Mutex
+	nodes    map[string]*node     // those that were ever looked at
+	reported map[types.UID]string // what was told of annotations that cannot be read
+}
+
+// New checks nothing yet: what cannot be read of a node is told when it is looked at.
+func New(o Options) *Manager {
+	s := &Manager{opts: o, objects: map[string]*corev1.Node{}, wake: make(chan struct{}, 1), nodes: map[string]*node{}, reported: map[types.UID]string{}}
+	for _, n := range o.Nodes {
+		s.objects[n.Name] = n
+		if n.Annotations[usage.Annotation] != "" {
+			s.watchNode(n.Name)
+		}
+	}
+	return s
+}
+
+// Node is who watches a node, for the agent.
+func (s *Manager) Node(name string) agent.Pressure { return nodePressure{s, name} }
+
+type nodePressure struct {
+	manager *Manager
+	name    string
+}
+
+// Admit implements agent.Pressure.
+func (w nodePressure) Admit(pod *corev1.Pod) *agent.Rejection {
+	if n := w.manager.node(w.name); n != nil {
+		return n.admit(pod)
+	}
+	return nil
+}
+
+// Conditions implements agent.Pressure.
+func (w nodePressure) Conditions() []corev1.NodeCondition {
+	if n := w.manager.node(w.name); n != nil {
+		return n.conditions()
+	}
+	return nil
+}
+
+// RestoreConditions implements agent.Recaller.
+func (w nodePressure) RestoreConditions(conditions []corev1.NodeCondition) {
+	for _, c := range conditions {
+		if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
+			w.manager.watchNode(w.name)
+		}
+	}
+	if n := w.manager.node(w.name); n != nil {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		agentpressure.Recall(time.Now(), conditions, n.machine, n.reserve)
+		n.wasOutOfDisk = n.wasOutOfDisk || n.reserve.Condition().True
+	}
+}
+
+// ResumeEviction implements agent.Resumer.
+func (w nodePressure) ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time, done func()) {
+	by = agentpressure.SoftGraceEnd(&w.manager.opts.Config, pod, since)
+	w.manager.watchNode(w.name)
+	n := w.manager.node(w.name)
+	if n == nil { // the agent serves no such node any more
+		return by, func() {}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.terminating[pod.UID] = by
+	return by, func() { n.podTerminated(pod.UID) }
+}
+
+func (s *Manager) node(name string) *node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nodes[name]
+}
+
+// Usage is what a node has and uses itself, without what was collected; false: it was never looked at.
+func (s *Manager) Usage(name string) (usage.Node, bool) {
+	n := s.node(name)
+	if n == nil {
+		return usage.Node{}, false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.usage, true
+}
+
+// Runtime is r, with the shell taking notice of what it starts.
+func (s *Manager) Runtime(r runtime.Runtime) runtime.Runtime { return observedRuntime{r, s} }
+
+type observedRuntime struct {
+	runtime.Runtime
+	manager *Manager
+}
+
+// Start implements runtime.Runtime.
+func (n observedRuntime) Start(pod *corev1.Pod, container string, attempt int32) {
+	n.Runtime.Start(pod, container, attempt)
+	n.manager.reportInvalidAnnotations(pod)
+	n.manager.watchIfScripted(pod)
+}
+
+// Resume implements runtime.Runtime.
+func (n observedRuntime) Resume(pod *corev1.Pod, container string, since podlifecycle.Status) {
+	n.Runtime.Resume(pod, container, since)
+	n.manager.watchIfScripted(pod)
+}
+
+// Update implements runtime.Runtime.
+func (n observedRuntime) Update(pod *corev1.Pod) {
+	n.Runtime.Update(pod)
+	n.manager.reportInvalidAnnotations(pod)
+	n.manager.watchIfScripted(pod)
+}
+
+// watchIfScripted has the pod's node looked at if the pod's usage is scripted.
+func (s *Manager) watchIfScripted(pod *corev1.Pod) {
+	for key := range pod.Annotations {
+		if strings.HasSuffix(key, usage.Annotation) {
+			s.watchNode(pod.Spec.NodeName)
+			return
+		}
+	}
+}
+
+// watchNode has a node looked at from now on.
+func (s *Manager) watchNode(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.nodes[name]
+	if n == nil {
+		object := s.objects[name]
+		if object == nil {
+			return
+		}
+		var err error
+		if n, err = newNode(&s.opts, object); err != nil {
+			s.opts.Log.Error(err, "The node's usage cannot be read", "node", name)
+			return
+		}
+		s.nodes[name] = n
+	}
+	if n.syncRequested = true; n.next.IsZero() {
+		n.next = time.Now()
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run looks at the nodes until ctx ends.
+func (s *Manager) Run(ctx context.Context, a Agent) error {
+	s.agent = a
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		if at := s.synchronizeAll(time.Now()); at.IsZero() {
+			timer.Reset(time.Hour)
+		} else {
+			timer.Reset(time.Until(at))
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+		case <-timer.C:
+		}
+	}
+}
+
+// synchronizeAll looks at the nodes that are due, and says when the next one is.
+func (s *Manager) synchronizeAll(now time.Time) (next time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var due []*node
+	for _, n := range s.nodes {
+		if !n.next.IsZero() && !n.next.After(now) {
+			due = append(due, n)
+		}
+	}
+	slices.SortFunc(due, func(a, b *node) int { return strings.Compare(a.name, b.name) })
+	for _, n := range due {
+		n.syncRequested = false
+		s.mu.Unlock()
+		at := s.synchronize(n, now)
+		s.mu.Lock()
+		if at.IsZero() && n.syncRequested {
+			at = now.Add(syncInterval) // what it was asked for may not have been seen
+		}
+		n.next = at
+	}
+	for _, n := range s.nodes {
+		if !n.next.IsZero() && (next.IsZero() || n.next.Before(next)) {
+			next = n.next
+		}
+	}
+	return next
+}

@@ -1,0 +1,224 @@
+package scripted_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/pressure/scripted"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/nodepressure/usage"
+	"github.com/berthproject/berth/internal/config"
+)
+
+func pod(name, script string) *corev1.Pod {
+	grace := int64(30)
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Annotations: map[string]string{}},
+		Spec: corev1.PodSpec{NodeName: "n1", RestartPolicy: corev1.RestartPolicyAlways, TerminationGracePeriodSeconds: &grace, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	if script != "" {
+		p.Annotations[usage.Annotation] = script
+	}
+	return p
+}
+
+// cluster runs an agent with the shell for a node of 4 GiB, under the clock of the test.
+func cluster(t *testing.T, notes map[string]string, pods ...*corev1.Pod) *fake.Clientset {
+	t.Helper()
+	api := fake.NewClientset()
+	for _, p := range pods {
+		create(t, api, p)
+	}
+	serve(t, api, notes, nil)
+	return api
+}
+
+// serve runs the agent and the shell; notes are the node's annotations, events takes what is told.
+func serve(t *testing.T, api *fake.Clientset, notes map[string]string, events record.EventRecorder) {
+	t.Helper()
+	n := agent.NewNode("n1", resource.MustParse("8"), resource.MustParse("4Gi"))
+	n.Annotations = notes
+	nodes := []*corev1.Node{n}
+	kubelet := config.DefaultKubelet().Pressure
+	kubelet.Options = nodepressure.AllOptions()
+	s := scripted.New(scripted.Options{Events: events, Nodes: nodes, Config: kubelet, Log: klog.Background(),
+		Reserve: nodepressure.DiskReserveConfig{Bytes: [nodepressure.NumFilesystems]int64{nodepressure.DefaultDiskReserve, nodepressure.DefaultDiskReserve}, TransitionPeriod: nodepressure.DefaultDiskReserveTransition}})
+	a, err := agent.New(agent.Options{Client: api, Nodes: nodes, Log: klog.Background(), Pressure: s.Node,
+		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.Runtime(simulated.New(report)) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 2)
+	go func() { done <- a.Run(ctx) }()
+	go func() { done <- s.Run(ctx, a) }()
+	t.Cleanup(func() {
+		cancel()
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func create(t *testing.T, api *fake.Clientset, p *corev1.Pod) {
+	t.Helper()
+	if _, err := api.CoreV1().Pods(p.Namespace).Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, api *fake.Clientset, name string) *corev1.Pod {
+	t.Helper()
+	p, err := api.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// listHolds says which of the node's conditions but Ready are true.
+func listHolds(t *testing.T, api *fake.Clientset) (out []string) {
+	t.Helper()
+	n, err := api.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && c.Type != corev1.NodeReady {
+			out = append(out, string(c.Type))
+		}
+	}
+	return out
+}
+
+// waitFor lets time go by.
+func waitFor(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestScriptedPodsAreEvicted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := cluster(t, nil, pod("hog", "memory=100Mi,4000Mi@60s"), pod("idle", ""))
+		waitFor(50 * time.Second)
+		if p := get(t, api, "hog"); p.Status.Phase != corev1.PodRunning {
+			t.Fatalf("the hog is %s before memory is short", p.Status.Phase)
+		}
+		waitFor(15 * time.Second)
+		p := get(t, api, "hog")
+		if p.Status.Phase != corev1.PodFailed || p.Status.Reason != "Evicted" || !strings.Contains(p.Status.Message, "Threshold quantity: 100Mi") {
+			t.Errorf("the hog is %s, %s: %s", p.Status.Phase, p.Status.Reason, p.Status.Message)
+		}
+		if !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+		}) {
+			t.Error("without DisruptionTarget")
+		}
+		if got := listHolds(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
+			t.Errorf("conditions %v", got)
+		}
+		create(t, api, pod("late", ""))
+		waitFor(time.Second)
+		if p := get(t, api, "late"); p.Status.Reason != "Evicted" || !strings.Contains(p.Status.Message, "[MemoryPressure]") {
+			t.Errorf("a pod that comes late is %s: %s", p.Status.Phase, p.Status.Message)
+		}
+		if p := get(t, api, "idle"); p.Status.Phase != corev1.PodRunning {
+			t.Errorf("the other pod is %s", p.Status.Phase)
+		}
+		waitFor(6 * time.Minute)
+		if got := listHolds(t, api); got != nil {
+			t.Errorf("conditions %v after 6 minutes", got)
+		}
+	})
+}
+
+func TestNodeUsageIsCollected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		notes := map[string]string{usage.Annotation: "images=30Gi,95Gi@20s", usage.CapacityAnnotation: "nodefs=100Gi"}
+		api := cluster(t, notes, pod("idle", ""))
+		waitFor(30 * time.Second)
+		if got := listHolds(t, api); !slices.Equal(got, []string{"DiskPressure"}) {
+			t.Errorf("conditions %v", got)
+		}
+		if p := get(t, api, "idle"); p.Status.Phase != corev1.PodRunning {
+			t.Errorf("a pod is %s though deleting images was enough", p.Status.Phase)
+		}
+	})
+}
+
+func TestFullDiskRejectsPods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		notes := map[string]string{usage.CapacityAnnotation: "nodefs=1Gi"}
+		api := cluster(t, notes, pod("full", "logs=900Mi"))
+		waitFor(5 * time.Second)
+		if got := listHolds(t, api); !slices.Contains(got, "OutOfDisk") || !slices.Contains(got, "DiskPressure") {
+			t.Errorf("conditions %v", got)
+		}
+	})
+}
+
+func TestPressureSurvivesRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue}}}})
+		serve(t, api, nil, nil)
+		waitFor(4 * time.Minute)
+		if got := listHolds(t, api); !slices.Equal(got, []string{"MemoryPressure"}) {
+			t.Errorf("conditions %v after 4 minutes", got)
+		}
+		waitFor(2 * time.Minute)
+		if got := listHolds(t, api); got != nil {
+			t.Errorf("conditions %v after 6 minutes", got)
+		}
+	})
+}
+
+// What cannot be read of a pod is told once, however often its containers start, and once more when it is something else.
+func TestInvalidAnnotationsAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api, events := fake.NewClientset(), record.NewFakeRecorder(100)
+		bad, odd := pod("bad", ""), pod("odd", "memory=foo")
+		bad.Annotations[simulated.RunSeconds] = "abc"
+		for _, p := range []*corev1.Pod{bad, odd, pod("good", "memory=1Mi")} {
+			create(t, api, p)
+		}
+		serve(t, api, nil, events)
+		told := func() (out []string) {
+			for len(events.Events) > 0 {
+				out = append(out, <-events.Events)
+			}
+			slices.Sort(out)
+			return out
+		}
+		waitFor(5 * time.Minute)
+		got := told()
+		if len(got) != 2 || !strings.HasPrefix(got[0], `Warning UnreadableAnnotation sim.berth.dev/run-seconds: "abc": must be`) ||
+			!strings.HasPrefix(got[1], `Warning UnreadableAnnotation sim.berth.dev/usage: "memory=foo": memory`) {
+			t.Errorf("told is %q, want the two that cannot be read, once", got)
+		}
+		p := get(t, api, "odd")
+		p.Annotations[usage.Annotation] = "memory=bar"
+		if _, err := api.CoreV1().Pods("default").Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(time.Second)
+		if got := told(); len(got) != 1 || !strings.Contains(got[0], "memory=bar") {
+			t.Errorf("told is %q, want the other value", got)
+		}
+	})
+}

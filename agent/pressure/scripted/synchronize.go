@@ -1,0 +1,102 @@
+package scripted
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	agentpressure "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/engine/nodepressure"
+)
+
+// synchronize reads, decides and acts once, and says when to look again; zero: when something comes.
+func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
+	list := s.agent.Pods(n.name)
+	n.mu.Lock()
+	var effects []nodepressure.Effect
+	dies := func(e nodepressure.Effect) {
+		if out, ok := e.(nodepressure.Evict); ok {
+			by := now
+			if !isImmediate(&out) {
+				by = now.Add(time.Duration(out.Grace) * time.Second)
+			}
+			n.terminating[types.UID(out.Pod.UID)] = by
+		}
+	}
+	if n.collection != nil && !now.Before(n.collectionDone) {
+		n.usage.Reclaim(now, *n.collection)
+		n.collection = nil
+		o, _ := n.observe(now, list)
+		effects = n.machine.Reclaimed(now, &o)
+		for _, e := range effects { // before Step, which is to see who dies
+			dies(e)
+		}
+	}
+	o, scripted := n.observe(now, list)
+	more, wake := n.machine.Step(now, &o)
+	effects = append(effects, more...)
+	changed := n.reserve.Update(now) && (n.wasOutOfDisk || n.reserve.Condition().True)
+	n.wasOutOfDisk = n.wasOutOfDisk || n.reserve.Condition().True
+	calm := !n.reserve.Condition().True && !n.machine.Reclaiming()
+	for _, c := range n.machine.Conditions() {
+		calm = calm && !c.True
+	}
+	for _, e := range effects {
+		dies(e)
+		switch e := e.(type) {
+		case nodepressure.ReclaimNodeResources:
+			n.collection, n.collectionDone = &e, now.Add(collectDuration)
+		case nodepressure.ConditionChanged:
+			changed = true
+		}
+	}
+	n.mu.Unlock()
+	for _, e := range effects {
+		s.report(n, list, e)
+	}
+	if changed {
+		s.agent.Report(n.name)
+	}
+	if !scripted && n.usage.NodeScript.Empty() && calm {
+		return time.Time{}
+	}
+	if next = now.Add(syncInterval); wake.After(now) && wake.Before(next) {
+		next = wake
+	}
+	return next
+}
+
+// report carries out what others must know of.
+func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect) {
+	switch e := e.(type) {
+	case nodepressure.ThresholdMet:
+		if s.opts.Events != nil {
+			s.opts.Events.Event(&corev1.ObjectReference{Kind: "Node", Name: n.name, UID: types.UID(n.name)}, corev1.EventTypeWarning,
+				nodepressure.ReasonThresholdMet, "Attempting to reclaim "+e.Resource)
+		}
+	case nodepressure.NoVictim:
+		s.opts.Log.V(2).Info("Unable to evict any pods", "node", n.name, "signal", e.Signal.String())
+	case nodepressure.Evict:
+		for _, p := range list {
+			if string(p.UID) == e.Pod.UID {
+				s.evict(n, p, &e)
+			}
+		}
+	}
+}
+
+// isImmediate says that a pod is killed without grace: by a threshold that gives none.
+func isImmediate(e *nodepressure.Evict) bool { return e.Condition && e.Grace <= 1 }
+
+func (s *Manager) evict(n *node, p *corev1.Pod, e *nodepressure.Evict) {
+	s.agent.Evict(agentpressure.NewEviction(p, e, isImmediate(e), func() { n.podTerminated(p.UID) }))
+	agentpressure.RecordEviction(s.opts.Events, p, e)
+}
+
+// podTerminated is told when nothing of an evicted pod runs any more.
+func (n *node) podTerminated(uid types.UID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.terminating, uid)
+}

@@ -1,0 +1,40 @@
+package pressure
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// synchronize reads, decides and acts once, and says when to look again.
+func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.Time, by string) time.Duration {
+	s.opts.Metrics.countSync(by)
+	s.lastSync = now
+	s.observe(now)
+	s.opts.Metrics.observe(&s.obs)
+	s.mu.Lock()
+	s.obs.CheckLimits = s.limitsCheckedAt != s.measurements
+	s.limitsCheckedAt = s.measurements
+	if s.collected {
+		s.collected = false
+		effects := s.machine.Reclaimed(now, &s.obs)
+		s.mu.Unlock()
+		for _, e := range effects { // before Step, which is to see who dies
+			s.execute(ctx, wg, now, e)
+		}
+		s.mu.Lock()
+	}
+	effects, wake := s.machine.Step(now, &s.obs)
+	outOfDisk := s.reserve.Update(now)
+	s.mu.Unlock()
+	for _, e := range effects {
+		s.execute(ctx, wg, now, e)
+	}
+	if outOfDisk {
+		s.agent.Report(s.opts.Node)
+	}
+	s.killStragglers(now)
+	s.moveAlarm(now)
+	s.startBackgroundTasks(ctx, wg, now)
+	return s.nextInterval(now, wake)
+}

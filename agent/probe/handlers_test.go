@@ -1,0 +1,188 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func portOf(t *testing.T, server string) (string, int) {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Hostname(), port
+}
+
+func TestHTTP(t *testing.T) {
+	var seen *http.Request
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		seen = r
+		code, err := strconv.Atoi(strings.Trim(r.URL.Path, "/"))
+		if err != nil {
+			code = 200
+		}
+		w.WriteHeader(code)
+	})
+	mux.HandleFunc("/here", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/500", http.StatusFound) })
+	mux.HandleFunc("/round", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/round", http.StatusFound) })
+	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://example.invalid/", http.StatusFound)
+	})
+	plain, secure := httptest.NewServer(mux), httptest.NewTLSServer(mux)
+	defer plain.Close()
+	defer secure.Close()
+	host, port := portOf(t, plain.URL)
+	_, tls := portOf(t, secure.URL)
+	c := &corev1.Container{Name: "main", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: int32(port)}}}
+	for name, tc := range map[string]struct {
+		action corev1.HTTPGetAction
+		kind   outcome
+		want   string // in the message
+	}{
+		"ok":             {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(port)}, success, ""},
+		"399":            {corev1.HTTPGetAction{Path: "/399", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
+		"400":            {corev1.HTTPGetAction{Path: "/400", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 400"},
+		"500":            {corev1.HTTPGetAction{Path: "500", Port: intstr.FromInt(port)}, failure, "HTTP probe failed with statuscode: 500"},
+		"named port":     {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("web")}, success, ""},
+		"unknown name":   {corev1.HTTPGetAction{Path: "/", Port: intstr.FromString("x")}, unknown, `couldn't find port: "x" is no port of container "main"`},
+		"bad number":     {corev1.HTTPGetAction{Path: "/", Port: intstr.FromInt(70000)}, unknown, "invalid port number: 70000; must be from 1 to 65535"},
+		"followed":       {corev1.HTTPGetAction{Path: "/here", Port: intstr.FromInt(port)}, failure, "statuscode: 500"},
+		"in circles":     {corev1.HTTPGetAction{Path: "/round", Port: intstr.FromInt(port)}, failure, "stopped after 10 redirects"},
+		"to elsewhere":   {corev1.HTTPGetAction{Path: "/away", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
+		"https":          {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls), Scheme: corev1.URISchemeHTTPS}, success, ""},
+		"plain to https": {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(tls)}, failure, "statuscode: 400"},
+		"nobody there":   {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(1)}, failure, "connection refused"},
+	} {
+		a := probeHTTP(t.Context(), &tc.action, c, host)
+		if a.outcome != tc.kind || !strings.Contains(a.message, tc.want) || tc.want == "" && a.message != "" {
+			t.Errorf("%s: %+v, want %d %q", name, a, tc.kind, tc.want)
+		}
+	}
+	if ok, _ := HTTPGet(t.Context(), &corev1.HTTPGetAction{Path: "/x?a=b", Port: intstr.FromInt(port), HTTPHeaders: []corev1.HTTPHeader{
+		{Name: "Host", Value: "shop"}, {Name: "X-A", Value: "1"}, {Name: "X-A", Value: "2"}}}, c, host); !ok {
+		t.Error("a server that serves is not well")
+	}
+	if seen.Host != "shop" || len(seen.Header["X-A"]) != 2 || seen.URL.RawQuery != "a=b" || seen.Header.Get("User-Agent") != userAgent || seen.Header.Get("Accept") != "*/*" {
+		t.Errorf("the server saw %v, %v", seen.Host, seen.Header)
+	}
+}
+
+func TestTCP(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	p := New(Options{})
+	spec := &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt(port)}}}
+	tgt := &Target{Container: &corev1.Container{Name: "main"}, Address: "127.0.0.1"}
+	if a := p.runProbe(t.Context(), tgt, spec); a.outcome != success {
+		t.Errorf("an open port answers %+v", a)
+	}
+	_ = l.Close()
+	if a := p.runProbe(t.Context(), tgt, spec); a.outcome != failure || !strings.Contains(a.message, "connection refused") {
+		t.Errorf("a closed port answers %+v", a)
+	}
+	if a := p.runProbe(t.Context(), tgt, &corev1.Probe{}); a.outcome != unknown || !strings.Contains(a.message, "missing probe handler") {
+		t.Errorf("no handler answers %+v", a)
+	}
+}
+
+func TestGRPC(t *testing.T) {
+	serve := func(register func(*grpc.Server)) int {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := grpc.NewServer()
+		register(s)
+		go func() { _ = s.Serve(l) }()
+		t.Cleanup(s.Stop)
+		return l.Addr().(*net.TCPAddr).Port
+	}
+	h := health.NewServer()
+	h.SetServingStatus("sick", healthpb.HealthCheckResponse_NOT_SERVING)
+	healthy, bare := serve(func(s *grpc.Server) { healthpb.RegisterHealthServer(s, h) }), serve(func(*grpc.Server) {})
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	for name, tc := range map[string]struct {
+		port    int
+		service string
+		want    string // in the message, "" for good
+	}{
+		"serving":      {healthy, "", ""},
+		"not serving":  {healthy, "sick", `service unhealthy (responded with "NOT_SERVING")`},
+		"unknown":      {healthy, "other", "error: health rpc failed: "},
+		"no protocol":  {bare, "", "error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"},
+		"nobody there": {1, "", `timeout: failed to connect service "127.0.0.1:1" within 200ms`},
+		"no answer":    {silent.Addr().(*net.TCPAddr).Port, "", "timeout: "},
+	} {
+		limit := 10 * time.Second
+		if name == "no answer" {
+			limit = 200 * time.Millisecond
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		a := dialHealth(ctx, tc.port, tc.service)
+		cancel()
+		if (a.outcome == success) != (tc.want == "") || !strings.Contains(a.message, tc.want) {
+			t.Errorf("%s: %+v, want %q", name, a, tc.want)
+		}
+	}
+}
+
+func dialHealth(ctx context.Context, port int, service string) result {
+	return probeGRPC(ctx, "127.0.0.1", port, service, 200*time.Millisecond)
+}
+
+func TestExec(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code   int
+		output string
+		err    error
+		want   result
+	}{
+		"0":                 {want: result{success, ""}},
+		"chatty":            {output: "fine", want: result{success, ""}},
+		"1":                 {code: 1, output: "no", want: result{failure, "no"}},
+		"long":              {code: 1, output: strings.Repeat("x", 20<<10), want: result{failure, strings.Repeat("x", 10<<10)}},
+		"timeout":           {err: context.DeadlineExceeded, want: result{failure, `command timed out: "is it well" timed out after 3s`}},
+		"runtime's timeout": {err: status.Error(codes.DeadlineExceeded, "x"), want: result{failure, `command timed out: "is it well" timed out after 3s`}},
+		"no runtime":        {err: errors.New("gone"), want: result{unknown, "gone"}},
+	} {
+		p := New(Options{Exec: func(_ context.Context, id string, command []string, timeout time.Duration) (int, string, error) {
+			if id != "c1" || len(command) != 3 || timeout != 3*time.Second {
+				t.Errorf("asked %s to run %v within %v", id, command, timeout)
+			}
+			return tc.code, tc.output, tc.err
+		}})
+		spec := &corev1.Probe{TimeoutSeconds: 3, ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"is", "it", "well"}}}}
+		if a := p.runProbe(t.Context(), &Target{ID: "c1"}, spec); a != tc.want {
+			t.Errorf("%s: %+v, want %+v", name, a, tc.want)
+		}
+	}
+}

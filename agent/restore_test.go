@@ -1,0 +1,28 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/podlifecycle"
+)
+
+func TestFinalStatusIsKept(t *testing.T) {
+	ended := func(restarts int32, reason string) podlifecycle.Status {
+		return podlifecycle.Status{Name: "a", State: podlifecycle.ContainerTerminated, Restarts: restarts, Exit: podlifecycle.Exit{Code: 137, Reason: reason}}
+	}
+	up := podlifecycle.Status{Name: "a", State: podlifecycle.ContainerRunning}
+	for name, tc := range map[string]struct {
+		was, found podlifecycle.Status
+		want       string
+	}{
+		"the same end":  {ended(2, "OOMKilled"), ended(2, ""), "OOMKilled"},
+		"a later end":   {ended(2, "OOMKilled"), ended(3, ""), ""},
+		"an end since":  {up, ended(0, "OOMKilled"), "OOMKilled"},
+		"an end untold": {podlifecycle.Status{Name: "b"}, ended(0, "OOMKilled"), "OOMKilled"},
+	} {
+		got := mergeStatuses([]podlifecycle.Status{tc.was}, []podlifecycle.Status{tc.found})
+		if s := got[len(got)-1]; s.Name != "a" || s.State != podlifecycle.ContainerTerminated || s.Exit.Reason != tc.want {
+			t.Errorf("%s: %+v, want an end with %q", name, s, tc.want)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package agent_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+	"github.com/berthproject/berth/engine/shutdown"
+)
+
+// fakeResumer gives what was evicted 60 seconds.
+type fakeResumer struct {
+	fakePressure
+	over atomic.Bool
+}
+
+func (r *fakeResumer) ResumeEviction(_ *corev1.Pod, since time.Time) (time.Time, func()) {
+	return since.Add(60 * time.Second), func() { r.over.Store(true) }
+}
+
+// shutdownConditionMessage is the message of a node's shutdown.
+const shutdownConditionMessage = "Pod was terminated in response to imminent node shutdown."
+
+// TestEvictionResumesAfterRestart: the pod has 100 s, the agent is started anew after 20 of them.
+func TestEvictionResumesAfterRestart(t *testing.T) {
+	for name, x := range map[string]struct {
+		condition, reason, message string
+		watches                    bool
+		ends                       time.Duration
+		classes                    agent.Shutdown
+	}{
+		"soft threshold":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", true, 60 * time.Second, nil},
+		"nobody watches":     {"The node was low on resource: memory. ", "Evicted", "The node was low on resource: memory. ", false, 100 * time.Second, nil},
+		"for a critical one": {"Pod was preempted by Kubelet to accommodate a critical pod.", "Preempting", "Preempted in order to admit critical pod", true, 100 * time.Second, nil},
+		"shutdown":           {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, nil},
+		"a short one":        {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 70 * time.Second, shutdown.DefaultClasses(80*time.Second, 10*time.Second)},
+		"a long one":         {shutdownConditionMessage, "Terminated", shutdownConditionMessage, true, 100 * time.Second, shutdown.DefaultClasses(200*time.Second, 10*time.Second)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := fake.NewClientset(pod("p", func(p *corev1.Pod) {
+					p.Annotations = map[string]string{simulated.StopSeconds: "4000"}
+					grace := int64(100)
+					p.Spec.TerminationGracePeriodSeconds = &grace
+				}))
+				a, stop := startAgent(t, api, func(*agent.Options) {})
+				waitBriefly()
+				began := time.Now()
+				a.Evict(agent.Eviction{Pod: "p", Reason: x.reason, Message: x.message, Grace: 100 * time.Second,
+					Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: x.condition}})
+				time.Sleep(20 * time.Second)
+				stop()
+				var r fakeResumer
+				_, stop = startAgent(t, api, func(o *agent.Options) {
+					o.Shutdown = x.classes
+					if x.watches {
+						o.Pressure = func(string) agent.Pressure { return &r }
+					}
+				})
+				defer stop()
+				time.Sleep(time.Until(began.Add(x.ends - 3*time.Second)))
+				synctest.Wait()
+				if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || conditionOf(&p, corev1.DisruptionTarget) == nil {
+					t.Errorf("before the end of its grace it is %s: %+v", p.Phase, p.Conditions)
+				}
+				time.Sleep(6 * time.Second)
+				synctest.Wait()
+				if p := get(t, api, "p").Status; p.Phase != corev1.PodFailed || p.Reason != x.reason || p.Message != x.message {
+					t.Errorf("after its grace it is %s %s %q", p.Phase, p.Reason, p.Message)
+				}
+				if soft := x.watches && x.reason == "Evicted"; r.over.Load() != soft {
+					t.Errorf("whoever watches was told of the end: %v, want %v", r.over.Load(), soft)
+				}
+			})
+		})
+	}
+}
+
+// TestImmediateEvictionIsNotAnnounced: its end is written as soon as the condition would be.
+func TestImmediateEvictionIsNotAnnounced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }))
+		a, stop := startAgent(t, api, func(*agent.Options) {})
+		defer stop()
+		waitBriefly()
+		a.Evict(agent.Eviction{Pod: "p", Reason: "Evicted", Grace: time.Second,
+			Condition: &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet}})
+		synctest.Wait()
+		if p := get(t, api, "p").Status; p.Phase != corev1.PodRunning || conditionOf(&p, corev1.DisruptionTarget) != nil {
+			t.Errorf("it is %s: %+v", p.Phase, p.Conditions)
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package containerd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/mounts"
+)
+
+// Destroy stops and removes all pods, the daemon, and all that it made on the machine.
+// Cgroups that pods were put into with cgroup_parent are their makers'.
+func (p *Daemon) Destroy(ctx context.Context) error {
+	err := p.removePods(ctx)
+	p.Stop()
+	return errors.Join(err, ForceCleanup(p.options))
+}
+
+// Cleanup removes what a daemon with these options left when its process was killed. It
+// is no error if there is nothing.
+func Cleanup(ctx context.Context, o Options) error {
+	if _, err := os.Stat(o.root()); os.IsNotExist(err) {
+		return ForceCleanup(o)
+	}
+	// The daemon itself gives back addresses and firewall rules best.
+	p, _, err := Start(ctx, o)
+	if err != nil {
+		return errors.Join(err, ForceCleanup(o))
+	}
+	return p.Destroy(ctx)
+}
+
+// parallelRemovals is how many pods are removed at once: each waits for processes to end.
+const parallelRemovals = 8
+
+func (p *Daemon) removePods(ctx context.Context) error {
+	sandboxes, err := p.service.ListPodSandbox(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("containerd in %s: listing pods to remove: %w", p.options.Dir, err)
+	}
+	errs := make([]error, len(sandboxes))
+	var wg sync.WaitGroup
+	places := make(chan struct{}, parallelRemovals)
+	for i, s := range sandboxes {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			if err := errors.Join(p.killContainers(ctx, s.Id), p.service.StopPodSandbox(ctx, s.Id), p.service.RemovePodSandbox(ctx, s.Id)); err != nil {
+				errs[i] = fmt.Errorf("pod %s/%s: %w", s.GetMetadata().GetNamespace(), s.GetMetadata().GetName(), err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// killContainers ends the containers of a sandbox without grace, which StopPodSandbox gives them.
+func (p *Daemon) killContainers(ctx context.Context, sandbox string) error {
+	running := &criapi.ContainerStateValue{State: criapi.ContainerState_CONTAINER_RUNNING}
+	list, err := p.service.ListContainers(ctx, &criapi.ContainerFilter{PodSandboxId: sandbox, State: running})
+	for _, c := range list {
+		err = errors.Join(err, p.service.StopContainer(ctx, c.Id, 0))
+	}
+	return err
+}
+
+// ForceCleanup removes what a daemon left without its help: shims with what runs below them, mounts,
+// network, files. PodCIDR need not be given.
+func ForceCleanup(o Options) error {
+	errs := []error{killShims(o.socket())}
+	for _, dir := range []string{o.state(), o.Dir} {
+		errs = append(errs, unmountBelow(dir))
+	}
+	return errors.Join(append(errs, removeNetwork(o.Bridge), o.removeFiles())...)
+}
+
+// removeFiles removes what Start and the daemon wrote, and the directories if nothing
+// else is in them: Dir may be the root of a disk.
+func (o Options) removeFiles() error {
+	var errs []error
+	for _, path := range []string{o.root(), o.netDir(), filepath.Join(o.Dir, "addresses"), filepath.Join(o.Dir, "containerd.toml"),
+		filepath.Join(o.Dir, "containerd.log"), filepath.Join(o.state(), "run"), filepath.Join(o.state(), "runc"), o.socket(), o.socket() + ".ttrpc"} {
+		errs = append(errs, os.RemoveAll(path))
+	}
+	for _, dir := range []string{o.state(), o.Dir} {
+		if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
+			_ = os.Remove(dir) // a mounted disk stays
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// killShims kills the shims of the daemon with that socket and all processes below
+// them, and waits until they are gone.
+func killShims(socket string) error {
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		processes, err := processTable()
+		if err != nil {
+			return err
+		}
+		left := 0
+		for pid, p := range processes {
+			if p.isBelowShim(processes, socket) {
+				left++
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("containerd: %d processes of shims with address %s did not end within 10 s of SIGKILL", left, socket)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// procInfo is what /proc says of one.
+type procInfo struct {
+	parent  int
+	command []string // arguments, empty of a defunct process
+}
+
+// isBelowShim says whether the process is a shim of that daemon, or one of its descendants.
+func (p procInfo) isBelowShim(all map[int]procInfo, socket string) bool {
+	for range all { // a chain of parents has no circle, but the table is no snapshot
+		if p.isShim(socket) {
+			return true
+		}
+		next, ok := all[p.parent]
+		if !ok {
+			return false
+		}
+		p = next
+	}
+	return false
+}
+
+func (p procInfo) isShim(socket string) bool {
+	if len(p.command) == 0 || !strings.Contains(filepath.Base(p.command[0]), "containerd-shim") {
+		return false
+	}
+	for i, arg := range p.command {
+		if arg == "-address" && i+1 < len(p.command) && p.command[i+1] == socket {
+			return true
+		}
+	}
+	return false
+}
+
+func processTable() (map[int]procInfo, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	table := make(map[int]procInfo, len(stats))
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		var pid, parent int
+		var state string
+		// pid (name) state parent: the name may hold anything.
+		end := strings.LastIndexByte(string(stat), ')')
+		if _, err := fmt.Sscan(string(stat), &pid); err != nil || end < 0 {
+			continue
+		}
+		if _, err := fmt.Sscan(string(stat[end+1:]), &state, &parent); err != nil || state == "Z" || state == "X" {
+			continue
+		}
+		command, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		table[pid] = procInfo{parent: parent, command: strings.Split(strings.TrimRight(string(command), "\x00"), "\x00")}
+	}
+	return table, nil
+}
+
+// unmountBelow unmounts all that is mounted below dir, what was mounted last first.
+func unmountBelow(dir string) error {
+	points, err := mounts.Below(dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Backward(points) {
+		if mounts.Unmount([]string{p}, false) != nil {
+			err = errors.Join(err, mounts.Unmount([]string{p}, true))
+		}
+	}
+	return err
+}

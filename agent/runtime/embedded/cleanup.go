@@ -1,0 +1,115 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/network"
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// parallelRemovals is how many pods are removed at once: each waits for processes to end.
+const parallelRemovals = 8
+
+// Destroy ends and removes all sandboxes and containers, the network and the directory; images stay.
+// Cgroups that pods were put into with cgroup_parent are their makers'.
+func (r *Runtime) Destroy(ctx context.Context) error {
+	sandboxes, err := r.ListPodSandbox(ctx, nil)
+	errs := make([]error, len(sandboxes), len(sandboxes)+4)
+	var wg sync.WaitGroup
+	places := make(chan struct{}, parallelRemovals)
+	for i, s := range sandboxes {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			errs[i] = r.RemovePodSandbox(ctx, s.GetId())
+		})
+	}
+	wg.Wait()
+	for _, c := range r.allContainers() { // those whose sandbox was lost
+		errs = append(errs, r.RemoveContainer(ctx, c.record.ID))
+	}
+	return errors.Join(append(errs, err, r.Close(), Cleanup(ctx, r.opts))...)
+}
+
+// RemoveNetworkIfUnused removes the bridge and its rules if there is no sandbox that needs them. It comes last: the next runtime makes them again.
+func (r *Runtime) RemoveNetworkIfUnused(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.network == nil || len(r.sandboxes) > 0 {
+		return nil
+	}
+	return network.TearDown(ctx, network.Options{Dir: r.opts.network(), Bridge: r.opts.Bridge})
+}
+
+// Cleanup removes what a runtime with these options left when its process was killed: what runs, mounts, network,
+// files. Only Dir and Bridge must be given. Cgroups that pods were put into are their makers'.
+func Cleanup(ctx context.Context, o Options) error {
+	host, err := cgroup.Detect()
+	if err != nil {
+		return err
+	}
+	lock, err := lockDir(o.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return network.Remove(ctx, network.Options{Dir: o.network(), Bridge: o.Bridge})
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	var errs []error
+	dirs, _ := filepath.Glob(filepath.Join(o.containers(), "*"))
+	for _, dir := range dirs {
+		if c, err := loadContainer(dir); err == nil {
+			errs = append(errs, cleanupContainer(ctx, host, newContainer(dir, c)))
+		}
+	}
+	dirs, _ = filepath.Glob(filepath.Join(o.sandboxes(), "*"))
+	for _, dir := range dirs {
+		if record, err := loadSandbox(dir); err == nil {
+			s := &sandbox{dir: dir, record: record}
+			errs = append(errs, host.Kill(record.Group), host.Remove(ctx, record.Group), s.unmountShm())
+		}
+	}
+	errs = append(errs, network.Remove(ctx, network.Options{Dir: o.network(), Bridge: o.Bridge}))
+	if err := errors.Join(errs...); err != nil {
+		return err // what is not ended is not forgotten
+	}
+	for _, dir := range []string{o.containers(), o.sandboxes(), lock.Name()} {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	_ = os.Remove(o.Dir) // a mounted disk, or what else is there, stays
+	return errors.Join(errs...)
+}
+
+// cleanupContainer ends a container and waits for its shim.
+func cleanupContainer(ctx context.Context, host *cgroup.Host, c *container) error {
+	for {
+		if err := host.Kill(c.record.Group); err != nil {
+			return err
+		}
+		held, err := c.shimAlive()
+		if err != nil {
+			return err
+		}
+		if !held {
+			break
+		}
+		if ids, err := shim.ReadProcesses(c.dir); err == nil {
+			if p := findProcess(ids.Container, ids.Start); p != nil {
+				p.kill(unix.SIGKILL) // it may not have come to its cgroup
+				p.close()
+			}
+		}
+		if err := sleep(ctx); err != nil {
+			return err
+		}
+	}
+	return host.Remove(ctx, c.record.Group)
+}

@@ -1,0 +1,222 @@
+package containerinit
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// startError is an error with an exit code: 127 for a command that is not there, 126 for one that cannot be run, else 128.
+type startError struct {
+	message string
+	code    int
+}
+
+func (f *startError) Error() string { return f.message }
+
+// wrapError says what was tried.
+func wrapError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if f, ok := err.(*startError); ok {
+		return f
+	}
+	return &startError{what + ": " + err.Error(), 128}
+}
+
+func init() {
+	if len(os.Args) == 0 {
+		return
+	}
+	var do func(*Spec) error
+	switch os.Args[0] {
+	case Init:
+		do = runInit
+	case Exec:
+		do = runExec
+	case Sandbox:
+		do = runSandbox
+	default:
+		return
+	}
+	for _, fd := range []int{SpecFD, ReportFD, ProcessFD} {
+		syscall.CloseOnExec(fd)
+	}
+	err := dispatch(do)
+	code := 128
+	if own, ok := err.(*startError); ok {
+		code = own.code
+	}
+	_, _ = syscall.Write(ReportFD, []byte(strconv.Itoa(code)+" "+err.Error()))
+	os.Exit(code)
+}
+
+// dispatch returns only if the program did not become another.
+func dispatch(do func(*Spec) error) error {
+	// Who is in the container already must not reach this program through /proc.
+	if err := prctl(prSetDumpable, 0); err != nil {
+		return wrapError("prctl", err)
+	}
+	text, err := io.ReadAll(os.NewFile(SpecFD, "spec"))
+	if err != nil {
+		return wrapError("reading what to do", err)
+	}
+	var s Spec
+	if err := json.Unmarshal(text, &s); err != nil {
+		return wrapError("reading what to do", err)
+	}
+	return do(&s)
+}
+
+// runInit is the first process of a new container. It is in a mount namespace of its own,
+// and as a rule in a process namespace of its own.
+func runInit(s *Spec) error {
+	if err := setParentDeathSignal(); err != nil {
+		return err
+	}
+	if err := setns(ProcessFD, syscall.CLONE_NEWNET|syscall.CLONE_NEWIPC|syscall.CLONE_NEWUTS); err != nil {
+		return wrapError("joining the sandbox's namespaces", err)
+	}
+	joins, err := openCgroups(s.Joins)
+	if err != nil {
+		return err
+	}
+	if err := s.setupRoot(); err != nil {
+		return err
+	}
+	return s.execProgram(joins)
+}
+
+// setParentDeathSignal has the kernel end this process with its shim: without, it has nobody.
+func setParentDeathSignal() error {
+	if err := prctl(prSetPdeathsig, uintptr(syscall.SIGKILL)); err != nil {
+		return wrapError("prctl", err)
+	}
+	// One that was killed before is not told of; but it was who reads the reports.
+	report := struct {
+		fd              int32
+		events, revents int16
+	}{fd: ReportFD}
+	if n, err := syscall6(syscall.SYS_PPOLL, pin(&report), 1, pin(&syscall.Timespec{}), 0, 0); err != nil || n > 0 {
+		return &startError{"its shim was killed", 128}
+	}
+	return nil
+}
+
+// runExec is one more process in a container.
+func runExec(s *Spec) error {
+	joins, err := openCgroups(s.Joins)
+	if err != nil {
+		return err
+	}
+	// The threads of this program share what they know of the file system; this one must not, to change it.
+	if err := syscall.Unshare(syscall.CLONE_FS); err != nil {
+		return wrapError("unshare", err)
+	}
+	if err := setns(ProcessFD, syscall.CLONE_NEWNET|syscall.CLONE_NEWIPC|syscall.CLONE_NEWUTS|syscall.CLONE_NEWNS); err != nil {
+		return wrapError("joining the container's namespaces", err)
+	}
+	return s.execProgram(joins)
+}
+
+// runSandbox becomes what holds the namespaces of a pod, which it has been started in.
+func runSandbox(s *Spec) error {
+	if s.Hostname != "" {
+		if err := syscall.Sethostname([]byte(s.Hostname)); err != nil {
+			return wrapError("setting the host's name to "+s.Hostname, err)
+		}
+	}
+	for name, value := range s.Sysctls {
+		file := "/proc/sys/"
+		for _, c := range name {
+			if c == '.' {
+				c = '/'
+			}
+			file += string(c)
+		}
+		if err := os.WriteFile(file, []byte(value), 0o644); err != nil {
+			return wrapError("sysctl "+name, err)
+		}
+	}
+	joins, err := openCgroups(s.Joins)
+	if err != nil {
+		return err
+	}
+	if err := joinCgroups(joins); err != nil {
+		return err
+	}
+	if err := s.setOOMScore(); err != nil {
+		return err
+	}
+	null, err := syscall.Open("/dev/null", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return wrapError("/dev/null", err)
+	}
+	if err := pivotToEmptyRoot(); err != nil {
+		return err
+	}
+	if err := s.dropPrivileges(0, 0, nil); err != nil {
+		return err
+	}
+	// The agent writes down who this is, and says so on the standard input: what nobody knows of must not be.
+	var word [1]byte
+	if n, err := syscall.Read(0, word[:]); n != 1 {
+		return &startError{"the agent ended", 128}
+	} else if err != nil {
+		return wrapError("waiting for the agent", err)
+	}
+	if err := syscall.Dup3(null, 0, 0); err != nil {
+		return wrapError("/dev/null", err)
+	}
+	args, err := syscall.SlicePtrFromStrings(s.Args)
+	if err != nil {
+		return err
+	}
+	env := []*byte{nil}
+	_, err = syscall6(callExecveat, ProcessFD, bytePtr(""), pin(&args[0]), pin(&env[0]), atEmptyPath)
+	return wrapError("starting the sandbox", err)
+}
+
+// pivotToEmptyRoot makes an empty file system that of the process, which is in a mount namespace of its own: where a pod's containers see
+// each other's processes, they get at the root of this one, too.
+func pivotToEmptyRoot() error {
+	if err := syscall.Mount("", "/", "", syscall.MS_SLAVE|syscall.MS_REC, ""); err != nil {
+		return wrapError("making mounts private", err)
+	}
+	const at = "/proc" // a directory that is there
+	if err := syscall.Mount("none", at, "tmpfs", syscall.MS_RDONLY|syscall.MS_NODEV|syscall.MS_NOSUID|syscall.MS_NOEXEC, "size=0,nr_inodes=2,mode=555"); err != nil {
+		return wrapError("mounting an empty root", err)
+	}
+	return pivotRoot(at)
+}
+
+func setns(fd int, flags uintptr) error {
+	_, err := syscall6(callSetns, uintptr(fd), flags)
+	return err
+}
+
+func openCgroups(files []string) ([]int, error) {
+	var fds []int
+	for _, f := range files {
+		fd, err := syscall.Open(f, syscall.O_WRONLY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, wrapError("joining cgroup "+f, err)
+		}
+		fds = append(fds, fd)
+	}
+	return fds, nil
+}
+
+// joinCgroups joins cgroups, late: what this program needs itself is not charged to the container.
+func joinCgroups(fds []int) error {
+	for _, fd := range fds {
+		if _, err := syscall.Write(fd, []byte("0")); err != nil {
+			return wrapError("joining a cgroup", err)
+		}
+		_ = syscall.Close(fd)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package containerinit
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// Describe is mounted, in words.
+func (m *Mount) Describe() string {
+	if m.Type == "bind" {
+		return m.Source
+	}
+	return m.Type
+}
+
+// mountInto mounts it inside of root.
+func (m *Mount) mountInto(root int) error {
+	var fd int
+	var err error
+	file := false
+	if m.Type == "bind" {
+		var info syscall.Stat_t
+		err := syscall.Stat(m.Source, &info)
+		if err == syscall.ENOENT && m.Make {
+			if err = os.MkdirAll(m.Source, 0o755); err == nil {
+				err = syscall.Stat(m.Source, &info)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		file = info.Mode&syscall.S_IFMT != syscall.S_IFDIR
+		fd, err = m.cloneTree()
+	} else {
+		fd, err = m.newFilesystem()
+	}
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	at, err := openMountPoint(root, m.Target, file)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(at)
+	// What this program itself reads and writes there would be somebody else's, say a pipe that is waited for.
+	const proc = 0x9fa0
+	var info syscall.Statfs_t
+	if m.Type == "bind" && syscall.Fstatfs(at, &info) == nil && info.Type == proc {
+		return &startError{"mounting " + m.Describe() + " at " + m.Target + ": it is inside of /proc, of which nothing may be hidden", 128}
+	}
+	return moveMount(fd, at)
+}
+
+// cloneTree is what is at Source, with all that is mounted below, as a mount of its own.
+func (m *Mount) cloneTree() (int, error) {
+	fd, err := openTree(m.Source)
+	if err != nil {
+		return -1, err
+	}
+	propagation := uint64(propagatePrivate)
+	if m.Slave {
+		propagation = propagateSlave
+	}
+	err = mountSetattr(fd, true, mountAttr{propagation: propagation})
+	if err == nil && m.Flags != 0 {
+		err = mountSetattr(fd, m.Deep, mountAttr{set: m.Flags})
+	}
+	if err != nil {
+		_ = syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// newFilesystem is a new one.
+func (m *Mount) newFilesystem() (int, error) {
+	fs, err := syscall6(callFsopen, bytePtr(m.Type), 1) // FSOPEN_CLOEXEC
+	if err != nil {
+		return -1, err
+	}
+	defer syscall.Close(fs)
+	for _, o := range m.Options {
+		name, value, isPair := strings.Cut(o, "=")
+		if isPair {
+			_, err = syscall6(callFsconfig, uintptr(fs), fsconfigString, bytePtr(name), bytePtr(value), 0)
+		} else {
+			_, err = syscall6(callFsconfig, uintptr(fs), fsconfigFlag, bytePtr(name), 0, 0)
+		}
+		if err != nil {
+			return -1, wrapError("option "+o, err)
+		}
+	}
+	if _, err := syscall6(callFsconfig, uintptr(fs), fsconfigCreate, 0, 0, 0); err != nil {
+		return -1, err
+	}
+	return syscall6(callFsmount, uintptr(fs), 1, uintptr(m.Flags))
+}
+
+// maxSymlinks is how many links that lead nowhere yet are followed to a place: the kernel's number.
+const maxSymlinks = 40
+
+// openMountPoint opens a path inside of root, to mount at; what is missing of it is made.
+func openMountPoint(root int, path string, file bool) (int, error) {
+	for range maxSymlinks {
+		fd, err := openInRoot(root, path, oPath)
+		if err != syscall.ENOENT {
+			return fd, err
+		}
+		fd, next, err := createPath(root, path, file)
+		if err != nil || next == "" {
+			return fd, err
+		}
+		path = next
+	}
+	return -1, syscall.ELOOP
+}
+
+// createPath makes what is missing of a path. If it meets a link that leads nowhere, next is where it would lead.
+func createPath(root int, path string, file bool) (fd int, next string, err error) {
+	parent, err := openInRoot(root, "/", oPath|syscall.O_DIRECTORY)
+	if err != nil {
+		return -1, "", err
+	}
+	parts := strings.Split(strings.Trim(filepath.Clean("/"+path), "/"), "/")
+	for i, name := range parts {
+		at := "/" + strings.Join(parts[:i+1], "/")
+		fd, err := openInRoot(root, at, oPath)
+		if err == syscall.ENOENT {
+			if to, err := os.Readlink("/proc/self/fd/" + itoa(parent) + "/" + name); err == nil {
+				_ = syscall.Close(parent)
+				if !strings.HasPrefix(to, "/") {
+					to = filepath.Dir(at) + "/" + to
+				}
+				return -1, to + "/" + strings.Join(parts[i+1:], "/"), nil
+			}
+			if err = createEntry(parent, name, file && i == len(parts)-1); err == nil {
+				fd, err = openInRoot(root, at, oPath)
+			}
+		}
+		_ = syscall.Close(parent)
+		if err != nil {
+			return -1, "", wrapError(at, err)
+		}
+		parent = fd
+	}
+	return parent, "", nil
+}
+
+// createEntry makes an empty directory or file in a directory.
+func createEntry(dir int, name string, file bool) error {
+	if !file {
+		return syscall.Mkdirat(dir, name, 0o755)
+	}
+	fd, err := syscall.Openat(dir, name, syscall.O_CREAT|syscall.O_EXCL|syscall.O_WRONLY|syscall.O_CLOEXEC, 0o644)
+	if err == nil {
+		_ = syscall.Close(fd)
+	}
+	return err
+}

@@ -1,0 +1,6 @@
+package containerinit
+
+const (
+	callSetns    = 308
+	callExecveat = 322
+)

@@ -1,0 +1,132 @@
+package containerinit
+
+import (
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// identity is a User as numbers.
+type identity struct {
+	uid, gid uint32
+	groups   []uint32
+	home     string
+}
+
+// maxIDBits are those of user and group ids. The kernel's have one more, and the highest of those is no id: who asks for
+// it stays what he is, which here is root.
+const maxIDBits = 31
+
+// resolve finds the user in /etc/passwd and /etc/group, which must be the container's. What is no id in them is not
+// there, and as User.Name it is a name.
+func (u *User) resolve() (identity, error) {
+	id := identity{home: "/"}
+	name, group, _ := strings.Cut(u.Name, ":")
+	if u.UID != nil {
+		name = strconv.FormatUint(uint64(*u.UID), 10)
+	}
+	if name == "" {
+		name = "0"
+	}
+	uid, err := strconv.ParseUint(name, 10, maxIDBits)
+	numeric := err == nil
+	id.uid = uint32(uid)
+	known := false
+	login := name
+	eachLine("/etc/passwd", func(f []string) bool {
+		if len(f) < 6 || !numeric && f[0] != name {
+			return true
+		}
+		n, err := strconv.ParseUint(f[2], 10, maxIDBits)
+		g, err2 := strconv.ParseUint(f[3], 10, maxIDBits)
+		// A number is an id, never a name: an image must not call its root "1000".
+		if err != nil || err2 != nil || numeric && n != uid {
+			return true
+		}
+		known, login, id.uid, id.gid, id.home = true, f[0], uint32(n), uint32(g), f[5]
+		return false
+	})
+	if !known && !numeric {
+		return id, &startError{"unable to find user " + name + ": no matching entries in passwd file", 128}
+	}
+	if err := id.resolvePrimaryGroup(u, group); err != nil {
+		return id, err
+	}
+	// The first group is among the others, too, or a container could drop what is denied to a group by being in none.
+	id.groups = append(append(id.groups, id.gid), u.Groups...)
+	if u.Merge && known {
+		id.addGroupsOf(login)
+	}
+	return id, nil
+}
+
+// resolvePrimaryGroup finds the first group.
+func (id *identity) resolvePrimaryGroup(u *User, group string) error {
+	switch n, err := strconv.ParseUint(group, 10, maxIDBits); {
+	case u.GID != nil:
+		id.gid = *u.GID
+	case group == "" || u.UID != nil:
+	case err == nil:
+		id.gid = uint32(n)
+	default:
+		found := false
+		eachLine("/etc/group", func(f []string) bool {
+			if len(f) < 3 || f[0] != group {
+				return true
+			}
+			n, err := strconv.ParseUint(f[2], 10, maxIDBits)
+			id.gid, found = uint32(n), err == nil
+			return !found
+		})
+		if !found {
+			return &startError{"unable to find group " + group + ": no matching entries in group file", 128}
+		}
+	}
+	return nil
+}
+
+// addGroupsOf adds the groups that have the user among them.
+func (id *identity) addGroupsOf(login string) {
+	eachLine("/etc/group", func(f []string) bool {
+		if len(f) >= 4 {
+			for m := range strings.SplitSeq(f[3], ",") {
+				if n, err := strconv.ParseUint(f[2], 10, maxIDBits); m == login && err == nil {
+					id.groups = append(id.groups, uint32(n))
+				}
+			}
+		}
+		return true
+	})
+}
+
+// eachLine calls each with the fields of a file's lines until it says false. A file that is not there has none.
+func eachLine(file string, each func([]string) bool) {
+	const most = 1 << 20 // it is the image's, and may be anything: even a pipe, which would be waited for
+
+	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer syscall.Close(fd)
+	var info syscall.Stat_t
+	if syscall.Fstat(fd, &info) != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		return
+	}
+	text := make([]byte, most)
+	n := 0
+	for n < most {
+		got, err := syscall.Read(fd, text[n:])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || got <= 0 {
+			break
+		}
+		n += got
+	}
+	for line := range strings.SplitSeq(string(text[:n]), "\n") {
+		if !each(strings.Split(line, ":")) {
+			return
+		}
+	}
+}

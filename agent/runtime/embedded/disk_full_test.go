@@ -1,0 +1,44 @@
+package embedded_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// A container that has filled its disk ends as any other, also after a restart of the agent, and its removal makes room.
+func TestFullDisk(t *testing.T) {
+	for what, script := range map[string]string{
+		"blocks": "dd if=/dev/zero of=/fill bs=64k 2>/dev/null; dd if=/dev/zero of=/more bs=512 2>/dev/null; echo full; exec sleep 1000",
+		"inodes": "i=0; while touch /$i 2>/dev/null; do i=$((i+1)); done; echo full; exec sleep 1000",
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			disk := container.Disk(t, 96<<20, 700)
+			r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.Dir = filepath.Join(disk, "c") }), t}
+			r.LoadWorkload(t)
+			sb, sandboxConfig := r.createSandbox("full", nil)
+			c := shell("c", script)
+			id := r.run(sb, sandboxConfig, c)
+			r.waitUntil("the disk is full", func() bool { return strings.Contains(r.output(sandboxConfig, c), "full") })
+			r.Restart(t)
+			if _, err := store.Open(r.Options.Images.Dir(), store.Options{Limits: store.Limits{MinFree: -1}}); err != nil {
+				t.Errorf("the images of an agent that starts: %v", err)
+			}
+			if err := r.Service.StopContainer(context.Background(), id, 0); err != nil {
+				t.Fatal(err)
+			}
+			if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" {
+				t.Errorf("it ended as %d %s, want 137 Error", s.ExitCode, s.Reason)
+			}
+			if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package embedded
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/testprogram/pause"
+)
+
+// executables are the programs that the runtime starts: this one, and that of sandboxes.
+type executables struct {
+	fd, pause int
+}
+
+// openExecutables opens them. This program is reached through a mount of its own that is not
+// writable, as a container may get at the file that its first process ran from.
+func openExecutables() (*executables, error) {
+	s := &executables{fd: -1, pause: -1}
+	// Files that this process was started with by somebody careless are not for containers.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("embedded runtime: close_range: %w", err)
+	}
+	fd, err := unix.OpenTree(unix.AT_FDCWD, "/proc/self/exe", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err == nil {
+		s.fd = fd
+		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	}
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("embedded runtime: this program's file: %w", err)
+	}
+	program, err := pause.Program()
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	if s.pause, err = unix.MemfdCreate("berth-sandbox", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err == nil {
+		if _, err = unix.Write(s.pause, program); err == nil {
+			_, err = unix.FcntlInt(uintptr(s.pause), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
+		}
+	}
+	if err != nil {
+		s.close()
+		return nil, fmt.Errorf("embedded runtime: the sandboxes' program: %w", err)
+	}
+	return s, nil
+}
+
+// path names this program for who is about to start it.
+func (s *executables) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.fd) }
+
+func (s *executables) close() {
+	for _, fd := range []int{s.fd, s.pause} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}

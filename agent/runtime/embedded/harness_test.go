@@ -1,0 +1,174 @@
+package embedded_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// harness is a runtime, to run pods of several containers.
+type harness struct {
+	*container.Embedded
+	t *testing.T
+}
+
+func newHarness(t *testing.T, withNetwork bool) *harness {
+	t.Helper()
+	t.Parallel() // most of the time is waiting
+	r := container.StartEmbedded(t, withNetwork, nil)
+	r.LoadWorkload(t)
+	return &harness{r, t}
+}
+
+// createSandbox makes a sandbox; its logs are in r.Dir/log/NAME.
+func (r *harness) createSandbox(name string, change func(*cri.PodSandboxConfig)) (string, *cri.PodSandboxConfig) {
+	r.t.Helper()
+	logs := filepath.Join(r.Dir, "log", name)
+	if err := os.MkdirAll(logs, 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: name, Uid: name, Namespace: "default"}, Hostname: name, LogDirectory: logs,
+		Linux: &cri.LinuxPodSandboxConfig{CgroupParent: filepath.Join(r.Cgroup, "pod"+name), SecurityContext: &cri.LinuxSandboxSecurityContext{
+			NamespaceOptions: &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER}}}}
+	if r.CIDR == "" {
+		c.Linux.SecurityContext.NamespaceOptions.Network = cri.NamespaceMode_NODE
+	}
+	if change != nil {
+		change(c)
+	}
+	id, err := r.Service.RunPodSandbox(context.Background(), c, "")
+	if err != nil {
+		r.t.Fatalf("pod %s: %v", name, err)
+	}
+	return id, c
+}
+
+// config is that of a container; its log is NAME.log.
+func config(name string, args ...string) *cri.ContainerConfig {
+	return &cri.ContainerConfig{Metadata: &cri.ContainerMetadata{Name: name}, Image: &cri.ImageSpec{Image: container.WorkloadName}, Args: args,
+		LogPath: name + ".log", Linux: &cri.LinuxContainerConfig{Resources: &cri.LinuxContainerResources{}, SecurityContext: &cri.LinuxContainerSecurityContext{}}}
+}
+
+// shell is a container that runs a script.
+func shell(name, script string) *cri.ContainerConfig {
+	c := config(name)
+	c.Command = []string{"/bin/sh", "-c", script}
+	return c
+}
+
+func (r *harness) create(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
+	r.t.Helper()
+	id, err := r.Service.CreateContainer(context.Background(), sb, c, sandboxConfig)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+func (r *harness) run(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
+	r.t.Helper()
+	id := r.create(sb, sandboxConfig, c)
+	if err := r.Service.StartContainer(context.Background(), id); err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+// outputAndCode runs a container to its end and returns what it printed, without the dates, and its exit code.
+func (r *harness) outputAndCode(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) (string, int32) {
+	r.t.Helper()
+	s := r.WaitExited(r.t, r.run(sb, sandboxConfig, c))
+	return r.output(sandboxConfig, c), s.ExitCode
+}
+
+// output is what a container has printed.
+func (r *harness) output(sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
+	r.t.Helper()
+	text, err := os.ReadFile(filepath.Join(sandboxConfig.LogDirectory, c.LogPath))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(string(text)) {
+		fields := strings.SplitN(line, " ", 4)
+		b.WriteString(fields[3])
+	}
+	return b.String()
+}
+
+// waitUntil waits for a state.
+func (r *harness) waitUntil(what string, is func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func (r *harness) status(id string) *cri.ContainerStatus {
+	r.t.Helper()
+	s, err := r.Service.ContainerStatus(context.Background(), id)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// exec runs a command and returns what it printed.
+func (r *harness) exec(id string, command ...string) string {
+	r.t.Helper()
+	got, err := r.Service.ExecSync(context.Background(), id, command, 20*time.Second)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s%s", got.Stdout, got.Stderr)
+}
+
+// leftovers is what is left of the runtime on the machine: mounts and processes that name its directory.
+func (r *harness) leftovers() (out []string) {
+	r.t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, r.Dir+"/") {
+			out = append(out, "mount "+line)
+		}
+	}
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range lines {
+		if text, _ := os.ReadFile(file); strings.Contains(string(text), r.Dir+"/c/") {
+			out = append(out, "process "+string(text))
+		}
+	}
+	return out
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func (r *harness) host() *cgroup.Host {
+	r.t.Helper()
+	host, err := cgroup.Detect()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return host
+}
+
+// reopen is a second runtime in the same directory.
+func (r *harness) reopen() (*embedded.Runtime, error) {
+	return embedded.New(context.Background(), r.Options)
+}

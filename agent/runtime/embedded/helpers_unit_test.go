@@ -1,0 +1,117 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+func TestStopSignals(t *testing.T) {
+	for name, want := range map[string]syscall.Signal{"": syscall.SIGTERM, "SIGQUIT": syscall.SIGQUIT, "quit": syscall.SIGQUIT, "3": syscall.SIGQUIT,
+		"SIGNAL_SIGUSR1": syscall.SIGUSR1, "SIGRTMIN+3": 37, "SIGNAL_SIGRTMINPLUS3": 37, "SIGRTMAX-1": 63, "SIGRTMIN": 34, "nonsense": syscall.SIGTERM, "99": syscall.SIGTERM} {
+		if got := stopSignal(name); got != want {
+			t.Errorf("%q is signal %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestCapabilities(t *testing.T) {
+	for want, c := range map[uint64]*cri.Capability{
+		0xa80425fb:             nil,
+		0:                      {DropCapabilities: []string{"ALL"}},
+		1 << 10:                {DropCapabilities: []string{"all"}, AddCapabilities: []string{"NET_BIND_SERVICE"}},
+		0xa80425fb | 1<<12:     {AddCapabilities: []string{"CAP_NET_ADMIN"}},
+		1<<41 - 1:              {AddCapabilities: []string{"ALL"}},
+		(1<<41 - 1) &^ 1:       {AddCapabilities: []string{"ALL"}, DropCapabilities: []string{"CHOWN"}},
+		0xa80425fb &^ (1 << 5): {DropCapabilities: []string{"kill"}},
+		0xa80425fb &^ (1 << 6): {DropCapabilities: []string{"SETGID"}, AddCapabilities: []string{"SETGID"}},
+	} {
+		if got, err := capabilities(c); err != nil || got != want {
+			t.Errorf("%v: %x, %v, want %x", c, got, err, want)
+		}
+	}
+	if _, err := capabilities(&cri.Capability{AddCapabilities: []string{"FLY"}}); err == nil || !strings.Contains(err.Error(), `"FLY"`) {
+		t.Errorf("%v, want FLY refused", err)
+	}
+}
+
+// run interprets a filter as the kernel does.
+func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
+	t.Helper()
+	var a uint32
+	for at := 0; ; at++ {
+		code, k := binary.NativeEndian.Uint16(p[at*8:]), binary.NativeEndian.Uint32(p[at*8+4:])
+		yes, no := int(p[at*8+2]), int(p[at*8+3])
+		is := false
+		switch code {
+		case opLoad:
+			a = map[uint32]uint32{offsetNumber: call, offsetArch: machine, offsetCloneFlags: flags}[k]
+			continue
+		case opReturn:
+			return k
+		case opJumpEqual:
+			is = a == k
+		case opJumpGreaterEqual:
+			is = a >= k
+		case opJumpBits:
+			is = a&k != 0
+		default:
+			t.Fatalf("instruction %d has code %x", at, code)
+		}
+		if is {
+			at += yes
+		} else {
+			at += no
+		}
+	}
+}
+
+func TestFilter(t *testing.T) {
+	usual, err := capabilities(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := usual | 1<<21
+	for _, tc := range []struct {
+		what         string
+		capabilities uint64
+		machine      uint32
+		call, flags  uint32
+		want         uint32
+	}{
+		{"read", usual, auditArch, unix.SYS_READ, 0, unix.SECCOMP_RET_ALLOW},
+		{"mount", usual, auditArch, unix.SYS_MOUNT, 0, retEPERM},
+		{"mount of an admin", admin, auditArch, unix.SYS_MOUNT, 0, unix.SECCOMP_RET_ALLOW},
+		{"keyctl of an admin", admin, auditArch, unix.SYS_KEYCTL, 0, retEPERM},
+		{"fork", usual, auditArch, unix.SYS_CLONE, unix.CLONE_VM | unix.CLONE_VFORK, unix.SECCOMP_RET_ALLOW},
+		{"a user namespace", usual, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER, retEPERM},
+		{"a user namespace of an admin", admin, auditArch, unix.SYS_CLONE, unix.CLONE_NEWUSER, unix.SECCOMP_RET_ALLOW},
+		{"clone3", usual, auditArch, unix.SYS_CLONE3, 0, retENOSYS},
+		{"another machine", usual, auditArch + 1, unix.SYS_READ, 0, unix.SECCOMP_RET_KILL_PROCESS},
+	} {
+		if got := run(t, seccompFilter(tc.capabilities), tc.machine, tc.call, tc.flags); got != tc.want {
+			t.Errorf("%s: %x, want %x", tc.what, got, tc.want)
+		}
+	}
+	if foreignABI != 0 {
+		if got := run(t, seccompFilter(usual), auditArch, foreignABI+unix.SYS_READ, 0); got != retENOSYS {
+			t.Errorf("a call by another convention: %x, want %x", got, retENOSYS)
+		}
+	}
+	if n := len(seccompFilter(0)) / 8; n > 4096 {
+		t.Errorf("the filter has %d instructions, of which the kernel takes 4096", n)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	err := Options{Dir: "relative", PodCIDR: "10.0.0.1/24", Bridge: "a name that is too long"}.Validate()
+	for _, want := range []string{`dir "relative"`, "images", `podCIDR "10.0.0.1/24"`, `bridge "a name that is too long"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s in it", err, want)
+		}
+	}
+}

@@ -1,6 +1,0 @@
-package inside
-
-const (
-	callSetns    = 308
-	callExecveat = 322
-)

@@ -1,0 +1,27 @@
+package embedded_test
+
+import (
+	"context"
+	"net"
+	"testing"
+)
+
+// The pods' network goes with the agent when no pod is left, and comes with the next one.
+func TestRemoveNetworkIfUnused(t *testing.T) {
+	r := newHarness(t, true)
+	there := func() bool { _, err := net.InterfaceByName(r.Options.Bridge); return err == nil }
+	sb, _ := r.createSandbox("stays", nil)
+	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || !there() {
+		t.Fatalf("left while a pod needs it: %v, bridge there: %t", err, there())
+	}
+	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || there() {
+		t.Fatalf("left: %v, bridge there: %t", err, there())
+	}
+	r.Restart(t)
+	if r.createSandbox("next", nil); !there() {
+		t.Error("no bridge for the next agent's pods")
+	}
+}

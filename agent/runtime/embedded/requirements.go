@@ -1,0 +1,71 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// CheckRequirements says what this machine lacks to run containers with this package, nil when nothing is;
+// each of the joined errors is a line for people.
+func CheckRequirements() error {
+	if os.Geteuid() != 0 {
+		return errors.New("not root: containers need namespaces, mounts and cgroups")
+	}
+	var errs []error
+	lacks := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for bit, name := range map[int]string{12: "CAP_NET_ADMIN", 21: "CAP_SYS_ADMIN"} {
+		if !hasCapability(bit) {
+			lacks("root without %s: this is a container itself, or confined otherwise", name)
+		}
+	}
+	host, err := cgroup.Detect()
+	if err != nil {
+		errs = append(errs, err)
+	} else {
+		for _, c := range []string{"memory", "cpu", "pids"} {
+			if !host.HasController(c) {
+				lacks("cgroups without the %s controller", c)
+			}
+		}
+		if err := host.CheckWritable(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if ids, err := os.ReadFile("/proc/self/uid_map"); err == nil && !slices.Equal(strings.Fields(string(ids)), []string{"0", "0", "4294967295"}) {
+		lacks("root of a user namespace, not of the machine")
+	}
+	if kinds, err := os.ReadFile("/proc/filesystems"); err == nil && !slices.Contains(strings.Fields(string(kinds)), "overlay") {
+		lacks("no overlay file system in the kernel (try: modprobe overlay)")
+	}
+	for _, name := range []string{"mnt", "pid", "net", "ipc", "uts"} {
+		if _, err := os.Stat("/proc/self/ns/" + name); err != nil {
+			lacks("no %s namespaces in the kernel", name)
+		}
+	}
+	// It comes last of what is needed of the kernel: Linux 5.12.
+	if err := unix.MountSetattr(-1, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err == unix.ENOSYS {
+		lacks("a kernel before Linux 5.12: no mount_setattr")
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
+}
+
+// hasCapability says whether this process has a capability.
+func hasCapability(bit int) bool {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(text), "CapEff:")
+	word, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	bits, err := strconv.ParseUint(strings.TrimSpace(word), 16, 64)
+	return err == nil && bits&(1<<bit) != 0
+}

@@ -1,0 +1,166 @@
+package embedded
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// restore takes up what an agent before this one has left: what runs goes on, what was half made is removed.
+func (r *Runtime) restore() error {
+	dirs, err := os.ReadDir(r.opts.sandboxes())
+	if err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		dir := filepath.Join(r.opts.sandboxes(), d.Name())
+		record, err := loadSandbox(dir)
+		if errors.Is(err, os.ErrNotExist) { // nothing was made of it yet
+			if err := os.RemoveAll(dir); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s := &sandbox{dir: dir, record: record}
+		if record.Boot == bootID() {
+			s.process = findProcess(record.Process, record.Start)
+		}
+		r.sandboxes[record.ID] = s
+	}
+	if dirs, err = os.ReadDir(r.opts.containers()); err != nil {
+		return err
+	}
+	for _, d := range dirs {
+		if err := r.restoreContainer(filepath.Join(r.opts.containers(), d.Name()), d.Name()); err != nil {
+			return err
+		}
+	}
+	for _, s := range r.sandboxes {
+		if !s.isComplete() {
+			if err := r.removeSandbox(s); err != nil {
+				return err
+			}
+		}
+	}
+	if r.network == nil {
+		return nil
+	}
+	return r.network.Sweep(func(id string) bool { s := r.sandboxes[id]; return s != nil && !s.record.Down })
+}
+
+// isComplete says that the sandbox was made to its end: what its maker was never told of is not kept.
+func (s *sandbox) isComplete() bool {
+	return s.record.Process > 0 && (s.hostNetwork() || s.record.Address != "")
+}
+
+func (r *Runtime) restoreContainer(dir, id string) error {
+	record, err := loadContainer(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return r.removeFiles(dir, id)
+	}
+	if err != nil {
+		return err
+	}
+	c := newContainer(dir, record)
+	r.containers[id] = c
+	if _, err := os.Stat(filepath.Join(dir, shim.ConfigFile)); errors.Is(err, os.ErrNotExist) {
+		return r.removeContainer(c) // it was not made to its end
+	}
+	held, err := c.shimAlive()
+	if err != nil {
+		return err
+	}
+	if held {
+		return r.restoreRunning(c)
+	}
+	exit, err := shim.ReadExit(dir)
+	if err == nil {
+		if ids, err := shim.ReadProcesses(dir); err == nil && exit.Reason != "StartError" {
+			c.started = ids.Started
+		}
+		c.oom = r.host.OOMKills(record.Group) > 0
+		c.exit = &exit
+		close(c.exited)
+		return nil
+	}
+	if c.notStarted() {
+		return nil
+	}
+	// Its shim was killed.
+	if ids, err := shim.ReadProcesses(dir); err == nil {
+		c.started = ids.Started
+	}
+	c.shim = exitedProcess()
+	go r.monitor(c)
+	return nil
+}
+
+// notStarted says that there was no shim, or one that did not begin since the agent ended before it took it. Such a one removes its lock.
+func (c *container) notStarted() bool {
+	for _, file := range []string{shim.LockFile, shim.ExitFile} {
+		if _, err := os.Stat(filepath.Join(c.dir, file)); !errors.Is(err, os.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// shimAlive says whether the container's shim holds its lock.
+func (c *container) shimAlive() (bool, error) {
+	f, err := os.OpenFile(filepath.Join(c.dir, shim.LockFile), os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}
+
+// restoreRunning takes up a container whose shim lives. One that is just being started is waited for.
+func (r *Runtime) restoreRunning(c *container) error {
+	for deadline := time.Now().Add(killTimeout); ; time.Sleep(5 * time.Millisecond) {
+		ids, err := shim.ReadProcesses(c.dir)
+		if err == nil {
+			c.started = ids.Started
+			c.initProcess = findProcess(ids.Container, ids.Start)
+			if c.shim = findProcess(ids.Shim, ids.ShimStart); c.shim == nil {
+				c.shim = exitedProcess()
+			}
+			go r.monitor(c)
+			return nil
+		}
+		held, lockErr := c.shimAlive()
+		if lockErr != nil {
+			return lockErr
+		}
+		if !held && c.notStarted() {
+			return nil
+		}
+		if !held || time.Now().After(deadline) {
+			c.shim = exitedProcess()
+			go r.monitor(c)
+			return nil
+		}
+	}
+}
+
+// exitedProcess is a process that has ended.
+func exitedProcess() *process {
+	p := &process{exited: make(chan struct{})}
+	close(p.exited)
+	return p
+}

@@ -1,0 +1,126 @@
+package shim
+
+import "syscall"
+
+// fileMappings of the program's file, which nobody writes to.
+type fileMappings struct {
+	ranges [64][2]uintptr
+	count  int
+}
+
+// dropPages takes the pages of the program's file out of the process, as agent/fastinit does. They stay in the page cache, and what is used
+// comes back by small pieces; so it is in copies of the process, which have none of these pages at first.
+func (m *fileMappings) dropPages(buffer []byte) {
+	_ = prctl(prSetTHPDisable, 1)
+	fd, err := open("/proc/self/smaps", syscall.O_RDONLY, 0)
+	if err != nil {
+		return
+	}
+	m.count = 0
+	var line [256]byte
+	held := 0
+	var from, to uintptr
+	for {
+		n, errno := read(fd, buffer)
+		if errno == syscall.EINTR {
+			continue
+		}
+		if n <= 0 {
+			break
+		}
+		for _, c := range buffer[:n] {
+			if c != '\n' {
+				if held < len(line) {
+					line[held] = c
+					held++
+				}
+				continue
+			}
+			text := line[:held]
+			held = 0
+			if a, b, ok := parseMapping(text); ok {
+				from, to = a, b
+			} else if isUnmodified(text) && from < to && m.count < len(m.ranges) {
+				m.ranges[m.count] = [2]uintptr{from, to}
+				m.count++
+			}
+		}
+	}
+	closeFile(fd)
+	for _, r := range m.ranges[:m.count] {
+		dropRange(r[0], r[1])
+	}
+}
+
+// dropPagesAgain takes out what came back.
+func (m *fileMappings) dropPagesAgain() {
+	for _, r := range m.ranges[:m.count] {
+		madvise(r[0], r[1], syscall.MADV_DONTNEED)
+	}
+}
+
+// faultAroundSize of a file that is mapped at once, at most.
+const faultAroundSize = 64 << 10
+
+// dropRange gives the pages of a mapping back. Some kernels map all around a page that they have in the cache, but
+// within one mapping with one advice alone; so every other piece gets another one.
+func dropRange(from, to uintptr) {
+	madvise(from, to, syscall.MADV_DONTNEED)
+	for at := (from | (faultAroundSize - 1)) + 1; at < to; at += 2 * faultAroundSize {
+		madvise(at, min(at+faultAroundSize, to), syscall.MADV_RANDOM)
+	}
+}
+
+// madvise tells the kernel of memory; that it knows no such advice is no matter.
+func madvise(from, to, advice uintptr) {
+	_, _ = call(syscall.SYS_MADVISE, from, to-from, advice, 0, 0)
+}
+
+// parseMapping reads the first line of a mapping, "7f00-7f10 r-xp 00000000 fe:00 1234 /path"; one that is
+// not a file's, or that is written to, is empty.
+func parseMapping(line []byte) (from, to uintptr, ok bool) {
+	i := 0
+	if from, i = parseHex(line, i); i == 0 || i >= len(line) || line[i] != '-' {
+		return 0, 0, false
+	}
+	begin := i + 1
+	if to, i = parseHex(line, begin); i == begin || i+5 > len(line) || line[i] != ' ' {
+		return 0, 0, false
+	}
+	file := false
+	for _, c := range line[i:] {
+		file = file || c == '/' && line[i+1] == 'r' && line[i+2] == '-'
+	}
+	if !file {
+		return 0, 0, true
+	}
+	return from, to, true
+}
+
+func parseHex(line []byte, i int) (n uintptr, next int) {
+	for ; i < len(line); i++ {
+		switch c := line[i]; {
+		case c >= '0' && c <= '9':
+			n = n<<4 | uintptr(c-'0')
+		case c >= 'a' && c <= 'f':
+			n = n<<4 | uintptr(c-'a'+10)
+		default:
+			return n, i
+		}
+	}
+	return n, i
+}
+
+// isUnmodified says whether a line is "Anonymous: 0 kB": pages of the process's own would be lost.
+func isUnmodified(line []byte) bool {
+	const name = "Anonymous:"
+	if len(line) < len(name) || string(line[:len(name)]) != name {
+		return false
+	}
+	for _, c := range line[len(name):] {
+		if c >= '1' && c <= '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,187 @@
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// What it cannot confine as asked is refused, with the name of the field.
+func TestUnsupportedFields(t *testing.T) {
+	r := newHarness(t, false)
+	ctx := context.Background()
+	for want, change := range map[string]func(*cri.PodSandboxConfig) string{
+		"spec.runtimeClassName": func(*cri.PodSandboxConfig) string { return "gvisor" },
+		"securityContext.privileged": func(c *cri.PodSandboxConfig) string {
+			c.Linux.SecurityContext.Privileged = true
+			return ""
+		},
+		"spec.hostPID": func(c *cri.PodSandboxConfig) string {
+			c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_NODE
+			return ""
+		},
+		"spec.hostUsers": func(c *cri.PodSandboxConfig) string {
+			c.Linux.SecurityContext.NamespaceOptions.UsernsOptions = &cri.UserNamespace{Mode: cri.NamespaceMode_POD}
+			return ""
+		},
+		"securityContext.seLinuxOptions": func(c *cri.PodSandboxConfig) string {
+			c.Linux.SecurityContext.SelinuxOptions = &cri.SELinuxOption{Type: "t"}
+			return ""
+		},
+		"securityContext.sysctls net.ipv4.ip_forward": func(c *cri.PodSandboxConfig) string {
+			c.Linux.Sysctls = map[string]string{"net.ipv4.ip_forward": "0"}
+			return ""
+		},
+		"spec.hostNetwork": func(c *cri.PodSandboxConfig) string { // there is no other network here
+			c.Linux.SecurityContext.NamespaceOptions.Network = cri.NamespaceMode_POD
+			return ""
+		},
+	} {
+		c := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: "no"}, Linux: &cri.LinuxPodSandboxConfig{CgroupParent: r.Cgroup,
+			SecurityContext: &cri.LinuxSandboxSecurityContext{NamespaceOptions: &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER, Network: cri.NamespaceMode_NODE}}}}
+		handler := change(c)
+		if _, err := r.Service.RunPodSandbox(ctx, c, handler); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want a refusal by that name", want, err)
+		}
+	}
+	sb, sandboxConfig := r.createSandbox("refuses", nil)
+	for want, change := range map[string]func(*cri.LinuxContainerSecurityContext){
+		"securityContext.privileged": func(s *cri.LinuxContainerSecurityContext) { s.Privileged = true },
+		"securityContext.appArmorProfile": func(s *cri.LinuxContainerSecurityContext) {
+			s.Apparmor = &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
+		},
+		"securityContext.seLinuxOptions": func(s *cri.LinuxContainerSecurityContext) { s.SelinuxOptions = &cri.SELinuxOption{Type: "t"} },
+		"securityContext.seccompProfile": func(s *cri.LinuxContainerSecurityContext) {
+			s.Seccomp = &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Localhost, LocalhostRef: "x"}
+		},
+		"securityContext.capabilities": func(s *cri.LinuxContainerSecurityContext) {
+			s.Capabilities = &cri.Capability{AddCapabilities: []string{"FLY"}}
+		},
+	} {
+		c := config("no")
+		change(c.Linux.SecurityContext)
+		if _, err := r.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want a refusal by that name", want, err)
+		}
+	}
+	c := config("no")
+	c.Devices = []*cri.Device{{HostPath: "/dev/null", ContainerPath: "/dev/disk", Permissions: "r"}}
+	if _, err := r.Service.CreateContainer(ctx, sb, c, sandboxConfig); err == nil || !strings.Contains(err.Error(), "volumeDevices of a read-only volume") {
+		t.Errorf("a disk to be read only: %v, want a refusal", err)
+	}
+	if list, err := r.Service.ListContainers(ctx, nil); err != nil || len(list) != 0 {
+		t.Errorf("containers %v, %v are left of what was refused", list, err)
+	}
+}
+
+// What cannot be started says why, as its end.
+func TestStartErrors(t *testing.T) {
+	r := newHarness(t, false)
+	ctx := context.Background()
+	sb, sandboxConfig := r.createSandbox("fails", nil)
+	dynamic, script := filepath.Join(r.Dir, "dynamic"), filepath.Join(r.Dir, "script")
+	for file, text := range map[string][]byte{dynamic: dynamicProgram(t, "/lib/ld-none.so.1"), script: []byte("#! /bin/none -x\n")} {
+		if err := os.WriteFile(file, text, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		change func(*cri.ContainerConfig)
+		want   string
+	}{
+		"no such command": {func(c *cri.ContainerConfig) { c.Command = []string{"nope"} }, `exec: "nope": executable file not found in $PATH`},
+		"no such path":    {func(c *cri.ContainerConfig) { c.Command = []string{"/no/pe"} }, `exec: "/no/pe": stat /no/pe: no such file or directory`},
+		"no program":      {func(c *cri.ContainerConfig) { c.Command = []string{"/etc/passwd"} }, "permission denied"},
+		"a directory":     {func(c *cri.ContainerConfig) { c.Command = []string{"/etc"} }, "permission denied"},
+		"no such user":    {func(c *cri.ContainerConfig) { c.Linux.SecurityContext.RunAsUsername = "nemo" }, "unable to find user nemo"},
+		"cwd is a file":   {func(c *cri.ContainerConfig) { c.WorkingDir = "/etc/passwd" }, "working directory /etc/passwd"},
+		"no interpreter": {func(c *cri.ContainerConfig) {
+			c.Mounts = []*cri.Mount{{HostPath: dynamic, ContainerPath: "/bin/dynamic"}}
+			c.Command = []string{"dynamic"}
+		}, `exec: "/bin/dynamic": its interpreter /lib/ld-none.so.1 is not in the image`},
+		"no shell": {func(c *cri.ContainerConfig) {
+			c.Mounts = []*cri.Mount{{HostPath: script, ContainerPath: "/script"}}
+			c.Command = []string{"/script"}
+		}, `exec: "/script": its interpreter /bin/none is not in the image`},
+		"no such volume": {func(c *cri.ContainerConfig) {
+			c.Mounts = []*cri.Mount{{HostPath: "/etc/passwd/volume", ContainerPath: "/v"}}
+		}, "/etc/passwd/volume"},
+		"a volume over /proc": {func(c *cri.ContainerConfig) {
+			c.Mounts = []*cri.Mount{{HostPath: r.Dir, ContainerPath: "/proc"}}
+		}, "inside of /proc"},
+	} {
+		c := config("c")
+		tc.change(c)
+		id := r.create(sb, sandboxConfig, c)
+		if err := r.Service.StartContainer(ctx, id); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+		if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" || !strings.Contains(s.Message, tc.want) {
+			t.Errorf("%s: %v %d %s %q, want it exited with 128, StartError", name, s.State, s.ExitCode, s.Reason, s.Message)
+		}
+	}
+	id := r.run(sb, sandboxConfig, shell("runs", "exec sleep 1000"))
+	if got := r.exec(id, "nope"); !strings.Contains(got, `exec: "nope": executable file not found in $PATH`) {
+		t.Errorf("exec of what is not there: %q", got)
+	}
+	if err := r.Service.StartContainer(ctx, id); err == nil {
+		t.Error("a container was started twice")
+	}
+}
+
+// The highest number that the kernel takes for a user is none: who asks for it stays root. No image comes to it, and
+// none to a group's, by a number, by its passwd or by its group.
+func TestInvalidUsers(t *testing.T) {
+	r := newHarness(t, false)
+	sb, sandboxConfig := r.createSandbox("users", nil)
+	const none = "4294967295"
+	var mounts []*cri.Mount
+	for name, text := range map[string]string{"passwd": "who:x:" + none + ":5:::/\nin:x:1000:" + none + ":::/\nann:x:1000:5::/home:/\n", "group": "crowd:x:" + none + ":ann\nfew:x:2147483647:ann\n"} {
+		file := filepath.Join(r.Dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		mounts = append(mounts, &cri.Mount{HostPath: file, ContainerPath: "/etc/" + name})
+	}
+	for user, want := range map[string]string{none: "unable to find user " + none, "2147483648": "unable to find user", "who": "unable to find user who",
+		"in": "unable to find user in", "1000:" + none: "unable to find group " + none, "1000:crowd": "unable to find group crowd"} {
+		c := config("c")
+		c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, user
+		id := r.create(sb, sandboxConfig, c)
+		if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("user %s: %v, want %q", user, err, want)
+		}
+	}
+	c := shell("ann", "id")
+	c.Mounts, c.Linux.SecurityContext.RunAsUsername = mounts, "ann"
+	if out, _ := r.outputAndCode(sb, sandboxConfig, c); !strings.Contains(out, "uid=1000") || !strings.Contains(out, "2147483647") || strings.Contains(out, none) {
+		t.Errorf("ann is %q, want user 1000, and few of the two groups that have her", out)
+	}
+}
+
+// dynamicProgram is an executable that names a loader, and has nothing else.
+func dynamicProgram(t *testing.T, loader string) []byte {
+	t.Helper()
+	const header, entry = 64, 56
+	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
+	name := append([]byte(loader), 0)
+	var b bytes.Buffer
+	for _, part := range []any{
+		elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)}, Type: uint16(elf.ET_EXEC),
+			Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Phoff: header, Ehsize: header, Phentsize: entry, Phnum: 1},
+		elf.Prog64{Type: uint32(elf.PT_INTERP), Off: header + entry, Filesz: uint64(len(name))}, name,
+	} {
+		if err := binary.Write(&b, binary.LittleEndian, part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,73 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// What shims are copied from may not answer: the container has ended then, and does not begin later; others are started by another one.
+func TestZygoteStopped(t *testing.T) {
+	t.Parallel()
+	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
+	r.LoadWorkload(t)
+	sb, sandboxConfig := r.createSandbox("stopped", nil)
+	r.run(sb, sandboxConfig, shell("first", "exec sleep 1000"))
+	original := r.zygotes()[0]
+	if err := syscall.Kill(original, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	given := r.create(sb, sandboxConfig, shell("given-up", "exec sleep 1000"))
+	other := r.create(sb, sandboxConfig, shell("other", "exec sleep 1000"))
+	if err := r.Service.StartContainer(context.Background(), given); err == nil || !strings.Contains(err.Error(), "no answer") {
+		t.Errorf("started: %v, want that there was no answer", err)
+	}
+	_ = syscall.Kill(original, syscall.SIGCONT)
+	r.waitUntil("what was stopped has ended", func() bool { return processEnded(original) })
+	if err := r.Service.StartContainer(context.Background(), other); err != nil {
+		t.Errorf("another one: %v", err)
+	}
+	for _, when := range []string{"then", "after a restart of the agent"} {
+		if s := r.status(given); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {
+			t.Errorf("%s: %v %d %s, want it exited with 128, StartError", when, s.State, s.ExitCode, s.Reason)
+		}
+		r.Restart(t)
+	}
+	if ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", given)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it was begun as %v, %v", ids, err)
+	}
+}
+
+// A container has the limit of open files that any other program has that this one starts.
+func TestOpenFileLimit(t *testing.T) {
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: was.Max - 100, Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was) })
+	want, err := exec.Command("/bin/sh", "-c", "ulimit -n").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &harness{container.StartEmbedded(t, false, nil), t}
+	r.LoadWorkload(t)
+	sb, sandboxConfig := r.createSandbox("limit", nil)
+	if got, _ := r.outputAndCode(sb, sandboxConfig, shell("c", "ulimit -n")); got != string(want) {
+		t.Errorf("it may open %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,131 @@
+package embedded
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// testShims is what makes shims, without a runtime.
+func testShims(t *testing.T) *shimFactory {
+	t.Helper()
+	self, err := openExecutables()
+	if err != nil {
+		testkit.SkipOrFail(t, "embedded runtime", err.Error())
+	}
+	s := &shimFactory{executables: self, dir: t.TempDir(), timeout: copyTimeout}
+	t.Cleanup(func() { s.close(); self.close() })
+	return s
+}
+
+// startCopy starts a shim for an empty container. The agent's end of its report is not told anything yet.
+func startCopy(t *testing.T, s *shimFactory) (dir string, p *process, report *os.File) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range map[string][]byte{shim.ConfigFile: shim.Config{}.Text(), shim.InitFile: []byte("nothing"), shim.LockFile: nil} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, shim.LockFile), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	sandbox, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(sandbox)
+	report, childEnd, err := reportPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(childEnd)
+	if p, err = s.startShim(dir, [...]int{shim.PassedStderr: int(lock.Fd()), shim.PassedReport: childEnd, shim.PassedSandbox: sandbox, shim.PassedLock: int(lock.Fd())}); err != nil {
+		t.Fatal(err)
+	}
+	return dir, p, report
+}
+
+// A shim that nobody takes begins nothing, and leaves its container as one that was not started.
+func TestUnclaimedShimExits(t *testing.T) {
+	s := testShims(t)
+	dir, p, report := startCopy(t, s)
+	if p.wait(200 * time.Millisecond) {
+		t.Error("it did not wait until it was taken")
+	}
+	if err := report.Close(); err != nil { // as if the agent had ended, or given it up
+		t.Fatal(err)
+	}
+	if !p.wait(30 * time.Second) {
+		t.Fatal("it lives on")
+	}
+	for _, file := range []string{shim.ProcessFile, shim.ExitFile} {
+		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+			t.Errorf("there is a file %s: a container was begun", file)
+		}
+	}
+	if c := newContainer(dir, containerRecord{}); !c.notStarted() {
+		t.Error("its container is taken for one that was started")
+	}
+	dir, p, report = startCopy(t, s)
+	defer report.Close()
+	if _, err := report.Write([]byte{shim.Go}); err != nil {
+		t.Fatal(err)
+	}
+	if !p.wait(30 * time.Second) {
+		t.Fatal("one that was taken does not end, though its container cannot be one")
+	}
+	if e, err := shim.ReadExit(dir); err != nil || e.Reason != "StartError" {
+		t.Errorf("one that was taken: %v, %v, want a StartError", e, err)
+	}
+}
+
+// Copies that nobody has taken are no zombies of the agent for ever.
+func TestUnclaimedShimsAreReaped(t *testing.T) {
+	s := testShims(t)
+	_, p, report := startCopy(t, s)
+	p.close() // nobody waits for it
+	s.mu.Lock()
+	original := s.zygote
+	s.stopZygote()
+	s.mu.Unlock()
+	if err := report.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); syscall.Kill(-original.pid, 0) != syscall.ESRCH; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the copy, or what it was copied from, is there still")
+		}
+	}
+}
+
+// What shims are copied from is replaced before it has grown.
+func TestZygoteReplaced(t *testing.T) {
+	s := testShims(t)
+	var before *process
+	for n, replaced := range []bool{false, false, true} {
+		_, p, report := startCopy(t, s)
+		_ = report.Close()
+		if !p.wait(30 * time.Second) {
+			t.Fatal("a copy lives on")
+		}
+		s.mu.Lock()
+		if n > 0 && (s.zygote != before) != replaced {
+			t.Errorf("before copy %d it was replaced %v, want %v", n, !replaced, replaced)
+		}
+		before = s.zygote
+		if n == 1 {
+			s.copies = maxCopies - 1
+		}
+		s.mu.Unlock()
+	}
+}

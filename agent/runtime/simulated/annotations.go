@@ -1,0 +1,62 @@
+package simulated
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/nodepressure/usage"
+)
+
+// maxShownValue is how much of a value is told, in bytes.
+const maxShownValue = 80
+
+// InvalidAnnotations says of each annotation of a pod that is read for a simulated one, and cannot be, what it must be and
+// what becomes of it; sorted by key.
+func InvalidAnnotations(pod *corev1.Pod) (faults []string) {
+	for _, key := range slices.Sorted(maps.Keys(pod.Annotations)) {
+		value := pod.Annotations[key]
+		container, name, ok := strings.Cut(key, "sim.berth.dev/")
+		if !ok || container != "" && !hasContainer(pod, strings.TrimSuffix(container, ".")) {
+			continue
+		}
+		must := ""
+		switch "sim.berth.dev/" + name {
+		case RunSeconds:
+			if _, ok := parseSeconds(value); !ok {
+				must = "must be a number of seconds, such as 30 or 0.5; until then its containers fail with exit code 128"
+			}
+		case ExitCode:
+			if _, err := strconv.ParseUint(value, 10, 8); err != nil {
+				must = "must be a number from 0 to 255, such as 1; until then its containers fail with exit code 128"
+			}
+		case StopSeconds, PreStopSeconds:
+			if _, ok := parseSeconds(value); !ok {
+				must = "must be a number of seconds, such as 5 or 0.5; it counts for nothing"
+			}
+		case usage.Annotation:
+			if _, err := usage.ParsePod(value); err != nil {
+				must = truncate(strings.TrimPrefix(err.Error(), usage.Annotation+": "), 3*maxShownValue) + "; right would be memory=100Mi,500Mi@60s;disk=1Gi, and this counts for nothing"
+			}
+		}
+		if must != "" {
+			faults = append(faults, fmt.Sprintf("%s: %q: %s", key, truncate(value, maxShownValue), must))
+		}
+	}
+	return faults
+}
+
+func truncate(text string, most int) string {
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}
+
+func hasContainer(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers), func(c corev1.Container) bool { return c.Name == name })
+}

@@ -1,0 +1,223 @@
+package logfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const sample = `2026-01-02T15:04:01Z stdout F one
+2026-01-02T15:04:02.5Z stderr F two
+nonsense
+2026-01-02T15:04:03.123456789Z stdout P thr
+2026-01-02T15:04:03.2Z stdout F ee
+2026-01-02T15:04:04Z stdout F
+2026-01-02T15:04:05Z stdout F:x fi ve
+`
+
+func logAt(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "0.log")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func copied(t *testing.T, path string, q Request) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Copy(t.Context(), &out, path, q, nil); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestCopy(t *testing.T) {
+	since := time.Date(2026, 1, 2, 15, 4, 3, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		change func(*Request)
+		want   string
+	}{
+		"all":           {func(*Request) {}, "one\ntwo\nthree\n\nfi ve\n"},
+		"two last":      {func(q *Request) { q.Tail = 2 }, "\nfi ve\n"},
+		"a long line":   {func(q *Request) { q.Tail = 3 }, "three\n\nfi ve\n"},
+		"none":          {func(q *Request) { q.Tail = 0 }, ""},
+		"more than all": {func(q *Request) { q.Tail = 99 }, "one\ntwo\nthree\n\nfi ve\n"},
+		"since":         {func(q *Request) { q.Since = since }, "three\n\nfi ve\n"},
+		"errors only":   {func(q *Request) { q.Stdout = false }, "two\n"},
+		"last error":    {func(q *Request) { q.Stdout, q.Tail = false, 1 }, "two\n"},
+		"seven bytes":   {func(q *Request) { q.Limit = 7 }, "one\ntwo"},
+		"eight bytes":   {func(q *Request) { q.Limit = 8 }, "one\ntwo\n"},
+		"times": {func(q *Request) { q.Timestamps, q.Tail = true, 3 },
+			"2026-01-02T15:04:03.123456789Z three\n2026-01-02T15:04:04.000000000Z \n2026-01-02T15:04:05.000000000Z fi ve\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := All()
+			tc.change(&q)
+			if got := copied(t, logAt(t, sample), q); got != tc.want {
+				t.Errorf("have %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRotatedFilesComeFirst(t *testing.T) {
+	path := logAt(t, "2026-01-02T15:04:07Z stdout F five\n")
+	for suffix, text := range map[string]string{
+		"20260102-150402.000000": "2026-01-02T15:04:01Z stdout F one\n2026-01-02T15:04:02Z stdout F two\n2026-01-02T15:04:02Z stdout P th",
+		"20260102-150406.000001": "\n2026-01-02T15:04:03Z stdout F ree\n2026-01-02T15:04:04Z stdout F four\n", "20260101-000000.gz": "2026-01-01T00:00:00Z stdout F no\n",
+	} {
+		if suffix == "20260102-150402.000000" {
+			text += "\n"
+		}
+		if err := os.WriteFile(path+"."+suffix, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for tail, want := range map[int64]string{-1: "one\ntwo\nthree\nfour\nfive\n", 1: "five\n", 2: "four\nfive\n", 3: "three\nfour\nfive\n", 4: "two\nthree\nfour\nfive\n"} {
+		q := All()
+		q.Tail = tail
+		if got := copied(t, path, q); got != want {
+			t.Errorf("last %d lines: have %q, want %q", tail, got, want)
+		}
+	}
+}
+
+// The tail is what the end of all is, however lines fall on blocks.
+func TestTailAcrossRotations(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var file strings.Builder
+	for i := range 3000 {
+		tag := "F"
+		if r.IntN(3) == 0 {
+			tag = "P"
+		}
+		fmt.Fprintf(&file, "2026-01-02T15:04:05Z std%s %s %d%s\n", []string{"out", "err"}[r.IntN(2)], tag, i, strings.Repeat("x", r.IntN(200)))
+	}
+	fmt.Fprintf(&file, "2026-01-02T15:04:05Z stdout F end\n")
+	path := logAt(t, file.String())
+	q := All()
+	q.Stderr = false
+	lines := strings.SplitAfter(strings.TrimSuffix(copied(t, path, q), "\n"), "\n")
+	for range 50 {
+		n := r.IntN(len(lines) + 2)
+		q.Tail = int64(n)
+		got, want := copied(t, path, q), strings.Join(lines[max(0, len(lines)-n):], "")
+		if strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") {
+			t.Fatalf("last %d lines: %d bytes, want %d", n, len(got), len(want))
+		}
+	}
+}
+
+func TestMissingLog(t *testing.T) {
+	if err := Copy(t.Context(), &bytes.Buffer{}, filepath.Join(t.TempDir(), "0.log"), All(), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a log that is not there: %v", err)
+	}
+}
+
+// syncBuffer is what a follower wrote, for tests that wait for it.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func (w *syncBuffer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.Write(p)
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+	return len(p), nil
+}
+
+func (w *syncBuffer) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+func (w *syncBuffer) waitFor(t *testing.T, want string) {
+	t.Helper()
+	for w.String() != want {
+		select {
+		case <-w.more:
+		case <-time.After(30 * time.Second):
+			t.Fatalf("have %q, want %q", w.String(), want)
+		}
+	}
+}
+
+func TestFollow(t *testing.T) {
+	path := logAt(t, "2026-01-02T15:04:01Z stdout F one\n")
+	out := &syncBuffer{more: make(chan struct{}, 1)}
+	over := make(chan struct{})
+	done := make(chan error, 1)
+	q := All()
+	q.Follow = true
+	go func() {
+		done <- Copy(t.Context(), out, path, q, func(context.Context) (bool, error) {
+			select {
+			case <-over:
+				return true, nil
+			default:
+				return false, nil
+			}
+		})
+	}()
+	out.waitFor(t, "one\n")
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	fmt.Fprint(f, "2026-01-02T15:04:02Z stdout F tw")
+	fmt.Fprint(f, "o\n")
+	out.waitFor(t, "one\ntwo\n")
+	if err := os.Rename(path, path+".20260102-150402"); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(f, "2026-01-02T15:04:03Z stdout F three\n") // before the runtime opens the log anew
+	out.waitFor(t, "one\ntwo\nthree\n")
+	fmt.Fprint(f, "2026-01-02T15:04:04Z stdout F four\n")
+	if err := os.WriteFile(path, []byte("2026-01-02T15:04:05Z stdout F five\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out.waitFor(t, "one\ntwo\nthree\nfour\nfive\n")
+	close(over)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFollowerWaitsForTheLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "0.log")
+	asked, q := 0, All()
+	q.Follow = true
+	var out bytes.Buffer
+	err := Copy(t.Context(), &out, path, q, func(context.Context) (bool, error) {
+		asked++
+		if asked == 2 {
+			return true, os.WriteFile(path, []byte("2026-01-02T15:04:01Z stdout F one\n"), 0o600)
+		}
+		return asked > 2, nil
+	})
+	if err != nil || out.String() != "one\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	// One that never comes is no error: there was nothing to show.
+	if err := Copy(t.Context(), &out, path+"x", q, func(context.Context) (bool, error) { return true, nil }); err != nil {
+		t.Error(err)
+	}
+}

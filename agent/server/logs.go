@@ -1,0 +1,180 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/server/logfile"
+)
+
+// logs answers /containerLogs/NAMESPACE/POD/CONTAINER.
+func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
+	wanted, previous, err := logRequest(r.URL.Query(), time.Now())
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	p, err := findPod(r, n, "writes no logs")
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	name, _, err := findContainer(r, p)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	id, path, err := findLog(r.Context(), n, p, name, previous)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	out := &flushWriter{w: w, always: wanted.Follow}
+	w.Header().Set("Content-Type", "text/plain")
+	if wanted.Follow {
+		_ = http.NewResponseController(w).Flush() // that the follower knows that it is one
+	}
+	err = logfile.Copy(r.Context(), out, path, wanted, func(ctx context.Context) (bool, error) { return hasTerminated(ctx, n, id), nil })
+	switch {
+	case err == nil, r.Context().Err() != nil:
+	case out.wrote || wanted.Follow:
+		s.opts.Log.Error(err, "A log could not be sent whole", "pod", p.Namespace+"/"+p.Name, "container", name)
+	case errors.Is(err, os.ErrNotExist):
+		writeError(w, newStatusError(http.StatusNotFound, "the log of container %q in pod %q is not there any more", name, p.Name))
+	default:
+		writeError(w, err)
+	}
+}
+
+// hasTerminated says that a container will write no more. A runtime that does not answer may be back later.
+func hasTerminated(ctx context.Context, n *Node, id string) bool {
+	c, err := n.Runtime.ContainerStatus(ctx, id)
+	if err != nil {
+		return status.Code(err) == codes.NotFound
+	}
+	return c.State == cri.ContainerState_CONTAINER_EXITED
+}
+
+// findLog is the container whose log is wanted, and where that is: of the last that
+// was started, or, with previous, of the last that ended before the present one.
+func findLog(ctx context.Context, n *Node, p *corev1.Pod, name string, previous bool) (id, path string, err error) {
+	found, err := listAttempts(ctx, n, p, name)
+	if err != nil {
+		return "", "", err
+	}
+	found = slices.DeleteFunc(found, func(c *cri.Container) bool { return c.State == cri.ContainerState_CONTAINER_CREATED })
+	// Between two runs the one that ended is both the last and the previous.
+	if previous && len(found) > 0 && waitingState(p, name) == nil {
+		found = found[1:]
+	}
+	if len(found) == 0 {
+		if previous {
+			return "", "", newStatusError(http.StatusBadRequest, "previous terminated container %q in pod %q not found", name, p.Name)
+		}
+		return "", "", newStatusError(http.StatusBadRequest, "container %q in pod %q is waiting to start: %s", name, p.Name, waitingReason(p, name))
+	}
+	c, err := n.Runtime.ContainerStatus(ctx, found[0].Id)
+	if err != nil {
+		return "", "", err
+	}
+	return found[0].Id, c.LogPath, nil
+}
+
+// waitingState is the state of a container that waits, nil when it does not.
+func waitingState(p *corev1.Pod, name string) *corev1.ContainerStateWaiting {
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses) {
+		if c.Name == name {
+			return c.State.Waiting
+		}
+	}
+	return nil
+}
+
+func waitingReason(p *corev1.Pod, name string) string {
+	state := waitingState(p, name)
+	switch {
+	case state == nil || state.Reason == "":
+		return "no logs yet"
+	case state.Reason == "ErrImagePull":
+		return "image can't be pulled"
+	case state.Reason == "ImagePullBackOff":
+		return "trying and failing to pull image"
+	}
+	return state.Reason
+}
+
+// logRequest reads the parameters of pods/log.
+func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bool, err error) {
+	q = logfile.All()
+	number := func(name string, least int64) (int64, bool) {
+		if !query.Has(name) || err != nil {
+			return 0, false
+		}
+		v, bad := strconv.ParseInt(query.Get(name), 10, 64)
+		if bad != nil || v < least {
+			err = newStatusError(http.StatusBadRequest, "%s=%q: want a number of at least %d", name, query.Get(name), least)
+		}
+		return v, true
+	}
+	yes := func(name string) bool {
+		if !query.Has(name) || err != nil {
+			return false
+		}
+		v, bad := strconv.ParseBool(query.Get(name))
+		if bad != nil {
+			err = newStatusError(http.StatusBadRequest, "%s=%q: want true or false", name, query.Get(name))
+		}
+		return v
+	}
+	q.Follow, q.Timestamps, previous = yes("follow"), yes("timestamps"), yes("previous")
+	if v, ok := number("tailLines", 0); ok {
+		q.Tail = v
+	}
+	q.Limit, _ = number("limitBytes", 1)
+	if v, ok := number("sinceSeconds", 1); ok {
+		q.Since = now.Add(-time.Duration(v) * time.Second)
+	}
+	if at := query.Get("sinceTime"); at != "" && err == nil {
+		if q.Since, err = time.Parse(time.RFC3339, at); err != nil {
+			err = newStatusError(http.StatusBadRequest, "sinceTime=%q: want a time such as 2026-01-02T15:04:05Z", at)
+		}
+	}
+	switch stream := query.Get("stream"); stream {
+	case "", corev1.LogStreamAll:
+	case corev1.LogStreamStdout:
+		q.Stderr = false
+	case corev1.LogStreamStderr:
+		q.Stdout = false
+	default:
+		err = cmp.Or(err, newStatusError(http.StatusBadRequest, "stream=%q: want All, Stdout or Stderr", stream))
+	}
+	return q, previous, err
+}
+
+// flushWriter sends what is written at once, if always; it knows whether anything was.
+type flushWriter struct {
+	w      http.ResponseWriter
+	always bool
+	wrote  bool
+}
+
+func (f *flushWriter) Write(p []byte) (int, error) {
+	f.wrote = true
+	n, err := f.w.Write(p)
+	if err == nil && f.always {
+		err = http.NewResponseController(f.w).Flush()
+	}
+	return n, err
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Labels that every CRI client gives its sandboxes and containers.
+const (
+	uidLabel       = "io.kubernetes.pod.uid"
+	containerLabel = "io.kubernetes.container.name"
+)
+
+// statusError is an error with the HTTP status that tells it.
+type statusError struct {
+	code    int
+	message string
+}
+
+func (r statusError) Error() string { return r.message }
+
+func newStatusError(code int, format string, args ...any) error {
+	return statusError{code, fmt.Sprintf(format, args...)}
+}
+
+// writeError answers with an error.
+func writeError(w http.ResponseWriter, err error) {
+	code := http.StatusInternalServerError
+	if r := (statusError{}); errors.As(err, &r) {
+		code = r.code
+	} else if status.Code(err) == codes.NotFound {
+		code = http.StatusNotFound
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, err.Error()) // without a newline: it becomes a Status's message
+}
+
+// findPod is the pod that the request's path names; lacks is what a simulated one cannot give.
+func findPod(r *http.Request, n *Node, unsupported string) (*corev1.Pod, error) {
+	namespace, name, uid := r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("uid")
+	for _, p := range n.Pods() {
+		if p.Namespace == namespace && p.Name == name && (uid == "" || string(p.UID) == uid) {
+			if n.Runtime == nil {
+				return nil, newStatusError(http.StatusBadRequest, "pod %q is simulated by node %q: it has no processes, and %s", name, n.Name, unsupported)
+			}
+			return p, nil
+		}
+	}
+	return nil, newStatusError(http.StatusNotFound, "pod %q in namespace %q is not on node %q", name, namespace, n.Name)
+}
+
+// findContainer is the container of the pod that the request's path names, and
+// whether it has a terminal.
+func findContainer(r *http.Request, p *corev1.Pod) (name string, tty bool, err error) {
+	name = r.PathValue("container")
+	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
+		if c.Name == name {
+			return name, c.TTY, nil
+		}
+	}
+	for _, c := range p.Spec.EphemeralContainers {
+		if c.Name == name {
+			return name, c.TTY, nil
+		}
+	}
+	return "", false, newStatusError(http.StatusNotFound, "container %q not found in pod %q", name, p.Name)
+}
+
+// listAttempts are the containers that were made for a container of the pod, the newest first.
+func listAttempts(ctx context.Context, n *Node, p *corev1.Pod, name string) ([]*cri.Container, error) {
+	found, err := n.Runtime.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: map[string]string{uidLabel: string(p.UID), containerLabel: name}})
+	slices.SortStableFunc(found, func(a, b *cri.Container) int {
+		return cmp.Or(cmp.Compare(b.GetMetadata().GetAttempt(), a.GetMetadata().GetAttempt()), cmp.Compare(b.CreatedAt, a.CreatedAt))
+	})
+	return found, err
+}
+
+// runningContainer is the id of the container that runs under the name.
+func runningContainer(ctx context.Context, n *Node, p *corev1.Pod, name string) (string, error) {
+	found, err := listAttempts(ctx, n, p, name)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range found {
+		if c.State == cri.ContainerState_CONTAINER_RUNNING {
+			return c.Id, nil
+		}
+	}
+	return "", newStatusError(http.StatusBadRequest, "container %q in pod %q does not run", name, p.Name)
+}
+
+// readySandbox is the id of the pod's sandbox that is up.
+func readySandbox(ctx context.Context, n *Node, p *corev1.Pod) (string, error) {
+	found, err := n.Runtime.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{uidLabel: string(p.UID)},
+		State: &cri.PodSandboxStateValue{State: cri.PodSandboxState_SANDBOX_READY}})
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", newStatusError(http.StatusBadRequest, "pod %q does not run", p.Name)
+	}
+	return slices.MaxFunc(found, func(a, b *cri.PodSandbox) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) }).Id, nil
+}

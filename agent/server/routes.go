@@ -1,0 +1,116 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	stdlog "log"
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+)
+
+// handler answers a request for a node; path values are those of the pattern.
+type handler func(w http.ResponseWriter, r *http.Request, n *Node)
+
+// registerRoutes says what is answered where.
+func (s *Server) registerRoutes() {
+	for pattern, a := range map[string]handler{
+		"GET /healthz": func(w http.ResponseWriter, _ *http.Request, _ *Node) { fmt.Fprint(w, "ok") },
+		"GET /pods":    pods,
+		"GET /containerLogs/{namespace}/{pod}/{container}": s.logs,
+		"/exec/{namespace}/{pod}/{container}":              s.exec,
+		"/exec/{namespace}/{pod}/{uid}/{container}":        s.exec,
+		"/attach/{namespace}/{pod}/{container}":            s.attach,
+		"/attach/{namespace}/{pod}/{uid}/{container}":      s.attach,
+		"/portForward/{namespace}/{pod}":                   s.portForward,
+		"/portForward/{namespace}/{pod}/{uid}":             s.portForward,
+		"GET /stats/summary":                               s.summary,
+		"GET /metrics":                                     s.metrics,
+		"GET /metrics/resource":                            s.resourceMetrics,
+		"GET /disk":                                        s.disk,
+	} {
+		method, path, ok := strings.Cut(pattern, " ")
+		if !ok {
+			method, path = "", method
+		}
+		s.mux.HandleFunc(strings.TrimSpace(method+" /nodes/{node}"+path), func(w http.ResponseWriter, r *http.Request) {
+			a(w, r, s.nodes[r.PathValue("node")])
+		})
+	}
+}
+
+// ServeHTTP finds the node, and who asks, before anything else.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n, path := s.nodeOf(r.URL.Path)
+	requester, ok, err := s.authn.AuthenticateRequest(r)
+	if err != nil || !ok {
+		writeError(w, newStatusError(http.StatusUnauthorized, "Unauthorized: a client certificate of the cluster or a bearer token must be shown"))
+		return
+	}
+	if n == nil {
+		writeError(w, newStatusError(http.StatusNotFound, "%s: this agent serves several nodes; want /nodes/NAME/...", r.URL.Path))
+		return
+	}
+	rights := requiredAttributes(r, path, n)
+	switch allowed, err := s.authz.authorizeAny(r.Context(), requester.User, rights); {
+	case err != nil:
+		s.opts.Log.Error(err, "Asking the API server for a right failed", "user", requester.User.GetName(), "rights", rights)
+		writeError(w, newStatusError(http.StatusInternalServerError, "the API server could not be asked whether %q may do this: %v", requester.User.GetName(), err))
+		return
+	case !allowed:
+		last := rights[len(rights)-1]
+		writeError(w, newStatusError(http.StatusForbidden, "Forbidden (user=%s, verb=%s, resource=nodes, subresource=%s, node=%s)", requester.User.GetName(), last.verb, last.subresource, last.node))
+		return
+	}
+	r = r.Clone(r.Context())
+	r.URL.Path, r.URL.RawPath = "/nodes/"+n.Name+path, ""
+	s.mux.ServeHTTP(w, r)
+}
+
+// nodeOf is the node that a path is about, and the path on that node.
+func (s *Server) nodeOf(path string) (*Node, string) {
+	if rest, ok := strings.CutPrefix(path, "/nodes/"); ok {
+		name, below, _ := strings.Cut(rest, "/")
+		if n := s.nodes[name]; n != nil {
+			return n, "/" + below
+		}
+	}
+	if len(s.opts.Nodes) == 1 {
+		return s.opts.Nodes[0], path
+	}
+	return nil, path
+}
+
+func pods(w http.ResponseWriter, _ *http.Request, n *Node) {
+	list := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{}}
+	for _, p := range n.Pods() {
+		list.Items = append(list.Items, *p)
+	}
+	writeJSON(w, list)
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(data)
+}
+
+// debugLogger takes what net/http has to say, such as failed handshakes of port
+// scanners, which is worth a line only to who looks for it.
+func debugLogger(log klog.Logger) *stdlog.Logger {
+	return stdlog.New(writerFunc(func(p []byte) (int, error) {
+		log.V(2).Info("HTTP", "what", strings.TrimSpace(string(p)))
+		return len(p), nil
+	}), "", 0)
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -1,0 +1,155 @@
+package simulatedstats
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+
+	"github.com/berthproject/berth/agent/server"
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/nodepressure/usage"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// Agent knows the pods of the nodes: those that take room, and all that are bound.
+type Agent interface {
+	Pods(node string) []*corev1.Pod
+	BoundPods(node string) []*corev1.Pod
+}
+
+// simulatedNode is one simulated node.
+type simulatedNode struct {
+	name  string
+	node  usage.Node
+	agent Agent
+	usage func(node string) (usage.Node, bool) // may be nil
+}
+
+func newNode(n *corev1.Node, agent Agent, now func(string) (usage.Node, bool)) *server.Node {
+	p := &simulatedNode{name: n.Name, agent: agent, usage: now, node: usage.Node{Since: time.Now()}}
+	memory, storage := n.Status.Capacity[corev1.ResourceMemory], n.Status.Capacity[corev1.ResourceEphemeralStorage]
+	allocatable, ok := n.Status.Allocatable[corev1.ResourceMemory]
+	if !ok {
+		allocatable = memory
+	}
+	var err error
+	if p.node.Capacity, err = usage.ParseCapacity(n.Annotations[usage.CapacityAnnotation], memory.Value(), allocatable.Value(), storage.Value()); err != nil {
+		p.node.Capacity, _ = usage.ParseCapacity("", memory.Value(), allocatable.Value(), storage.Value())
+	}
+	if text := n.Annotations[usage.Annotation]; text != "" {
+		if script, err := usage.ParseNode(text); err == nil {
+			p.node.NodeScript = script
+		}
+	}
+	return &server.Node{
+		Name: n.Name,
+		Pods: func() []*corev1.Pod { return agent.BoundPods(n.Name) },
+		Summary: func(context.Context) (*stats.Summary, error) {
+			return p.summary(time.Now()), nil
+		},
+	}
+}
+
+// summary is what node and pods use at now.
+func (p *simulatedNode) summary(now time.Time) *stats.Summary {
+	s := &stats.Summary{Pods: []stats.PodStats{}}
+	var uses []usage.PodUsage
+	total := cpuUsage{}
+	for _, pod := range p.agent.Pods(p.name) {
+		running := runningContainers(pod)
+		if len(running) == 0 {
+			continue
+		}
+		use := usage.PodUsageAt(now, running, conversion.PressureTerms(pod))
+		uses = append(uses, use)
+		figures, sum := podStats(now, pod, running, use.Stats())
+		s.Pods = append(s.Pods, figures)
+		total.add(sum)
+	}
+	node := p.node
+	if p.usage != nil {
+		if observed, ok := p.usage(p.name); ok {
+			node = observed
+		}
+	}
+	o := node.Observe(now, uses)
+	s.Node = stats.NodeStats{NodeName: p.name, StartTime: metav1.NewTime(node.Since), CPU: total.cpu(now), Memory: memory(now, usedBytes(&o, nodepressure.MemoryAvailable)),
+		Fs: filesystem(now, &o, nodepressure.NodeFsAvailable), Runtime: &stats.RuntimeStats{ImageFs: filesystem(now, &o, nodepressure.ImageFsAvailable)}}
+	available := uint64(o.Signals[nodepressure.MemoryAvailable].Available)
+	s.Node.Memory.AvailableBytes = &available
+	return s
+}
+
+// runningContainers are those of the pod that run, with their scripts.
+func runningContainers(pod *corev1.Pod) []usage.RunningContainer {
+	scripts, _ := conversion.SimulatedUsage(pod) // what cannot be read counts for nothing; the agent says so
+	var out []usage.RunningContainer
+	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range list {
+			if r := list[i].State.Running; r != nil {
+				out = append(out, usage.RunningContainer{Name: list[i].Name, Script: scripts[list[i].Name], Since: r.StartedAt.Time})
+			}
+		}
+	}
+	return out
+}
+
+// cpuUsage is CPU: how much now, and how much so far, in ns.
+type cpuUsage struct{ rate, sum int64 }
+
+func (l *cpuUsage) add(o cpuUsage) { l.rate, l.sum = l.rate+o.rate, l.sum+o.sum }
+
+func (l cpuUsage) cpu(now time.Time) *stats.CPUStats {
+	rate, sum := uint64(l.rate), uint64(l.sum)
+	return &stats.CPUStats{Time: metav1.NewTime(now), UsageNanoCores: &rate, UsageCoreNanoSeconds: &sum}
+}
+
+// cpuUsageOf is what a container requests, since it started.
+func cpuUsageOf(pod *corev1.Pod, c *usage.RunningContainer, now time.Time) cpuUsage {
+	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
+		for i := range list {
+			if list[i].Name == c.Name {
+				milli := list[i].Resources.Requests.Cpu().MilliValue()
+				return cpuUsage{rate: milli * 1e6, sum: milli * max(now.Sub(c.Since), 0).Milliseconds() * 1e3}
+			}
+		}
+	}
+	return cpuUsage{}
+}
+
+func podStats(now time.Time, pod *corev1.Pod, running []usage.RunningContainer, use *nodepressure.PodStats) (stats.PodStats, cpuUsage) {
+	out := stats.PodStats{PodRef: stats.PodReference{Name: pod.Name, Namespace: pod.Namespace, UID: string(pod.UID)}, Memory: memory(now, use.Memory)}
+	if pod.Status.StartTime != nil {
+		out.StartTime = *pod.Status.StartTime
+	}
+	var total cpuUsage
+	for i := range running {
+		c, l := &use.Containers[i], cpuUsageOf(pod, &running[i], now)
+		total.add(l)
+		out.Containers = append(out.Containers, stats.ContainerStats{Name: c.Name, StartTime: metav1.NewTime(running[i].Since), CPU: l.cpu(now), Memory: memory(now, c.Memory)})
+	}
+	processes := uint64(use.Processes)
+	out.CPU, out.ProcessStats = total.cpu(now), &stats.ProcessStats{ProcessCount: &processes}
+	return out, total
+}
+
+func memory(now time.Time, bytes int64) *stats.MemoryStats {
+	b := uint64(max(bytes, 0))
+	return &stats.MemoryStats{Time: metav1.NewTime(now), UsageBytes: &b, WorkingSetBytes: &b}
+}
+
+func usedBytes(o *nodepressure.Observation, s nodepressure.Signal) int64 {
+	return o.Signals[s].Capacity - o.Signals[s].Available
+}
+
+// filesystem is one of the node's; the signal of its inodes follows that of its bytes.
+func filesystem(now time.Time, o *nodepressure.Observation, s nodepressure.Signal) *stats.FsStats {
+	number := func(n int64) *uint64 { u := uint64(max(n, 0)); return &u }
+	return &stats.FsStats{
+		Time: metav1.NewTime(now), AvailableBytes: number(o.Signals[s].Available), CapacityBytes: number(o.Signals[s].Capacity), UsedBytes: number(usedBytes(o, s)),
+		InodesFree: number(o.Signals[s+1].Available), Inodes: number(o.Signals[s+1].Capacity), InodesUsed: number(usedBytes(o, s+1)),
+	}
+}

@@ -1,0 +1,85 @@
+package simulatedstats
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/nodepressure/usage"
+)
+
+type fakeAgent []*corev1.Pod
+
+func (a fakeAgent) Pods(string) []*corev1.Pod      { return a }
+func (a fakeAgent) BoundPods(string) []*corev1.Pod { return a }
+
+// pod has run for a minute.
+func pod(name, script, cpu string, now time.Time) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u-" + "1"}}
+	if script != "" {
+		p.Annotations = map[string]string{usage.Annotation: script}
+	}
+	p.Spec.Containers = []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(now.Add(-time.Minute))}}}}
+	return p
+}
+
+func TestSummary(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ends := pod("ended", "memory=1Gi", "1", now)
+	ends.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	a := fakeAgent{pod("grows", "memory=100,200@2m;cache=7", "250m", now), pod("unread", "frob", "1", now), pod("silent", "", "500m", now), ends}
+	p := &simulatedNode{name: "n1", agent: a, node: usage.Node{Since: now}}
+	var err error
+	if p.node.Capacity, err = usage.ParseCapacity("", 1000, 900, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if p.node.NodeScript, err = usage.ParseNode("memory=50"); err != nil {
+		t.Fatal(err)
+	}
+	s := p.summary(now)
+	if len(s.Pods) != 3 {
+		t.Fatalf("%d pods, want those that run", len(s.Pods))
+	}
+	for i, want := range []struct{ memory, nano, ns uint64 }{{157, 250e6, 15e9}, {0, 1e9, 60e9}, {0, 500e6, 30e9}} {
+		c := s.Pods[i].Containers[0]
+		if *c.Memory.WorkingSetBytes != want.memory || *c.CPU.UsageNanoCores != want.nano || *c.CPU.UsageCoreNanoSeconds != want.ns {
+			t.Errorf("%s: %d bytes, %d ncores, %d ns, want %+v", s.Pods[i].PodRef.Name, *c.Memory.WorkingSetBytes, *c.CPU.UsageNanoCores, *c.CPU.UsageCoreNanoSeconds, want)
+		}
+	}
+	if n := s.Node; *n.Memory.WorkingSetBytes != 207 || *n.Memory.AvailableBytes != 793 || *n.CPU.UsageNanoCores != 1750e6 || *n.Fs.CapacityBytes != 1<<30 {
+		t.Errorf("node: %d bytes, %d left, %d ncores, disk of %d", *n.Memory.WorkingSetBytes, *n.Memory.AvailableBytes, *n.CPU.UsageNanoCores, *n.Fs.CapacityBytes)
+	}
+}
+
+func TestCertificateMatches(t *testing.T) {
+	one, two := []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}}, []*corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}, {ObjectMeta: metav1.ObjectMeta{Name: "n2"}}}
+	cert := func(name string, usage ...x509.ExtKeyUsage) tls.Certificate {
+		return tls.Certificate{Leaf: &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: usage}}
+	}
+	for name, tc := range map[string]struct {
+		cert  tls.Certificate
+		nodes []*corev1.Node
+		want  bool
+	}{
+		"none":               {tls.Certificate{}, one, false},
+		"the node's":         {cert("system:node:n1", x509.ExtKeyUsageServerAuth), one, true},
+		"a client's only":    {cert("system:node:n1", x509.ExtKeyUsageClientAuth), one, false},
+		"another node's":     {cert("system:node:n2", x509.ExtKeyUsageServerAuth), one, false},
+		"one node's for two": {cert("system:node:n1", x509.ExtKeyUsageServerAuth), two, false},
+		"that of many":       {cert(SimulatedNodesUser, x509.ExtKeyUsageServerAuth), two, true},
+	} {
+		if got := certificateMatches(tc.cert, tc.nodes); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := localAddress("https://127.0.0.1:6443"); got != "127.0.0.1" {
+		t.Errorf("reachable from loopback at %s", got)
+	}
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/proxy"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// streams are the streams that a request for exec or attach wants.
+type streams struct{ in, out, err, tty bool }
+
+func streamsOf(query url.Values) (streams, error) {
+	on := func(name string) bool {
+		v, err := strconv.ParseBool(query.Get(name))
+		return err == nil && v
+	}
+	s := streams{on("input"), on("output"), on("error"), on("tty")}
+	if !s.in && !s.out && !s.err {
+		return s, newStatusError(http.StatusBadRequest, "you must specify at least 1 of stdin, stdout, stderr")
+	}
+	if s.tty {
+		s.err = false // a terminal has one output
+	}
+	return s, nil
+}
+
+// exec answers /exec/NAMESPACE/POD/CONTAINER: it runs a command in the container.
+func (s *Server) exec(w http.ResponseWriter, r *http.Request, n *Node) {
+	s.stream(w, r, n, func(id string, _ bool, want streams) (string, error) {
+		command := r.URL.Query()["command"]
+		if len(command) == 0 {
+			return "", newStatusError(http.StatusBadRequest, "you must specify a command")
+		}
+		return n.Runtime.Exec(r.Context(), &cri.ExecRequest{ContainerId: id, Cmd: command, Tty: want.tty, Stdin: want.in, Stdout: want.out, Stderr: want.err})
+	})
+}
+
+// attach answers /attach/NAMESPACE/POD/CONTAINER: the streams of what runs in the container.
+func (s *Server) attach(w http.ResponseWriter, r *http.Request, n *Node) {
+	s.stream(w, r, n, func(id string, tty bool, want streams) (string, error) {
+		return n.Runtime.Attach(r.Context(), &cri.AttachRequest{ContainerId: id, Tty: tty, Stdin: want.in, Stdout: want.out, Stderr: want.err && !tty})
+	})
+}
+
+// stream finds the container and hands the connection to where the runtime streams.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, ask func(id string, tty bool, want streams) (string, error)) {
+	location, err := func() (string, error) {
+		p, err := findPod(r, n, "nothing can be run in it or attached to")
+		if err != nil {
+			return "", err
+		}
+		name, tty, err := findContainer(r, p)
+		if err != nil {
+			return "", err
+		}
+		want, err := streamsOf(r.URL.Query())
+		if err != nil {
+			return "", err
+		}
+		id, err := runningContainer(r.Context(), n, p, name)
+		if err != nil {
+			return "", err
+		}
+		return ask(id, tty, want)
+	}()
+	s.proxyStream(w, r, location, err)
+}
+
+// portForward answers /portForward/NAMESPACE/POD. Over SPDY each stream says which
+// port it is for; over a WebSocket the request does.
+func (s *Server) portForward(w http.ResponseWriter, r *http.Request, n *Node) {
+	location, err := func() (string, error) {
+		p, err := findPod(r, n, "nothing in it listens at a port")
+		if err != nil {
+			return "", err
+		}
+		var ports []int32
+		for _, text := range r.URL.Query()["port"] {
+			port, err := strconv.ParseUint(text, 10, 16)
+			if err != nil || port == 0 {
+				return "", newStatusError(http.StatusBadRequest, "port=%q: want a number between 1 and 65535", text)
+			}
+			ports = append(ports, int32(port))
+		}
+		id, err := readySandbox(r.Context(), n, p)
+		if err != nil {
+			return "", err
+		}
+		return n.Runtime.PortForward(r.Context(), &cri.PortForwardRequest{PodSandboxId: id, Port: ports})
+	}()
+	s.proxyStream(w, r, location, err)
+}
+
+func (s *Server) proxyStream(w http.ResponseWriter, r *http.Request, location string, err error) {
+	var to *url.URL
+	if err == nil {
+		to, err = url.Parse(location)
+	}
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	proxy.NewUpgradeAwareHandler(to, nil, false, true, errorResponder{}).ServeHTTP(w, r)
+}
+
+// errorResponder tells what went wrong on the way to the runtime.
+type errorResponder struct{}
+
+func (errorResponder) Error(w http.ResponseWriter, _ *http.Request, err error) { writeError(w, err) }

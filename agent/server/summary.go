@@ -1,0 +1,85 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+)
+
+// summary answers /stats/summary, with only_cpu_and_memory=true just that of it.
+func (s *Server) summary(w http.ResponseWriter, r *http.Request, n *Node) {
+	sum, err := getSummary(r, n)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	if only, err := strconv.ParseBool(r.URL.Query().Get("only_cpu_and_memory")); err == nil && only {
+		sum = cpuAndMemoryOnly(sum)
+	}
+	writeJSON(w, sum)
+}
+
+func getSummary(r *http.Request, n *Node) (*stats.Summary, error) {
+	if n.Summary == nil {
+		return nil, newStatusError(http.StatusNotFound, "node %q does not measure what it uses", n.Name)
+	}
+	return n.Summary(r.Context())
+}
+
+// cpuAndMemoryOnly is a summary of CPU and memory only.
+func cpuAndMemoryOnly(s *stats.Summary) *stats.Summary {
+	out := &stats.Summary{Node: stats.NodeStats{NodeName: s.Node.NodeName, StartTime: s.Node.StartTime, CPU: s.Node.CPU, Memory: s.Node.Memory}, Pods: make([]stats.PodStats, 0, len(s.Pods))}
+	for _, c := range s.Node.SystemContainers {
+		out.Node.SystemContainers = append(out.Node.SystemContainers, cpuAndMemory(c))
+	}
+	for _, p := range s.Pods {
+		q := stats.PodStats{PodRef: p.PodRef, StartTime: p.StartTime, CPU: p.CPU, Memory: p.Memory}
+		for _, c := range p.Containers {
+			q.Containers = append(q.Containers, cpuAndMemory(c))
+		}
+		out.Pods = append(out.Pods, q)
+	}
+	return out
+}
+
+func cpuAndMemory(c stats.ContainerStats) stats.ContainerStats {
+	return stats.ContainerStats{Name: c.Name, StartTime: c.StartTime, CPU: c.CPU, Memory: c.Memory}
+}
+
+// metrics answers /metrics.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request, n *Node) {
+	if n.Metrics == nil {
+		writeError(w, newStatusError(http.StatusNotFound, "node %q has no metrics of its own", n.Name))
+		return
+	}
+	promhttp.HandlerFor(n.Metrics, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+}
+
+// resourceMetrics answers /metrics/resource: the summary's CPU and memory as metrics.
+func (s *Server) resourceMetrics(w http.ResponseWriter, r *http.Request, n *Node) {
+	sum, err := getSummary(r, n)
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(resourceCollector{sum})
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+}
+
+// disk answers /disk: what holds the node's disks.
+func (s *Server) disk(w http.ResponseWriter, r *http.Request, n *Node) {
+	if n.Disk == nil {
+		writeError(w, newStatusError(http.StatusNotFound, "node %q does not know what holds its disks", n.Name))
+		return
+	}
+	report, err := n.Disk(r.Context())
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	writeJSON(w, report)
+}

@@ -1,0 +1,161 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// Node reads a node's memory, processes and stalls. It is for one goroutine.
+type Node struct {
+	group   *cgroup.Group
+	pods    *cgroup.Group // nil until the pods' cgroup is there
+	host    *cgroup.Host
+	podPath string
+	loadavg int // fd of /proc/loadavg; -1 where the node's cgroup counts processes
+	pidMax  int64
+}
+
+// OpenNode opens the figures of the node in the cgroup node, "/" being the
+// whole machine, and of all its pods in the cgroup pods.
+func OpenNode(h *cgroup.Host, node, pods string) (*Node, error) {
+	g, err := h.Open(node)
+	if err != nil {
+		return nil, err
+	}
+	m := &Node{group: g, host: h, podPath: pods, loadavg: -1}
+	if g.HasPids() {
+		return m, nil
+	}
+	if m.loadavg, err = unix.Open("/proc/loadavg", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		g.Close()
+		return nil, fmt.Errorf("/proc/loadavg: %w", err)
+	}
+	m.pidMax, err = maxProcesses()
+	if err != nil {
+		m.Close()
+	}
+	return m, err
+}
+
+// Close closes the files.
+func (m *Node) Close() {
+	m.group.Close()
+	if m.pods != nil {
+		m.pods.Close()
+	}
+	if m.loadavg >= 0 {
+		_ = unix.Close(m.loadavg)
+	}
+}
+
+// Usage is the memory charged to the node, the cheapest of its figures.
+func (m *Node) Usage() (int64, error) { return m.group.Usage() }
+
+// Memory reads what the node holds, and how much it may.
+func (m *Node) Memory(into *cgroup.Memory) (capacity int64, err error) {
+	if err := m.group.Memory(into); err != nil {
+		return 0, err
+	}
+	return m.group.Capacity()
+}
+
+// Allocatable reads what all pods together hold, and how much they may: the
+// limit of their cgroup, or the node's capacity without one. ok is false while
+// that cgroup is not there.
+func (m *Node) Allocatable(into *cgroup.Memory) (capacity int64, ok bool, err error) {
+	if m.pods == nil {
+		if !m.host.Exists(m.podPath) {
+			return 0, false, nil
+		}
+		if m.pods, err = m.host.Open(m.podPath); err != nil {
+			return 0, false, err
+		}
+	}
+	if err = m.pods.Memory(into); errors.Is(err, cgroup.ErrGone) {
+		m.pods.Close()
+		m.pods = nil
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	if capacity, err = m.pods.Limit(); err != nil {
+		return 0, false, err
+	}
+	whole, err := m.group.Capacity()
+	return min(capacity, whole), err == nil, err
+}
+
+// HasPSI says whether the kernel tells of the node's stalls.
+func (m *Node) HasPSI() bool { return m.group.HasPSI() }
+
+// PSI reads how long processes have waited for memory.
+func (m *Node) PSI(into *cgroup.PSI) error { return m.group.PSI(into) }
+
+// OOMKills counts kills by the kernel in the node's own cgroup.
+func (m *Node) OOMKills() (int64, error) { return m.group.OOMKills() }
+
+// Processes counts processes and threads of the node, and how many it may have.
+func (m *Node) Processes() (running, most int64, err error) {
+	if m.loadavg >= 0 {
+		running, err = m.threadCount()
+		return running, m.pidMax, err
+	}
+	if running, err = m.group.Pids(); err != nil {
+		return 0, 0, err
+	}
+	if most, err = m.group.PidLimit(); err != nil || most < math.MaxInt64 {
+		return running, most, err
+	}
+	if m.pidMax == 0 {
+		m.pidMax, err = maxProcesses()
+	}
+	return running, m.pidMax, err
+}
+
+// threadCount is the fourth field of /proc/loadavg, "1/234".
+func (m *Node) threadCount() (int64, error) {
+	var text [64]byte
+	n, err := unix.Pread(m.loadavg, text[:], 0)
+	if err != nil {
+		return 0, fmt.Errorf("/proc/loadavg: %w", err)
+	}
+	var count int64
+	slash := false
+	for _, c := range text[:n] {
+		switch {
+		case c == '/':
+			slash = true
+		case slash && c >= '0' && c <= '9':
+			count = count*10 + int64(c-'0')
+		case slash:
+			return count, nil
+		}
+	}
+	return 0, fmt.Errorf("/proc/loadavg: %q has no count of threads", string(text[:n]))
+}
+
+// maxProcesses is the least of the machine's limits.
+func maxProcesses() (int64, error) {
+	least := int64(math.MaxInt64)
+	for _, name := range []string{"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return 0, err
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		least = min(least, n)
+	}
+	return least, nil
+}

@@ -1,0 +1,85 @@
+package testprogram
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// writeFile writes the file, once or for ever, and then reads it if that is asked for.
+func (w *worker) writeFile(ctx context.Context) error {
+	for {
+		if err := w.writeOnce(ctx); err != nil {
+			return err
+		}
+		if !w.rewrite {
+			break
+		}
+	}
+	if w.read == w.writeTo {
+		return w.readFile(ctx)
+	}
+	return nil
+}
+
+func (w *worker) writeOnce(ctx context.Context) error {
+	f, err := os.Create(w.writeTo)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// Not zeroes, which some file systems do not store.
+	data := bytes.Repeat([]byte("berth"), chunkSize/5+1)[:chunkSize]
+	err = runPaced(ctx, int64(w.write), int64(w.writeRate), func(due int64) error {
+		for ; due > 0; due -= min(due, chunkSize) {
+			if _, err := f.Write(data[:min(due, chunkSize)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func (w *worker) readFile(ctx context.Context) error {
+	for i := 0; i < w.reads || w.reads == 0; i++ {
+		f, err := os.Open(w.read)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, struct{ io.Reader }{f})
+		f.Close()
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// createFiles makes empty files.
+func (w *worker) createFiles(ctx context.Context) error {
+	if err := os.MkdirAll(w.inodesIn, 0o755); err != nil {
+		return err
+	}
+	made := 0
+	return runPaced(ctx, int64(w.inodes), int64(w.inodeRate), func(due int64) error {
+		for ; due > 0; due-- {
+			f, err := os.OpenFile(filepath.Join(w.inodesIn, strconv.Itoa(made)), os.O_CREATE|os.O_WRONLY, 0o644)
+			if err != nil {
+				return err
+			}
+			f.Close()
+			made++
+		}
+		return nil
+	})
+}

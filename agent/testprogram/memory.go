@@ -1,0 +1,72 @@
+package testprogram
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// chunkSize is how much memory is mapped at once.
+const chunkSize = 1 << 20
+
+// allocateMemory maps anonymous memory and touches each page. It is not the garbage
+// collector's, so that it is exactly as much as was asked for.
+func (w *worker) allocateMemory(ctx context.Context, total, rate int64) error {
+	var block []byte
+	page := int64(os.Getpagesize())
+	left := int64(0) // untouched bytes of block
+	return runPaced(ctx, total, rate, func(due int64) error {
+		for due > 0 {
+			if left == 0 {
+				var err error
+				if block, err = syscall.Mmap(-1, 0, chunkSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE); err != nil {
+					return err
+				}
+				// The limit is met page by page, not by 2 MiB.
+				_ = syscall.Madvise(block, 15) // MADV_NOHUGEPAGE; not all kernels have it
+				left = chunkSize
+				w.mu.Lock()
+				w.mappings = append(w.mappings, block)
+				w.mu.Unlock()
+			}
+			n := min(due, left)
+			for at := chunkSize - left; at < chunkSize-left+n; at += page {
+				block[at] = 1
+			}
+			left, due = left-n, due-n
+		}
+		return nil
+	})
+}
+
+// allocateShared writes a file in memory.
+func (w *worker) allocateShared(ctx context.Context) error {
+	f, err := os.CreateTemp("/dev/shm", "workload-")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	defer os.Remove(filepath.Join("/dev/shm", filepath.Base(f.Name()))) // it lives while it is mapped
+	zeroes := bytes.Repeat([]byte{1}, chunkSize)
+	err = runPaced(ctx, int64(w.memoryShared), int64(w.memoryRate), func(due int64) error {
+		for ; due > 0; due -= min(due, chunkSize) {
+			if _, err := f.Write(zeroes[:min(due, chunkSize)]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	held, err := syscall.Mmap(int(f.Fd()), 0, int(w.memoryShared), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mappings = append(w.mappings, held)
+	return nil
+}

@@ -1,0 +1,40 @@
+package pause
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+)
+
+// loadAddress is the usual address of a static program.
+const loadAddress = 0x400000
+
+// Program is the executable for this machine's architecture.
+func Program() ([]byte, error) {
+	code, machine := machineCode(runtime.GOARCH)
+	if code == nil {
+		return nil, fmt.Errorf("pause program: there is none for %s: name an image for sandboxes instead", runtime.GOARCH)
+	}
+	return buildELF(code, machine), nil
+}
+
+// buildELF makes an ELF file of one segment, which holds the headers and the code.
+func buildELF(code []byte, machine elf.Machine) []byte {
+	const fileHeader, segmentHeader = 64, 56
+	const start = fileHeader + segmentHeader
+	size := uint64(start + len(code))
+	header := elf.Header64{
+		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Type:  uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT),
+		Entry: loadAddress + start, Phoff: fileHeader, Ehsize: fileHeader, Phentsize: segmentHeader, Phnum: 1,
+	}
+	segment := elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X),
+		Vaddr: loadAddress, Paddr: loadAddress, Filesz: size, Memsz: size, Align: 0x1000}
+	var b bytes.Buffer
+	_ = binary.Write(&b, binary.LittleEndian, header) // a buffer takes all
+	_ = binary.Write(&b, binary.LittleEndian, segment)
+	b.Write(code)
+	return b.Bytes()
+}

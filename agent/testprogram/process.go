@@ -1,0 +1,89 @@
+package testprogram
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/testprogram/pause"
+)
+
+// startProcesses starts processes that only wait. One that cannot be started is
+// tried again, as a fork bomb does.
+func (w *worker) startProcesses(ctx context.Context) error {
+	path, args, err := sleeperProgram()
+	if err != nil {
+		return err
+	}
+	return runPaced(ctx, int64(w.processes), int64(w.processRate), func(due int64) error {
+		for ; due > 0; due-- {
+			for {
+				// They go with their parent, where no namespace ends them.
+				attr := &syscall.ProcAttr{Env: os.Environ(), Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
+				if _, err := syscall.ForkExec(path, args, attr); err == nil {
+					break
+				}
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+		return nil
+	})
+}
+
+// sleeperProgram is a program that waits: the pause program, from memory, or else this one.
+func sleeperProgram() (path string, args []string, err error) {
+	program, err := pause.Program()
+	if err != nil {
+		self, err := os.Executable()
+		return self, []string{self, "-after=1000h"}, err
+	}
+	fd, err := unix.MemfdCreate("waiter", 0)
+	if err != nil {
+		return "", nil, fmt.Errorf("a file in memory: %w", err)
+	}
+	if _, err := unix.Write(fd, program); err != nil {
+		return "", nil, err
+	}
+	// A file that is open for writing cannot be run: open it again for reading.
+	path = "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(fd)
+	read, err := unix.Open(path, unix.O_RDONLY, 0)
+	if err != nil {
+		return "", nil, err
+	}
+	_ = unix.Close(fd)
+	return "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(read), []string{"waiter"}, nil
+}
+
+// burnCPU keeps the processor busy for a part of each 10 ms.
+func (w *worker) burnCPU(ctx context.Context) error {
+	const slice = 10 * time.Millisecond
+	busy := slice * time.Duration(min(w.cpu, 1000)) / 1000
+	for ctx.Err() == nil {
+		began := time.Now()
+		for time.Since(began) < busy {
+		}
+		time.Sleep(slice - busy)
+	}
+	return ctx.Err()
+}
+
+func (w *worker) printLines(ctx context.Context) error {
+	n := 0
+	return runPaced(ctx, int64(w.lines), int64(w.lineRate), func(due int64) error {
+		for ; due > 0; due-- {
+			n++
+			line := "line " + strconv.Itoa(n) + " "
+			w.printf("%s", line+strings.Repeat("x", max(0, w.lineSize-len(line))))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,210 @@
+package testprogram
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// flags of the program.
+type flags struct {
+	listen       string
+	unreadyAfter time.Duration
+	readyAfter   time.Duration
+
+	memory, memoryRate, memoryShared size
+	write, writeRate                 size
+	writeTo                          string
+	rewrite                          bool
+	read                             string
+	reads                            int
+	inodes                           int
+	inodesIn                         string
+	inodeRate                        int
+	processes, processRate           int
+	cpu                              int
+	lines, lineRate, lineSize        int
+
+	exit          int
+	after         time.Duration
+	ignoreSIGTERM bool
+	stopDelay     time.Duration
+}
+
+func (f *flags) declare(s *flag.FlagSet) {
+	s.StringVar(&f.listen, "listen", "", "serve HTTP at this `address`, e.g. :8080: / says the host's name, /healthz whether all is well, /env the environment, POST /exit?code=N ends, POST /memory?bytes=64Mi takes more")
+	s.DurationVar(&f.readyAfter, "ready-after", 0, "answer /healthz with 503 for this long")
+	s.DurationVar(&f.unreadyAfter, "unready-after", 0, "answer /healthz with 503 from then on; 0 is never")
+
+	s.Var(&f.memory, "memory", "take this much memory, e.g. 100Mi, and keep it")
+	s.Var(&f.memoryRate, "memory-rate", "at so many bytes a second, e.g. 500Mi; at once without")
+	s.Var(&f.memoryShared, "memory-shared", "take this much as a file in /dev/shm")
+
+	s.Var(&f.write, "write", "write so many bytes into a file")
+	s.Var(&f.writeRate, "write-rate", "at so many bytes a second; as fast as it goes without")
+	s.StringVar(&f.writeTo, "write-to", "data", "`file` to write")
+	s.BoolVar(&f.rewrite, "rewrite", false, "write the file again and again")
+	s.StringVar(&f.read, "read", "", "read this `file`, which is written first if -write names it")
+	s.IntVar(&f.reads, "reads", 1, "as often as this; 0 is without end")
+	s.IntVar(&f.inodes, "inodes", 0, "make so many empty files")
+	s.StringVar(&f.inodesIn, "inodes-in", "inodes", "in this `directory`")
+	s.IntVar(&f.inodeRate, "inode-rate", 0, "so many a second")
+
+	s.IntVar(&f.processes, "processes", 0, "start so many processes that only wait; -1 is without end")
+	s.IntVar(&f.processRate, "process-rate", 0, "so many a second; as fast as it goes without")
+	s.IntVar(&f.cpu, "cpu", 0, "keep the processor busy for so many thousandths of each core-second")
+	s.IntVar(&f.lines, "lines", 0, "print so many lines; -1 is without end")
+	s.IntVar(&f.lineRate, "line-rate", 0, "so many a second")
+	s.IntVar(&f.lineSize, "line-size", 64, "of so many bytes")
+
+	s.IntVar(&f.exit, "exit", 0, "end with this code, -after a time or when told to; at once if it is not 0 and nothing else is asked for")
+	s.DurationVar(&f.after, "after", 0, "end after this long; 0 is when told to")
+	s.BoolVar(&f.ignoreSIGTERM, "deaf", false, "do not end on SIGTERM")
+	s.DurationVar(&f.stopDelay, "last-words", 0, "take this long to end on SIGTERM")
+}
+
+// Main runs the program and returns its exit code. It does all that the flags ask
+// at once, and then waits to be told to end.
+func Main(args []string, out, errOut io.Writer) int {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		return runCommand(args, out, errOut)
+	}
+	var f flags
+	set := flag.NewFlagSet("workload", flag.ContinueOnError)
+	set.SetOutput(errOut)
+	f.declare(set)
+	if err := set.Parse(args); err != nil {
+		return 2
+	}
+	if set.NArg() > 0 {
+		fmt.Fprintf(errOut, "workload: %q: not a flag\n", set.Arg(0))
+		return 2
+	}
+	w := &worker{flags: f, out: out, errOut: errOut, exitCodes: make(chan int, 1), started: time.Now()}
+	return w.run()
+}
+
+// worker is one run.
+type worker struct {
+	flags
+	mu          sync.Mutex // of out, errors and held
+	out, errOut io.Writer
+	mappings    [][]byte
+	exitCodes   chan int // an exit code, to end with
+	started     time.Time
+}
+
+func (w *worker) run() int {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(signals)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if w.listen != "" {
+		if err := w.serveHTTP(ctx); err != nil {
+			fmt.Fprintln(w.errOut, "workload:", err)
+			return 1
+		}
+	}
+	w.startTasks(ctx)
+	var after <-chan time.Time
+	if w.after > 0 || w.exit != 0 && w.idle() {
+		after = time.After(w.after)
+	}
+	for {
+		select {
+		case <-after:
+			return w.exit
+		case code := <-w.exitCodes:
+			return code
+		case s := <-signals:
+			w.printf("heard %v", s)
+			if w.ignoreSIGTERM {
+				continue
+			}
+			time.Sleep(w.stopDelay)
+			return w.exit
+		}
+	}
+}
+
+// idle says that nothing is asked for but an end.
+func (w *worker) idle() bool {
+	f := w.flags
+	return f.listen == "" && f.memory+f.memoryShared+f.write == 0 && f.read == "" && f.inodes == 0 && f.processes == 0 && f.cpu == 0 && f.lines == 0
+}
+
+// startTasks starts each work that is asked for.
+func (w *worker) startTasks(ctx context.Context) {
+	for _, part := range []struct {
+		name   string
+		wanted bool
+		do     func(context.Context) error
+	}{
+		{"memory", w.memory > 0, func(ctx context.Context) error { return w.allocateMemory(ctx, int64(w.memory), int64(w.memoryRate)) }},
+		{"memory-shared", w.memoryShared > 0, w.allocateShared},
+		{"write", w.write > 0, w.writeFile},
+		{"read", w.read != "" && (w.write == 0 || w.read != w.writeTo), w.readFile},
+		{"inodes", w.inodes > 0, w.createFiles},
+		{"processes", w.processes != 0, w.startProcesses},
+		{"cpu", w.cpu > 0, w.burnCPU},
+		{"lines", w.lines != 0, w.printLines},
+	} {
+		if !part.wanted {
+			continue
+		}
+		go func() {
+			if err := part.do(ctx); err != nil && !errors.Is(err, context.Canceled) {
+				w.printf("%s failed: %v", part.name, err)
+				return
+			}
+			w.printf("%s done", part.name)
+		}()
+	}
+}
+
+// printf prints a line.
+func (w *worker) printf(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fmt.Fprintf(w.out, format+"\n", args...)
+}
+
+// runPaced calls step with how much is due, until total is done or ctx ends. With rate 0
+// all is due at once; otherwise rate a second.
+func runPaced(ctx context.Context, total, rate int64, step func(due int64) error) error {
+	began, done := time.Now(), int64(0)
+	for done < total || total < 0 {
+		due := int64(1 << 20)
+		if rate > 0 {
+			due = int64(time.Since(began).Seconds()*float64(rate)) - done
+		}
+		if total >= 0 {
+			due = min(due, total-done)
+		}
+		if due <= 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Millisecond):
+			}
+			continue
+		}
+		if err := step(due); err != nil {
+			return err
+		}
+		done += due
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package virtualnode
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+)
+
+// subnetCount are what nodes' subnets are taken from: 10.192.0.0/11, a /24 each.
+const (
+	firstSubnetOctet = 192
+	subnetCount      = 32 * 256
+)
+
+// pickSubnet is a /24 that no interface of the machine has an address of. The search
+// starts where the place's id says, so that places rarely meet.
+func (p *Pool) pickSubnet(index int) (string, error) {
+	start, err := strconv.ParseUint(p.id, 16, 32)
+	if err != nil {
+		return "", err
+	}
+	return FreeSubnet(uint32(start%subnetCount) + uint32(index))
+}
+
+// FreeSubnet is a /24 that is no part of a network of this machine; which one it tries first start decides.
+func FreeSubnet(start uint32) (string, error) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", fmt.Errorf("addresses of this machine: %w", err)
+	}
+	for i := range subnetCount {
+		n := (int(start%subnetCount) + i*31) % subnetCount
+		prefix := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(firstSubnetOctet + n/256), byte(n % 256), 0}), 24)
+		if !overlaps(prefix, addrs) {
+			return prefix.String(), nil
+		}
+	}
+	return "", errors.New("no /24 of 10.192.0.0/11 is free on this machine")
+}
+
+func overlaps(prefix netip.Prefix, addrs []net.Addr) bool {
+	for _, a := range addrs {
+		if other, err := netip.ParsePrefix(a.String()); err == nil && prefix.Overlaps(other.Masked()) {
+			return true
+		}
+	}
+	return false
+}
+
+// removeBridges removes all bridges of the place.
+func (p *Pool) removeBridges() error {
+	all, err := net.Interfaces()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, i := range all {
+		if strings.HasPrefix(i.Name, p.bridgePrefix()) {
+			errs = append(errs, removeBridge(i.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// removeBridge removes a network interface, if it is there.
+func removeBridge(name string) error {
+	link, err := netlink.LinkByName(name)
+	var none netlink.LinkNotFoundError
+	if errors.As(err, &none) {
+		return nil
+	}
+	if err == nil {
+		err = netlink.LinkDel(link)
+	}
+	return wrapError(err, "removing bridge %s", name)
+}

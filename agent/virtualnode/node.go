@@ -1,0 +1,100 @@
+package virtualnode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/berthproject/berth/agent/cgroup"
+)
+
+// Options of a node.
+type Options struct {
+	Name   string
+	Index  int   // 0, 1, ...: tells bridges and subnets apart
+	Memory int64 // bytes, at least MinMemory
+	Disk   int64 // bytes, at least MinDisk; the file is sparse
+	Inodes int64 // of the disk; 0: as mkfs.ext4 decides
+	Pids   int64 // processes and threads; 0: no limit
+}
+
+// The smallest sizes: below, the thresholds of the kubelet's defaults
+// (memory.available<100Mi, nodefs.available<10%) leave no room for pods.
+const (
+	MinMemory = 256 << 20
+	MinDisk   = 64 << 20
+)
+
+// Node is a part of the machine, to run pods in.
+type Node struct {
+	Name string
+	// Cgroup is its path below the mount points, such as /berth-1a2b3c4d/v1.
+	Cgroup string
+	// Disk is where its disk is mounted.
+	Disk string
+	// RunDir is a directory on the machine's own memory for sockets and mounts; its path is short.
+	RunDir string
+	// Bridge is the name of the network bridge that its pods hang on; who makes
+	// one gives it this name.
+	Bridge string
+	// Subnet is what its pods' addresses are of, such as 10.200.7.0/24.
+	Subnet string
+
+	pool *Pool
+}
+
+// Create makes a node. What there is of one of this name is removed before.
+func (p *Pool) Create(ctx context.Context, o Options) (*Node, error) {
+	if bad := validation.IsDNS1123Label(o.Name); len(bad) > 0 {
+		return nil, fmt.Errorf("virtual node %q: %s", o.Name, bad[0])
+	}
+	if o.Memory < MinMemory {
+		return nil, fmt.Errorf("virtual node %s: %d bytes of memory: must be at least %dMi", o.Name, o.Memory, MinMemory>>20)
+	}
+	if o.Disk < MinDisk {
+		return nil, fmt.Errorf("virtual node %s: %d bytes of disk: must be at least %dMi", o.Name, o.Disk, MinDisk>>20)
+	}
+	if err := p.remove(ctx, o.Name); err != nil {
+		return nil, err
+	}
+	subnet, err := p.pickSubnet(o.Index)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Name: o.Name, Cgroup: filepath.Join(p.cgroup(), o.Name), Disk: filepath.Join(p.dir, o.Name),
+		RunDir: filepath.Join(p.runDir(), o.Name), Bridge: fmt.Sprintf("%s%d", p.bridgePrefix(), o.Index), Subnet: subnet, pool: p}
+	if err := n.setup(o); err != nil {
+		return nil, errors.Join(fmt.Errorf("virtual node %s: %w", o.Name, err), p.remove(ctx, o.Name))
+	}
+	return n, nil
+}
+
+func (n *Node) setup(o Options) error {
+	if err := os.MkdirAll(n.pool.dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(n.RunDir, 0o700); err != nil {
+		return err
+	}
+	if err := n.pool.host.Create(n.Cgroup, cgroup.Limits{Memory: o.Memory, Pids: o.Pids}); err != nil {
+		return err
+	}
+	return makeDisk(n.Disk+imageSuffix, n.Disk, o.Disk, o.Inodes)
+}
+
+// RuntimeDir is a directory on its disk for the embedded runtime.
+func (n *Node) RuntimeDir() string { return n.pool.nodeRuntimeDir(n.Name) }
+
+// Remove ends all that runs in the node and removes it with all that is on its
+// disk, and the place itself with its last node.
+func (n *Node) Remove(ctx context.Context) error {
+	err := errors.Join(n.pool.remove(ctx, n.Name), removeBridge(n.Bridge))
+	if len(n.pool.leftoverNodes()) == 0 {
+		err = errors.Join(err, n.pool.Cleanup(ctx))
+	}
+	return err
+}

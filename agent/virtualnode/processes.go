@@ -1,0 +1,72 @@
+package virtualnode
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// killRuntime kills container runtimes that work in dir and their shims, which
+// live on when a runtime is killed. They are known by an argument below dir.
+func killRuntime(dir string) {
+	for range 100 {
+		pids := runtimeProcesses(dir)
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// runtimeProcesses are the processes of containerd and its shims that work in dir;
+// those that have ended and that nobody has waited for have no arguments.
+func runtimeProcesses(dir string) []int {
+	entries, _ := os.ReadDir("/proc")
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		args := strings.Split(string(line), "\x00")
+		if !strings.HasPrefix(filepath.Base(args[0]), "containerd") {
+			continue
+		}
+		for _, arg := range args[1:] {
+			if strings.HasPrefix(arg, dir+"/") || strings.Contains(arg, "="+dir+"/") {
+				pids = append(pids, pid)
+				break
+			}
+		}
+	}
+	return pids
+}
+
+// waitUntilEmpty waits until no process is left in a cgroup, killing those that
+// come late.
+func (p *Pool) waitUntilEmpty(ctx context.Context, group string) error {
+	for {
+		pids, err := p.host.Procs(group)
+		if err != nil || len(pids) == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d processes do not die: %w", len(pids), ctx.Err())
+		case <-time.After(10 * time.Millisecond):
+		}
+		if err := p.host.Kill(group); err != nil {
+			return err
+		}
+	}
+}

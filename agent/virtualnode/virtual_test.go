@@ -1,0 +1,208 @@
+package virtualnode
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/berthproject/berth/agent/mounts"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// newPool is a place in a directory of its own; nothing is left of it after the test.
+func newPool(t *testing.T) *Pool {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		testkit.SkipOrFail(t, "root", "virtual nodes are made of cgroups and mounts")
+	}
+	if _, err := exec.LookPath("mkfs.ext4"); err != nil {
+		testkit.SkipOrFail(t, "mkfs.ext4", err.Error())
+	}
+	p, err := NewPool(filepath.Join(t.TempDir(), "nodes"))
+	if err != nil {
+		testkit.SkipOrFail(t, "cgroups", err.Error())
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := p.Cleanup(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func smallOptions(name string) Options {
+	return Options{Name: name, Memory: 256 << 20, Disk: 64 << 20, Inodes: 512, Pids: 100}
+}
+
+// startSleeper is a process in the cgroup of a node.
+func startSleeper(t *testing.T, n *Node) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "600")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if err := n.pool.host.AddProcess(n.Cgroup, cmd.Process.Pid); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+func TestNodeLimits(t *testing.T) {
+	p := newPool(t)
+	n, err := p.Create(t.Context(), smallOptions("v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(n.Disk, &fs); err != nil {
+		t.Fatal(err)
+	}
+	if total := int64(fs.Blocks) * fs.Frsize; total < 32<<20 || total > 64<<20 {
+		t.Errorf("the disk has %d bytes, want somewhat less than 64Mi", total)
+	}
+	if fs.Files < 512 || fs.Files > 1024 {
+		t.Errorf("the disk has %d inodes, want about 512", fs.Files)
+	}
+	err = os.WriteFile(filepath.Join(n.Disk, "large"), make([]byte, 80<<20), 0o600)
+	if !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("80Mi on a disk of 64Mi: %v, want no space left", err)
+	}
+	if len(n.Bridge) > 15 {
+		t.Errorf("bridge name %s: the kernel takes 15 letters", n.Bridge)
+	}
+	if len(filepath.Join(n.RunDir, "containerd.sock.ttrpc")) > 107 {
+		t.Errorf("run directory %s leaves no room for a socket's name", n.RunDir)
+	}
+	if _, _, err := net.ParseCIDR(n.Subnet); err != nil {
+		t.Error(err)
+	}
+	if p.host.Mode != "v2" {
+		limit, err := os.ReadFile(filepath.Join(p.host.Dir("memory", n.Cgroup), "memory.limit_in_bytes"))
+		if err != nil || strings.TrimSpace(string(limit)) != "268435456" {
+			t.Errorf("memory limit %s, %v: want 256Mi", limit, err)
+		}
+	}
+	if err := n.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	checkNothingLeft(t, p)
+}
+
+// checkNothingLeft checks that nothing of the place is there.
+func checkNothingLeft(t *testing.T, p *Pool) {
+	t.Helper()
+	for _, dir := range []string{p.dir, p.runDir(), p.host.Dir("memory", p.cgroup()), p.host.Dir("pids", p.cgroup())} {
+		if _, err := os.Lstat(dir); err == nil {
+			t.Errorf("%s is still there", dir)
+		}
+	}
+	for _, dir := range []string{p.dir, p.runDir()} {
+		if points, err := mounts.At(dir); err != nil || len(points) > 0 {
+			t.Errorf("mounted still: %v %v", points, err)
+		}
+	}
+	devices, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	for _, d := range devices {
+		if file, _ := os.ReadFile(d); strings.HasPrefix(string(file), p.dir+"/") {
+			t.Errorf("%s still holds %s", d, file)
+		}
+	}
+}
+
+func TestRemoveKillsProcesses(t *testing.T) {
+	p := newPool(t)
+	n, err := p.Create(t.Context(), smallOptions("v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := p.Create(t.Context(), Options{Name: "v2", Index: 1, Memory: 256 << 20, Disk: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, theirs := startSleeper(t, n), startSleeper(t, other)
+	ended := make(chan error, 1)
+	go func() { ended <- mine.Wait() }() // or it stays, dead, in the cgroup
+	tmp := filepath.Join(n.Disk, "tmp")
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("none", tmp, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Remove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if err := theirs.Process.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("a process of another node: %v", err)
+	}
+	if points, _ := mounts.At(other.Disk); len(points) != 1 {
+		t.Errorf("mounts of another node: %v", points)
+	}
+}
+
+func TestCleanupAfterKilledProcess(t *testing.T) {
+	p := newPool(t)
+	n, err := p.Create(t.Context(), smallOptions("v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := startSleeper(t, n)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	again, err := NewPool(p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Cleanup(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	checkNothingLeft(t, p)
+	if err := again.Cleanup(t.Context()); err != nil {
+		t.Errorf("sweeping where nothing is: %v", err)
+	}
+}
+
+func TestCreateReplacesNode(t *testing.T) {
+	p := newPool(t)
+	for range 2 {
+		n, err := p.Create(t.Context(), smallOptions("v1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(filepath.Join(n.Disk, "left")); err == nil {
+			t.Error("a file of the first one is there")
+		}
+		if err := os.WriteFile(filepath.Join(n.Disk, "left"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCreateValidatesOptions(t *testing.T) {
+	p := newPool(t)
+	for want, o := range map[string]Options{
+		`virtual node "a/b"`:                {Name: "a/b", Memory: MinMemory, Disk: MinDisk},
+		"bytes of memory: must be at least": {Name: "v1", Memory: 1, Disk: MinDisk},
+		"bytes of disk: must be at least":   {Name: "v1", Memory: MinMemory, Disk: 1},
+	} {
+		if _, err := p.Create(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", o, err, want)
+		}
+	}
+	checkNothingLeft(t, p)
+}

@@ -1,0 +1,160 @@
+package volume
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// file is one of a payload. uid is its owner, root where none is said.
+type file struct {
+	data []byte
+	mode fs.FileMode
+	uid  int
+}
+
+// payload are files by their path in the volume.
+type payload map[string]file
+
+// Names in a directory that shows a payload. Each file NAME (or first directory of a
+// path) is a link to ..data/NAME; ..data links to the directory of one version.
+const (
+	dataDirName    = "..data"
+	newDataDirName = "..data_tmp"
+	versionPattern = "..version-*"
+)
+
+// writePayload makes dir show just the payload: its files change all at once, by one rename.
+// group owns them, and may read them, unless it is noGroup. When nothing has changed nothing is
+// written; what an interrupted call left is put right.
+func writePayload(dir string, p payload, group int) error {
+	for path := range p {
+		if !filepath.IsLocal(path) || strings.HasPrefix(path, "..") {
+			return fmt.Errorf("path %q: must be relative and not begin with ..", path)
+		}
+	}
+	if err := setOwnership(dir, 0o755, group); err != nil {
+		return err
+	}
+	now, err := os.Readlink(filepath.Join(dir, dataDirName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil || !isCurrent(filepath.Join(dir, now), p, group) {
+		if now, err = writeVersion(dir, p, group); err != nil {
+			return err
+		}
+	}
+	return updateLinks(dir, now, p)
+}
+
+// isCurrent says whether the directory of a version is the payload's.
+func isCurrent(dir string, p payload, group int) bool {
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		want, ok := p[rel]
+		info, statError := d.Info()
+		got, readError := os.ReadFile(path)
+		if !ok || statError != nil || readError != nil || info.Mode().Perm() != groupReadable(want.mode, group) || !bytes.Equal(got, want.data) {
+			return fs.ErrInvalid
+		}
+		return nil
+	})
+	return err == nil && files == len(p)
+}
+
+// writeVersion writes the payload to a directory of its own and makes it the current version.
+func writeVersion(dir string, p payload, group int) (string, error) {
+	fresh, err := os.MkdirTemp(dir, versionPattern)
+	if err != nil {
+		return "", err
+	}
+	if err := writeFiles(fresh, p, group); err != nil {
+		return "", errors.Join(err, os.RemoveAll(fresh))
+	}
+	link := filepath.Join(dir, newDataDirName)
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	name := filepath.Base(fresh)
+	if err := os.Symlink(name, link); err != nil {
+		return "", err
+	}
+	return name, os.Rename(link, filepath.Join(dir, dataDirName))
+}
+
+func writeFiles(dir string, p payload, group int) error {
+	if err := setOwnership(dir, 0o755, group); err != nil {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(p)) {
+		f := p[path]
+		at := dir
+		for part := range strings.SplitSeq(filepath.Dir(path), "/") {
+			at = filepath.Join(at, part)
+			if err := os.Mkdir(at, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+			if err := setOwnership(at, 0o755, group); err != nil {
+				return err
+			}
+		}
+		at = filepath.Join(dir, path)
+		if err := os.WriteFile(at, f.data, 0o600); err != nil {
+			return err
+		}
+		if err := os.Lchown(at, f.uid, max(group, 0)); err != nil {
+			return err
+		}
+		if err := os.Chmod(at, groupReadable(f.mode, group)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updateLinks makes the links to the current version's files and removes what belongs to others.
+func updateLinks(dir, now string, p payload) error {
+	names := map[string]bool{}
+	for path := range p {
+		first, _, _ := strings.Cut(path, "/")
+		names[first] = true
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if names[name] {
+			delete(names, name)
+			continue
+		}
+		if name == dataDirName || name == now {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	for name := range names {
+		if err := os.Symlink(filepath.Join(dataDirName, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

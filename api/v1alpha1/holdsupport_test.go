@@ -1,0 +1,42 @@
+package v1alpha1
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestHoldSupport(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	lease := func(change func(*coordinationv1.Lease)) *coordinationv1.Lease {
+		at := metav1.NewMicroTime(now.Add(-10 * time.Second))
+		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: HoldSupportNamespace, Name: HoldSupportLease}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("me"), RenewTime: &at}}
+		AdvertiseHoldSupport(l, []string{"second", "default-scheduler"})
+		change(l)
+		return l
+	}
+	for name, tc := range map[string]struct {
+		change func(*coordinationv1.Lease)
+		why    string
+	}{
+		"it says so":         {func(*coordinationv1.Lease) {}, ""},
+		"it says nothing":    {func(l *coordinationv1.Lease) { l.Annotations = nil }, "does not say so"},
+		"nobody holds it":    {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("") }, "has no holder"},
+		"another has it now": {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("kube") }, "now held by kube"},
+		"it is not renewed":  {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(-15 * time.Second) }, "has run out"},
+		"it lasts longer": {func(l *coordinationv1.Lease) {
+			l.Spec.RenewTime.Time, l.Spec.LeaseDurationSeconds = now.Add(-time.Minute), new(int32(90))
+		}, ""},
+		"it was never renewed": {func(l *coordinationv1.Lease) { l.Spec.RenewTime = nil }, "has run out"},
+		"its clock is ahead":   {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(time.Hour) }, ""},
+	} {
+		got, why := HoldSupport(lease(tc.change), now)
+		if (tc.why == "") != slices.Equal(got, []string{"default-scheduler", "second"}) || !strings.Contains(why, tc.why) || (why == "") != (tc.why == "") {
+			t.Errorf("%s: %v, %q", name, got, why)
+		}
+	}
+}

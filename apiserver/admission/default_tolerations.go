@@ -1,0 +1,71 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apiserver/pkg/admission"
+)
+
+// NodeTolerationSeconds is for how many seconds a pod stays on a node that is lost, if it does not say.
+type NodeTolerationSeconds struct{ NotReady, Unreachable int64 }
+
+// DefaultNodeTolerationSeconds is as in kube-apiserver.
+func DefaultNodeTolerationSeconds() NodeTolerationSeconds {
+	return NodeTolerationSeconds{NotReady: 300, Unreachable: 300}
+}
+
+func unexpectedTypeError(a admission.Attributes) error {
+	return fmt.Errorf("unexpected type %T", a.GetObject())
+}
+
+// isValidNodeName keeps names out of request paths that no node can have.
+func isValidNodeName(name string) bool {
+	return len(apivalidation.NameIsDNSSubdomain(name, false)) == 0
+}
+
+type defaultTolerations struct {
+	*admission.Handler
+	seconds NodeTolerationSeconds
+}
+
+var _ admission.MutationInterface = &defaultTolerations{}
+
+func newDefaultTolerations(tolerationSeconds NodeTolerationSeconds) *defaultTolerations {
+	return &defaultTolerations{admission.NewHandler(admission.Create, admission.Update), tolerationSeconds}
+}
+
+// Admit adds a toleration for each of the two taints of lost nodes that the pod does not mention.
+func (d *defaultTolerations) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	if !isForResource(a, corev1.Resource("pods")) {
+		return nil
+	}
+	pod, ok := a.GetObject().(*corev1.Pod)
+	if !ok {
+		return admission.NewForbidden(a, unexpectedTypeError(a))
+	}
+	for _, taint := range []struct {
+		key     string
+		seconds int64
+	}{{corev1.TaintNodeNotReady, d.seconds.NotReady}, {corev1.TaintNodeUnreachable, d.seconds.Unreachable}} {
+		if toleratesNoExecute(pod.Spec.Tolerations, taint.key) {
+			continue
+		}
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+			Key: taint.key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &taint.seconds,
+		})
+	}
+	return nil
+}
+
+// toleratesNoExecute says whether a toleration is about the NoExecute taint of that key; an empty key or effect is about all.
+func toleratesNoExecute(list []corev1.Toleration, key string) bool {
+	for _, t := range list {
+		if (t.Key == key || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "") {
+			return true
+		}
+	}
+	return false
+}

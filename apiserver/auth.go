@@ -1,0 +1,89 @@
+package apiserver
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/informers"
+	"k8s.io/component-base/metrics/legacyregistry"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/apiserver/auth"
+	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/metrics"
+)
+
+// configureAuth says who is who and who may do what.
+func (s *Server) configureAuth(c *genericapiserver.Config, shared informers.SharedInformerFactory) (err error) {
+	s.security, err = auth.New(auth.Options{CA: s.authority, Client: s.client, Informers: shared, TokenFile: s.options.TokenAuthFile})
+	if err != nil {
+		return fmt.Errorf("authentication and authorization: %w", err)
+	}
+	c.Authentication.Authenticator = s.security.Authenticator
+	c.Authentication.APIAudiences = s.security.Audiences
+	c.SecureServing.ClientCA = s.security.ClientCA
+	c.Authorization.Authorizer = s.security.Authorizer
+	c.RuleResolver = s.security.RuleResolver
+	return nil
+}
+
+// serveIssuerDiscovery serves what others need to check service account tokens.
+func (s *Server) serveIssuerDiscovery() error {
+	documents, err := s.security.DiscoveryHandlers(s.clientAddress())
+	if err != nil {
+		return err
+	}
+	for path, handler := range documents {
+		s.generic.Handler.NonGoRestfulMux.Handle(path, handler)
+	}
+	return nil
+}
+
+// virtualStorage are the resources that are answered and not stored.
+func (s *Server) virtualStorage(made *storageSet) map[schema.GroupVersion]map[string]rest.Storage {
+	pods := corev1.Resource("pods")
+	answers := map[schema.GroupVersion]map[string]rest.Storage{
+		corev1.SchemeGroupVersion: {
+			"bindings": subresource.NewLegacyBindingREST(made.store(pods)),
+			"pods/eviction": subresource.NewEvictionREST(made.store(pods), made.store(policyv1.Resource("poddisruptionbudgets")), made.stores[pods],
+				s.newDisplacer().WriteRecord, s.options.Evictions),
+		},
+	}
+	for gv, paths := range s.nodeBackedStorage(made) {
+		if answers[gv] == nil {
+			answers[gv] = map[string]rest.Storage{}
+		}
+		maps.Copy(answers[gv], paths)
+	}
+	for resource, storage := range s.security.Storages() {
+		gv := schema.GroupVersion{Group: resource.Group, Version: "v1"}
+		if answers[gv] == nil {
+			answers[gv] = map[string]rest.Storage{}
+		}
+		answers[gv][resource.Resource] = storage
+	}
+	return answers
+}
+
+// displacementMetrics counts what all API servers of this process have evicted. Its registry is the libraries', which /metrics shows.
+var displacementMetrics = sync.OnceValue(func() *metrics.Displacements {
+	d := metrics.NewDisplacements()
+	legacyregistry.RawMustRegister(d)
+	return d
+})
+
+// newDisplacer writes the records of evictions that were asked of this server.
+func (s *Server) newDisplacer() *executor.Displacer {
+	host, _ := os.Hostname()
+	return &executor.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host, OnDisplaced: displacementMetrics().Count,
+		OnRecordLost: func(what string, err error) { klog.ErrorS(err, "An eviction could not be recorded", "what", what) }}
+}

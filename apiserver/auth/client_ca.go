@@ -1,0 +1,65 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/apiserver/auth/rbac/policy"
+)
+
+const clientCAKey = "client-ca-file"
+
+// publishClientCA writes the client CA to where components that delegate
+// authentication look for it (stock kube-scheduler does).
+func (s *Security) publishClientCA(ctx context.Context) error {
+	ca, err := os.ReadFile(s.options.ClientCAFile)
+	if err != nil {
+		return err
+	}
+	maps := s.options.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem)
+	found, err := maps.Get(ctx, policy.AuthenticationConfigMap, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		_, err = maps.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: policy.AuthenticationConfigMap, Namespace: metav1.NamespaceSystem},
+			Data:       map[string]string{clientCAKey: string(ca)},
+		}, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) { // another server, with the same CA or one that will find ours
+			err = nil
+		}
+	case err == nil && found.Data[clientCAKey] != string(ca):
+		if found.Data[clientCAKey] != "" {
+			klog.ErrorS(nil, "This store knows another certificate authority: what a server with that one signed is refused here, and the other way round. "+
+				"Servers of one etcd need the same pki directory: copy it before the first start", "configmap", policy.AuthenticationConfigMap)
+		}
+		found = found.DeepCopy()
+		if found.Data == nil {
+			found.Data = map[string]string{}
+		}
+		found.Data[clientCAKey] = string(ca)
+		_, err = maps.Update(ctx, found, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("publishing the client CA in configmap %s/%s: %w", metav1.NamespaceSystem, policy.AuthenticationConfigMap, err)
+	}
+	return nil
+}
+
+// waitForSync waits for the informers that decisions are made from.
+func (s *Security) waitForSync(ctx context.Context) error {
+	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
+		return s.resolver.Synced() && s.graph.Synced(), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for roles, bindings and pods to be listed: %w", err)
+	}
+	return nil
+}

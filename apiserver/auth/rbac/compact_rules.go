@@ -1,0 +1,52 @@
+package rbac
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// compactRules joins single-verb rules (as validation.Covers returns them) that
+// differ in the verb alone, and orders the result by its text.
+func compactRules(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	at := map[string]int{}
+	var out []rbacv1.PolicyRule
+	for _, rule := range rules {
+		key := rule
+		key.Verbs = nil
+		k := ruleString(key)
+		i, known := at[k]
+		if !known {
+			at[k] = len(out)
+			rule.Verbs = slices.Clone(rule.Verbs)
+			out = append(out, rule)
+			continue
+		}
+		for _, verb := range rule.Verbs {
+			if !slices.Contains(out[i].Verbs, verb) {
+				out[i].Verbs = append(out[i].Verbs, verb)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b rbacv1.PolicyRule) int { return strings.Compare(ruleString(a), ruleString(b)) })
+	return out
+}
+
+// ruleString prints a rule as upstream does in its messages:
+// {APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}
+func ruleString(rule rbacv1.PolicyRule) string {
+	var parts []string
+	add := func(name string, values []string) {
+		if len(values) > 0 {
+			parts = append(parts, fmt.Sprintf("%s:%q", name, values))
+		}
+	}
+	add("APIGroups", rule.APIGroups)
+	add("Resources", rule.Resources)
+	add("NonResourceURLs", rule.NonResourceURLs)
+	add("ResourceNames", rule.ResourceNames)
+	add("Verbs", rule.Verbs)
+	return "{" + strings.Join(parts, ", ") + "}"
+}

@@ -1,0 +1,72 @@
+package tokens
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+// Getter finds the objects a token can name. A missing object is a NotFound
+// error of apimachinery.
+type Getter interface {
+	ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error)
+	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error)
+	Node(ctx context.Context, name string) (*corev1.Node, error)
+}
+
+// informerGetter reads informers and asks the server itself for what they do not have:
+// a token may be used a moment after its account was made.
+type informerGetter struct {
+	client   kubernetes.Interface
+	accounts corelisters.ServiceAccountLister
+	pods     corelisters.PodLister
+	nodes    corelisters.NodeLister
+}
+
+// NewGetter reads factory's informers first and client on a miss. Secrets are
+// read from client only: caching them all would cost memory for a rare case.
+// client must not authenticate with a service-account token (it would need
+// this lookup to be checked); the loopback client does not.
+func NewGetter(client kubernetes.Interface, factory informers.SharedInformerFactory) Getter {
+	core := factory.Core().V1()
+	return &informerGetter{
+		client:   client,
+		accounts: core.ServiceAccounts().Lister(),
+		pods:     core.Pods().Lister(),
+		nodes:    core.Nodes().Lister(),
+	}
+}
+
+func (l *informerGetter) ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	sa, err := l.accounts.ServiceAccounts(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		return l.client.CoreV1().ServiceAccounts(namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+	return sa, err
+}
+
+func (l *informerGetter) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	pod, err := l.pods.Pods(namespace).Get(name)
+	if apierrors.IsNotFound(err) {
+		return l.client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+	return pod, err
+}
+
+func (l *informerGetter) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	return l.client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (l *informerGetter) Node(ctx context.Context, name string) (*corev1.Node, error) {
+	node, err := l.nodes.Get(name)
+	if apierrors.IsNotFound(err) {
+		return l.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	}
+	return node, err
+}

@@ -1,0 +1,52 @@
+package apiserver
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+)
+
+func TestConduitKeepsOrderAndEnd(t *testing.T) {
+	c := newBufferedPipe()
+	sent := bytes.Repeat([]byte("0123456789"), pipeBufferLimit/4)
+	why := errors.New("why")
+	go func() {
+		for rest := sent; len(rest) > 0; {
+			n, err := c.Write(rest[:min(len(rest), 100_000)])
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			rest = rest[n:]
+		}
+		c.closeWrite(why)
+		c.closeWrite(nil) // the first end stays
+	}()
+	got, err := io.ReadAll(c)
+	if !bytes.Equal(got, sent) || !errors.Is(err, why) {
+		t.Errorf("read %d of %d bytes and %v, want all of them and %v", len(got), len(sent), err, why)
+	}
+	if _, err := c.Write([]byte("late")); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a write after the end: %v, want %v", err, io.ErrClosedPipe)
+	}
+}
+
+func TestConduitThatNobodyReadsHoldsUpNobody(t *testing.T) {
+	c := newBufferedPipe()
+	if n, err := c.Write(make([]byte, pipeBufferLimit+1)); n != pipeBufferLimit+1 || err != nil {
+		t.Fatalf("a first write waits: %d, %v", n, err)
+	}
+	failed := make(chan error)
+	go func() {
+		_, err := c.Write([]byte("x"))
+		failed <- err
+	}()
+	_ = c.Close()
+	if err := <-failed; !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a write to a closed reader: %v, want %v", err, io.ErrClosedPipe)
+	}
+	if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("a read after Close: %d, %v", n, err)
+	}
+}

@@ -1,0 +1,45 @@
+package kinds
+
+import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func policy() []Kind {
+	return []Kind{{
+		GroupVersion: policyv1.SchemeGroupVersion, Kind: "PodDisruptionBudget", Resource: "poddisruptionbudgets", ShortNames: []string{"pdb"}, Namespaced: true,
+		New:       func() runtime.Object { return &policyv1.PodDisruptionBudget{} },
+		NewList:   func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
+		HasStatus: true, Generation: CountedGeneration,
+		RequireVersionOnUpdate: true,
+	}}
+}
+
+func coordination() []Kind {
+	return []Kind{{
+		GroupVersion: coordinationv1.SchemeGroupVersion, Kind: "Lease", Resource: "leases", Namespaced: true,
+		New:                 func() runtime.Object { return &coordinationv1.Lease{} },
+		NewList:             func() runtime.Object { return &coordinationv1.LeaseList{} },
+		AllowCreateOnUpdate: true, RequireVersionOnUpdate: true,
+	}}
+}
+
+func scheduling() []Kind {
+	return []Kind{
+		{
+			GroupVersion: schedulingv1.SchemeGroupVersion, Kind: "PriorityClass", Resource: "priorityclasses", ShortNames: []string{"pc"},
+			New:        func() runtime.Object { return &schedulingv1.PriorityClass{} },
+			NewList:    func() runtime.Object { return &schedulingv1.PriorityClassList{} },
+			Generation: FixedGeneration,
+		},
+		{
+			GroupVersion: nodev1.SchemeGroupVersion, Kind: "RuntimeClass", Resource: "runtimeclasses",
+			New:                    func() runtime.Object { return &nodev1.RuntimeClass{} },
+			NewList:                func() runtime.Object { return &nodev1.RuntimeClassList{} },
+			RequireVersionOnUpdate: true,
+		},
+	}
+}

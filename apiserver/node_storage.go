@@ -1,0 +1,54 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+
+	"github.com/berthproject/berth/apiserver/metricsapi"
+	"github.com/berthproject/berth/apiserver/nodeclient"
+	"github.com/berthproject/berth/apiserver/podproxy"
+)
+
+// nodeBackedStorage is what leads to agents and pods: subresources of the core group, and
+// metrics.k8s.io.
+func (s *Server) nodeBackedStorage(made *storageSet) map[schema.GroupVersion]map[string]rest.Storage {
+	nodes, pods := made.store(corev1.Resource("nodes")), made.store(corev1.Resource("pods"))
+	agents := nodeclient.New(s.authority, nodeGetter(nodes))
+	streams := podproxy.Connector{Pods: podproxy.PodGetter{Store: pods}, Nodes: agents, Authorizer: s.security.Authorizer}
+	used := metricsapi.New(agents, nodes, pods)
+	return map[schema.GroupVersion]map[string]rest.Storage{metricsv1beta1.SchemeGroupVersion: {
+		"nodes": used.Nodes(),
+		"pods":  used.Pods(),
+	}, corev1.SchemeGroupVersion: {
+		"pods/log":         &podproxy.LogREST{Pods: streams.Pods, Nodes: agents},
+		"pods/exec":        streams.Exec(),
+		"pods/attach":      streams.Attach(),
+		"pods/portforward": streams.PortForward(),
+		"pods/proxy":       podproxy.PodProxy(streams),
+		"nodes/proxy":      podproxy.NodeProxy(streams),
+		"services/proxy":   podproxy.ServiceProxy(streams, made.store(corev1.Resource("services")), made.store(discoveryv1.Resource("endpointslices"))),
+	}}
+}
+
+// nodeGetter finds nodes in their store.
+func nodeGetter(store *registry.Store) func(context.Context, string) (*corev1.Node, error) {
+	return func(ctx context.Context, name string) (*corev1.Node, error) {
+		obj, err := store.Get(ctx, name, &metav1.GetOptions{})
+		if err != nil {
+			return nil, err
+		}
+		node, ok := obj.(*corev1.Node)
+		if !ok {
+			return nil, fmt.Errorf("want a Node called %s, have %T", name, obj)
+		}
+		return node, nil
+	}
+}

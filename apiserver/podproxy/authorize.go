@@ -1,0 +1,39 @@
+package podproxy
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/filters"
+)
+
+// authorizeCreate refuses a request whose user lacks the verb create on what it is
+// for. That it may be made at all, with its own verb, has been checked.
+func authorizeCreate(ctx context.Context, authz authorizer.Authorizer) error {
+	attrs, err := filters.GetAuthorizerAttributes(ctx)
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	if attrs.GetVerb() == "create" {
+		return nil
+	}
+	resource := schema.GroupResource{Group: attrs.GetAPIGroup(), Resource: attrs.GetResource()}
+	decision, reason, err := authz.Authorize(ctx, createAttributes{attrs})
+	switch {
+	case decision == authorizer.DecisionAllow:
+		return nil
+	case err != nil:
+		return apierrors.NewInternalError(err)
+	case reason == "":
+		reason = "user \"" + attrs.GetUser().GetName() + "\" needs the verb \"create\" on \"" + attrs.GetResource() + "/" + attrs.GetSubresource() + "\" to open a stream"
+	}
+	return apierrors.NewForbidden(resource, attrs.GetName(), errors.New(reason))
+}
+
+// createAttributes is a request with another verb.
+type createAttributes struct{ authorizer.Attributes }
+
+func (createAttributes) GetVerb() string { return "create" }

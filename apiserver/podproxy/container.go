@@ -1,0 +1,58 @@
+package podproxy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/registry/generic/registry"
+)
+
+// PodGetter finds pods in their store.
+type PodGetter struct{ Store *registry.Store }
+
+func (p PodGetter) get(ctx context.Context, name string) (*corev1.Pod, error) {
+	obj, err := p.Store.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil, apierrors.NewInternalError(fmt.Errorf("want a Pod called %s, have %T", name, obj))
+	}
+	return pod, nil
+}
+
+// resolveContainer is the one that is meant: a pod with several does not say it by itself.
+func resolveContainer(pod *corev1.Pod, name string) (string, error) {
+	var regular, init, ephemeral []string
+	for _, c := range pod.Spec.Containers {
+		regular = append(regular, c.Name)
+	}
+	for _, c := range pod.Spec.InitContainers {
+		init = append(init, c.Name)
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		ephemeral = append(ephemeral, c.Name)
+	}
+	switch {
+	case name != "" && slices.Contains(slices.Concat(regular, init, ephemeral), name):
+		return name, nil
+	case name != "":
+		return "", apierrors.NewBadRequest(fmt.Sprintf("container %s is not valid for pod %s", name, pod.Name))
+	case len(regular) == 1:
+		return regular[0], nil
+	}
+	text := fmt.Sprintf("a container name must be specified for pod %s, choose one of: [%s]", pod.Name, strings.Join(regular, " "))
+	if len(init) > 0 {
+		text += fmt.Sprintf(" or one of the init containers: [%s]", strings.Join(init, " "))
+	}
+	if len(ephemeral) > 0 {
+		text += fmt.Sprintf(" or one of the ephemeral containers: [%s]", strings.Join(ephemeral, " "))
+	}
+	return "", apierrors.NewBadRequest(text)
+}

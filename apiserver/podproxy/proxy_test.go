@@ -1,0 +1,58 @@
+package podproxy
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestAddressOfAPod(t *testing.T) {
+	for want, in := range map[string][3]string{
+		"http://10.0.0.1":        {"", "10.0.0.1", ""},
+		"https://10.0.0.1:8443":  {"https", "10.0.0.1", "8443"},
+		"http://[2001:db8::1]":   {"", "2001:db8::1", ""},
+		"http://[2001:db8::1]:9": {"http", "2001:db8::1", "9"},
+	} {
+		if got := podURL(in[0], in[1], in[2]).String(); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// transported answers with the path that it is asked for.
+type transported struct{}
+
+func (transported) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	_, err := w.WriteString(r.URL.Path)
+	return w.Result(), err
+}
+
+// Who may reach one node of an agent does not reach the others by dots.
+func TestDotsDoNotLeadOut(t *testing.T) {
+	for subpath, want := range map[string]string{
+		"": "/nodes/n1", "stats/summary": "/nodes/n1/stats/summary", "/disk/": "/nodes/n1/disk/",
+		"../n2/stats/summary": "/nodes/n1/n2/stats/summary", "a/../../../n2/pods": "/nodes/n1/n2/pods",
+	} {
+		p := &proxyREST{
+			subpath: func(runtime.Object) string { return subpath },
+			find: func(context.Context, string) (*url.URL, http.RoundTripper, error) {
+				return &url.URL{Scheme: "https", Host: "agent:1", Path: "/nodes/n1"}, transported{}, nil
+			},
+		}
+		h, err := p.Connect(t.Context(), "n1", &corev1.NodeProxyOptions{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://api/api/v1/nodes/n1/proxy", nil))
+		if got := w.Body.String(); got != want {
+			t.Errorf("%q leads to %s, want %s", subpath, got, want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package podvalidation
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
+	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
+)
+
+func (r *errorCollector) affinity(affinity *corev1.Affinity, path *field.Path) {
+	if affinity == nil {
+		return
+	}
+	if node := affinity.NodeAffinity; node != nil {
+		r.nodeAffinity(node, path.Child("nodeAffinity"))
+	}
+	if pod := affinity.PodAffinity; pod != nil {
+		own := path.Child("podAffinity")
+		r.podTerms(pod.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(requiredTerms))
+		r.weightedPodTerms(pod.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(preferredTerms))
+	}
+	if anti := affinity.PodAntiAffinity; anti != nil {
+		own := path.Child("podAntiAffinity")
+		r.podTerms(anti.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(requiredTerms))
+		r.weightedPodTerms(anti.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(preferredTerms))
+	}
+}
+
+func (r *errorCollector) nodeAffinity(affinity *corev1.NodeAffinity, path *field.Path) {
+	if affinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		r.nodeSelector(affinity.RequiredDuringSchedulingIgnoredDuringExecution, path.Child(requiredTerms))
+	}
+	for i := range affinity.PreferredDuringSchedulingIgnoredDuringExecution {
+		term, own := &affinity.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(preferredTerms).Index(i)
+		r.weight(term.Weight, own.Child("weight"))
+		r.nodeSelectorTerm(&term.Preference, false, own.Child("preference"))
+	}
+}
+
+func (r *errorCollector) weight(weight int32, path *field.Path) {
+	if weight < 1 || weight > 100 {
+		r.invalid(path, weight, "must be in the range 1-100")
+	}
+}
+
+func (r *errorCollector) podTerms(terms []corev1.PodAffinityTerm, path *field.Path) {
+	for i := range terms {
+		r.podTerm(&terms[i], path.Index(i))
+	}
+}
+
+func (r *errorCollector) weightedPodTerms(terms []corev1.WeightedPodAffinityTerm, path *field.Path) {
+	for i := range terms {
+		own := path.Index(i)
+		r.weight(terms[i].Weight, own.Child("weight"))
+		r.podTerm(&terms[i].PodAffinityTerm, own.Child("podAffinityTerm"))
+	}
+}
+
+func (r *errorCollector) podTerm(term *corev1.PodAffinityTerm, path *field.Path) {
+	options := unversioned.LabelSelectorValidationOptions{}
+	r.add(unversioned.ValidateLabelSelector(term.LabelSelector, options, path.Child("labelSelector"))...)
+	r.add(unversioned.ValidateLabelSelector(term.NamespaceSelector, options, path.Child("namespaceSelector"))...)
+	for _, name := range term.Namespaces {
+		r.invalidEach(path.Child("namespace"), name, apivalidation.ValidateNamespaceName(name, false))
+	}
+	r.labelKeys(term.MatchLabelKeys, term.LabelSelector, path.Child("matchLabelKeys"))
+	r.labelKeys(term.MismatchLabelKeys, term.LabelSelector, path.Child("mismatchLabelKeys"))
+	r.keysNotInSelector(term.MatchLabelKeys, term.LabelSelector, path)
+	for i, key := range term.MatchLabelKeys {
+		if slices.Contains(term.MismatchLabelKeys, key) {
+			r.invalid(path.Child("matchLabelKeys").Index(i), key, "exists in both matchLabelKeys and mismatchLabelKeys")
+		}
+	}
+	if term.TopologyKey == "" {
+		r.required(path.Child("topologyKey"), "can not be empty")
+	}
+	r.add(unversioned.ValidateLabelName(term.TopologyKey, path.Child("topologyKey"))...)
+}
+
+// labelKeys are added to a selector, so there must be one.
+func (r *errorCollector) labelKeys(keys []string, selector *metav1.LabelSelector, path *field.Path) {
+	if len(keys) == 0 {
+		return
+	}
+	if selector == nil {
+		r.forbidden(path, "must not be specified when labelSelector is not set")
+		return
+	}
+	for i, key := range keys {
+		r.add(unversioned.ValidateLabelName(key, path.Index(i))...)
+	}
+}
+
+// keysNotInSelector reports a key that the selector already decides. By now every key is in the
+// selector once, since preparation put it there; so what counts is a second mention.
+func (r *errorCollector) keysNotInSelector(keys []string, selector *metav1.LabelSelector, path *field.Path) {
+	if selector == nil {
+		return
+	}
+	mentioned := nameSet{}
+	for key := range selector.MatchLabels {
+		mentioned.add(key)
+	}
+	for _, expression := range selector.MatchExpressions {
+		again := !mentioned.add(expression.Key)
+		if i := slices.Index(keys, expression.Key); again && i >= 0 {
+			r.invalid(path.Index(i), expression.Key, "exists in both matchLabelKeys and labelSelector")
+		}
+	}
+}

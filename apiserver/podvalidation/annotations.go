@@ -1,0 +1,149 @@
+package podvalidation
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// podAnnotations checks the annotations that mean something to Kubernetes.
+func (c *podValidator) podAnnotations(annotations map[string]string, path *field.Path) {
+	if value, given := annotations[corev1.MirrorPodAnnotationKey]; given && c.spec.NodeName == "" {
+		c.invalid(path.Key(corev1.MirrorPodAnnotationKey), value, "must set spec.nodeName if mirror pod annotation is set")
+	}
+	if value := annotations[corev1.TolerationsAnnotationKey]; value != "" {
+		c.tolerationsAnnotation(value, path)
+	}
+	if value, given := annotations[corev1.PodDeletionCost]; given && !isValidDeletionCost(value) {
+		c.invalid(path.Key(corev1.PodDeletionCost), value, "must be a 32bit integer")
+	}
+	if value, given := annotations[corev1.SeccompPodAnnotationKey]; given {
+		c.seccompAnnotation(value, path.Child(corev1.SeccompPodAnnotationKey))
+	}
+	for key, value := range sortedByKey(annotations) {
+		if strings.HasPrefix(key, corev1.SeccompContainerAnnotationKeyPrefix) {
+			c.seccompAnnotation(value, path.Child(key))
+		}
+	}
+	c.appArmorAnnotations(annotations, path)
+}
+
+func (c *podValidator) tolerationsAnnotation(value string, path *field.Path) {
+	var tolerations []corev1.Toleration
+	if err := json.Unmarshal([]byte(value), &tolerations); err != nil {
+		c.invalid(path, corev1.TolerationsAnnotationKey, err.Error())
+		return
+	}
+	c.tolerations(tolerations, path.Child(corev1.TolerationsAnnotationKey))
+}
+
+// isValidDeletionCost: a 32 bit integer in its only spelling, without plus sign or leading zeros.
+func isValidDeletionCost(value string) bool {
+	cost, err := strconv.ParseInt(value, 10, 32)
+	return err == nil && strconv.FormatInt(cost, 10) == value
+}
+
+func (c *podValidator) seccompAnnotation(value string, path *field.Path) {
+	switch {
+	case value == corev1.SeccompProfileRuntimeDefault, value == corev1.DeprecatedSeccompProfileDockerDefault,
+		value == corev1.SeccompProfileNameUnconfined:
+	case strings.HasPrefix(value, corev1.SeccompLocalhostProfileNamePrefix):
+		c.relativePath(strings.TrimPrefix(value, corev1.SeccompLocalhostProfileNamePrefix), path)
+	default:
+		c.invalid(path, value, "must be a valid seccomp profile")
+	}
+}
+
+func (c *podValidator) appArmorAnnotations(annotations map[string]string, path *field.Path) {
+	names := nameSet{}
+	eachContainer(c.spec, nil, func(container *corev1.Container, _ *field.Path) { names.add(container.Name) })
+	for key, value := range sortedByKey(annotations) {
+		name, given := strings.CutPrefix(key, corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix)
+		if !given {
+			continue
+		}
+		if !names[name] {
+			c.invalid(path.Key(key), name, "container not found")
+		}
+		if appArmorFromAnnotation(value) == nil && value != "" {
+			c.invalid(path.Key(key), value, "invalid AppArmor profile name: "+strconv.Quote(value))
+		}
+	}
+}
+
+// appArmorFromAnnotation is the profile that an old annotation value means, nil if it means none.
+func appArmorFromAnnotation(value string) *corev1.AppArmorProfile {
+	switch {
+	case value == corev1.DeprecatedAppArmorBetaProfileRuntimeDefault:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
+	case value == corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	}
+	name, local := strings.CutPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
+	if !local || name == "" {
+		return nil
+	}
+	return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}
+}
+
+func seccompFromAnnotation(value string) *corev1.SeccompProfile {
+	switch value {
+	case corev1.SeccompProfileRuntimeDefault, corev1.DeprecatedSeccompProfileDockerDefault:
+		return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+	case corev1.SeccompProfileNameUnconfined:
+		return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
+	}
+	name, local := strings.CutPrefix(value, corev1.SeccompLocalhostProfileNamePrefix)
+	if !local || name == "" {
+		return nil
+	}
+	return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost, LocalhostProfile: &name}
+}
+
+// seccompAnnotationsMatchFields refuses a seccomp profile given twice, by annotation and by field, and differently.
+func (c *podValidator) seccompAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
+	if value, given := annotations[corev1.SeccompPodAnnotationKey]; given {
+		c.seccompAnnotationMatchesField(value, deref(c.spec.SecurityContext).SeccompProfile, path.Child("securityContext", "seccompProfile"))
+	}
+	eachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+		if value, given := annotations[corev1.SeccompContainerAnnotationKeyPrefix+container.Name]; given {
+			c.seccompAnnotationMatchesField(value, deref(container.SecurityContext).SeccompProfile, own.Child("securityContext", "seccompProfile"))
+		}
+	})
+}
+
+func (c *podValidator) seccompAnnotationMatchesField(annotation string, profile *corev1.SeccompProfile, path *field.Path) {
+	old := seccompFromAnnotation(annotation)
+	if profile == nil || old == nil {
+		return
+	}
+	if old.Type != profile.Type {
+		c.forbidden(path.Child("type"), "seccomp type in annotation and field must match")
+	} else if deref(old.LocalhostProfile) != deref(profile.LocalhostProfile) {
+		c.forbidden(path.Child("localhostProfile"), "seccomp profile in annotation and field must match")
+	}
+}
+
+// appArmorAnnotationsMatchFields is seccompAgreement for AppArmor, which had annotations of containers alone.
+func (c *podValidator) appArmorAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
+	if c.spec.OS != nil && c.spec.OS.Name == corev1.Windows {
+		return
+	}
+	eachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+		value, given := annotations[corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix+container.Name]
+		profile := deref(container.SecurityContext).AppArmorProfile
+		old := appArmorFromAnnotation(value)
+		if !given || profile == nil || old == nil {
+			return
+		}
+		at := own.Child("securityContext", "appArmorProfile")
+		if old.Type != profile.Type {
+			c.forbidden(at.Child("type"), "apparmor type in annotation and field must match")
+		} else if deref(old.LocalhostProfile) != deref(profile.LocalhostProfile) {
+			c.forbidden(at.Child("localhostProfile"), "apparmor profile in annotation and field must match")
+		}
+	})
+}

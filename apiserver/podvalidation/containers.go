@@ -1,0 +1,265 @@
+package podvalidation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func (c *podValidator) regularContainers(path *field.Path) {
+	containers := c.spec.Containers
+	if len(containers) == 0 {
+		c.required(path, "")
+		return
+	}
+	names := nameSet{}
+	for i := range containers {
+		container, own := &containers[i], path.Index(i)
+		c.container(container, own)
+		if !names.add(container.Name) {
+			c.duplicate(own.Child("name"), container.Name)
+		}
+		c.lifecycle(container.Lifecycle, own.Child("lifecycle"))
+		c.probes(container, own)
+		c.restartPolicy(container, own)
+	}
+	c.hostPortConflicts(containers, path)
+}
+
+func (c *podValidator) initContainers(path *field.Path) {
+	names := nameSet{}
+	for _, container := range c.spec.Containers {
+		names.add(container.Name)
+	}
+	for i := range c.spec.InitContainers {
+		container, own := &c.spec.InitContainers[i], path.Index(i)
+		c.container(container, own)
+		c.restartPolicy(container, own)
+		if !names.add(container.Name) {
+			c.duplicate(own.Child("name"), container.Name)
+		}
+		// Init containers run one after the other, so each conflicts with itself only.
+		c.hostPortConflicts(c.spec.InitContainers[i:i+1], path)
+		if isSidecar(container) {
+			c.lifecycle(container.Lifecycle, own.Child("lifecycle"))
+			c.probes(container, own)
+		} else {
+			c.forbidSidecarFields(container, own)
+		}
+	}
+}
+
+// forbidSidecarFields refuses what only makes sense for a container that stays up.
+func (c *podValidator) forbidSidecarFields(container *corev1.Container, path *field.Path) {
+	const reason = "may not be set for init containers without restartPolicy=Always"
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"lifecycle", container.Lifecycle != nil},
+		{"livenessProbe", container.LivenessProbe != nil},
+		{"readinessProbe", container.ReadinessProbe != nil},
+		{"startupProbe", container.StartupProbe != nil},
+	} {
+		if f.given {
+			c.forbidden(path.Child(f.name), reason)
+		}
+	}
+	if len(container.ResizePolicy) > 0 {
+		c.invalid(path.Child("resizePolicy"), container.ResizePolicy, "must not be set for init containers")
+	}
+}
+
+func (c *podValidator) ephemeralContainers(path *field.Path) {
+	targets := nameSet{}
+	eachContainer(&corev1.PodSpec{InitContainers: c.spec.InitContainers, Containers: c.spec.Containers}, nil,
+		func(other *corev1.Container, _ *field.Path) { targets.add(other.Name) })
+	names := nameSet{}
+	for name := range targets {
+		names.add(name)
+	}
+	for i := range c.spec.EphemeralContainers {
+		ephemeral, own := &c.spec.EphemeralContainers[i], path.Index(i)
+		container := (*corev1.Container)(&ephemeral.EphemeralContainerCommon)
+		c.container(container, own)
+		c.imageWhitespace([]corev1.Container{*container}, path)
+		if !names.add(container.Name) {
+			c.duplicate(own.Child("name"), container.Name)
+		}
+		if target := ephemeral.TargetContainerName; target != "" && !targets[target] {
+			c.notFound(own.Child("targetContainerName"), target)
+		}
+		c.forbidNonEphemeralFields(container, own)
+	}
+}
+
+// forbidNonEphemeralFields refuses in an ephemeral container what a pod's work could come to depend on.
+func (c *podValidator) forbidNonEphemeralFields(container *corev1.Container, path *field.Path) {
+	const reason = "cannot be set for an Ephemeral Container"
+	resources := container.Resources
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"ports", container.Ports != nil},
+		{"resources", resources.Limits != nil || resources.Requests != nil || resources.Claims != nil},
+		{"resizePolicy", container.ResizePolicy != nil},
+		{"restartPolicy", container.RestartPolicy != nil},
+		{"restartPolicyRules", container.RestartPolicyRules != nil},
+		{"livenessProbe", container.LivenessProbe != nil},
+		{"readinessProbe", container.ReadinessProbe != nil},
+		{"startupProbe", container.StartupProbe != nil},
+		{"lifecycle", container.Lifecycle != nil},
+	} {
+		if f.given {
+			c.forbidden(path.Child(f.name), reason)
+		}
+	}
+	for i, mount := range container.VolumeMounts {
+		own := path.Child("volumeMounts").Index(i)
+		if mount.SubPath != "" {
+			c.forbidden(own.Child("subPath"), reason)
+		}
+		if mount.SubPathExpr != "" {
+			c.forbidden(own.Child("subPathExpr"), reason)
+		}
+	}
+}
+
+// container applies what holds for containers of every sort.
+func (c *podValidator) container(container *corev1.Container, path *field.Path) {
+	if c.nonEmpty(container.Name, path.Child("name")) {
+		c.dnsLabel(container.Name, path.Child("name"))
+	}
+	c.nonEmpty(container.Image, path.Child("image"))
+	requiredOneOf(&c.errorCollector, container.TerminationMessagePolicy, path.Child("terminationMessagePolicy"),
+		corev1.TerminationMessageReadFile, corev1.TerminationMessageFallbackToLogsOnError)
+	c.ports(container.Ports, path.Child("ports"))
+	c.env(container.Env, path.Child("env"))
+	c.envFrom(container.EnvFrom, path.Child("envFrom"))
+	c.volumeMounts(container, path.Child("volumeMounts"))
+	c.volumeDevices(container, path.Child("volumeDevices"))
+	c.pullPolicy(container.ImagePullPolicy, path.Child("imagePullPolicy"))
+	c.containerResources(&container.Resources, path.Child("resources"))
+	c.resizePolicy(container.ResizePolicy, path.Child("resizePolicy"))
+	c.containerSecurityContext(container.SecurityContext, path.Child("securityContext"))
+}
+
+func (r *errorCollector) pullPolicy(policy corev1.PullPolicy, path *field.Path) {
+	requiredOneOf(r, policy, path, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
+}
+
+// imageWhitespace holds for pods alone; templates with padded images are stored already.
+func (r *errorCollector) imageWhitespace(containers []corev1.Container, path *field.Path) {
+	for i, container := range containers {
+		if strings.TrimSpace(container.Image) != container.Image {
+			r.invalid(path.Index(i).Child("image"), container.Image, "must not have leading or trailing whitespace")
+		}
+	}
+}
+
+func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
+	names := nameSet{}
+	for i, port := range ports {
+		own := path.Index(i)
+		if port.Name != "" {
+			if reasons := validation.IsValidPortName(port.Name); len(reasons) > 0 {
+				r.invalidEach(own.Child("name"), port.Name, reasons)
+			} else if !names.add(port.Name) {
+				r.duplicate(own.Child("name"), port.Name)
+			}
+		}
+		if port.ContainerPort == 0 {
+			r.required(own.Child("containerPort"), "")
+		} else {
+			r.invalidEach(own.Child("containerPort"), port.ContainerPort, validation.IsValidPortNum(int(port.ContainerPort)))
+		}
+		if port.HostPort != 0 {
+			r.invalidEach(own.Child("hostPort"), port.HostPort, validation.IsValidPortNum(int(port.HostPort)))
+		}
+		requiredOneOf(r, port.Protocol, own.Child("protocol"), corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP)
+	}
+}
+
+// hostPortConflicts reports two ports that ask for the same port of the host.
+func (r *errorCollector) hostPortConflicts(containers []corev1.Container, path *field.Path) {
+	taken := nameSet{}
+	for i, container := range containers {
+		for j, port := range container.Ports {
+			if port.HostPort == 0 {
+				continue
+			}
+			key := fmt.Sprintf("%s/%s/%d", port.Protocol, port.HostIP, port.HostPort)
+			if !taken.add(key) {
+				r.duplicate(path.Index(i).Child("ports").Index(j).Child("hostPort"), key)
+			}
+		}
+	}
+}
+
+// hostNetworkPorts: in the host's network a host port cannot differ from the container's. A template
+// may leave it open, since it is filled in when a pod is made.
+func (c *podValidator) hostNetworkPorts(path *field.Path) {
+	if !c.spec.HostNetwork {
+		return
+	}
+	for i, container := range c.spec.Containers {
+		for j, port := range container.Ports {
+			open := port.HostPort == 0 && !c.isPod()
+			if port.HostPort != port.ContainerPort && !open {
+				c.invalid(path.Index(i).Child("ports").Index(j).Child("hostPort"), port.HostPort,
+					"must match `containerPort` when `hostNetwork` is true")
+			}
+		}
+	}
+}
+
+// Bounds on restart rules, as the API documents them.
+const (
+	maxRestartRules     = 20
+	maxRestartExitCodes = 255
+)
+
+// restartPolicy checks a container's own restart policy and its rules by exit code.
+func (r *errorCollector) restartPolicy(container *corev1.Container, path *field.Path) {
+	policy, rules := container.RestartPolicy, container.RestartPolicyRules
+	if policy == nil {
+		if len(rules) > 0 {
+			r.required(path.Child("restartPolicy"), "must specify restartPolicy when restart rules are used")
+		}
+		return
+	}
+	oneOf(r, *policy, path.Child("restartPolicy"),
+		corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever, corev1.ContainerRestartPolicyOnFailure)
+	own := path.Child("restartPolicyRules")
+	if len(rules) > maxRestartRules {
+		r.add(field.TooMany(own, len(rules), maxRestartRules))
+	}
+	for i, rule := range rules {
+		r.restartRule(rule, own.Index(i))
+	}
+}
+
+func (r *errorCollector) restartRule(rule corev1.ContainerRestartRule, path *field.Path) {
+	requiredOneOf(r, rule.Action, path.Child("action"),
+		corev1.ContainerRestartRuleActionRestart, corev1.ContainerRestartRuleActionRestartAllContainers)
+	codes, own := rule.ExitCodes, path.Child("exitCodes")
+	if codes == nil {
+		r.required(own, "must be specified")
+		return
+	}
+	requiredOneOf(r, codes.Operator, own.Child("operator"),
+		corev1.ContainerRestartRuleOnExitCodesOpIn, corev1.ContainerRestartRuleOnExitCodesOpNotIn)
+	if len(codes.Values) > maxRestartExitCodes {
+		r.add(field.TooMany(own.Child("values"), len(codes.Values), maxRestartExitCodes))
+	}
+	for i, value := range codes.Values {
+		if slices.Contains(codes.Values[:i], value) {
+			r.duplicate(own.Child("values").Index(i), value)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package podvalidation
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// legacyInitAnnotations once described init containers; they are dropped wherever a pod comes in.
+var legacyInitAnnotations = []string{
+	"pod.beta.kubernetes.io/init-containers",
+	"pod.alpha.kubernetes.io/init-containers",
+	"pod.beta.kubernetes.io/init-container-statuses",
+	"pod.alpha.kubernetes.io/init-container-statuses",
+}
+
+// DefaultPod fills in what the author of a pod left open. Beyond DefaultPodSpec a pod gets requests
+// from its limits, host ports for the host's network, and service links.
+func DefaultPod(pod *corev1.Pod) {
+	dropAnnotations(pod.Annotations, legacyInitAnnotations)
+	DefaultPodSpec(&pod.Spec)
+	for i := range pod.Spec.InitContainers {
+		defaultRequests(&pod.Spec.InitContainers[i].Resources)
+	}
+	for i := range pod.Spec.Containers {
+		defaultRequests(&pod.Spec.Containers[i].Resources)
+	}
+	defaultPodLevelResources(pod)
+	setDefaultPtr(&pod.Spec.EnableServiceLinks, corev1.DefaultEnableServiceLinks)
+	if pod.Spec.HostNetwork {
+		defaultHostPorts(pod.Spec.Containers)
+		defaultHostPorts(pod.Spec.InitContainers)
+	}
+	normalizePodIPs(&pod.Status)
+	defaultStatusResources(&pod.Status)
+}
+
+// DefaultPodTemplate fills in a pod template. It stops short of DefaultPod: requests, host ports and
+// service links are decided when pods are made from it.
+func DefaultPodTemplate(template *corev1.PodTemplateSpec) {
+	dropAnnotations(template.Annotations, legacyInitAnnotations)
+	DefaultPodSpec(&template.Spec)
+}
+
+// DefaultPodSpec fills in the part that pods and templates share.
+func DefaultPodSpec(spec *corev1.PodSpec) {
+	setDefault(&spec.DNSPolicy, corev1.DNSClusterFirst)
+	setDefault(&spec.RestartPolicy, corev1.RestartPolicyAlways)
+	setDefault(&spec.SchedulerName, corev1.DefaultSchedulerName)
+	setDefaultPtr(&spec.SecurityContext, corev1.PodSecurityContext{})
+	setDefaultPtr(&spec.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
+	if *spec.TerminationGracePeriodSeconds < 0 {
+		// A negative period was once accepted and meant the shortest one.
+		spec.TerminationGracePeriodSeconds = new(int64)
+		*spec.TerminationGracePeriodSeconds = 1
+	}
+	aliasServiceAccount(spec)
+	for i := range spec.Volumes {
+		defaultVolume(&spec.Volumes[i])
+	}
+	for i := range spec.InitContainers {
+		defaultContainer(&spec.InitContainers[i])
+	}
+	for i := range spec.Containers {
+		defaultContainer(&spec.Containers[i])
+	}
+	for i := range spec.EphemeralContainers {
+		defaultContainer((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+	DefaultResourceList(spec.Overhead)
+	if spec.Resources != nil {
+		DefaultResourceList(spec.Resources.Limits)
+		DefaultResourceList(spec.Resources.Requests)
+	}
+}
+
+// DefaultResourceList rounds quantities up to a thousandth, the finest grain that is accounted.
+func DefaultResourceList(list corev1.ResourceList) {
+	for name, quantity := range list {
+		if quantity.RoundUp(resource.Milli) {
+			continue
+		}
+		list[name] = quantity
+	}
+}
+
+// aliasServiceAccount keeps the old and the new name of the service account field alike.
+func aliasServiceAccount(spec *corev1.PodSpec) {
+	setDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
+	spec.DeprecatedServiceAccount = spec.ServiceAccountName
+}
+
+// defaultRequests makes a limit without a request its own request.
+func defaultRequests(resources *corev1.ResourceRequirements) {
+	for name, limit := range resources.Limits {
+		if _, given := resources.Requests[name]; given {
+			continue
+		}
+		if resources.Requests == nil {
+			resources.Requests = corev1.ResourceList{}
+		}
+		resources.Requests[name] = limit.DeepCopy()
+	}
+}
+
+// defaultPodLevelResources completes pod-level resources that are given in part: requests from what the
+// containers ask for, otherwise from the pod's limits; huge pages, which cannot be overcommitted, from limits.
+func defaultPodLevelResources(pod *corev1.Pod) {
+	own := pod.Spec.Resources
+	if own == nil || len(own.Limits) == 0 && len(own.Requests) == 0 {
+		return
+	}
+	for name, limit := range resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{}) {
+		if isHugePage(name) {
+			setMissing(&own.Limits, name, limit)
+		}
+	}
+	if len(own.Limits) == 0 {
+		return
+	}
+	for name, request := range resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{}) {
+		if resourcehelper.IsSupportedPodLevelResource(name) && !isHugePage(name) {
+			setMissing(&own.Requests, name, request)
+		}
+	}
+	for name, limit := range own.Limits {
+		if resourcehelper.IsSupportedPodLevelResource(name) {
+			setMissing(&own.Requests, name, limit)
+		}
+	}
+}
+
+func setMissing(list *corev1.ResourceList, name corev1.ResourceName, quantity resource.Quantity) {
+	if _, given := (*list)[name]; given {
+		return
+	}
+	if *list == nil {
+		*list = corev1.ResourceList{}
+	}
+	(*list)[name] = quantity.DeepCopy()
+}
+
+// defaultHostPorts gives ports in the host's network the only host port they can have.
+func defaultHostPorts(containers []corev1.Container) {
+	for i := range containers {
+		for j := range containers[i].Ports {
+			port := &containers[i].Ports[j]
+			setDefault(&port.HostPort, port.ContainerPort)
+		}
+	}
+}
+
+// normalizePodIPs makes podIP the first of podIPs; where both are given and differ, podIP counts.
+func normalizePodIPs(status *corev1.PodStatus) {
+	if status.PodIP != "" && (len(status.PodIPs) == 0 || status.PodIPs[0].IP != status.PodIP) {
+		status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}
+	}
+	if len(status.PodIPs) > 0 {
+		status.PodIP = status.PodIPs[0].IP
+	}
+}
+
+func defaultStatusResources(status *corev1.PodStatus) {
+	for _, list := range [][]corev1.ContainerStatus{
+		status.InitContainerStatuses, status.ContainerStatuses, status.EphemeralContainerStatuses,
+	} {
+		for i := range list {
+			DefaultResourceList(list[i].AllocatedResources)
+			if list[i].Resources != nil {
+				DefaultResourceList(list[i].Resources.Limits)
+				DefaultResourceList(list[i].Resources.Requests)
+			}
+		}
+	}
+}
+
+func dropAnnotations(annotations map[string]string, keys []string) {
+	for _, key := range keys {
+		delete(annotations, key)
+	}
+}

@@ -1,0 +1,85 @@
+package podvalidation
+
+import (
+	"github.com/distribution/reference"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func defaultContainer(c *corev1.Container) {
+	setDefault(&c.ImagePullPolicy, pullPolicyFor(c.Image))
+	setDefault(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
+	setDefault(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
+	for i := range c.Ports {
+		setDefault(&c.Ports[i].Protocol, corev1.ProtocolTCP)
+	}
+	for i := range c.Env {
+		defaultEnv(c.Env[i].ValueFrom)
+	}
+	DefaultResourceList(c.Resources.Limits)
+	DefaultResourceList(c.Resources.Requests)
+	defaultProbe(c.LivenessProbe)
+	defaultProbe(c.ReadinessProbe)
+	defaultProbe(c.StartupProbe)
+	if c.Lifecycle != nil {
+		if c.Lifecycle.PostStart != nil {
+			defaultHTTPGet(c.Lifecycle.PostStart.HTTPGet)
+		}
+		if c.Lifecycle.PreStop != nil {
+			defaultHTTPGet(c.Lifecycle.PreStop.HTTPGet)
+		}
+	}
+}
+
+// pullPolicyFor is Always for an image that moves: one tagged latest, in words or by having neither
+// tag nor digest. An image name that does not parse counts as one that does not move.
+func pullPolicyFor(image string) corev1.PullPolicy {
+	named, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return corev1.PullIfNotPresent
+	}
+	if reference.IsNameOnly(named) {
+		return corev1.PullAlways
+	}
+	if tagged, ok := named.(reference.Tagged); ok && tagged.Tag() == "latest" {
+		return corev1.PullAlways
+	}
+	return corev1.PullIfNotPresent
+}
+
+func defaultEnv(source *corev1.EnvVarSource) {
+	if source == nil {
+		return
+	}
+	defaultFieldRef(source.FieldRef)
+	if source.FileKeyRef != nil {
+		setDefaultPtr(&source.FileKeyRef.Optional, false)
+	}
+}
+
+func defaultFieldRef(ref *corev1.ObjectFieldSelector) {
+	if ref != nil {
+		setDefault(&ref.APIVersion, "v1")
+	}
+}
+
+func defaultProbe(probe *corev1.Probe) {
+	if probe == nil {
+		return
+	}
+	setDefault(&probe.TimeoutSeconds, 1)
+	setDefault(&probe.PeriodSeconds, 10)
+	setDefault(&probe.SuccessThreshold, 1)
+	setDefault(&probe.FailureThreshold, 3)
+	defaultHTTPGet(probe.HTTPGet)
+	if probe.GRPC != nil {
+		setDefaultPtr(&probe.GRPC.Service, "")
+	}
+}
+
+func defaultHTTPGet(action *corev1.HTTPGetAction) {
+	if action == nil {
+		return
+	}
+	setDefault(&action.Path, "/")
+	setDefault(&action.Scheme, corev1.URISchemeHTTP)
+}

@@ -1,0 +1,207 @@
+package podvalidation
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// What a pod may tell its containers about itself, by the way in which it is told.
+var (
+	envFields = []string{
+		"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
+		"status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs",
+	}
+	volumeFields = []string{
+		"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
+	}
+	resourceFields = []string{
+		"limits.cpu", "limits.ephemeral-storage", "limits.memory",
+		"requests.cpu", "requests.ephemeral-storage", "requests.memory",
+	}
+	// validFieldPaths are field paths that parse at all, used or not.
+	validFieldPaths = append([]string{
+		"metadata.annotations", "metadata.labels", "spec.restartPolicy", "spec.schedulerName", "status.phase",
+	}, envFields...)
+)
+
+func (r *errorCollector) env(vars []corev1.EnvVar, path *field.Path) {
+	for i, v := range vars {
+		own := path.Index(i)
+		if r.nonEmpty(v.Name, own.Child("name")) {
+			r.invalidEach(own.Child("name"), v.Name, validation.IsRelaxedEnvVarName(v.Name))
+		}
+		r.envSource(v, own.Child("valueFrom"))
+	}
+}
+
+func (r *errorCollector) envSource(v corev1.EnvVar, path *field.Path) {
+	source := v.ValueFrom
+	if source == nil {
+		return
+	}
+	sources := 0
+	if source.FieldRef != nil {
+		sources++
+		r.fieldRef(source.FieldRef, envFields, path.Child("fieldRef"))
+	}
+	if source.ResourceFieldRef != nil {
+		sources++
+		r.resourceFieldRef(source.ResourceFieldRef, false, path.Child("resourceFieldRef"))
+	}
+	if source.ConfigMapKeyRef != nil {
+		sources++
+		r.mapKey(source.ConfigMapKeyRef.Key, path.Child("configMapKeyRef", "key"))
+	}
+	if source.SecretKeyRef != nil {
+		sources++
+		r.mapKey(source.SecretKeyRef.Key, path.Child("secretKeyRef", "key"))
+	}
+	if source.FileKeyRef != nil {
+		sources++
+		r.fileKeyRef(source.FileKeyRef, path.Child("fileKeyRef"))
+	}
+	if sources == 0 {
+		r.invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")
+	}
+	if v.Value != "" {
+		if sources > 0 {
+			r.invalid(path, "", "may not be specified when `value` is not empty")
+		}
+	} else if sources > 1 {
+		r.invalid(path, "", "may not have more than one field specified at a time")
+	}
+}
+
+// maxFileKeyLength bounds the key looked up in an env file.
+const maxFileKeyLength = 128
+
+func (r *errorCollector) fileKeyRef(ref *corev1.FileKeySelector, path *field.Path) {
+	if r.nonEmpty(ref.Key, path.Child("key")) {
+		r.invalidEach(path.Child("key"), ref.Key, validation.IsRelaxedEnvVarName(ref.Key))
+		if len(ref.Key) > maxFileKeyLength {
+			r.add(field.TooLong(path.Child("key"), ref.Key, maxFileKeyLength))
+		}
+	}
+	if r.nonEmpty(ref.VolumeName, path.Child("volumeName")) {
+		r.dnsLabel(ref.VolumeName, path.Child("volumeName"))
+	}
+	if r.nonEmpty(ref.Path, path.Child("path")) {
+		r.projectedPath(ref.Path, path.Child("path"))
+	}
+}
+
+func (r *errorCollector) mapKey(key string, path *field.Path) {
+	if r.nonEmpty(key, path) {
+		r.invalidEach(path, key, validation.IsConfigMapKey(key))
+	}
+}
+
+func (r *errorCollector) envFrom(sources []corev1.EnvFromSource, path *field.Path) {
+	for i, source := range sources {
+		own := path.Index(i)
+		if source.Prefix != "" {
+			r.invalidEach(own.Child("prefix"), source.Prefix, validation.IsRelaxedEnvVarName(source.Prefix))
+		}
+		if source.ConfigMapRef != nil {
+			r.nonEmpty(source.ConfigMapRef.Name, own.Child("configMapRef", "name"))
+		}
+		if source.SecretRef != nil {
+			r.nonEmpty(source.SecretRef.Name, own.Child("secretRef", "name"))
+		}
+		// These two name the whole list, not the entry.
+		if source.ConfigMapRef == nil && source.SecretRef == nil {
+			r.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
+		} else if source.ConfigMapRef != nil && source.SecretRef != nil {
+			r.invalid(path, "", "may not have more than one field specified at a time")
+		}
+	}
+}
+
+// fieldRef checks a reference to a field of the pod; one label or annotation is metadata.labels['key'].
+func (r *errorCollector) fieldRef(ref *corev1.ObjectFieldSelector, supported []string, path *field.Path) {
+	if !r.nonEmpty(ref.APIVersion, path.Child("apiVersion")) || !r.nonEmpty(ref.FieldPath, path.Child("fieldPath")) {
+		return
+	}
+	if ref.APIVersion != "v1" {
+		r.invalid(path.Child("fieldPath"), ref.FieldPath, "error converting fieldPath: unsupported pod version: "+ref.APIVersion)
+		return
+	}
+	parent, key, subscripted := splitSubscript(ref.FieldPath)
+	switch {
+	case subscripted && parent == "metadata.annotations":
+		r.qualifiedName(strings.ToLower(key), path)
+	case subscripted && parent == "metadata.labels":
+		r.qualifiedName(key, path)
+	case subscripted || !slices.Contains(append([]string{"spec.host"}, validFieldPaths...), ref.FieldPath):
+		r.invalid(path.Child("fieldPath"), ref.FieldPath, "error converting fieldPath: field label not supported: "+ref.FieldPath)
+	default:
+		fieldPath := ref.FieldPath
+		if fieldPath == "spec.host" {
+			fieldPath = "spec.nodeName"
+		}
+		oneOf(r, fieldPath, path.Child("fieldPath"), supported...)
+	}
+}
+
+// splitSubscript takes a['b'] apart.
+func splitSubscript(path string) (parent, key string, ok bool) {
+	inner, ok := strings.CutSuffix(path, "']")
+	if !ok {
+		return "", "", false
+	}
+	parent, key, ok = strings.Cut(inner, "['")
+	return parent, key, ok && parent != ""
+}
+
+// resourceFieldRef checks a reference to a container's request or limit; in a volume the container is named.
+func (r *errorCollector) resourceFieldRef(ref *corev1.ResourceFieldSelector, inVolume bool, path *field.Path) {
+	switch {
+	case inVolume && ref.ContainerName == "":
+		r.required(path.Child("containerName"), "")
+	case ref.Resource == "":
+		r.required(path.Child("resource"), "")
+	case !isHugePageField(ref.Resource):
+		oneOf(r, ref.Resource, path.Child("resource"), resourceFields...)
+	}
+	r.divisor(ref.Resource, ref.Divisor, path.Child("divisor"))
+}
+
+func isHugePageField(name string) bool {
+	return strings.HasPrefix(name, "limits.hugepages-") || strings.HasPrefix(name, "requests.hugepages-")
+}
+
+// Divisors that a value may be told in: cpu by core or thousandth, bytes by a power of 1000 or 1024.
+var (
+	cpuDivisors  = []string{"1m", "1"}
+	byteDivisors = []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}
+)
+
+func (r *errorCollector) divisor(name string, divisor resource.Quantity, path *field.Path) {
+	if divisor.IsZero() {
+		return
+	}
+	allowed, kind := byteDivisors, ""
+	switch {
+	case strings.HasSuffix(name, ".cpu"):
+		if !slices.Contains(cpuDivisors, divisor.String()) {
+			r.invalid(path, name, "only divisor's values 1m and 1 are supported with the cpu resource")
+		}
+		return
+	case strings.HasSuffix(name, ".memory"):
+		kind = "memory"
+	case strings.HasSuffix(name, ".ephemeral-storage"):
+		kind = "local ephemeral storage"
+	case isHugePageField(name):
+		kind = "hugepages"
+	default:
+		return
+	}
+	if !slices.Contains(allowed, divisor.String()) {
+		r.invalid(path, name, "only divisor's values "+strings.Join(allowed, ", ")+" are supported with the "+kind+" resource")
+	}
+}

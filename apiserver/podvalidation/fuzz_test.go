@@ -1,0 +1,71 @@
+package podvalidation
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/randfill"
+)
+
+// TestAnyPodIsJudged: whatever the fields hold, every verdict comes without a panic, the same twice, and
+// without a change to what was judged.
+func TestAnyPodIsJudged(t *testing.T) {
+	fill := randfill.NewWithSeed(7).NilChance(.4).NumElements(0, 3).MaxDepth(14)
+	for range 300 {
+		var newPod, oldPod corev1.Pod
+		fill.Fill(&newPod)
+		fill.Fill(&oldPod)
+		DefaultPod(&newPod)
+		DefaultPod(&oldPod)
+		before := newPod.DeepCopy()
+		first, second := judge(t, &newPod, &oldPod), judge(t, &newPod, &oldPod)
+		if !equality.Semantic.DeepEqual(before, &newPod) {
+			t.Fatal("validation changed the pod")
+		}
+		if len(first) != len(second) {
+			t.Fatalf("%d findings, then %d", len(first), len(second))
+		}
+		for i := range first {
+			if first[i].Field != second[i].Field || first[i].Type != second[i].Type {
+				t.Errorf("finding %d is %v, then %v", i, first[i], second[i])
+			}
+		}
+		for _, prepare := range []func(newPod, oldPod *corev1.Pod){
+			PrepareForUpdate, PrepareForStatusUpdate, PrepareForEphemeralContainersUpdate, PrepareForResize,
+		} {
+			prepare(newPod.DeepCopy(), &oldPod)
+		}
+		PrepareForCreate(&newPod)
+	}
+}
+
+func judge(t *testing.T, newPod, oldPod *corev1.Pod) field.ErrorList {
+	PodWarnings(t.Context(), newPod, nil)
+	errs := ValidatePod(newPod)
+	errs = append(errs, ValidatePodUpdate(newPod, oldPod)...)
+	errs = append(errs, ValidatePodUpdate(newPod, newPod)...)
+	errs = append(errs, ValidatePodStatusUpdate(newPod, oldPod)...)
+	errs = append(errs, ValidatePodEphemeralContainersUpdate(newPod, oldPod)...)
+	errs = append(errs, ValidatePodResize(newPod, newPod)...)
+	template := &corev1.PodTemplateSpec{ObjectMeta: newPod.ObjectMeta, Spec: newPod.Spec}
+	PodTemplateWarnings(t.Context(), field.NewPath("template"), template, nil)
+	return append(errs, ValidatePodTemplateSpec(template, field.NewPath("template"))...)
+}
+
+func BenchmarkCreatePod(b *testing.B) {
+	pod := &corev1.Pod{}
+	pod.Name, pod.Namespace = "p", "ns"
+	pod.Labels = map[string]string{"app": "a"}
+	pod.Spec.Containers = []corev1.Container{{Name: "c", Image: "app:1"}}
+	b.ReportAllocs()
+	for b.Loop() {
+		p := pod.DeepCopy()
+		DefaultPod(p)
+		PrepareForCreate(p)
+		if errs := ValidatePod(p); len(errs) > 0 {
+			b.Fatal(errs)
+		}
+	}
+}

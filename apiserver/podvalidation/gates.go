@@ -1,0 +1,19 @@
+package podvalidation
+
+import "k8s.io/apimachinery/pkg/util/validation/field"
+
+func (c *podValidator) readinessGates(path *field.Path) {
+	for i, gate := range c.spec.ReadinessGates {
+		c.qualifiedName(string(gate.ConditionType), path.Index(i).Child("conditionType"))
+	}
+}
+
+func (c *podValidator) schedulingGates(path *field.Path) {
+	seen := nameSet{}
+	for i, gate := range c.spec.SchedulingGates {
+		c.qualifiedName(gate.Name, path.Index(i))
+		if !seen.add(gate.Name) {
+			c.duplicate(path.Index(i), gate.Name)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package podvalidation
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateObjectMeta says what is wrong with the metadata of an object, new or changed. It differs from
+// apimachinery's in two ways, both as kube-apiserver v1.36 answers: a finalizer without a domain must be
+// one of its own three, and what is wrong with an owner is reported at the list, as an invalid value.
+func ValidateObjectMeta(meta *metav1.ObjectMeta, namespaced bool, name apivalidation.ValidateNameFunc, path *field.Path) field.ErrorList {
+	var r errorCollector
+	plain := *meta
+	plain.OwnerReferences, plain.Finalizers, plain.ManagedFields = nil, nil, nil
+	r.add(apivalidation.ValidateObjectMeta(&plain, namespaced, name, path)...)
+	r.owners(meta.OwnerReferences, path.Child("ownerReferences"))
+	r.add(apivalidation.ValidateFinalizers(meta.Finalizers, path.Child("finalizers"))...)
+	r.add(unversioned.ValidateManagedFields(meta.ManagedFields, path.Child("managedFields"))...)
+	for i, finalizer := range meta.Finalizers {
+		r.finalizer(finalizer, path.Child("finalizers").Index(i))
+	}
+	return r.errs
+}
+
+func (r *errorCollector) owners(owners []metav1.OwnerReference, path *field.Path) {
+	controller := ""
+	for _, owner := range owners {
+		kind := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)
+		if kind.Version == "" {
+			r.invalid(path.Child("apiVersion"), owner.APIVersion, "version must not be empty")
+		}
+		for _, f := range []struct{ name, value string }{
+			{"kind", owner.Kind}, {"name", owner.Name}, {"uid", string(owner.UID)},
+		} {
+			if f.value == "" {
+				r.invalid(path.Child(f.name), f.value, "must not be empty")
+			}
+		}
+		if _, banned := apivalidation.BannedOwners[kind]; banned {
+			r.invalid(path, owner, fmt.Sprintf("%s is disallowed from being an owner", kind))
+		}
+		if !deref(owner.Controller) {
+			continue
+		}
+		this := owner.Kind + "/" + owner.Name
+		if controller != "" {
+			r.invalid(path, owners, fmt.Sprintf(
+				"Only one reference can have Controller set to true. Found \"true\" in references for %s and %s", controller, this))
+		} else {
+			controller = this
+		}
+	}
+}
+
+func (r *errorCollector) finalizer(name string, path *field.Path) {
+	if strings.Contains(name, "/") {
+		return
+	}
+	switch name {
+	case string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents:
+	default:
+		r.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")
+	}
+}

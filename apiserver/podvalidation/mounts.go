@@ -1,0 +1,147 @@
+package podvalidation
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func (c *podValidator) volumeMounts(container *corev1.Container, path *field.Path) {
+	paths := nameSet{}
+	for i := range container.VolumeMounts {
+		mount, own := &container.VolumeMounts[i], path.Index(i)
+		c.nonEmpty(mount.Name, own.Child("name"))
+		if c.volumes[mount.Name] == nil {
+			c.notFound(own.Child("name"), mount.Name)
+		}
+		c.nonEmpty(mount.MountPath, own.Child("mountPath"))
+		if !paths.add(mount.MountPath) {
+			c.invalid(own.Child("mountPath"), mount.MountPath, "must be unique")
+		}
+		for _, device := range container.VolumeDevices {
+			if device.Name == mount.Name {
+				c.invalid(own.Child("name"), mount.Name, "must not already exist in volumeDevices")
+			}
+		}
+		for _, device := range container.VolumeDevices {
+			if device.DevicePath == mount.MountPath {
+				c.invalid(own.Child("mountPath"), mount.MountPath, "must not already exist as a path in volumeDevices")
+			}
+		}
+		c.subPaths(mount, path, own)
+		c.mountPropagation(mount, container, path.Child("mountPropagation"))
+		c.recursiveReadOnly(mount, path.Child("recursiveReadOnly"))
+	}
+}
+
+// subPaths reports a bad path at the list, and the conflict of both forms at the mount.
+func (r *errorCollector) subPaths(mount *corev1.VolumeMount, list, own *field.Path) {
+	if mount.SubPath != "" {
+		r.relativePath(mount.SubPath, list.Child("subPath"))
+	}
+	if mount.SubPathExpr == "" {
+		return
+	}
+	if mount.SubPath != "" {
+		r.invalid(own.Child("subPathExpr"), mount.SubPathExpr, "subPathExpr and subPath are mutually exclusive")
+	}
+	r.relativePath(mount.SubPathExpr, list.Child("subPathExpr"))
+}
+
+func (r *errorCollector) mountPropagation(mount *corev1.VolumeMount, container *corev1.Container, path *field.Path) {
+	if mount.MountPropagation == nil {
+		return
+	}
+	oneOf(r, *mount.MountPropagation, path,
+		corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer, corev1.MountPropagationNone)
+	privileged := container.SecurityContext != nil && deref(container.SecurityContext.Privileged)
+	if *mount.MountPropagation == corev1.MountPropagationBidirectional && !privileged {
+		r.forbidden(path, "Bidirectional mount propagation is available only to privileged containers")
+	}
+}
+
+func (r *errorCollector) recursiveReadOnly(mount *corev1.VolumeMount, path *field.Path) {
+	if mount.RecursiveReadOnly == nil {
+		return
+	}
+	mode := *mount.RecursiveReadOnly
+	if !oneOf(r, mode, path, corev1.RecursiveReadOnlyDisabled, corev1.RecursiveReadOnlyEnabled, corev1.RecursiveReadOnlyIfPossible) ||
+		mode == corev1.RecursiveReadOnlyDisabled {
+		return
+	}
+	if !mount.ReadOnly {
+		r.forbidden(path, "may only be specified when readOnly is true")
+	}
+	if mount.MountPropagation != nil && *mount.MountPropagation != corev1.MountPropagationNone {
+		r.forbidden(path, "may only be specified when mountPropagation is None or not specified")
+	}
+}
+
+func (c *podValidator) volumeDevices(container *corev1.Container, path *field.Path) {
+	names, paths := nameSet{}, nameSet{}
+	for i, device := range container.VolumeDevices {
+		own := path.Index(i)
+		c.nonEmpty(device.Name, own.Child("name"))
+		if names[device.Name] {
+			c.invalid(own.Child("name"), device.Name, "must be unique")
+		}
+		switch volume := c.volumes[device.Name]; {
+		case volume == nil:
+			c.notFound(own.Child("name"), device.Name)
+		case volume.PersistentVolumeClaim == nil && volume.Ephemeral == nil:
+			c.invalid(own.Child("name"), device.Name, "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode")
+		}
+		c.nonEmpty(device.DevicePath, own.Child("devicePath"))
+		if paths[device.DevicePath] {
+			c.invalid(own.Child("devicePath"), device.DevicePath, "must be unique")
+		}
+		if hasBacksteps(device.DevicePath) {
+			c.invalid(own.Child("devicePath"), device.DevicePath, "can not contain backsteps ('..')")
+		} else {
+			paths.add(device.DevicePath)
+		}
+		c.deviceNotMounted(device, container.VolumeMounts, own)
+		if device.Name != "" {
+			names.add(device.Name)
+		}
+	}
+}
+
+func (r *errorCollector) deviceNotMounted(device corev1.VolumeDevice, mounts []corev1.VolumeMount, path *field.Path) {
+	if slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.Name == device.Name }) {
+		r.invalid(path.Child("name"), device.Name, "must not already exist in volumeMounts")
+	}
+	if slices.ContainsFunc(mounts, func(m corev1.VolumeMount) bool { return m.MountPath == device.DevicePath }) {
+		r.invalid(path.Child("devicePath"), device.DevicePath, "must not already exist as a path in volumeMounts")
+	}
+}
+
+// relativePath wants a path that stays below where it starts.
+func (r *errorCollector) relativePath(target string, at *field.Path) {
+	if path.IsAbs(target) {
+		r.invalid(at, target, "must be a relative path")
+	}
+	r.noBacksteps(target, at)
+}
+
+func (r *errorCollector) noBacksteps(target string, at *field.Path) {
+	if hasBacksteps(target) {
+		r.invalid(at, target, "must not contain '..'")
+	}
+}
+
+// projectedPath is a relative path that does not begin with the two dots under which projected
+// volumes keep their own files.
+func (r *errorCollector) projectedPath(target string, at *field.Path) {
+	r.relativePath(target, at)
+	if strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "../") {
+		r.invalid(at, target, "must not start with '..'")
+	}
+}
+
+func hasBacksteps(target string) bool {
+	return slices.Contains(strings.Split(target, "/"), "..")
+}

@@ -1,0 +1,74 @@
+package podvalidation
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Bounds of a resolver's configuration.
+const (
+	maxNameservers      = 3
+	maxSearchPaths      = 32
+	maxSearchListLength = 2048
+)
+
+func (c *podValidator) dnsConfig(path *field.Path) {
+	config := c.spec.DNSConfig
+	if c.spec.DNSPolicy == corev1.DNSNone {
+		if config == nil {
+			c.required(path, fmt.Sprintf("must provide `dnsConfig` when `dnsPolicy` is %s", corev1.DNSNone))
+			return
+		}
+		if len(config.Nameservers) == 0 {
+			c.required(path.Child("nameservers"), fmt.Sprintf("must provide at least one DNS nameserver when `dnsPolicy` is %s", corev1.DNSNone))
+			return
+		}
+	}
+	if config == nil {
+		return
+	}
+	if len(config.Nameservers) > maxNameservers {
+		c.invalid(path.Child("nameservers"), config.Nameservers, fmt.Sprintf("must not have more than %d nameservers", maxNameservers))
+	}
+	for i, server := range config.Nameservers {
+		c.ip(server, path.Child("nameservers").Index(i))
+	}
+	searches := path.Child("searches")
+	if len(config.Searches) > maxSearchPaths {
+		c.invalid(searches, config.Searches, fmt.Sprintf("must not have more than %d search paths", maxSearchPaths))
+	}
+	if len(strings.Join(config.Searches, " ")) > maxSearchListLength {
+		c.invalid(searches, config.Searches,
+			fmt.Sprintf("must not have more than %d characters (including spaces) in the search list", maxSearchListLength))
+	}
+	for i, search := range config.Searches {
+		if search != "." {
+			search = strings.TrimSuffix(search, ".")
+			c.invalidEach(searches.Index(i), search, validation.IsDNS1123SubdomainWithUnderscore(search))
+		}
+	}
+	for i, option := range config.Options {
+		if option.Name == "" {
+			c.required(path.Child("options").Index(i), "must not be empty")
+		}
+	}
+}
+
+// ip accepts the lax forms that this field always took.
+func (r *errorCollector) ip(address string, path *field.Path) {
+	r.add(validation.IsValidIPForLegacyField(path, address, false, nil)...)
+}
+
+func (c *podValidator) hostAliases(path *field.Path) {
+	for i, alias := range c.spec.HostAliases {
+		own := path.Index(i)
+		c.ip(alias.IP, own.Child("ip"))
+		for j, name := range alias.Hostnames {
+			c.invalidEach(own.Child("hostnames").Index(j), name, validation.IsDNS1123Subdomain(name))
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package podvalidation
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateNodeSelector says what is wrong with a required selection of nodes, by label or by name.
+func ValidateNodeSelector(selector *corev1.NodeSelector, path *field.Path) field.ErrorList {
+	var r errorCollector
+	r.nodeSelector(selector, path)
+	return r.errs
+}
+
+func (r *errorCollector) nodeSelector(selector *corev1.NodeSelector, path *field.Path) {
+	own := path.Child("nodeSelectorTerms")
+	if len(selector.NodeSelectorTerms) == 0 {
+		r.required(own, "must have at least one node selector term")
+		return
+	}
+	for i := range selector.NodeSelectorTerms {
+		r.nodeSelectorTerm(&selector.NodeSelectorTerms[i], true, own.Index(i))
+	}
+}
+
+// nodeSelectorTerm checks label values only where the term is required: preferences that name
+// impossible values were always stored, and merely never score.
+func (r *errorCollector) nodeSelectorTerm(term *corev1.NodeSelectorTerm, checkValues bool, path *field.Path) {
+	for i := range term.MatchExpressions {
+		r.nodeLabelRequirement(&term.MatchExpressions[i], checkValues, path.Child("matchExpressions").Index(i))
+	}
+	for i := range term.MatchFields {
+		r.nodeFieldRequirement(&term.MatchFields[i], path.Child("matchFields").Index(i))
+	}
+}
+
+func (r *errorCollector) nodeLabelRequirement(req *corev1.NodeSelectorRequirement, checkValues bool, path *field.Path) {
+	values := path.Child("values")
+	switch req.Operator {
+	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+		if len(req.Values) == 0 {
+			r.required(values, "must be specified when `operator` is 'In' or 'NotIn'")
+		}
+	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
+		if len(req.Values) > 0 {
+			r.forbidden(values, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+		}
+	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
+		if len(req.Values) != 1 {
+			r.required(values, "must be specified single value when `operator` is 'Lt' or 'Gt'")
+		}
+	default:
+		r.invalid(path.Child("operator"), req.Operator, "not a valid selector operator")
+	}
+	r.add(unversioned.ValidateLabelName(req.Key, path.Child("key"))...)
+	if !checkValues {
+		return
+	}
+	for i, value := range req.Values {
+		r.invalidEach(values.Index(i), value, validation.IsValidLabelValue(value))
+	}
+}
+
+// nodeFieldRequirement: a field selects one node by its name, or excludes one.
+func (r *errorCollector) nodeFieldRequirement(req *corev1.NodeSelectorRequirement, path *field.Path) {
+	switch req.Operator {
+	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
+		if len(req.Values) != 1 {
+			r.required(path.Child("values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")
+		}
+	default:
+		r.invalid(path.Child("operator"), req.Operator, "not a valid selector operator")
+	}
+	if req.Key != "metadata.name" {
+		r.invalid(path.Child("key"), req.Key, "not a valid field selector key")
+		return
+	}
+	for i, value := range req.Values {
+		r.invalidEach(path.Child("values").Index(i), value, apivalidation.NameIsDNSSubdomain(value, false))
+	}
+}

@@ -1,0 +1,70 @@
+package podvalidation
+
+import "testing"
+
+const badName = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
+
+func TestAffinityOfPods(t *testing.T) {
+	const required = "requiredDuringSchedulingIgnoredDuringExecution"
+	node, pods := "spec: {affinity: {nodeAffinity: {"+required+": ", "spec: {affinity: {podAffinity: {"+required+": "
+	nodePath, podPath := "spec.affinity.nodeAffinity."+required+".nodeSelectorTerms", "spec.affinity.podAffinity."+required
+	checkFaults(t, []fault{
+		{"a node selector has a term", node + `{nodeSelectorTerms: []}}}}`,
+			[]string{nodePath + ": Required value: must have at least one node selector term"}},
+		{"Exists has no values", node + `{nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists, values: [v]}]}]}}}}`,
+			[]string{nodePath + "[0].matchExpressions[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"}},
+		{"an operator is known", node + `{nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Like}]}]}}}}`,
+			[]string{nodePath + `[0].matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator`}},
+		{"a preference may name impossible values",
+			`spec: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: k, operator: In, values: ["a b"]}]}}]}}}`, nil},
+		{"a topology key is given", pods + `[{labelSelector: {}}]}}}`,
+			[]string{podPath + "[0].topologyKey: Required value: can not be empty",
+				podPath + `[0].topologyKey: Invalid value: "": name part must be non-empty`,
+				podPath + `[0].topologyKey: Invalid value: "": ` + badName}},
+		{"a key is matched or mismatched, not both", pods + `[{labelSelector: {}, topologyKey: z, matchLabelKeys: [a], mismatchLabelKeys: [a]}]}}}`,
+			[]string{podPath + `[0].matchLabelKeys[0]: Invalid value: "a": exists in both matchLabelKeys and mismatchLabelKeys`}},
+	})
+}
+
+func TestSpreadOfPods(t *testing.T) {
+	checkFaults(t, []fault{
+		{"what to do when it cannot be met is said", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, labelSelector: {}}]}`,
+			[]string{`spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: "": supported values: "DoNotSchedule", "ScheduleAnyway"`}},
+		{"keys need a selector", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, matchLabelKeys: [a]}]}`,
+			[]string{`spec.topologySpreadConstraints[0].matchLabelKeys: Forbidden: must not be specified when labelSelector is not set`}},
+		{"a key that the selector decides cannot be merged", `{metadata: {labels: {a: b}}, spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}, matchLabelKeys: [a]}]}}`,
+			[]string{`spec.topologySpreadConstraints[0].matchLabelKeys[0]: Invalid value: "a": exists in both matchLabelKeys and labelSelector`}},
+		{"minDomains is positive", `spec: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, labelSelector: {}, minDomains: 0}]}`,
+			[]string{`spec.topologySpreadConstraints[0].minDomains: Invalid value: 0: must be greater than zero`}},
+	})
+}
+
+func TestTolerationsAndGatesOfPods(t *testing.T) {
+	checkFaults(t, []fault{
+		{"a toleration's effect is known", `spec: {tolerations: [{key: k, operator: Exists, effect: Never}]}`,
+			[]string{`spec.tolerations[0].effect: Unsupported value: "Never": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"`}},
+		{"a toleration's key is a label's", `spec: {tolerations: [{key: "a b", operator: Exists}]}`,
+			[]string{`spec.tolerations[0].key: Invalid value: "a b": ` + badName}},
+		{"a gate is named once", `spec: {schedulingGates: [{name: a}, {name: a}]}`,
+			[]string{`spec.schedulingGates[1]: Duplicate value: "a"`}},
+	})
+}
+
+func TestSecurityAndNetworkOfPods(t *testing.T) {
+	checkFaults(t, []fault{
+		{"a pod with its own users does not share the host's network", `spec: {hostUsers: false, hostNetwork: true}`,
+			[]string{"spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false"}},
+		{"a local profile has a name", `spec: {securityContext: {seccompProfile: {type: Localhost}}}`,
+			[]string{`spec.securityContext.seccompProfile.localhostProfile: Required value: must be set when seccomp type is Localhost`}},
+		{"a sysctl is set once", `spec: {securityContext: {sysctls: [{name: kernel.shm, value: "1"}, {name: kernel.shm, value: "2"}]}}`,
+			[]string{`spec.securityContext.sysctls[1].name: Duplicate value: "kernel.shm"`}},
+		{"policy None needs servers", `spec: {dnsPolicy: None}`,
+			[]string{"spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None"}},
+		{"an alias has an address", `spec: {hostAliases: [{ip: a, hostnames: [b]}]}`,
+			[]string{`spec.hostAliases[0].ip: Invalid value: "a": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`}},
+		{"a Linux pod has no Windows options", `spec: {os: {name: linux}, securityContext: {windowsOptions: {runAsUserName: x}}}`,
+			[]string{`spec.securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod`}},
+		{"an operating system is known", `spec: {os: {name: plan9}}`,
+			[]string{`spec.os: Unsupported value: "plan9": supported values: "linux", "windows"`}},
+	})
+}

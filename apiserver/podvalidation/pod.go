@@ -1,0 +1,175 @@
+package podvalidation
+
+import (
+	"math"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// podValidator examines one pod spec. Rules that need more than the field in hand find it here.
+type podValidator struct {
+	errorCollector
+	spec *corev1.PodSpec
+	// meta is the metadata of the pod; nil for a template, whose pods have no name yet.
+	meta *metav1.ObjectMeta
+	// volumes are the sound volumes by name; a mount may refer to these alone.
+	volumes map[string]*corev1.VolumeSource
+	claims  sets.Set[string]
+}
+
+// isPod tells a pod from a pod template, for which a few rules are looser.
+func (c *podValidator) isPod() bool { return c.meta != nil }
+
+// ValidatePod says what is wrong with a new pod.
+func ValidatePod(pod *corev1.Pod) field.ErrorList {
+	c := validatePod(pod)
+	path := field.NewPath("spec")
+	if len(pod.Spec.EphemeralContainers) > 0 {
+		c.forbidden(path.Child("ephemeralContainers"), "cannot be set on create")
+	}
+	if pod.Spec.NodeName != "" && len(pod.Spec.SchedulingGates) > 0 {
+		c.forbidden(path.Child("nodeName"), "cannot be set until all schedulingGates have been cleared")
+	}
+	c.seccompAnnotationsMatchFields(pod.Annotations, path)
+	c.appArmorAnnotationsMatchFields(pod.Annotations, path)
+	return c.errs
+}
+
+// validatePod applies the rules that hold for a pod at any time, on creation and after every change.
+func validatePod(pod *corev1.Pod) *podValidator {
+	c := &podValidator{spec: &pod.Spec, meta: &pod.ObjectMeta}
+	path := field.NewPath("spec")
+	c.add(ValidateObjectMeta(&pod.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))...)
+	c.podAnnotations(pod.Annotations, field.NewPath("metadata", "annotations"))
+	c.podSpec(path)
+	c.tokensNeedServiceAccount(path)
+	c.imageWhitespace(pod.Spec.Containers, path.Child("containers"))
+	c.imageWhitespace(pod.Spec.InitContainers, path.Child("initContainers"))
+	return c
+}
+
+// ValidatePodTemplateSpec says what is wrong with the template at path, of whatever kind it is part.
+func ValidatePodTemplateSpec(template *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+	c := &podValidator{spec: &template.Spec}
+	c.add(unversioned.ValidateLabels(template.Labels, path.Child("labels"))...)
+	c.add(apivalidation.ValidateAnnotations(template.Annotations, path.Child("annotations"))...)
+	c.podAnnotations(template.Annotations, path.Child("annotations"))
+	c.podSpec(path.Child("spec"))
+	c.seccompAnnotationsMatchFields(template.Annotations, path.Child("spec"))
+	if len(template.Spec.EphemeralContainers) > 0 {
+		c.forbidden(path.Child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
+	}
+	return c.errs
+}
+
+// podSpec applies the rules in the order in which their findings are reported.
+func (c *podValidator) podSpec(path *field.Path) {
+	spec := c.spec
+	c.podVolumes(path.Child("volumes"))
+	c.podResourceClaims(path.Child("resourceClaims"))
+	c.regularContainers(path.Child("containers"))
+	c.initContainers(path.Child("initContainers"))
+	c.ephemeralContainers(path.Child("ephemeralContainers"))
+	c.podLevelResources(path.Child("resources"))
+	c.hostNetworkPorts(path.Child("containers"))
+	requiredOneOf(&c.errorCollector, spec.RestartPolicy, path.Child("restartPolicy"),
+		corev1.RestartPolicyAlways, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)
+	requiredOneOf(&c.errorCollector, spec.DNSPolicy, path.Child("dnsPolicy"),
+		corev1.DNSClusterFirstWithHostNet, corev1.DNSClusterFirst, corev1.DNSDefault, corev1.DNSNone)
+	c.add(unversioned.ValidateLabels(spec.NodeSelector, path.Child("nodeSelector"))...)
+	c.podSecurityContext(path.Child("securityContext"))
+	c.affinity(spec.Affinity, path.Child("affinity"))
+	c.dnsConfig(path.Child("dnsConfig"))
+	c.readinessGates(path.Child("readinessGates"))
+	c.schedulingGates(path.Child("schedulingGates"))
+	c.topologySpread(spec.TopologySpreadConstraints, path.Child("topologySpreadConstraints"))
+	c.windowsHostProcess(path)
+	c.hostUsers(path)
+	c.podNames(path)
+	c.tolerations(spec.Tolerations, path.Child("tolerations"))
+	c.hostAliases(path.Child("hostAliases"))
+	c.podPriority(path)
+	if spec.Overhead != nil {
+		c.resourceRequirements(&corev1.ResourceRequirements{Limits: spec.Overhead}, containerResourceName, path.Child("overhead"))
+	}
+	c.operatingSystem(path)
+}
+
+// podNames checks the names that a pod refers to or is known by.
+func (c *podValidator) podNames(path *field.Path) {
+	spec := c.spec
+	if spec.ServiceAccountName != "" {
+		c.invalidEach(path.Child("serviceAccountName"), spec.ServiceAccountName, apivalidation.ValidateServiceAccountName(spec.ServiceAccountName, false))
+	}
+	if spec.NodeName != "" {
+		c.invalidEach(path.Child("nodeName"), spec.NodeName, apivalidation.NameIsDNSSubdomain(spec.NodeName, false))
+	}
+	if seconds := spec.ActiveDeadlineSeconds; seconds != nil && (*seconds < 1 || *seconds > math.MaxInt32) {
+		c.invalid(path.Child("activeDeadlineSeconds"), *seconds, validation.InclusiveRangeError(1, math.MaxInt32))
+	}
+	if spec.Hostname != "" {
+		c.dnsLabel(spec.Hostname, path.Child("hostname"))
+	}
+	if spec.Subdomain != "" {
+		c.dnsLabel(spec.Subdomain, path.Child("subdomain"))
+	}
+	c.hostnameOverride(path)
+}
+
+// maxHostnameLength is what Linux takes as a host name.
+const maxHostnameLength = 64
+
+func (c *podValidator) hostnameOverride(path *field.Path) {
+	override := deref(c.spec.HostnameOverride)
+	if override == "" {
+		return
+	}
+	own := path.Child("hostnameOverride")
+	c.invalidEach(own, override, validation.IsDNS1123Subdomain(override))
+	if len(override) > maxHostnameLength {
+		c.add(field.TooLong(own, override, maxHostnameLength))
+	}
+	if deref(c.spec.SetHostnameAsFQDN) {
+		c.forbidden(path.Child("setHostnameAsFQDN"), "cannot be set to true when `hostnameOverride` is set")
+	}
+	if c.spec.HostNetwork {
+		c.forbidden(path.Child("hostNetwork"), "cannot be set to true when `hostnameOverride` is set")
+	}
+}
+
+func (c *podValidator) podPriority(path *field.Path) {
+	spec := c.spec
+	if spec.PriorityClassName != "" {
+		c.invalidEach(path.Child("priorityClassName"), spec.PriorityClassName, apivalidation.NameIsDNSSubdomain(spec.PriorityClassName, false))
+	}
+	if spec.RuntimeClassName != nil {
+		c.invalidEach(path.Child("runtimeClassName"), *spec.RuntimeClassName, apivalidation.NameIsDNSSubdomain(*spec.RuntimeClassName, false))
+	}
+	if spec.PreemptionPolicy != nil {
+		requiredOneOf(&c.errorCollector, *spec.PreemptionPolicy, path.Child("preemptionPolicy"), corev1.PreemptLowerPriority, corev1.PreemptNever)
+	}
+}
+
+// tokensNeedServiceAccount holds for pods alone: a template may leave the account to admission.
+func (c *podValidator) tokensNeedServiceAccount(path *field.Path) {
+	if c.spec.ServiceAccountName != "" {
+		return
+	}
+	for i, volume := range c.spec.Volumes {
+		if volume.Projected == nil {
+			continue
+		}
+		sources := path.Child("volumes").Index(i).Child("projected", "sources")
+		for j, source := range volume.Projected.Sources {
+			if source.ServiceAccountToken != nil {
+				c.forbidden(sources.Index(j).Child("serviceAccountToken"), "must not be specified when serviceAccountName is not set")
+			}
+		}
+	}
+}

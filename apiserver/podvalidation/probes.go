@@ -1,0 +1,123 @@
+package podvalidation
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// handler is what a probe or a lifecycle hook may do; probes cannot sleep, hooks cannot speak gRPC.
+type handler struct {
+	exec  *corev1.ExecAction
+	http  *corev1.HTTPGetAction
+	tcp   *corev1.TCPSocketAction
+	grpc  *corev1.GRPCAction
+	sleep *corev1.SleepAction
+}
+
+func (c *podValidator) probes(container *corev1.Container, path *field.Path) {
+	c.probe(container.LivenessProbe, path.Child("livenessProbe"))
+	c.succeedsOnce(container.LivenessProbe, path.Child("livenessProbe"))
+	c.probe(container.ReadinessProbe, path.Child("readinessProbe"))
+	if probe := container.ReadinessProbe; probe != nil && probe.TerminationGracePeriodSeconds != nil {
+		c.invalid(path.Child("readinessProbe", "terminationGracePeriodSeconds"), *probe.TerminationGracePeriodSeconds,
+			"must not be set for readinessProbes")
+	}
+	c.probe(container.StartupProbe, path.Child("startupProbe"))
+	c.succeedsOnce(container.StartupProbe, path.Child("startupProbe"))
+}
+
+// succeedsOnce holds for probes whose failure kills: one success ends the doubt.
+func (r *errorCollector) succeedsOnce(probe *corev1.Probe, path *field.Path) {
+	if probe != nil && probe.SuccessThreshold != 1 {
+		r.invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1")
+	}
+}
+
+func (c *podValidator) probe(probe *corev1.Probe, path *field.Path) {
+	if probe == nil {
+		return
+	}
+	c.handler(handler{exec: probe.Exec, http: probe.HTTPGet, tcp: probe.TCPSocket, grpc: probe.GRPC}, path)
+	c.nonNegative(int64(probe.InitialDelaySeconds), path.Child("initialDelaySeconds"))
+	c.nonNegative(int64(probe.TimeoutSeconds), path.Child("timeoutSeconds"))
+	c.nonNegative(int64(probe.PeriodSeconds), path.Child("periodSeconds"))
+	c.nonNegative(int64(probe.SuccessThreshold), path.Child("successThreshold"))
+	c.nonNegative(int64(probe.FailureThreshold), path.Child("failureThreshold"))
+	if grace := probe.TerminationGracePeriodSeconds; grace != nil && *grace <= 0 {
+		c.invalid(path.Child("terminationGracePeriodSeconds"), *grace, "must be greater than 0")
+	}
+}
+
+func (c *podValidator) lifecycle(lifecycle *corev1.Lifecycle, path *field.Path) {
+	if lifecycle == nil {
+		return
+	}
+	if hook := lifecycle.PostStart; hook != nil {
+		c.handler(handler{exec: hook.Exec, http: hook.HTTPGet, tcp: hook.TCPSocket, sleep: hook.Sleep}, path.Child("postStart"))
+	}
+	if hook := lifecycle.PreStop; hook != nil {
+		c.handler(handler{exec: hook.Exec, http: hook.HTTPGet, tcp: hook.TCPSocket, sleep: hook.Sleep}, path.Child("preStop"))
+	}
+}
+
+// handler wants exactly one kind of action; only the first one given is looked into.
+func (c *podValidator) handler(h handler, path *field.Path) {
+	actions := 0
+	first := func(given bool, name string) bool {
+		if !given {
+			return false
+		}
+		actions++
+		if actions > 1 {
+			c.forbidden(path.Child(name), "may not specify more than 1 handler type")
+		}
+		return actions == 1
+	}
+	if first(h.exec != nil, "exec") && len(h.exec.Command) == 0 {
+		c.required(path.Child("exec", "command"), "")
+	}
+	if first(h.http != nil, "httpGet") {
+		c.httpGet(h.http, path.Child("httpGet"))
+	}
+	if first(h.tcp != nil, "tcpSocket") {
+		c.portNumberOrName(h.tcp.Port, path.Child("tcpSocket", "port"))
+	}
+	if first(h.grpc != nil, "grpc") {
+		c.portNumberOrName(intstr.FromInt32(h.grpc.Port), path.Child("grpc", "port"))
+	}
+	if first(h.sleep != nil, "sleep") {
+		c.sleep(h.sleep, path.Child("sleep"))
+	}
+	if actions == 0 {
+		c.required(path, "must specify a handler type")
+	}
+}
+
+func (r *errorCollector) httpGet(action *corev1.HTTPGetAction, path *field.Path) {
+	r.nonEmpty(action.Path, path.Child("path"))
+	r.portNumberOrName(action.Port, path.Child("port"))
+	oneOf(r, action.Scheme, path.Child("scheme"), corev1.URISchemeHTTP, corev1.URISchemeHTTPS)
+	for _, header := range action.HTTPHeaders {
+		r.invalidEach(path.Child("httpHeaders"), header.Name, validation.IsHTTPHeaderName(header.Name))
+	}
+}
+
+func (r *errorCollector) portNumberOrName(port intstr.IntOrString, path *field.Path) {
+	if port.Type == intstr.Int {
+		r.invalidEach(path, port.IntValue(), validation.IsValidPortNum(port.IntValue()))
+		return
+	}
+	r.invalidEach(path, port.StrVal, validation.IsValidPortName(port.StrVal))
+}
+
+// sleep: a hook that outlasts the grace period could never end.
+func (c *podValidator) sleep(action *corev1.SleepAction, path *field.Path) {
+	grace := c.spec.TerminationGracePeriodSeconds
+	if grace != nil && (action.Seconds < 0 || action.Seconds > *grace) {
+		c.invalid(path, action.Seconds, fmt.Sprintf("must be non-negative and less than terminationGracePeriodSeconds (%d)", *grace))
+	}
+}

@@ -1,0 +1,227 @@
+package podvalidation
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	resourcehelper "k8s.io/component-helpers/resource"
+)
+
+// ValidateResourceRequirements says what is wrong with requests and limits outside a pod, where no
+// claims can be referred to.
+func ValidateResourceRequirements(requirements *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
+	var c podValidator
+	c.containerResources(requirements, path)
+	return c.errs
+}
+
+func (c *podValidator) containerResources(requirements *corev1.ResourceRequirements, path *field.Path) {
+	c.resourceRequirements(requirements, containerResourceName, path)
+}
+
+// resourceRequirements checks names by checkName, quantities, and requests against limits.
+func (c *podValidator) resourceRequirements(req *corev1.ResourceRequirements,
+	checkName func(*errorCollector, corev1.ResourceName, *field.Path), path *field.Path) {
+	limits, requests := path.Child("limits"), path.Child("requests")
+	hugePages, cpuOrMemory := false, false
+	note := func(name corev1.ResourceName) {
+		hugePages = hugePages || isHugePage(name)
+		cpuOrMemory = cpuOrMemory || name == corev1.ResourceCPU || name == corev1.ResourceMemory
+	}
+	for name, limit := range sortedByKey(req.Limits) {
+		own := limits.Key(string(name))
+		checkName(&c.errorCollector, name, own)
+		c.quantity(name, limit, own)
+		c.hugePageSize(name, limit, own)
+		note(name)
+	}
+	for name, request := range sortedByKey(req.Requests) {
+		own := requests.Key(string(name))
+		checkName(&c.errorCollector, name, own)
+		c.quantity(name, request, own)
+		c.requestWithinLimit(name, request, req.Limits, limits, requests)
+		c.hugePageSize(name, request, own)
+		note(name)
+	}
+	if hugePages && !cpuOrMemory {
+		c.forbidden(path, "HugePages require cpu or memory")
+	}
+	c.claimReferences(req.Claims, path.Child("claims"))
+}
+
+func (r *errorCollector) requestWithinLimit(name corev1.ResourceName, request resource.Quantity,
+	all corev1.ResourceList, limits, requests *field.Path) {
+	limit, limited := all[name]
+	order := request.Cmp(limit)
+	switch {
+	case !limited && !canOvercommit(name):
+		r.required(limits, "Limit must be set for non overcommitable resources")
+	case !limited:
+	case order != 0 && !canOvercommit(name):
+		r.invalid(requests, request.String(), fmt.Sprintf("must be equal to %s limit of %s", name, limit.String()))
+	case order > 0:
+		r.invalid(requests, request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String()))
+	}
+}
+
+// hugePageSize: huge pages come in whole pages.
+func (r *errorCollector) hugePageSize(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
+	if !isHugePage(name) {
+		return
+	}
+	size, err := resource.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
+	if err != nil || size.Sign() <= 0 || size.MilliValue()%1000 != 0 || value.Value()%size.Value() != 0 {
+		r.invalid(path, value.String(), fmt.Sprintf("%s is not positive integer multiple of %s", value.String(), name))
+	}
+}
+
+// claimReferences: a container uses a claim as a whole, or several of its requests, each once.
+func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *field.Path) {
+	whole, requests := nameSet{}, map[string]nameSet{}
+	for i, claim := range claims {
+		own := path.Index(i)
+		if claim.Name == "" {
+			c.required(own, "")
+			continue
+		}
+		switch {
+		case whole[claim.Name]:
+			c.duplicate(own, claim.Name)
+		case claim.Request == "":
+			if len(requests[claim.Name]) > 0 {
+				c.duplicate(own, claim.Name)
+			}
+			whole.add(claim.Name)
+		default:
+			c.dnsLabel(claim.Request, own.Child("request"))
+			if requests[claim.Name] == nil {
+				requests[claim.Name] = nameSet{}
+			}
+			if !requests[claim.Name].add(claim.Request) {
+				c.duplicate(own, claim.Name+"/"+claim.Request)
+			}
+		}
+		if !c.claims.Has(claim.Name) {
+			c.unknownClaim(claim.Name, own)
+		}
+	}
+}
+
+func (c *podValidator) unknownClaim(name string, path *field.Path) {
+	missing := field.NotFound(path, name)
+	missing.Detail = "must be one of the names in pod.spec.resourceClaims"
+	if c.claims.Len() == 0 {
+		missing.Detail += " which is empty"
+	} else {
+		missing.Detail += ": " + strings.Join(sets.List(c.claims), ", ")
+	}
+	c.add(missing)
+}
+
+// podResourceClaims checks the claims that containers may refer to, and remembers their names.
+func (c *podValidator) podResourceClaims(path *field.Path) {
+	seen := nameSet{}
+	c.claims = sets.New[string]()
+	for i, claim := range c.spec.ResourceClaims {
+		own := path.Index(i)
+		switch {
+		case claim.Name == "":
+			c.required(own.Child("name"), "")
+		case !seen.add(claim.Name):
+			c.duplicate(own.Child("name"), claim.Name)
+		default:
+			c.claimName(claim, own.Child("name"))
+			c.claims.Insert(claim.Name)
+		}
+		if claim.ResourceClaimName != nil && claim.ResourceClaimTemplateName != nil {
+			c.invalid(own, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
+		}
+		if claim.ResourceClaimName == nil && claim.ResourceClaimTemplateName == nil {
+			c.invalid(own, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+		}
+		if name := claim.ResourceClaimName; name != nil {
+			c.invalidEach(own.Child("resourceClaimName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
+		}
+		if name := claim.ResourceClaimTemplateName; name != nil {
+			c.invalidEach(own.Child("resourceClaimTemplateName"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
+		}
+	}
+}
+
+// claimName checks a claim's name in the pod, and the name of the claim that will be made from a template.
+func (c *podValidator) claimName(claim corev1.PodResourceClaim, path *field.Path) {
+	before := len(c.errs)
+	c.dnsLabel(claim.Name, path)
+	if len(c.errs) > before || c.meta == nil || claim.ResourceClaimTemplateName == nil {
+		return
+	}
+	made := c.meta.Name + "-" + claim.Name
+	for _, reason := range apivalidation.NameIsDNSSubdomain(made, false) {
+		c.invalid(path, made, "final ResourceClaim name: "+reason)
+	}
+}
+
+// podLevelResources checks requests and limits of the pod as a whole, by themselves and against its containers'.
+func (c *podValidator) podLevelResources(path *field.Path) {
+	own := c.spec.Resources
+	if own == nil {
+		return
+	}
+	if own.Claims != nil {
+		c.forbidden(path.Child("claims"), "claims may not be set for Resources at pod-level")
+	}
+	c.resourceRequirements(own, podResourceName, path)
+	pod := &corev1.Pod{Spec: *c.spec}
+	for name, sum := range sortedByKey(resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})) {
+		request, given := own.Requests[name]
+		if given && sum.Cmp(request) > 0 {
+			c.invalid(path.Child("requests").Key(string(name)), request.String(),
+				"must be greater than or equal to aggregate container requests of "+sum.String())
+		}
+	}
+	c.limitsWithinPod(path)
+}
+
+// limitsWithinPod: no container may be let further than its pod. Together they may, except for huge
+// pages, which cannot be overcommitted.
+func (c *podValidator) limitsWithinPod(path *field.Path) {
+	own := c.spec.Resources
+	for i, container := range c.spec.Containers {
+		for name, limit := range sortedByKey(container.Resources.Limits) {
+			whole, given := own.Limits[name]
+			if given && limit.Cmp(whole) > 0 {
+				c.invalid(path.Child("containers").Index(i).Key(string(name)).Child("limits"), limit.String(),
+					"must be less than or equal to pod limits of "+whole.String())
+			}
+		}
+	}
+	pod := &corev1.Pod{Spec: *c.spec}
+	for name, sum := range sortedByKey(resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{})) {
+		whole, given := own.Limits[name]
+		if given && isHugePage(name) && sum.Cmp(whole) > 0 {
+			c.invalid(path.Child("limits").Key(string(name)), whole.String(),
+				"must be greater than or equal to aggregate container limits of "+sum.String())
+		}
+	}
+}
+
+func (c *podValidator) resizePolicy(policies []corev1.ContainerResizePolicy, path *field.Path) {
+	var seen []corev1.ResourceName
+	for i, policy := range policies {
+		if slices.Contains(seen, policy.ResourceName) {
+			c.duplicate(path.Index(i), policy.ResourceName)
+		}
+		seen = append(seen, policy.ResourceName)
+		requiredOneOf(&c.errorCollector, policy.ResourceName, path, corev1.ResourceCPU, corev1.ResourceMemory)
+		requiredOneOf(&c.errorCollector, policy.RestartPolicy, path, corev1.NotRequired, corev1.RestartContainer)
+		if c.spec.RestartPolicy == corev1.RestartPolicyNever && policy.RestartPolicy != corev1.NotRequired {
+			c.invalid(path, policy.RestartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'")
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package podvalidation
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func (c *podValidator) podSecurityContext(path *field.Path) {
+	sc := c.spec.SecurityContext
+	if sc == nil {
+		return
+	}
+	c.groupID(sc.FSGroup, path.Child("fsGroup"))
+	c.userID(sc.RunAsUser, path.Child("runAsUser"))
+	c.groupID(sc.RunAsGroup, path.Child("runAsGroup"))
+	for i := range sc.SupplementalGroups {
+		c.groupID(&sc.SupplementalGroups[i], path.Child("supplementalGroups").Index(i))
+	}
+	if deref(c.spec.ShareProcessNamespace) && c.spec.HostPID {
+		c.invalid(path.Child("shareProcessNamespace"), true, "ShareProcessNamespace and HostPID cannot both be enabled")
+	}
+	c.sysctls(sc.Sysctls, path.Child("sysctls"))
+	if policy := sc.FSGroupChangePolicy; policy != nil {
+		oneOf(&c.errorCollector, *policy, path.Child("fsGroupChangePolicy"), corev1.FSGroupChangeAlways, corev1.FSGroupChangeOnRootMismatch)
+	}
+	c.seccompProfile(sc.SeccompProfile, path.Child("seccompProfile"))
+	c.windowsOptions(sc.WindowsOptions, path.Child("windowsOptions"))
+	c.appArmorProfile(sc.AppArmorProfile, path.Child("appArmorProfile"))
+	if policy := sc.SupplementalGroupsPolicy; policy != nil {
+		oneOf(&c.errorCollector, *policy, path.Child("supplementalGroupsPolicy"),
+			corev1.SupplementalGroupsPolicyMerge, corev1.SupplementalGroupsPolicyStrict)
+	}
+	if policy := sc.SELinuxChangePolicy; policy != nil {
+		oneOf(&c.errorCollector, *policy, path.Child("seLinuxChangePolicy"),
+			corev1.SELinuxChangePolicyMountOption, corev1.SELinuxChangePolicyRecursive)
+	}
+}
+
+func (r *errorCollector) userID(id *int64, path *field.Path) {
+	if id != nil {
+		r.invalidEach(path, *id, validation.IsValidUserID(*id))
+	}
+}
+
+func (r *errorCollector) groupID(id *int64, path *field.Path) {
+	if id != nil {
+		r.invalidEach(path, *id, validation.IsValidGroupID(*id))
+	}
+}
+
+func (c *podValidator) containerSecurityContext(sc *corev1.SecurityContext, path *field.Path) {
+	if sc == nil {
+		return
+	}
+	c.userID(sc.RunAsUser, path.Child("runAsUser"))
+	c.groupID(sc.RunAsGroup, path.Child("runAsGroup"))
+	c.seccompProfile(sc.SeccompProfile, path.Child("seccompProfile"))
+	c.procMount(sc.ProcMount, path.Child("procMount"))
+	if sc.AllowPrivilegeEscalation != nil && !*sc.AllowPrivilegeEscalation {
+		if deref(sc.Privileged) {
+			c.invalid(path, sc, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
+		}
+		if sc.Capabilities != nil {
+			for _, capability := range sc.Capabilities.Add {
+				if capability == "CAP_SYS_ADMIN" {
+					c.invalid(path, sc, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
+				}
+			}
+		}
+	}
+	c.windowsOptions(sc.WindowsOptions, path.Child("windowsOptions"))
+	c.appArmorProfile(sc.AppArmorProfile, path.Child("appArmorProfile"))
+}
+
+func (c *podValidator) procMount(mount *corev1.ProcMountType, path *field.Path) {
+	if mount == nil {
+		return
+	}
+	oneOf(&c.errorCollector, *mount, path, corev1.DefaultProcMount, corev1.UnmaskedProcMount)
+	inUserNamespace := c.spec.HostUsers != nil && !*c.spec.HostUsers
+	if *mount == corev1.UnmaskedProcMount && !inUserNamespace {
+		c.invalid(path, *mount, "`hostUsers` must be false to use `Unmasked`")
+	}
+}
+
+func (r *errorCollector) seccompProfile(profile *corev1.SeccompProfile, path *field.Path) {
+	if profile == nil {
+		return
+	}
+	if profile.Type == "" {
+		r.required(path.Child("type"), "type is required when seccompProfile is set")
+	} else {
+		oneOf(r, profile.Type, path.Child("type"),
+			corev1.SeccompProfileTypeLocalhost, corev1.SeccompProfileTypeRuntimeDefault, corev1.SeccompProfileTypeUnconfined)
+	}
+	own := path.Child("localhostProfile")
+	switch {
+	case profile.Type != corev1.SeccompProfileTypeLocalhost:
+		if profile.LocalhostProfile != nil {
+			r.invalid(own, profile, "can only be set when seccomp type is Localhost")
+		}
+	case profile.LocalhostProfile == nil:
+		r.required(own, "must be set when seccomp type is Localhost")
+	default:
+		r.relativePath(*profile.LocalhostProfile, own)
+	}
+}
+
+// maxProfileNameLength bounds the name of an AppArmor profile on a node.
+const maxProfileNameLength = 4095
+
+func (r *errorCollector) appArmorProfile(profile *corev1.AppArmorProfile, path *field.Path) {
+	if profile == nil {
+		return
+	}
+	own := path.Child("localhostProfile")
+	switch profile.Type {
+	case corev1.AppArmorProfileTypeLocalhost:
+		switch name := deref(profile.LocalhostProfile); {
+		case strings.TrimSpace(name) != name:
+			r.invalid(own, name, "must not be padded with whitespace")
+		case name == "":
+			r.required(own, "must be set when AppArmor type is Localhost")
+		case len(name) > maxProfileNameLength:
+			r.add(field.TooLong(own, name, maxProfileNameLength))
+		}
+	case corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined:
+		if profile.LocalhostProfile != nil {
+			r.invalid(own, *profile.LocalhostProfile, "can only be set when AppArmor type is Localhost")
+		}
+	case "":
+		r.required(path.Child("type"), "type is required when appArmorProfile is set")
+	default:
+		oneOf(r, profile.Type, path.Child("type"),
+			corev1.AppArmorProfileTypeLocalhost, corev1.AppArmorProfileTypeRuntimeDefault, corev1.AppArmorProfileTypeUnconfined)
+	}
+}
+
+// hostUsers: a pod with its own users cannot share the other namespaces of the host. Two of the paths
+// are spelled as kube-apiserver spells them, not as the field is.
+func (c *podValidator) hostUsers(path *field.Path) {
+	if c.spec.HostUsers == nil || *c.spec.HostUsers {
+		return
+	}
+	const reason = "when `pod.Spec.HostUsers` is false"
+	if c.spec.HostNetwork {
+		c.forbidden(path.Child("hostNetwork"), reason)
+	}
+	if c.spec.HostPID {
+		c.forbidden(path.Child("HostPID"), reason)
+	}
+	if c.spec.HostIPC {
+		c.forbidden(path.Child("HostIPC"), reason)
+	}
+	eachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+		if len(container.VolumeDevices) > 0 {
+			c.forbidden(own.Child("volumeDevices"), reason)
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package podvalidation
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func (r *errorCollector) topologySpread(constraints []corev1.TopologySpreadConstraint, path *field.Path) {
+	for i := range constraints {
+		constraint, own := &constraints[i], path.Index(i)
+		if constraint.MaxSkew <= 0 {
+			r.invalid(own.Child("maxSkew"), constraint.MaxSkew, "must be greater than zero")
+		}
+		if constraint.TopologyKey == "" {
+			r.required(own.Child("topologyKey"), "can not be empty")
+		}
+		oneOf(r, constraint.WhenUnsatisfiable, own.Child("whenUnsatisfiable"), corev1.DoNotSchedule, corev1.ScheduleAnyway)
+		for _, later := range constraints[i+1:] {
+			if later.TopologyKey == constraint.TopologyKey && later.WhenUnsatisfiable == constraint.WhenUnsatisfiable {
+				r.duplicate(own.Child("{topologyKey, whenUnsatisfiable}"),
+					fmt.Sprintf("{%s, %s}", constraint.TopologyKey, constraint.WhenUnsatisfiable))
+				break
+			}
+		}
+		r.minDomains(constraint, own.Child("minDomains"))
+		r.nodeInclusion(constraint.NodeAffinityPolicy, own.Child("nodeAffinityPolicy"))
+		r.nodeInclusion(constraint.NodeTaintsPolicy, own.Child("nodeTaintsPolicy"))
+		r.labelKeys(constraint.MatchLabelKeys, constraint.LabelSelector, own.Child("matchLabelKeys"))
+		r.keysNotInSelector(constraint.MatchLabelKeys, constraint.LabelSelector, own.Child("matchLabelKeys"))
+		r.add(unversioned.ValidateLabelSelector(constraint.LabelSelector, unversioned.LabelSelectorValidationOptions{}, own.Child("labelSelector"))...)
+	}
+}
+
+func (r *errorCollector) minDomains(constraint *corev1.TopologySpreadConstraint, path *field.Path) {
+	if constraint.MinDomains == nil {
+		return
+	}
+	if *constraint.MinDomains <= 0 {
+		r.invalid(path, *constraint.MinDomains, "must be greater than zero")
+	}
+	if constraint.WhenUnsatisfiable != corev1.DoNotSchedule {
+		r.invalid(path, *constraint.MinDomains, fmt.Sprintf("can only use minDomains if whenUnsatisfiable=%s, not %s",
+			corev1.DoNotSchedule, constraint.WhenUnsatisfiable))
+	}
+}
+
+func (r *errorCollector) nodeInclusion(policy *corev1.NodeInclusionPolicy, path *field.Path) {
+	if policy != nil {
+		oneOf(r, *policy, path, corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore)
+	}
+}

@@ -1,0 +1,62 @@
+package podvalidation
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	maxSysctlLength = 253
+	sysctlSegment   = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+	sysctlPattern   = "^(" + sysctlSegment + "[\\./])*" + sysctlSegment + "$"
+)
+
+var sysctlRegexp = regexp.MustCompile(sysctlPattern)
+
+func (c *podValidator) sysctls(sysctls []corev1.Sysctl, path *field.Path) {
+	seen := nameSet{}
+	for i, sysctl := range sysctls {
+		own := path.Index(i).Child("name")
+		switch name := sysctl.Name; {
+		case name == "":
+			c.required(own, "")
+		case len(name) > maxSysctlLength || !sysctlRegexp.MatchString(name):
+			c.invalid(own, name, fmt.Sprintf("must have at most %d characters and match regex %s", maxSysctlLength, sysctlPattern))
+		case seen[name]:
+			c.duplicate(own, name)
+		}
+		seen.add(sysctl.Name)
+		switch {
+		case c.spec.HostNetwork && isNetSysctl(sysctl.Name):
+			c.invalid(own, sysctl.Name, "may not be specified when 'hostNetwork' is true")
+		case c.spec.HostIPC && isIPCSysctl(sysctl.Name):
+			c.invalid(own, sysctl.Name, "may not be specified when 'hostIPC' is true")
+		}
+	}
+}
+
+// dottedSysctl is the form of a sysctl name whose parts are parted by dots. A name may be written with
+// slashes instead; whichever comes first is the separator.
+func dottedSysctl(name string) string {
+	first := strings.IndexAny(name, "./")
+	if first < 0 || name[first] == '.' {
+		return name
+	}
+	return strings.NewReplacer("/", ".", ".", "/").Replace(name)
+}
+
+func isNetSysctl(name string) bool { return strings.HasPrefix(dottedSysctl(name), "net.") }
+
+func isIPCSysctl(name string) bool {
+	name = dottedSysctl(name)
+	for _, prefix := range []string{"kernel.shm", "kernel.msg", "fs.mqueue."} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return name == "kernel.sem"
+}

@@ -1,0 +1,87 @@
+package podvalidation
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidateTolerations says what is wrong with tolerations, of a pod or of a runtime class.
+func ValidateTolerations(tolerations []corev1.Toleration, path *field.Path) field.ErrorList {
+	var r errorCollector
+	r.tolerations(tolerations, path)
+	return r.errs
+}
+
+func (r *errorCollector) tolerations(tolerations []corev1.Toleration, path *field.Path) {
+	for i, toleration := range tolerations {
+		own := path.Index(i)
+		operator := own.Child("operator")
+		if toleration.Key != "" {
+			r.add(unversioned.ValidateLabelName(toleration.Key, own.Child("key"))...)
+		} else if toleration.Operator != corev1.TolerationOpExists {
+			r.invalid(operator, toleration.Operator,
+				"operator must be Exists when `key` is empty, which means \"match all values and all keys\"")
+		}
+		if toleration.TolerationSeconds != nil && toleration.Effect != corev1.TaintEffectNoExecute {
+			r.invalid(own.Child("effect"), toleration.Effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+		}
+		switch toleration.Operator {
+		case corev1.TolerationOpEqual, "":
+			r.labelValue(toleration.Value, operator)
+		case corev1.TolerationOpExists:
+			if toleration.Value != "" {
+				r.invalid(operator, toleration.Value, "value must be empty when `operator` is 'Exists'")
+			}
+		case corev1.TolerationOpLt, corev1.TolerationOpGt:
+			// Comparison is behind a gate that is off; the message names the operators all the same.
+			r.add(field.NotSupported(operator, toleration.Operator, []corev1.TolerationOperator{
+				corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}))
+		default:
+			oneOf(r, toleration.Operator, operator, corev1.TolerationOpEqual, corev1.TolerationOpExists)
+		}
+		if toleration.Effect != "" {
+			r.taintEffect(toleration.Effect, own.Child("effect"))
+		}
+	}
+}
+
+// labelValue reports a bad value once, with all reasons.
+func (r *errorCollector) labelValue(value string, path *field.Path) {
+	if reasons := validation.IsValidLabelValue(value); len(reasons) > 0 {
+		r.invalid(path, value, strings.Join(reasons, ";"))
+	}
+}
+
+func (r *errorCollector) taintEffect(effect corev1.TaintEffect, path *field.Path) {
+	requiredOneOf(r, effect, path, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
+}
+
+// printableTaint is a taint as Kubernetes prints it in messages: without JSON names.
+type printableTaint struct {
+	Key, Value string
+	Effect     corev1.TaintEffect
+	TimeAdded  *metav1.Time
+}
+
+// ValidateTaints says what is wrong with the taints of a node.
+func ValidateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
+	var r errorCollector
+	seen := nameSet{}
+	for i, taint := range taints {
+		own := path.Index(i)
+		r.add(unversioned.ValidateLabelName(taint.Key, own.Child("key"))...)
+		r.labelValue(taint.Value, own.Child("value"))
+		r.taintEffect(taint.Effect, own.Child("effect"))
+		if !seen.add(string(taint.Effect) + "/" + taint.Key) {
+			again := field.Duplicate(own, printableTaint{taint.Key, taint.Value, taint.Effect, taint.TimeAdded})
+			again.Detail = "taints must be unique by key and effect pair"
+			r.add(again)
+		}
+	}
+	return r.errs
+}

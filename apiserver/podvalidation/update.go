@@ -1,0 +1,172 @@
+package podvalidation
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/diff"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// updatablePodFields are the fields that an update of a pod may change, as the refusal of all others names them.
+var updatablePodFields = []string{
+	"`spec.containers[*].image`",
+	"`spec.initContainers[*].image`",
+	"`spec.activeDeadlineSeconds`",
+	"`spec.tolerations` (only additions to existing tolerations)",
+	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+}
+
+// updateValidator examines the change from one state of a pod to the next.
+type updateValidator struct {
+	*podValidator
+	new, old *corev1.Pod
+}
+
+// validateUpdate applies what holds for every change of a pod: its metadata, and its new state as a whole.
+func validateUpdate(newPod, oldPod *corev1.Pod) *updateValidator {
+	meta := apivalidation.ValidateObjectMetaUpdate(&newPod.ObjectMeta, &oldPod.ObjectMeta, field.NewPath("metadata"))
+	u := &updateValidator{podValidator: validatePod(newPod), new: newPod, old: oldPod}
+	u.errs = append(meta, u.errs...)
+	return u
+}
+
+// ValidatePodUpdate says what is wrong with a change through the pod itself.
+func ValidatePodUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
+	u := validateUpdate(newPod, oldPod)
+	u.annotationUpdates()
+	path := field.NewPath("spec")
+	// A changed number of containers or a bad deadline ends the examination: nothing that follows could be
+	// told apart from it.
+	if !u.images(newPod.Spec.Containers, oldPod.Spec.Containers, path.Child("containers")) ||
+		!u.images(newPod.Spec.InitContainers, oldPod.Spec.InitContainers, path.Child("initContainers")) ||
+		!u.deadline(path.Child("activeDeadlineSeconds")) {
+		return u.errs
+	}
+	u.tolerationsOnlyAdded(path.Child("tolerations"))
+	u.gatesOnlyRemoved(path.Child("schedulingGates"))
+	if equality.Semantic.DeepEqual(newPod.Spec, oldPod.Spec) {
+		return u.errs
+	}
+	rest := u.withoutUpdatable()
+	if len(oldPod.Spec.SchedulingGates) > 0 {
+		u.allowGatedUpdates(rest, path)
+	}
+	if !equality.Semantic.DeepEqual(*rest, oldPod.Spec) {
+		u.forbidden(path, fmt.Sprintf("pod updates may not change fields other than %s\n%v",
+			strings.Join(updatablePodFields, ","), diff.Diff(*rest, oldPod.Spec)))
+	}
+	return u.errs
+}
+
+// annotationUpdates: which AppArmor profile a container runs under is settled when it starts.
+func (u *updateValidator) annotationUpdates() {
+	path := field.NewPath("metadata", "annotations")
+	const prefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
+	for key, value := range sortedByKey(u.new.Annotations) {
+		if old, had := u.old.Annotations[key]; strings.HasPrefix(key, prefix) && (!had || old != value) {
+			u.forbidden(path.Key(key), "may not remove or update AppArmor annotations")
+		}
+	}
+	for key := range sortedByKey(u.old.Annotations) {
+		if _, has := u.new.Annotations[key]; strings.HasPrefix(key, prefix) && !has {
+			u.forbidden(path.Key(key), "may not remove or update AppArmor annotations")
+		}
+	}
+	if value, has := u.new.Annotations[corev1.MirrorPodAnnotationKey]; has || hasKey(u.old.Annotations, corev1.MirrorPodAnnotationKey) {
+		if old, had := u.old.Annotations[corev1.MirrorPodAnnotationKey]; has != had || value != old {
+			u.forbidden(path.Key(corev1.MirrorPodAnnotationKey), "may not remove or update mirror pod annotation")
+		}
+	}
+}
+
+func hasKey(m map[string]string, key string) bool {
+	_, has := m[key]
+	return has
+}
+
+// images says whether the containers are still the same number.
+func (u *updateValidator) images(new, old []corev1.Container, path *field.Path) bool {
+	if len(new) != len(old) {
+		u.forbidden(path, "pod updates may not add or remove containers")
+		return false
+	}
+	for i, container := range new {
+		u.nonEmpty(container.Image, path.Index(i).Child("image"))
+		if container.Image != "" && strings.TrimSpace(container.Image) != container.Image {
+			u.invalid(path.Index(i).Child("image"), container.Image, "must not have leading or trailing whitespace")
+		}
+	}
+	return true
+}
+
+// deadline may be set, and then only come nearer. It says whether to go on.
+func (u *updateValidator) deadline(path *field.Path) bool {
+	now, before := u.new.Spec.ActiveDeadlineSeconds, u.old.Spec.ActiveDeadlineSeconds
+	switch {
+	case now == nil && before != nil:
+		u.invalid(path, now, "must not update from a positive integer to nil value")
+	case now == nil:
+	case *now < 0 || *now > math.MaxInt32:
+		u.invalid(path, *now, validation.InclusiveRangeError(0, math.MaxInt32))
+		return false
+	case before != nil && *before < *now:
+		u.invalid(path, *now, "must be less than or equal to previous value")
+		return false
+	}
+	return true
+}
+
+// tolerationsOnlyAdded lets an existing toleration change no more than its seconds.
+func (u *updateValidator) tolerationsOnlyAdded(path *field.Path) {
+	for _, old := range u.old.Spec.Tolerations {
+		kept := false
+		old.TolerationSeconds = nil
+		for _, now := range u.new.Spec.Tolerations {
+			now.TolerationSeconds = nil
+			kept = kept || now == old
+		}
+		if !kept {
+			u.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
+			return
+		}
+	}
+	u.tolerations(u.new.Spec.Tolerations, path)
+}
+
+func (u *updateValidator) gatesOnlyRemoved(path *field.Path) {
+	had := map[string]bool{}
+	for _, gate := range u.old.Spec.SchedulingGates {
+		had[gate.Name] = true
+	}
+	for i, gate := range u.new.Spec.SchedulingGates {
+		if !had[gate.Name] {
+			u.forbidden(path.Index(i).Child("name"), fmt.Sprintf("only deletion is allowed, but found new scheduling gate '%s'", gate.Name))
+		}
+	}
+}
+
+// withoutUpdatable is the new spec with the updatable fields as they were, so that whatever still
+// differs is a forbidden change.
+func (u *updateValidator) withoutUpdatable() *corev1.PodSpec {
+	rest, old := u.new.Spec.DeepCopy(), &u.old.Spec
+	for i := range rest.Containers {
+		rest.Containers[i].Image = old.Containers[i].Image
+	}
+	for i := range rest.InitContainers {
+		rest.InitContainers[i].Image = old.InitContainers[i].Image
+	}
+	rest.ActiveDeadlineSeconds = old.ActiveDeadlineSeconds
+	rest.SchedulingGates = old.SchedulingGates
+	rest.Tolerations = old.Tolerations
+	grace, oldGrace := rest.TerminationGracePeriodSeconds, old.TerminationGracePeriodSeconds
+	if oldGrace != nil && *oldGrace < 0 && grace != nil && *grace == 1 {
+		rest.TerminationGracePeriodSeconds = oldGrace
+	}
+	return rest
+}

@@ -1,0 +1,80 @@
+package podvalidation
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// allowGatedUpdates: while a pod is held back by gates, the nodes it may go to can be narrowed down. What was
+// narrowed is put back in rest, for the comparison that follows.
+func (u *updateValidator) allowGatedUpdates(rest *corev1.PodSpec, path *field.Path) {
+	old := &u.old.Spec
+	if !equality.Semantic.DeepEqual(rest.NodeSelector, old.NodeSelector) {
+		for key, value := range old.NodeSelector {
+			if now, has := rest.NodeSelector[key]; !has || now != value {
+				u.invalid(path.Child("nodeSelector"), rest.NodeSelector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")
+				break
+			}
+		}
+		rest.NodeSelector = old.NodeSelector
+	}
+	now, before := nodeAffinityOf(rest), nodeAffinityOf(old)
+	if equality.Semantic.DeepEqual(now, before) {
+		return
+	}
+	u.nodeAffinityNarrowed(now, before, path.Child("affinity", "nodeAffinity"))
+	switch {
+	case rest.Affinity == nil:
+		rest.Affinity = &corev1.Affinity{NodeAffinity: before}
+	case old.Affinity == nil && rest.Affinity.PodAffinity == nil && rest.Affinity.PodAntiAffinity == nil:
+		rest.Affinity = nil
+	default:
+		rest.Affinity.NodeAffinity = before
+	}
+}
+
+func nodeAffinityOf(spec *corev1.PodSpec) *corev1.NodeAffinity {
+	if spec.Affinity == nil {
+		return nil
+	}
+	return spec.Affinity.NodeAffinity
+}
+
+// nodeAffinityNarrowed: terms are alternatives, so none may be added or removed, and each may only
+// become stricter. Preferences bind nobody and may change at will.
+func (u *updateValidator) nodeAffinityNarrowed(now, before *corev1.NodeAffinity, path *field.Path) {
+	if before == nil || before.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return
+	}
+	own := path.Child(requiredTerms, "nodeSelectorTerms")
+	var terms []corev1.NodeSelectorTerm
+	if now != nil && now.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		terms = now.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	}
+	old := before.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	if len(old) > 0 && len(terms) != len(old) {
+		u.invalid(own, terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+		return
+	}
+	for i := range old {
+		if !isStricterTerm(&terms[i], &old[i]) {
+			u.invalid(own.Index(i), terms[i], "only additions are allowed (no mutations or deletions)")
+		}
+	}
+}
+
+// isStricterTerm: an empty term selects nothing and must stay; otherwise requirements may be added at the end.
+func isStricterTerm(now, before *corev1.NodeSelectorTerm) bool {
+	if len(before.MatchExpressions) == 0 && len(before.MatchFields) == 0 {
+		return len(now.MatchExpressions) == 0 && len(now.MatchFields) == 0
+	}
+	return hasPrefix(now.MatchExpressions, before.MatchExpressions) && hasPrefix(now.MatchFields, before.MatchFields)
+}
+
+func hasPrefix(now, before []corev1.NodeSelectorRequirement) bool {
+	return len(now) >= len(before) && slices.EqualFunc(now[:len(before)], before,
+		func(a, b corev1.NodeSelectorRequirement) bool { return equality.Semantic.DeepEqual(a, b) })
+}

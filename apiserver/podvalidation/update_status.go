@@ -1,0 +1,176 @@
+package podvalidation
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ValidatePodStatusUpdate says what is wrong with a report of how a pod fares.
+func ValidatePodStatusUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
+	u := &updateValidator{podValidator: &podValidator{spec: &newPod.Spec, meta: &newPod.ObjectMeta}, new: newPod, old: oldPod}
+	u.add(apivalidation.ValidateObjectMetaUpdate(&newPod.ObjectMeta, &oldPod.ObjectMeta, field.NewPath("metadata"))...)
+	u.annotationUpdates()
+	path := field.NewPath("status")
+	status := &newPod.Status
+	if status.ObservedGeneration < 0 {
+		u.invalid(path.Child("observedGeneration"), status.ObservedGeneration, "must be a non-negative integer")
+	}
+	u.conditions(path.Child("conditions"))
+	if newPod.Spec.NodeName != oldPod.Spec.NodeName {
+		u.forbidden(path.Child("nodeName"), "may not be changed directly")
+	}
+	if nominated := status.NominatedNodeName; nominated != "" && nominated != oldPod.Status.NominatedNodeName {
+		u.invalidEach(path.Child("nominatedNodeName"), nominated, apivalidation.NameIsDNSSubdomain(nominated, false))
+	}
+	u.add(apivalidation.ValidateImmutableField(status.QOSClass, oldPod.Status.QOSClass, path.Child("qosClass"))...)
+	u.terminatedStayTerminated(status.ContainerStatuses, oldPod.Status.ContainerStatuses, u.regularMayRestart, path.Child("containerStatuses"))
+	u.terminatedStayTerminated(status.InitContainerStatuses, oldPod.Status.InitContainerStatuses, u.initMayRestart, path.Child("initContainerStatuses"))
+	u.terminatedStayTerminated(status.EphemeralContainerStatuses, oldPod.Status.EphemeralContainerStatuses,
+		func(*corev1.ContainerStatus) bool { return false }, path.Child("ephemeralContainerStatuses"))
+	u.claimStatuses(path.Child("resourceClaimStatuses"))
+	u.podIPs(path.Child("podIPs"))
+	u.hostIPs(path.Child("hostIPs"))
+	return u.errs
+}
+
+// conditions of others' making are named like labels; the system's own names are older than that rule.
+func (u *updateValidator) conditions(path *field.Path) {
+	own := []corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized}
+	for i, condition := range u.new.Status.Conditions {
+		if condition.ObservedGeneration < 0 {
+			u.invalid(path.Index(i).Child("observedGeneration"), condition.ObservedGeneration, "must be a non-negative integer")
+		}
+		if !slices.Contains(own, condition.Type) {
+			u.qualifiedName(string(condition.Type), path.Index(i).Child("Type"))
+		}
+	}
+}
+
+// terminatedStayTerminated: a container that has ended stays so, unless it may be started again.
+func (u *updateValidator) terminatedStayTerminated(now, before []corev1.ContainerStatus, mayRestart func(*corev1.ContainerStatus) bool, path *field.Path) {
+	for i := range before {
+		if before[i].State.Terminated == nil || mayRestart(&before[i]) {
+			continue
+		}
+		for j := range now {
+			if now[j].Name == before[i].Name && now[j].State.Terminated == nil {
+				u.forbidden(path.Index(i).Child("state"), "may not be transitioned to non-terminated state")
+			}
+		}
+	}
+}
+
+func (u *updateValidator) regularMayRestart(status *corev1.ContainerStatus) bool {
+	for i := range u.old.Spec.Containers {
+		if c := &u.old.Spec.Containers[i]; c.Name == status.Name && c.RestartPolicy != nil {
+			return ownPolicyRestarts(c, status.State.Terminated.ExitCode) || u.allMayRestart()
+		}
+	}
+	return podPolicyRestarts(u.old.Spec.RestartPolicy, status.State.Terminated.ExitCode) || u.allMayRestart()
+}
+
+// initMayRestart: an init container is tried again after a failure unless the pod never restarts; a
+// sidecar always is.
+func (u *updateValidator) initMayRestart(status *corev1.ContainerStatus) bool {
+	if u.old.Spec.RestartPolicy == corev1.RestartPolicyAlways || u.allMayRestart() {
+		return true
+	}
+	for i := range u.old.Spec.InitContainers {
+		if c := &u.old.Spec.InitContainers[i]; c.Name == status.Name && c.RestartPolicy != nil {
+			return ownPolicyRestarts(c, status.State.Terminated.ExitCode)
+		}
+	}
+	return podPolicyRestarts(u.old.Spec.RestartPolicy, status.State.Terminated.ExitCode)
+}
+
+func podPolicyRestarts(policy corev1.RestartPolicy, exitCode int32) bool {
+	return policy == corev1.RestartPolicyAlways || policy == corev1.RestartPolicyOnFailure && exitCode != 0
+}
+
+// ownPolicyRestarts: the first rule that names the exit code decides, then the container's policy.
+func ownPolicyRestarts(c *corev1.Container, exitCode int32) bool {
+	for _, rule := range c.RestartPolicyRules {
+		if rule.ExitCodes == nil {
+			continue
+		}
+		listed := slices.Contains(rule.ExitCodes.Values, exitCode)
+		if listed == (rule.ExitCodes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn) {
+			return true
+		}
+	}
+	return podPolicyRestarts(corev1.RestartPolicy(*c.RestartPolicy), exitCode)
+}
+
+// allMayRestart: one container's rule can start all of the pod's again.
+func (u *updateValidator) allMayRestart() bool {
+	found := false
+	eachContainer(&u.old.Spec, nil, func(c *corev1.Container, _ *field.Path) {
+		for _, rule := range c.RestartPolicyRules {
+			found = found || rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers
+		}
+	})
+	return found
+}
+
+func (u *updateValidator) claimStatuses(path *field.Path) {
+	known := nameSet{}
+	for _, claim := range u.new.Spec.ResourceClaims {
+		known.add(claim.Name)
+	}
+	seen := nameSet{}
+	for i, status := range u.new.Status.ResourceClaimStatuses {
+		own := path.Index(i)
+		if !known[status.Name] {
+			u.invalid(own.Child("name"), status.Name, "must match the name of an entry in `spec.resourceClaims`")
+		}
+		if !seen.add(status.Name) {
+			u.duplicate(own.Child("name"), status.Name)
+		}
+		if name := status.ResourceClaimName; name != nil {
+			u.invalidEach(own.Child("name"), *name, apivalidation.NameIsDNSSubdomain(*name, false))
+		}
+	}
+}
+
+func (u *updateValidator) podIPs(path *field.Path) {
+	addresses := make([]string, len(u.new.Status.PodIPs))
+	for i, ip := range u.new.Status.PodIPs {
+		addresses[i] = ip.IP
+	}
+	u.addressPair(addresses, u.new.Status.PodIPs, path)
+}
+
+func (u *updateValidator) hostIPs(path *field.Path) {
+	addresses := make([]string, len(u.new.Status.HostIPs))
+	for i, ip := range u.new.Status.HostIPs {
+		addresses[i] = ip.IP
+	}
+	if len(addresses) > 0 && u.new.Status.HostIP != addresses[0] {
+		u.invalid(path.Index(0).Child("ip"), addresses[0], "must be equal to `hostIP`")
+	}
+	u.addressPair(addresses, u.new.Status.HostIPs, path)
+}
+
+// addressPair: at most one address of each family.
+func (u *updateValidator) addressPair(addresses []string, whole any, path *field.Path) {
+	families := map[bool]int{}
+	for i, address := range addresses {
+		u.ip(address, path.Index(i))
+		if parsed, err := netip.ParseAddr(address); err == nil {
+			families[parsed.Is4()]++
+		}
+	}
+	if families[true] > 1 || families[false] > 1 {
+		u.invalid(path, whole, "may specify no more than one IP for each IP family")
+	}
+	seen := nameSet{}
+	for i, address := range addresses {
+		if !seen.add(address) {
+			u.duplicate(path.Index(i), address)
+		}
+	}
+}

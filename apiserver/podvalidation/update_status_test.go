@@ -1,0 +1,65 @@
+package podvalidation
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func updateStatus(newPod, oldPod *corev1.Pod) field.ErrorList {
+	PrepareForStatusUpdate(newPod, oldPod)
+	return ValidatePodStatusUpdate(newPod, oldPod)
+}
+
+func TestStatusOfAPod(t *testing.T) {
+	checkChanges(t, []change{
+		{"the spec that is sent along is ignored", ``, `{spec: {hostname: h}, status: {phase: Running}}`, nil},
+		{"the class is settled on creation", ``, `status: {qosClass: Guaranteed}`,
+			[]string{`status.qosClass: Invalid value: "Guaranteed": field is immutable`}},
+		{"a condition is named like a label", ``, `status: {conditions: [{type: "a b", status: "True"}]}`,
+			[]string{`status.conditions[0].Type: Invalid value: "a b": ` + badName}},
+		{"a pod has one address of a family", ``, `status: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: 10.0.0.2}]}`,
+			[]string{`status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.2"}]: may specify no more than one IP for each IP family`}},
+	}, updateStatus)
+}
+
+func TestTerminatedContainersStayTerminated(t *testing.T) {
+	const refused = `status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state`
+	for _, f := range []struct {
+		fact, spec string
+		exitCode   int32
+		want       []string
+	}{
+		{"not where the pod always restarts", ``, 0, nil},
+		{"where it never does", `spec: {restartPolicy: Never}`, 1, []string{refused}},
+		{"not after a failure where that is retried", `spec: {restartPolicy: OnFailure}`, 1, nil},
+		{"after success where failures are retried", `spec: {restartPolicy: OnFailure}`, 0, []string{refused}},
+		{"not where the container's own policy restarts it",
+			`spec: {restartPolicy: Never, containers: [{name: c, image: x, restartPolicy: Always}]}`, 0, nil},
+		{"not where a rule names the exit code",
+			`spec: {restartPolicy: Never, containers: [{name: c, image: x, restartPolicy: Never, restartPolicyRules: [{action: Restart, exitCodes: {operator: In, values: [7]}}]}]}`, 7, nil},
+	} {
+		t.Run(f.fact, func(t *testing.T) {
+			oldPod := storedPod(t, f.spec)
+			newPod := oldPod.DeepCopy()
+			oldPod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c",
+				State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: f.exitCode}}}}
+			newPod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c",
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+			wantErrors(t, updateStatus(newPod, oldPod), f.want)
+		})
+	}
+}
+
+func TestGenerationsThatAReporterDoesNotKnowAreKept(t *testing.T) {
+	oldPod := storedPod(t, ``)
+	oldPod.Status.ObservedGeneration = 3
+	oldPod.Status.Conditions = []corev1.PodCondition{{Type: "A", Status: "True", ObservedGeneration: 2}}
+	newPod := storedPod(t, ``)
+	newPod.Status.Conditions = []corev1.PodCondition{{Type: "A", Status: "False"}}
+	PrepareForStatusUpdate(newPod, oldPod)
+	if newPod.Status.ObservedGeneration != 3 || newPod.Status.Conditions[0].ObservedGeneration != 2 {
+		t.Errorf("got %d and %d", newPod.Status.ObservedGeneration, newPod.Status.Conditions[0].ObservedGeneration)
+	}
+}

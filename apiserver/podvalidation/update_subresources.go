@@ -1,0 +1,173 @@
+package podvalidation
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/diff"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/kubectl/pkg/util/qos"
+)
+
+// ValidatePodEphemeralContainersUpdate says what is wrong with a change of the ephemeral containers:
+// they can be added, never changed or removed.
+func ValidatePodEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
+	if hasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
+	}
+	u := validateUpdate(newPod, oldPod)
+	u.annotationUpdates()
+	path := field.NewPath("spec", "ephemeralContainers")
+	now := map[string]corev1.EphemeralContainer{}
+	for _, container := range newPod.Spec.EphemeralContainers {
+		now[container.Name] = container
+	}
+	for _, old := range oldPod.Spec.EphemeralContainers {
+		container, has := now[old.Name]
+		if !has {
+			u.forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be removed\n", old.Name))
+		} else if !equality.Semantic.DeepEqual(old, container) {
+			u.forbidden(path, fmt.Sprintf("existing ephemeral containers %q may not be changed\n%v", old.Name, diff.Diff(old, container)))
+		}
+	}
+	return u.errs
+}
+
+// ValidatePodResize says what is wrong with new resources for a pod that may be running.
+func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
+	u := validateUpdate(newPod, oldPod)
+	if hasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
+	}
+	if oldPod.Spec.OS != nil && oldPod.Spec.OS.Name == corev1.Windows {
+		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
+	}
+	path := field.NewPath("spec")
+	if qos.GetPodQOS(oldPod) != QOSClass(newPod) {
+		u.invalid(path, newPod.Status.QOSClass, "Pod QOS Class may not change as a result of resizing")
+	}
+	if !nodeCanResize(oldPod) {
+		u.forbidden(path, "Pod running on node without support for resize")
+	}
+	if !u.sameOrder(path) {
+		return u.errs
+	}
+	u.resourcesNotRemoved(path)
+	rest := newPod.Spec.DeepCopy()
+	for i := range rest.Containers {
+		restoreCPUAndMemory(&rest.Containers[i].Resources, &oldPod.Spec.Containers[i].Resources)
+		rest.Containers[i].ResizePolicy = oldPod.Spec.Containers[i].ResizePolicy
+	}
+	for i := range rest.InitContainers {
+		if isSidecar(&rest.InitContainers[i]) {
+			restoreCPUAndMemory(&rest.InitContainers[i].Resources, &oldPod.Spec.InitContainers[i].Resources)
+			rest.InitContainers[i].ResizePolicy = oldPod.Spec.InitContainers[i].ResizePolicy
+		}
+	}
+	if rest.Resources != nil && oldPod.Spec.Resources != nil {
+		restoreCPUAndMemory(rest.Resources, oldPod.Spec.Resources)
+	} else if !onlyCPUAndMemory(rest.Resources) || oldPod.Spec.Resources != nil {
+		rest.Resources = newPod.Spec.Resources
+	} else {
+		rest.Resources = nil
+	}
+	if !equality.Semantic.DeepEqual(*rest, oldPod.Spec) {
+		u.forbidden(path, fmt.Sprintf("only cpu and memory resources are mutable\n%v", diff.Diff(*rest, oldPod.Spec)))
+	}
+	return u.errs
+}
+
+// nodeCanResize: a node that reports no resources of a running container is too old to resize it.
+func nodeCanResize(pod *corev1.Pod) bool {
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.State.Running != nil {
+			return status.Resources != nil
+		}
+	}
+	return true
+}
+
+func (u *updateValidator) sameOrder(path *field.Path) bool {
+	same := true
+	check := func(now, before []corev1.Container, own *field.Path) {
+		if len(now) != len(before) {
+			u.forbidden(own, "containers may not be added or removed on resize")
+			same = false
+			return
+		}
+		for i := range now {
+			if now[i].Name != before[i].Name {
+				u.forbidden(own.Index(i).Child("name"), "containers may not be renamed or reordered on resize")
+				same = false
+			}
+		}
+	}
+	check(u.new.Spec.Containers, u.old.Spec.Containers, path.Child("containers"))
+	check(u.new.Spec.InitContainers, u.old.Spec.InitContainers, path.Child("initContainers"))
+	return same
+}
+
+// resourcesNotRemoved: a resize may raise or lower a request or limit, not take it away.
+func (u *updateValidator) resourcesNotRemoved(path *field.Path) {
+	check := func(now, before *corev1.ResourceRequirements, own *field.Path) {
+		if removesResource(now.Requests, before.Requests) {
+			u.forbidden(own.Child("requests"), "resource requests cannot be removed")
+		}
+		if removesResource(now.Limits, before.Limits) {
+			u.forbidden(own.Child("limits"), "resource limits cannot be removed")
+		}
+	}
+	for i := range u.new.Spec.InitContainers {
+		check(&u.new.Spec.InitContainers[i].Resources, &u.old.Spec.InitContainers[i].Resources, path.Child("initContainers").Index(i).Child("resources"))
+	}
+	for i := range u.new.Spec.Containers {
+		check(&u.new.Spec.Containers[i].Resources, &u.old.Spec.Containers[i].Resources, path.Child("containers").Index(i).Child("resources"))
+	}
+	if u.old.Spec.Resources != nil {
+		now := deref(u.new.Spec.Resources)
+		check(&now, u.old.Spec.Resources, path.Child("resources"))
+	}
+}
+
+func removesResource(now, before corev1.ResourceList) bool {
+	for name := range before {
+		if _, has := now[name]; !has {
+			return true
+		}
+	}
+	return false
+}
+
+// restoreCPUAndMemory puts back the cpu and memory of before, added or changed.
+func restoreCPUAndMemory(now, before *corev1.ResourceRequirements) {
+	now.Limits = withCPUAndMemoryOf(now.Limits, before.Limits)
+	now.Requests = withCPUAndMemoryOf(now.Requests, before.Requests)
+}
+
+func withCPUAndMemoryOf(now, before corev1.ResourceList) corev1.ResourceList {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		delete(now, name)
+		if quantity, had := before[name]; had {
+			if now == nil {
+				now = corev1.ResourceList{}
+			}
+			now[name] = quantity
+		}
+	}
+	return now
+}
+
+func onlyCPUAndMemory(resources *corev1.ResourceRequirements) bool {
+	if resources == nil {
+		return true
+	}
+	for _, list := range []corev1.ResourceList{resources.Limits, resources.Requests} {
+		for name := range list {
+			if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
+				return false
+			}
+		}
+	}
+	return len(resources.Claims) == 0
+}

@@ -1,0 +1,106 @@
+package podvalidation
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// change is an update of a pod, from what before says to what after says.
+type change struct {
+	fact, before, after string
+	want                []string
+}
+
+// checkChanges compares the errors up to the first line's end: differences of structures are not for tests.
+func checkChanges(t *testing.T, changes []change, update func(newPod, oldPod *corev1.Pod) field.ErrorList) {
+	t.Helper()
+	for _, c := range changes {
+		t.Run(c.fact, func(t *testing.T) {
+			oldPod, newPod := storedPod(t, c.before), podOf(t, c.after)
+			DefaultPod(newPod)
+			newPod.ResourceVersion = "1"
+			errs := update(newPod, oldPod)
+			for _, err := range errs {
+				err.Detail, _, _ = strings.Cut(err.Detail, "\n")
+			}
+			wantErrors(t, errs, c.want)
+		})
+	}
+}
+
+const immutableSpec = "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`," +
+	"`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
+	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+
+func TestWhatAnUpdateMayChange(t *testing.T) {
+	checkChanges(t, []change{
+		{"the image", ``, `spec: {containers: [{name: c, image: "app:2", imagePullPolicy: IfNotPresent}]}`, nil},
+		{"not the host name", ``, `spec: {hostname: h}`, []string{immutableSpec}},
+		{"not the grace period", ``, `spec: {terminationGracePeriodSeconds: 1}`, []string{immutableSpec}},
+		{"not the number of containers", ``, `spec: {containers: [{name: c, image: x}, {name: d, image: x}]}`,
+			[]string{`spec.containers: Forbidden: pod updates may not add or remove containers`}},
+		{"a toleration's seconds", `spec: {tolerations: [{key: k, operator: Exists, effect: NoExecute}]}`,
+			`spec: {tolerations: [{key: k, operator: Exists, effect: NoExecute, tolerationSeconds: 5}]}`, nil},
+		{"not a toleration's value", `spec: {tolerations: [{key: k, value: v}]}`, `spec: {tolerations: [{key: k, value: w}]}`,
+			[]string{`spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds`}},
+		{"the deadline, to nearer", `spec: {activeDeadlineSeconds: 9}`, `spec: {activeDeadlineSeconds: 8}`, nil},
+		{"gates, to fewer", `spec: {schedulingGates: [{name: a}, {name: b}]}`, `spec: {schedulingGates: [{name: b}]}`, nil},
+		{"the preferred nodes of a gated pod", `spec: {schedulingGates: [{name: a}]}`,
+			`spec: {schedulingGates: [{name: a}], affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchExpressions: [{key: k, operator: Exists}]}}]}}}`, nil},
+		{"the required nodes of a gated pod, where there were none", `spec: {schedulingGates: [{name: a}]}`,
+			`spec: {schedulingGates: [{name: a}], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists}]}]}}}}`, nil},
+	}, func(newPod, oldPod *corev1.Pod) field.ErrorList {
+		PrepareForUpdate(newPod, oldPod)
+		return ValidatePodUpdate(newPod, oldPod)
+	})
+}
+
+func TestNodeAffinityOfAGatedPodOnlyNarrows(t *testing.T) {
+	gated := func(terms string) string {
+		return `spec: {schedulingGates: [{name: a}], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: ` + terms + `}}}}`
+	}
+	const path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+	k, l := `{matchExpressions: [{key: k, operator: Exists}]}`, `{matchExpressions: [{key: l, operator: Exists}]}`
+	checkChanges(t, []change{
+		{"a requirement is added", gated("[" + k + "]"), gated(`[{matchExpressions: [{key: k, operator: Exists}, {key: l, operator: Exists}]}]`), nil},
+		{"a term is added", gated("[" + k + "]"), gated("[" + k + "," + l + "]"),
+			[]string{path + `: Invalid value: [{"matchExpressions":[{"key":"k","operator":"Exists"}]},{"matchExpressions":[{"key":"l","operator":"Exists"}]}]: no additions/deletions to non-empty NodeSelectorTerms list are allowed`}},
+		{"a requirement is changed", gated("[" + k + "]"), gated("[" + l + "]"),
+			[]string{path + `[0]: Invalid value: {"matchExpressions":[{"key":"l","operator":"Exists"}]}: only additions are allowed (no mutations or deletions)`}},
+	}, func(newPod, oldPod *corev1.Pod) field.ErrorList {
+		PrepareForUpdate(newPod, oldPod)
+		return ValidatePodUpdate(newPod, oldPod)
+	})
+}
+
+func TestResizeOfAPod(t *testing.T) {
+	resources := func(r string) string { return `spec: {containers: [{name: c, image: x, resources: ` + r + `}]}` }
+	checkChanges(t, []change{
+		{"a request grows", resources(`{requests: {cpu: 1}}`), resources(`{requests: {cpu: 2}}`), nil},
+		{"whatever else was sent is ignored", resources(`{requests: {cpu: 1}}`), `spec: {hostname: h, containers: [{name: c, image: z, resources: {requests: {cpu: 1}}}]}`, nil},
+		{"a request cannot go", resources(`{requests: {cpu: 1, memory: 1Gi}}`), resources(`{requests: {cpu: 1}}`),
+			[]string{`spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed`}},
+		{"storage cannot change", resources(`{requests: {cpu: 1, ephemeral-storage: 1Gi}}`), resources(`{requests: {cpu: 1, ephemeral-storage: 2Gi}}`),
+			[]string{`spec: Forbidden: only cpu and memory resources are mutable`}},
+		{"the class cannot change", ``, resources(`{requests: {cpu: 1}}`),
+			[]string{`spec: Invalid value: "BestEffort": Pod QOS Class may not change as a result of resizing`}},
+	}, func(newPod, oldPod *corev1.Pod) field.ErrorList {
+		PrepareForResize(newPod, oldPod)
+		return ValidatePodResize(newPod, oldPod)
+	})
+}
+
+func TestEphemeralContainersCanOnlyBeAdded(t *testing.T) {
+	oldPod := storedPod(t, `spec: {ephemeralContainers: [{name: e, image: x}]}`)
+	newPod := oldPod.DeepCopy()
+	newPod.Spec.Hostname = "ignored"
+	newPod.Spec.EphemeralContainers[0].Image = "z"
+	PrepareForEphemeralContainersUpdate(newPod, oldPod)
+	errs := ValidatePodEphemeralContainersUpdate(newPod, oldPod)
+	if newPod.Spec.Hostname != "" || len(errs) != 1 || !strings.HasPrefix(errs[0].Detail, `existing ephemeral containers "e" may not be changed`) {
+		t.Errorf("host name %q, errors %v", newPod.Spec.Hostname, errs)
+	}
+}

@@ -1,0 +1,110 @@
+package podvalidation
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// ephemeralVolume checks the claim that will be made for the volume. Its metadata can carry labels and
+// annotations; everything else about the claim follows from the pod.
+func (r *errorCollector) ephemeralVolume(source *corev1.EphemeralVolumeSource, path *field.Path) {
+	own := path.Child("volumeClaimTemplate")
+	template := source.VolumeClaimTemplate
+	if template == nil {
+		r.required(own, "")
+		return
+	}
+	meta := own.Child("metadata")
+	r.add(apivalidation.ValidateAnnotations(template.Annotations, meta.Child("annotations"))...)
+	r.add(unversioned.ValidateLabels(template.Labels, meta.Child("labels"))...)
+	r.bareMetadata(&template.ObjectMeta, meta)
+	r.add(ValidatePersistentVolumeClaimSpec(&template.Spec, own.Child("spec"))...)
+}
+
+func (r *errorCollector) bareMetadata(meta *metav1.ObjectMeta, path *field.Path) {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"name", meta.Name != ""},
+		{"generateName", meta.GenerateName != ""},
+		{"namespace", meta.Namespace != ""},
+		{"uid", meta.UID != ""},
+		{"resourceVersion", meta.ResourceVersion != ""},
+		{"generation", meta.Generation != 0},
+		{"ownerReferences", meta.OwnerReferences != nil},
+		{"finalizers", meta.Finalizers != nil},
+		{"managedFields", meta.ManagedFields != nil},
+	} {
+		if f.given {
+			r.forbidden(path.Child(f.name), "cannot be set for a PVC template")
+		}
+	}
+}
+
+// ValidatePersistentVolumeClaimSpec says what is wrong with a new claim, or with the template of one.
+func ValidatePersistentVolumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) field.ErrorList {
+	var r errorCollector
+	if len(spec.AccessModes) == 0 {
+		r.required(path.Child("accessModes"), "at least 1 access mode is required")
+	}
+	if spec.Selector != nil {
+		r.add(unversioned.ValidateLabelSelector(spec.Selector, unversioned.LabelSelectorValidationOptions{}, path.Child("selector"))...)
+	}
+	r.accessModes(spec.AccessModes, path.Child("accessModes"))
+	size, given := spec.Resources.Requests[corev1.ResourceStorage]
+	if at := path.Child("resources").Key(string(corev1.ResourceStorage)); !given {
+		r.required(at, "")
+	} else if size.Sign() <= 0 {
+		r.invalid(at, size.String(), "must be greater than zero")
+	}
+	if class := deref(spec.StorageClassName); class != "" {
+		r.invalidEach(path.Child("storageClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))
+	}
+	if mode := spec.VolumeMode; mode != nil {
+		oneOf(&r, *mode, path.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)
+	}
+	r.dataSource(spec, path)
+	if class := deref(spec.VolumeAttributesClassName); class != "" {
+		r.invalidEach(path.Child("volumeAttributesClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))
+	}
+	return r.errs
+}
+
+func (r *errorCollector) accessModes(modes []corev1.PersistentVolumeAccessMode, path *field.Path) {
+	exclusive, shared := false, false
+	for _, mode := range modes {
+		if oneOf(r, mode, path, corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod) {
+			exclusive = exclusive || mode == corev1.ReadWriteOncePod
+			shared = shared || mode != corev1.ReadWriteOncePod
+		}
+	}
+	if exclusive && shared {
+		r.forbidden(path, "may not use ReadWriteOncePod with other access modes")
+	}
+}
+
+// dataSource checks what a claim is filled from: the old reference, the newer one, or both alike.
+func (r *errorCollector) dataSource(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) {
+	check := func(group *string, kind, name string, at *field.Path) {
+		r.nonEmpty(name, at.Child("name"))
+		r.nonEmpty(kind, at.Child("kind"))
+		if deref(group) == "" && kind != "PersistentVolumeClaim" {
+			r.invalid(at, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+		}
+	}
+	source, ref := spec.DataSource, spec.DataSourceRef
+	if source != nil {
+		check(source.APIGroup, source.Kind, source.Name, path.Child("dataSource"))
+	}
+	if ref != nil {
+		check(ref.APIGroup, ref.Kind, ref.Name, path.Child("dataSourceRef"))
+	}
+	if source != nil && ref != nil && deref(ref.Namespace) == "" &&
+		(deref(source.APIGroup) != deref(ref.APIGroup) || source.Kind != ref.Kind || source.Name != ref.Name) {
+		r.invalid(path, "", "must match dataSourceRef")
+	}
+}

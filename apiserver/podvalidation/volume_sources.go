@@ -1,0 +1,192 @@
+package podvalidation
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	badFileMode        = "must be a number between 0 and 0777 (octal), both inclusive"
+	badByte            = "must be between 0 and 255, inclusive"
+	badISCSI           = "must be valid format"
+	maxISCSINameLength = 64
+)
+
+var (
+	iqnFormat = regexp.MustCompile(`^iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$`)
+	euiFormat = regexp.MustCompile(`^eui.[[:xdigit:]]{16}$`)
+	naaFormat = regexp.MustCompile(`^naa.[[:xdigit:]]{32}$`)
+)
+
+func (r *errorCollector) fileMode(mode *int32, path *field.Path) {
+	if mode != nil && (*mode < 0 || *mode > 0o777) {
+		r.invalid(path, *mode, badFileMode)
+	}
+}
+
+func (r *errorCollector) byteRange(value int32, path *field.Path) {
+	if value < 0 || value > 255 {
+		r.invalid(path, value, badByte)
+	}
+}
+
+// keysToPaths checks which keys of a secret or config map become which files.
+func (r *errorCollector) keysToPaths(items []corev1.KeyToPath, path *field.Path) {
+	for i, item := range items {
+		own := path.Index(i)
+		r.nonEmpty(item.Key, own.Child("key"))
+		if r.nonEmpty(item.Path, own.Child("path")) {
+			r.projectedPath(item.Path, own.Child("path"))
+		}
+		r.fileMode(item.Mode, own.Child("mode"))
+	}
+}
+
+func (r *errorCollector) hostPath(source *corev1.HostPathVolumeSource, path *field.Path) {
+	if !r.nonEmpty(source.Path, path.Child("path")) {
+		return
+	}
+	r.noBacksteps(source.Path, path.Child("path"))
+	if source.Type != nil {
+		oneOf(r, *source.Type, path.Child("type"), corev1.HostPathUnset, corev1.HostPathBlockDev, corev1.HostPathCharDev,
+			corev1.HostPathDirectory, corev1.HostPathDirectoryOrCreate, corev1.HostPathFile, corev1.HostPathFileOrCreate, corev1.HostPathSocket)
+	}
+}
+
+func (r *errorCollector) nfs(source *corev1.NFSVolumeSource, at *field.Path) {
+	r.nonEmpty(source.Server, at.Child("server"))
+	r.nonEmpty(source.Path, at.Child("path"))
+	if !path.IsAbs(source.Path) {
+		r.invalid(at.Child("path"), source.Path, "must be an absolute path")
+	}
+}
+
+func (r *errorCollector) iscsi(source *corev1.ISCSIVolumeSource, path *field.Path) {
+	r.nonEmpty(source.TargetPortal, path.Child("targetPortal"))
+	if r.nonEmpty(source.IQN, path.Child("iqn")) {
+		r.iscsiName(source.IQN, path.Child("iqn"))
+	}
+	r.byteRange(source.Lun, path.Child("lun"))
+	if (source.DiscoveryCHAPAuth || source.SessionCHAPAuth) && source.SecretRef == nil {
+		r.required(path.Child("secretRef"), "")
+	}
+	if source.InitiatorName != nil {
+		r.iscsiName(*source.InitiatorName, path.Child("initiatorname"))
+	}
+}
+
+func (r *errorCollector) iscsiName(name string, path *field.Path) {
+	prefix, _, _ := strings.Cut(name, ".")
+	format := map[string]*regexp.Regexp{"iqn": iqnFormat, "eui": euiFormat, "naa": naaFormat}[prefix]
+	if format == nil || !format.MatchString(name) {
+		r.invalid(path, name, badISCSI)
+	}
+}
+
+func (r *errorCollector) flocker(source *corev1.FlockerVolumeSource, path *field.Path) {
+	if source.DatasetName == "" && source.DatasetUUID == "" {
+		r.required(path, "one of datasetName and datasetUUID is required")
+	}
+	if source.DatasetName != "" && source.DatasetUUID != "" {
+		r.invalid(path, "resource", "datasetName and datasetUUID can not be specified simultaneously")
+	}
+	if strings.Contains(source.DatasetName, "/") {
+		r.invalid(path.Child("datasetName"), source.DatasetName, "must not contain '/'")
+	}
+}
+
+func (r *errorCollector) quobyte(source *corev1.QuobyteVolumeSource, path *field.Path) {
+	if source.Registry == "" {
+		r.required(path.Child("registry"), "must be a host:port pair or multiple pairs separated by commas")
+	} else if len(source.Tenant) >= 65 {
+		r.required(path.Child("tenant"), "must be a UUID and may not exceed a length of 64 characters")
+	} else {
+		for _, pair := range strings.Split(source.Registry, ",") {
+			if _, _, ok := strings.Cut(pair, ":"); !ok {
+				r.invalid(path.Child("registry"), source.Registry, "must be a host:port pair or multiple pairs separated by commas")
+			}
+		}
+	}
+	r.nonEmpty(source.Volume, path.Child("volume"))
+}
+
+func (r *errorCollector) fibreChannel(source *corev1.FCVolumeSource, path *field.Path) {
+	switch {
+	case len(source.TargetWWNs) == 0 && len(source.WWIDs) == 0:
+		r.required(path.Child("targetWWNs"), "must specify either targetWWNs or wwids, but not both")
+	case len(source.TargetWWNs) > 0 && len(source.WWIDs) > 0:
+		r.invalid(path.Child("targetWWNs"), source.TargetWWNs, "targetWWNs and wwids can not be specified simultaneously")
+	}
+	if len(source.TargetWWNs) == 0 {
+		return
+	}
+	if source.Lun == nil {
+		r.required(path.Child("lun"), "lun is required if targetWWNs is specified")
+	} else if *source.Lun < 0 || *source.Lun > 255 {
+		r.invalid(path.Child("lun"), source.Lun, badByte)
+	}
+}
+
+func (r *errorCollector) flexVolume(source *corev1.FlexVolumeSource, path *field.Path) {
+	r.nonEmpty(source.Driver, path.Child("driver"))
+	for key := range sortedByKey(source.Options) {
+		domain, _, _ := strings.Cut(key, "/")
+		domain = "." + strings.ToLower(domain)
+		if strings.HasSuffix(domain, ".kubernetes.io") || strings.HasSuffix(domain, ".k8s.io") {
+			r.invalid(path.Child("options").Key(key), key, "kubernetes.io and k8s.io namespaces are reserved")
+		}
+	}
+}
+
+func (r *errorCollector) azureDisk(source *corev1.AzureDiskVolumeSource, path *field.Path) {
+	r.nonEmpty(source.DiskName, path.Child("diskName"))
+	r.nonEmpty(source.DataDiskURI, path.Child("diskURI"))
+	if mode := source.CachingMode; mode != nil {
+		oneOf(r, *mode, path.Child("cachingMode"),
+			corev1.AzureDataDiskCachingNone, corev1.AzureDataDiskCachingReadOnly, corev1.AzureDataDiskCachingReadWrite)
+	}
+	if source.Kind == nil {
+		return
+	}
+	oneOf(r, *source.Kind, path.Child("kind"),
+		corev1.AzureDedicatedBlobDisk, corev1.AzureManagedDisk, corev1.AzureSharedBlobDisk)
+	managed, at := *source.Kind == corev1.AzureManagedDisk, path.Child("diskURI")
+	if managed && !strings.HasPrefix(source.DataDiskURI, "/subscriptions/") {
+		r.add(field.NotSupported(at, source.DataDiskURI,
+			[]string{"/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"}))
+	}
+	if !managed && !strings.HasPrefix(source.DataDiskURI, "https://") {
+		r.add(field.NotSupported(at, source.DataDiskURI,
+			[]string{"https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"}))
+	}
+}
+
+func (r *errorCollector) storageOS(source *corev1.StorageOSVolumeSource, path *field.Path) {
+	if r.nonEmpty(source.VolumeName, path.Child("volumeName")) {
+		r.dnsLabel(source.VolumeName, path.Child("volumeName"))
+	}
+	if source.VolumeNamespace != "" {
+		r.dnsLabel(source.VolumeNamespace, path.Child("volumeNamespace"))
+	}
+	if source.SecretRef != nil {
+		r.nonEmpty(source.SecretRef.Name, path.Child("secretRef", "name"))
+	}
+}
+
+// maxDriverNameLength bounds the name of a CSI driver.
+const maxDriverNameLength = 63
+
+func (r *errorCollector) driverName(name string, path *field.Path) {
+	if !r.nonEmpty(name, path) {
+		return
+	}
+	if len(name) > maxDriverNameLength {
+		r.add(field.TooLong(path, name, maxDriverNameLength))
+	}
+	r.invalidEach(path, name, validation.IsDNS1123Subdomain(strings.ToLower(name)))
+}

@@ -1,0 +1,142 @@
+package podvalidation
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// podVolumes checks every volume, and remembers the sound ones for mounts to refer to.
+func (c *podValidator) podVolumes(path *field.Path) {
+	c.volumes = map[string]*corev1.VolumeSource{}
+	made := c.ephemeralClaimNames()
+	for i := range c.spec.Volumes {
+		volume, own := &c.spec.Volumes[i], path.Index(i)
+		before := len(c.errs)
+		c.volumeSource(volume, own)
+		if c.nonEmpty(volume.Name, own.Child("name")) {
+			c.dnsLabel(volume.Name, own.Child("name"))
+		}
+		if c.volumes[volume.Name] != nil {
+			c.duplicate(own.Child("name"), volume.Name)
+		}
+		if len(c.errs) == before {
+			c.volumes[volume.Name] = &volume.VolumeSource
+		}
+		if claim := volume.PersistentVolumeClaim; claim != nil && made[claim.ClaimName] {
+			c.invalid(own.Child("persistentVolumeClaim", "claimName"), claim.ClaimName,
+				"must not reference a PVC that gets created for an ephemeral volume")
+		}
+	}
+}
+
+// ephemeralClaimNames are the names of the claims that will be made for the pod's ephemeral volumes.
+func (c *podValidator) ephemeralClaimNames() nameSet {
+	made := nameSet{}
+	if c.meta == nil || c.meta.Name == "" {
+		return made
+	}
+	for _, volume := range c.spec.Volumes {
+		if volume.Ephemeral != nil {
+			made.add(c.meta.Name + "-" + volume.Name)
+		}
+	}
+	return made
+}
+
+// volumeType is one kind of source a volume may have, and how to check it.
+type volumeType struct {
+	name  string
+	given bool
+	check func(path *field.Path)
+}
+
+// volumeSource wants exactly one source; only the first one given is looked into.
+func (c *podValidator) volumeSource(v *corev1.Volume, path *field.Path) {
+	kinds := append(c.localVolumeTypes(v, path), c.remoteVolumeTypes(v)...)
+	kinds = append(kinds, c.projectedVolumeTypes(v, path)...)
+	found := 0
+	for _, kind := range kinds {
+		if !kind.given {
+			continue
+		}
+		found++
+		own := path.Child(kind.name)
+		if found > 1 {
+			c.forbidden(own, "may not specify more than 1 volume type")
+			continue
+		}
+		kind.check(own)
+	}
+	if found == 0 {
+		c.required(path, "must specify a volume type")
+	}
+}
+
+// localVolumeTypes live on the node.
+func (c *podValidator) localVolumeTypes(v *corev1.Volume, path *field.Path) []volumeType {
+	return []volumeType{
+		{"emptyDir", v.EmptyDir != nil, func(p *field.Path) {
+			if size := v.EmptyDir.SizeLimit; size != nil && size.Sign() < 0 {
+				c.forbidden(p.Child("sizeLimit"), "SizeLimit field must be a valid resource quantity")
+			}
+		}},
+		{"hostPath", v.HostPath != nil, func(p *field.Path) { c.hostPath(v.HostPath, p) }},
+		{"gitRepo", v.GitRepo != nil, func(p *field.Path) {
+			c.nonEmpty(v.GitRepo.Repository, p.Child("repository"))
+			c.relativePath(v.GitRepo.Directory, p.Child("directory"))
+		}},
+		{"gcePersistentDisk", v.GCEPersistentDisk != nil, func(p *field.Path) {
+			c.nonEmpty(v.GCEPersistentDisk.PDName, p.Child("pdName"))
+			c.byteRange(v.GCEPersistentDisk.Partition, p.Child("partition"))
+		}},
+		{"awsElasticBlockStore", v.AWSElasticBlockStore != nil, func(p *field.Path) {
+			c.nonEmpty(v.AWSElasticBlockStore.VolumeID, p.Child("volumeID"))
+			c.byteRange(v.AWSElasticBlockStore.Partition, p.Child("partition"))
+		}},
+		{"secret", v.Secret != nil, func(p *field.Path) {
+			c.nonEmpty(v.Secret.SecretName, p.Child("secretName"))
+			c.fileMode(v.Secret.DefaultMode, p.Child("defaultMode"))
+			c.keysToPaths(v.Secret.Items, p.Child("items"))
+		}},
+		{"nfs", v.NFS != nil, func(p *field.Path) { c.nfs(v.NFS, p) }},
+		{"iscsi", v.ISCSI != nil, func(p *field.Path) {
+			c.iscsi(v.ISCSI, p)
+			if v.ISCSI.InitiatorName != nil && len(v.Name+":"+v.ISCSI.TargetPortal) > maxISCSINameLength {
+				c.invalid(path.Child("name"), v.Name, fmt.Sprintf(
+					"Total length of <volume name>:<iscsi.targetPortal> must be under %d characters if iscsi.initiatorName is specified.", maxISCSINameLength))
+			}
+		}},
+	}
+}
+
+// projectedVolumeTypes are made from objects of the cluster.
+func (c *podValidator) projectedVolumeTypes(v *corev1.Volume, path *field.Path) []volumeType {
+	return []volumeType{
+		{"projected", v.Projected != nil, func(p *field.Path) { c.projected(v.Projected, p) }},
+		{"csi", v.CSI != nil, func(p *field.Path) {
+			c.driverName(v.CSI.Driver, p.Child("driver"))
+			if ref := v.CSI.NodePublishSecretRef; ref != nil {
+				c.nonEmpty(ref.Name, p.Child("nodePublishSecretRef", "name"))
+			}
+		}},
+		{"ephemeral", v.Ephemeral != nil, func(p *field.Path) {
+			c.ephemeralVolume(v.Ephemeral, p)
+			if c.meta == nil || c.meta.Name == "" || v.Name == "" {
+				return
+			}
+			claim := c.meta.Name + "-" + v.Name
+			for _, reason := range apivalidation.NameIsDNSSubdomain(claim, false) {
+				c.invalid(path.Child("name"), v.Name, fmt.Sprintf("PVC name %q: %v", claim, reason))
+			}
+		}},
+		{"image", v.Image != nil, func(p *field.Path) {
+			if c.isPod() {
+				c.nonEmpty(v.Image.Reference, p.Child("reference"))
+			}
+			c.pullPolicy(v.Image.PullPolicy, p.Child("pullPolicy"))
+		}},
+	}
+}

@@ -1,0 +1,202 @@
+package podvalidation
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// operatingSystem refuses what the named system cannot do; without a name anything goes.
+func (c *podValidator) operatingSystem(path *field.Path) {
+	os := c.spec.OS
+	if os == nil {
+		return
+	}
+	own := path.Child("os")
+	switch os.Name {
+	case "":
+		c.required(own.Child("name"), "cannot be empty")
+	case corev1.Linux:
+		c.linuxOnly(path)
+	case corev1.Windows:
+		c.windowsOnly(path)
+	default:
+		oneOf(&c.errorCollector, os.Name, own, corev1.Linux, corev1.Windows)
+	}
+}
+
+func (c *podValidator) linuxOnly(path *field.Path) {
+	const reason = "windows options cannot be set for a linux pod"
+	if sc := c.spec.SecurityContext; sc != nil && sc.WindowsOptions != nil {
+		c.forbidden(path.Child("securityContext", "windowsOptions"), reason)
+	}
+	eachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+		if sc := container.SecurityContext; sc != nil && sc.WindowsOptions != nil {
+			c.forbidden(own.Child("securityContext", "windowsOptions"), reason)
+		}
+	})
+}
+
+// forbidSet forbids those fields that are given, in order.
+func (c *podValidator) forbidSet(path *field.Path, reason string, fields []optionalField) {
+	for _, f := range fields {
+		if f.given {
+			c.forbidden(path.Child(f.name), reason)
+		}
+	}
+}
+
+type optionalField struct {
+	name  string
+	given bool
+}
+
+func (c *podValidator) windowsOnly(path *field.Path) {
+	const reason = "cannot be set for a windows pod"
+	spec, sc := c.spec, deref(c.spec.SecurityContext)
+	c.forbidSet(path.Child("securityContext"), reason, []optionalField{
+		{"appArmorProfile", sc.AppArmorProfile != nil},
+		{"seLinuxOptions", sc.SELinuxOptions != nil},
+	})
+	c.forbidSet(path, reason, []optionalField{
+		{"hostUsers", spec.HostUsers != nil},
+		{"hostPID", spec.HostPID},
+		{"hostIPC", spec.HostIPC},
+	})
+	c.forbidSet(path.Child("securityContext"), reason, []optionalField{
+		{"seccompProfile", sc.SeccompProfile != nil},
+		{"fsGroup", sc.FSGroup != nil},
+		{"fsGroupChangePolicy", sc.FSGroupChangePolicy != nil},
+		{"sysctls", len(sc.Sysctls) > 0},
+	})
+	c.forbidSet(path, reason, []optionalField{{"shareProcessNamespace", spec.ShareProcessNamespace != nil}})
+	c.forbidSet(path.Child("securityContext"), reason, []optionalField{
+		{"runAsUser", sc.RunAsUser != nil},
+		{"runAsGroup", sc.RunAsGroup != nil},
+		{"supplementalGroups", sc.SupplementalGroups != nil},
+		{"supplementalGroupsPolicy", sc.SupplementalGroupsPolicy != nil},
+	})
+	eachContainer(spec, path, func(container *corev1.Container, own *field.Path) {
+		sc := deref(container.SecurityContext)
+		c.forbidSet(own.Child("securityContext"), reason, []optionalField{
+			{"appArmorProfile", sc.AppArmorProfile != nil},
+			{"seLinuxOptions", sc.SELinuxOptions != nil},
+			{"seccompProfile", sc.SeccompProfile != nil},
+			{"capabilities", sc.Capabilities != nil},
+			{"readOnlyRootFilesystem", sc.ReadOnlyRootFilesystem != nil},
+			{"privileged", sc.Privileged != nil},
+			{"allowPrivilegeEscalation", sc.AllowPrivilegeEscalation != nil},
+			{"procMount", sc.ProcMount != nil},
+			{"runAsUser", sc.RunAsUser != nil},
+			{"runAsGroup", sc.RunAsGroup != nil},
+		})
+	})
+}
+
+// windowsHostProcess: containers that run as processes of the host do so all together, and in its network.
+func (c *podValidator) windowsHostProcess(path *field.Path) {
+	whole := hostProcess(deref(c.spec.SecurityContext).WindowsOptions)
+	containers, onHost := 0, 0
+	eachContainer(c.spec, path, func(container *corev1.Container, own *field.Path) {
+		containers++
+		single := hostProcess(deref(container.SecurityContext).WindowsOptions)
+		if whole != nil && single != nil && *whole != *single {
+			c.invalid(own.Child("securityContext", "windowsOptions", "hostProcess"), *single,
+				fmt.Sprintf("pod hostProcess value must be identical if both are specified, was %v", *whole))
+		}
+		if deref(single) || single == nil && deref(whole) {
+			onHost++
+		}
+	})
+	if onHost == 0 {
+		return
+	}
+	if onHost != containers {
+		c.invalid(path, "", "If pod contains any hostProcess containers then all containers must be HostProcess containers")
+	}
+	if !c.spec.HostNetwork {
+		c.invalid(path.Child("hostNetwork"), false, "hostNetwork must be true if pod contains any hostProcess containers")
+	}
+}
+
+func hostProcess(options *corev1.WindowsSecurityContextOptions) *bool {
+	return deref(options).HostProcess
+}
+
+// Bounds on who a Windows container runs as.
+const (
+	maxCredentialSpecLength = 64 * 1024
+	maxWindowsDomainLength  = 256
+	maxWindowsUserLength    = 104
+)
+
+var (
+	controlCharacters = regexp.MustCompile(`[[:cntrl:]]+`)
+	windowsUser       = regexp.MustCompile(`^[^"/\\:;|=,+*?<>@\[\]]+$`)
+	onlyDotsAndSpaces = regexp.MustCompile(`^[. ]+$`)
+	netBIOSDomain     = regexp.MustCompile(`^[^\\/:\*\?"<>|.]{1,15}$`)
+	dnsDomain         = regexp.MustCompile(`^(?i)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
+
+func (r *errorCollector) windowsOptions(options *corev1.WindowsSecurityContextOptions, path *field.Path) {
+	if options == nil {
+		return
+	}
+	if name := options.GMSACredentialSpecName; name != nil {
+		r.invalidEach(path.Child("gmsaCredentialSpecName"), *name, validation.IsDNS1123Subdomain(*name))
+	}
+	if spec := options.GMSACredentialSpec; spec != nil {
+		own := path.Child("gmsaCredentialSpec")
+		if *spec == "" {
+			r.invalid(own, *spec, "gmsaCredentialSpec cannot be an empty string")
+		} else if len(*spec) > maxCredentialSpecLength {
+			r.invalid(own, *spec, fmt.Sprintf("gmsaCredentialSpec size must be under %d KiB", maxCredentialSpecLength/1024))
+		}
+	}
+	if user := options.RunAsUserName; user != nil {
+		r.windowsUserName(*user, path.Child("runAsUserName"))
+	}
+}
+
+// windowsUserName is USER or DOMAIN\USER.
+func (r *errorCollector) windowsUserName(name string, path *field.Path) {
+	parts := strings.Split(name, `\`)
+	switch {
+	case name == "":
+		r.invalid(path, name, "runAsUserName cannot be an empty string")
+		return
+	case controlCharacters.MatchString(name):
+		r.invalid(path, name, "runAsUserName cannot contain control characters")
+		return
+	case len(parts) > 2:
+		r.invalid(path, name, "runAsUserName cannot contain more than one backslash")
+		return
+	}
+	if len(parts) == 2 {
+		domain := parts[0]
+		if len(domain) >= maxWindowsDomainLength {
+			r.invalid(path, name, fmt.Sprintf("runAsUserName's Domain length must be under %d characters", maxWindowsDomainLength))
+		}
+		if !netBIOSDomain.MatchString(domain) && !dnsDomain.MatchString(domain) {
+			r.invalid(path, name, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
+		}
+	}
+	user := parts[len(parts)-1]
+	switch {
+	case user == "":
+		r.invalid(path, name, "runAsUserName's User cannot be empty")
+		return
+	case len(user) > maxWindowsUserLength:
+		r.invalid(path, name, fmt.Sprintf("runAsUserName's User length must not be longer than %d characters", maxWindowsUserLength))
+	}
+	if onlyDotsAndSpaces.MatchString(user) {
+		r.invalid(path, name, "runAsUserName's User cannot contain only periods or spaces")
+	}
+	if !windowsUser.MatchString(user) {
+		r.invalid(path, name, `runAsUserName's User cannot contain the following characters: "/\:;|=,+*?<>@[]`)
+	}
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func event(i int) watch.Event {
+	return watch.Event{Type: watch.Added, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}}}
+}
+
+// read takes events in order, n of them or until the end, and gives how many came.
+func read(t *testing.T, w watch.Interface, from, n int) int {
+	t.Helper()
+	for i := range n {
+		e, open := <-w.ResultChan()
+		if !open {
+			return i
+		}
+		if got := e.Object.(*corev1.Pod).Name; got != fmt.Sprint(from+i) {
+			t.Fatalf("event %s, want %d", got, from+i)
+		}
+	}
+	return n
+}
+
+func TestBacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const (
+			kept = resultChanSize + 1 + watchBufferLimit // ready, being handed over, and waiting
+			more = 10                                    // than that
+		)
+		cache := watch.NewFakeWithChanSize(kept+more, false)
+		w := newBufferedWatch(cache)
+		for i := range kept + more {
+			cache.Action(event(i).Type, event(i).Object)
+		}
+		synctest.Wait()
+		if left := len(cache.ResultChan()); left != more {
+			t.Errorf("%d events are left in the cache, want %d: a reader that sleeps is waited for up to a limit", left, more)
+		}
+		read(t, w, 0, 100)
+		synctest.Wait()
+		if left := len(cache.ResultChan()); left != 0 {
+			t.Errorf("%d events are left in the cache after the reader woke up, want 0", left)
+		}
+		cache.Stop() // as the cache does with a watch that is over: what waits is still to be read
+		if n := read(t, w, 100, kept+more); n != kept+more-100 {
+			t.Errorf("%d events came after the end, want %d", n, kept+more-100)
+		}
+	})
+}
+
+// A reader that is gone without a word must not keep events for ever when the cache has given it up.
+func TestBacklogOfASleeperGoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const all = resultChanSize + 1000
+		cache := watch.NewFakeWithChanSize(all, false)
+		w := newBufferedWatch(cache)
+		for i := range all {
+			cache.Action(event(i).Type, event(i).Object)
+		}
+		synctest.Wait()
+		time.Sleep(time.Hour) // a reader that the cache has patience with
+		cache.Stop()
+		read(t, w, 0, 10)
+		time.Sleep(idleReaderTimeout + time.Second)
+		if n := read(t, w, 10, all); n != resultChanSize {
+			t.Errorf("%d events came, want the %d that were ready, and the end", n, resultChanSize)
+		}
+	})
+}
+
+func TestBacklogIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cache := watch.NewFake()
+		w := newBufferedWatch(cache)
+		for i := range 3 {
+			cache.Add(event(i).Object)
+		}
+		read(t, w, 0, 1)
+		synctest.Wait()
+		w.Stop()
+		w.Stop()
+		synctest.Wait()
+		if n := read(t, w, 1, 3); n != 2 {
+			t.Errorf("%d events came after Stop, want the 2 that were ready, and the end", n)
+		}
+		if !cache.IsStopped() {
+			t.Error("the cache still keeps the watch")
+		}
+	})
+}

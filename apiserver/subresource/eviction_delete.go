@@ -1,0 +1,177 @@
+package subresource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
+	storeerr "k8s.io/apiserver/pkg/storage/errors"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// evict marks, tells and deletes. Guarded: the pod must still be as it was judged.
+func (e *EvictionREST) evict(ctx context.Context, r *evictionRequest, pod *corev1.Pod, guarded bool) error {
+	opts := r.opts.DeepCopy()
+	if r.dryRun {
+		_, _, err := e.deleter.Delete(ctx, r.name, rest.ValidateAllObjectFunc, opts)
+		return err
+	}
+	version, err := e.setDisruptionTarget(ctx, r, pod, guarded)
+	if err != nil {
+		return err
+	}
+	m := conversion.BudgetPod(pod)
+	if !m.Deleting && !m.Finished() {
+		if err := e.record(ctx, r.record(pod, m)); err != nil {
+			return errRetry
+		}
+	}
+	if opts.Preconditions == nil {
+		opts.Preconditions = &metav1.Preconditions{}
+	}
+	opts.Preconditions.UID = &pod.UID
+	if guarded || opts.Preconditions.ResourceVersion != nil {
+		opts.Preconditions.ResourceVersion = &version // the mark's
+	}
+	_, _, err = e.deleter.Delete(ctx, r.name, rest.ValidateAllObjectFunc, opts)
+	if apierrors.IsConflict(err) {
+		return errRetry // if the caller minds, the next try says so
+	}
+	return err
+}
+
+// record is the displacement in the ledger's words.
+func (r *evictionRequest) record(pod *corev1.Pod, m *model.Pod) *displacement.Record {
+	m.Spec = &model.PodSpec{SchedulerName: pod.Spec.SchedulerName}
+	if pod.Spec.Priority != nil {
+		m.Spec.Priority = *pod.Spec.Priority
+	}
+	rec := &displacement.Record{Cause: displacement.API, Victim: m, Node: pod.Spec.NodeName, Requester: r.requestedBy, Rule: r.reason, Grace: r.opts.GracePeriodSeconds}
+	for _, p := range r.debits {
+		rec.Entries = append(rec.Entries, p.entry)
+	}
+	switch {
+	case m.Phase == model.Pending:
+		rec.Rule = joinReasons(r.reason, "it had not started, and costs no budget")
+	case !m.Ready && len(r.debits) == 0:
+		rec.Rule = joinReasons(r.reason, "it was not ready, and costs no budget")
+	}
+	return rec
+}
+
+func joinReasons(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// setDisruptionTarget writes the DisruptionTarget condition and returns the pod's resource version then. A pod
+// that somebody else displaces already keeps his.
+func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionRequest, judged *corev1.Pod, guarded bool) (string, error) {
+	key, err := e.pods.KeyFunc(ctx, r.name)
+	if err != nil {
+		return "", err
+	}
+	out := &corev1.Pod{}
+	var mine bool
+	var before *corev1.PodCondition
+	err = e.pods.Storage.GuaranteedUpdate(ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
+		pod, ok := obj.(*corev1.Pod)
+		if !ok {
+			return nil, fmt.Errorf("want a Pod at %s, have %T", key, obj)
+		}
+		if err := r.checkPreconditions(pod); err != nil {
+			return nil, err
+		}
+		if pod.UID != judged.UID || guarded && pod.ResourceVersion != judged.ResourceVersion {
+			return nil, errRetry
+		}
+		mine, before = addDisruptionTarget(pod, time.Now())
+		return pod, nil
+	}), false, nil)
+	if err == nil {
+		r.markedVersion = out.ResourceVersion
+	}
+	if i := slices.IndexFunc(out.Status.Conditions, isDisruptionTarget); err == nil && mine && i >= 0 {
+		r.condition, r.previousCondition = out.Status.Conditions[i].DeepCopy(), before
+	}
+	var status apierrors.APIStatus
+	if err != nil && !errors.Is(err, errRetry) && !errors.As(err, &status) {
+		err = storeerr.InterpretUpdateError(storeerr.InterpretGetError(err, corev1.Resource("pods"), r.name), corev1.Resource("pods"), r.name)
+	}
+	return out.ResourceVersion, err
+}
+
+// addDisruptionTarget makes the DisruptionTarget condition true, for evictions unless it is for another cause. It says whether it was not
+// so before, and what it was then, nil for nothing.
+func addDisruptionTarget(pod *corev1.Pod, now time.Time) (mine bool, before *corev1.PodCondition) {
+	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displacement.API.Reason(),
+		Message: displacement.API.MessagePrefix(), LastTransitionTime: metav1.NewTime(now)}
+	for i := range pod.Status.Conditions {
+		have := &pod.Status.Conditions[i]
+		if have.Type != c.Type {
+			continue
+		}
+		if have.Status != c.Status {
+			mine, before = true, have.DeepCopy()
+			*have = c
+		}
+		return mine, before
+	}
+	pod.Status.Conditions = append(pod.Status.Conditions, c)
+	return true, nil
+}
+
+// checkPreconditions says in the words of a deletion that a pod is not the one that was meant. That an earlier try of this
+// request has marked it is no change to the caller.
+func (r *evictionRequest) checkPreconditions(pod *corev1.Pod) error {
+	kind := schema.GroupResource{Resource: "Pod"}
+	p := r.opts.Preconditions
+	switch {
+	case p == nil:
+	case p.UID != nil && *p.UID != pod.UID:
+		return apierrors.NewConflict(kind, pod.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *p.UID, pod.UID))
+	case p.ResourceVersion != nil && *p.ResourceVersion != pod.ResourceVersion && r.markedVersion != pod.ResourceVersion:
+		return apierrors.NewConflict(kind, pod.Name, fmt.Errorf("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *p.ResourceVersion, pod.ResourceVersion))
+	}
+	return nil
+}
+
+const refusedMessage = "Cannot evict pod as it would violate the pod's disruption budget."
+
+// refusalError is the answer that a budget does not allow it.
+func (e *EvictionREST) refusalError(v budget.Verdict) error {
+	cause := metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: v.Reason}
+	message := refusedMessage
+	if e.options.IncludeReason {
+		message += " " + strings.TrimSuffix(v.Reason, ".") + "."
+	}
+	switch v.Result {
+	case budget.MultipleBudgets:
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: v.Reason}}
+	case budget.Forbidden:
+		err := apierrors.NewForbidden(policyv1.Resource("poddisruptionbudgets"), v.Budget.Name, errors.New(v.Reason))
+		err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, cause)
+		return err
+	}
+	err := apierrors.NewTooManyRequests(message, int(v.RetryAfter/time.Second))
+	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes, cause)
+	return err
+}

@@ -1,0 +1,162 @@
+package subresource
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilsnet "k8s.io/utils/net"
+
+	"github.com/berthproject/berth/apiserver/validation"
+)
+
+// allocatePorts claims the node ports that the service chose, then finds others for
+// the ports that have none. TCP and UDP of one port share a node port.
+func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
+	var errs field.ErrorList
+	if validation.NeedsNodePorts(service) {
+		errs = t.allocateRequestedPorts(ctx, service, old)
+		if len(errs) > 0 {
+			return errs, nil
+		}
+		if err := t.allocateMissingPorts(ctx, service); err != nil {
+			return nil, err
+		}
+	} else if service.Spec.Type == corev1.ServiceTypeLoadBalancer { // it need not have any, but may choose some
+		if errs = t.allocateRequestedPorts(ctx, service, old); len(errs) > 0 {
+			return errs, nil
+		}
+	}
+	if validation.NeedsHealthCheckNodePort(service) {
+		return t.allocateHealthCheckPort(ctx, service, old)
+	}
+	return nil, nil
+}
+
+// holds says that the service or its former self holds the port already.
+func (t *transaction) holds(port int32, old *corev1.Service) bool {
+	c := allocation{nodePortPool, strconv.Itoa(int(port))}
+	return slices.Contains(t.allocated, c) || old != nil && slices.Contains(allocationsOf(old), c)
+}
+
+func (t *transaction) allocateRequestedPorts(ctx context.Context, service, old *corev1.Service) field.ErrorList {
+	var errs field.ErrorList
+	for i, port := range service.Spec.Ports {
+		if port.NodePort == 0 || t.holds(port.NodePort, old) {
+			continue
+		}
+		if err := allocatePort(ctx, t.clusterIPs.allocator, port.NodePort, t.owner); err != nil {
+			errs = append(errs, field.Invalid(field.NewPath("spec", "ports").Index(i).Child("nodePort"), port.NodePort, err.Error()))
+			continue
+		}
+		t.record(nodePortPool, strconv.Itoa(int(port.NodePort)))
+	}
+	return errs
+}
+
+func (t *transaction) allocateMissingPorts(ctx context.Context, service *corev1.Service) error {
+	for i := range service.Spec.Ports {
+		port := &service.Spec.Ports[i]
+		if port.NodePort != 0 {
+			continue
+		}
+		if port.NodePort = sharedPort(service.Spec.Ports, i); port.NodePort != 0 {
+			continue
+		}
+		found, err := allocateNextPort(ctx, t.clusterIPs.allocator, t.owner)
+		if err != nil {
+			return apierrors.NewInternalError(fmt.Errorf("failed to allocate a nodePort: %w", err))
+		}
+		t.record(nodePortPool, strconv.Itoa(int(found)))
+		port.NodePort = found
+	}
+	return nil
+}
+
+// sharedPort is the node port of the same port in another protocol, or 0.
+func sharedPort(ports []corev1.ServicePort, i int) int32 {
+	for j, other := range ports {
+		if j != i && other.Port == ports[i].Port && other.Protocol != ports[i].Protocol && other.NodePort != 0 {
+			return other.NodePort
+		}
+	}
+	return 0
+}
+
+func (t *transaction) allocateHealthCheckPort(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
+	port := &service.Spec.HealthCheckNodePort
+	switch {
+	case *port != 0 && t.holds(*port, old):
+		return nil, nil
+	case *port != 0:
+		if err := allocatePort(ctx, t.clusterIPs.allocator, *port, t.owner); err != nil {
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate requested HealthCheck NodePort %v: %w", *port, err))
+		}
+	default:
+		found, err := allocateNextPort(ctx, t.clusterIPs.allocator, t.owner)
+		if err != nil {
+			return nil, apierrors.NewInternalError(fmt.Errorf("failed to allocate a HealthCheck NodePort: %w", err))
+		}
+		*port = found
+	}
+	t.record(nodePortPool, strconv.Itoa(int(*port)))
+	return nil, nil
+}
+
+// setIPFamilies fills in address families; this cluster has those of its range only.
+func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
+	spec := &service.Spec
+	if !validation.NeedsClusterIP(service) {
+		return nil
+	}
+	own, other := corev1.IPv4Protocol, corev1.IPv6Protocol
+	if t.clusterIPs.network.Addr().Is6() {
+		own, other = other, own
+	}
+	if spec.ClusterIP == corev1.ClusterIPNone && len(spec.Selector) == 0 {
+		setHeadlessFamilies(spec, own, other) // its endpoints are made by hand, of any family
+		return nil
+	}
+	for i, ip := range spec.ClusterIPs {
+		if ip != corev1.ClusterIPNone && i >= len(spec.IPFamilies) && utilsnet.IsIPv6String(ip) != (own == corev1.IPv6Protocol) && utilsnet.ParseIPSloppy(ip) != nil {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "clusterIPs").Index(i), ip, fmt.Sprintf("may not use %s on a cluster which is not configured for it", other))}
+		}
+	}
+	for i, family := range spec.IPFamilies {
+		if family == other {
+			return field.ErrorList{field.Invalid(field.NewPath("spec", "ipFamilies").Index(i), family, "not configured on this cluster")}
+		}
+	}
+	if spec.IPFamilyPolicy != nil && *spec.IPFamilyPolicy == corev1.IPFamilyPolicyRequireDualStack {
+		return field.ErrorList{field.Invalid(field.NewPath("spec", "ipFamilyPolicy"), *spec.IPFamilyPolicy, "this cluster is not configured for dual-stack services")}
+	}
+	if spec.IPFamilyPolicy == nil {
+		single := corev1.IPFamilyPolicySingleStack
+		spec.IPFamilyPolicy = &single
+	}
+	if len(spec.IPFamilies) == 0 {
+		spec.IPFamilies = []corev1.IPFamily{own}
+	}
+	return nil
+}
+
+func setHeadlessFamilies(spec *corev1.ServiceSpec, own, other corev1.IPFamily) {
+	if spec.IPFamilyPolicy == nil {
+		dual := corev1.IPFamilyPolicyRequireDualStack
+		spec.IPFamilyPolicy = &dual
+	}
+	if len(spec.IPFamilies) == 0 {
+		spec.IPFamilies = []corev1.IPFamily{own}
+	}
+	if *spec.IPFamilyPolicy != corev1.IPFamilyPolicySingleStack && len(spec.IPFamilies) == 1 {
+		second := other
+		if spec.IPFamilies[0] == other {
+			second = own
+		}
+		spec.IPFamilies = append(spec.IPFamilies, second)
+	}
+}

@@ -1,0 +1,73 @@
+package validation
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const immutableFieldText = "field is immutable when `immutable` is set"
+
+// ValidateConfigMap checks keys, that no key is in both maps, and the total of 1 MiB.
+func ValidateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
+	errs := objectMeta(&cm.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	total := 0
+	data, binary := field.NewPath("data"), field.NewPath("binaryData")
+	for _, key := range sortedKeys(cm.Data) {
+		errs = append(errs, invalidEach(data.Key(key), key, validation.IsConfigMapKey(key))...)
+		if _, both := cm.BinaryData[key]; both {
+			errs = append(errs, field.Invalid(data.Key(key), key, "duplicate of key present in binaryData"))
+		}
+		total += len(cm.Data[key])
+	}
+	for _, key := range sortedKeys(cm.BinaryData) {
+		errs = append(errs, invalidEach(binary.Key(key), key, validation.IsConfigMapKey(key))...)
+		total += len(cm.BinaryData[key])
+	}
+	if total > corev1.MaxSecretSize {
+		errs = append(errs, field.TooLong(field.NewPath(""), "", corev1.MaxSecretSize))
+	}
+	return errs
+}
+
+// ValidateConfigMapUpdate refuses any change of content once immutable is set.
+func ValidateConfigMapUpdate(cm, old *corev1.ConfigMap) field.ErrorList {
+	errs := objectMetaUpdate(&cm.ObjectMeta, &old.ObjectMeta)
+	if isImmutable(old.Immutable) {
+		if !isImmutable(cm.Immutable) {
+			errs = append(errs, field.Forbidden(field.NewPath("immutable"), immutableFieldText))
+		}
+		if !semanticEqual(cm.Data, old.Data) {
+			errs = append(errs, field.Forbidden(field.NewPath("data"), immutableFieldText))
+		}
+		if !semanticEqual(cm.BinaryData, old.BinaryData) {
+			errs = append(errs, field.Forbidden(field.NewPath("binaryData"), immutableFieldText))
+		}
+	}
+	return append(errs, ValidateConfigMap(cm)...)
+}
+
+func isImmutable(flag *bool) bool { return flag != nil && *flag }
+
+// PrepareServiceAccountForCreate reduces secret references to the name.
+func PrepareServiceAccountForCreate(sa *corev1.ServiceAccount) {
+	for i, ref := range sa.Secrets {
+		sa.Secrets[i] = corev1.ObjectReference{Name: ref.Name}
+	}
+}
+
+// PrepareServiceAccountForUpdate reduces secret references to the name.
+func PrepareServiceAccountForUpdate(sa, _ *corev1.ServiceAccount) {
+	PrepareServiceAccountForCreate(sa)
+}
+
+// ValidateServiceAccount checks metadata only.
+func ValidateServiceAccount(sa *corev1.ServiceAccount) field.ErrorList {
+	return objectMeta(&sa.ObjectMeta, true, apivalidation.ValidateServiceAccountName)
+}
+
+// ValidateServiceAccountUpdate checks metadata only.
+func ValidateServiceAccountUpdate(sa, old *corev1.ServiceAccount) field.ErrorList {
+	return append(objectMetaUpdate(&sa.ObjectMeta, &old.ObjectMeta), ValidateServiceAccount(sa)...)
+}

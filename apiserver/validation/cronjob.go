@@ -1,0 +1,142 @@
+package validation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+)
+
+// maxCronJobName leaves room for the eleven characters that the controller adds for a job's name.
+const maxCronJobName = 63 - 11
+
+// DefaultCronJob lets runs overlap and keeps three successful jobs and one failed.
+func DefaultCronJob(cj *batchv1.CronJob) {
+	setDefault(&cj.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
+	setDefaultPointer(&cj.Spec.Suspend, false)
+	setDefaultPointer(&cj.Spec.SuccessfulJobsHistoryLimit, 3)
+	setDefaultPointer(&cj.Spec.FailedJobsHistoryLimit, 1)
+	defaultJobTemplate(&cj.Spec.JobTemplate.Spec)
+}
+
+// PrepareCronJobForCreate clears fields behind gates that are off.
+func PrepareCronJobForCreate(cj *batchv1.CronJob) {
+	podvalidation.PrepareTemplate(&cj.Spec.JobTemplate.Spec.Template, nil)
+}
+
+// PrepareCronJobForUpdate clears fields behind gates that are off.
+func PrepareCronJobForUpdate(cj, old *batchv1.CronJob) {
+	podvalidation.PrepareTemplate(&cj.Spec.JobTemplate.Spec.Template, &old.Spec.JobTemplate.Spec.Template)
+}
+
+// ValidateCronJob judges a new cron job.
+func ValidateCronJob(cj *batchv1.CronJob) field.ErrorList {
+	errs := objectMeta(&cj.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, cronJobSpec(&cj.Spec, nil)...)
+	return append(errs, cronJobName(cj.Name)...)
+}
+
+// ValidateCronJobUpdate judges a change. A name that was too long from the start is let be.
+func ValidateCronJobUpdate(cj, old *batchv1.CronJob) field.ErrorList {
+	errs := objectMetaUpdate(&cj.ObjectMeta, &old.ObjectMeta)
+	return append(errs, cronJobSpec(&cj.Spec, &old.Spec)...)
+}
+
+func cronJobName(name string) field.ErrorList {
+	if len(name) <= maxCronJobName {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(metadataPath.Child("name"), name, fmt.Sprintf("must be no more than %d characters", maxCronJobName))}
+}
+
+// cronJobSpec lets old spellings pass that an update leaves as they are.
+func cronJobSpec(spec, old *batchv1.CronJobSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	var errs field.ErrorList
+	if spec.Schedule == "" {
+		errs = append(errs, field.Required(path.Child("schedule"), ""))
+	} else {
+		zoned := old != nil && strings.Contains(old.Schedule, "TZ")
+		errs = append(errs, cronSchedule(spec.Schedule, zoned, spec.TimeZone, path.Child("schedule"))...)
+	}
+	errs = append(errs, nonNegativeIfSet(spec.StartingDeadlineSeconds, path.Child("startingDeadlineSeconds"))...)
+	if old == nil || !semanticEqual(old.TimeZone, spec.TimeZone) {
+		errs = append(errs, timeZone(spec.TimeZone, path.Child("timeZone"))...)
+	}
+	policies := []batchv1.ConcurrencyPolicy{batchv1.AllowConcurrent, batchv1.ForbidConcurrent, batchv1.ReplaceConcurrent}
+	if spec.ConcurrencyPolicy == "" {
+		errs = append(errs, field.Required(path.Child("concurrencyPolicy"), ""))
+	} else {
+		errs = append(errs, oneOf(spec.ConcurrencyPolicy, path.Child("concurrencyPolicy"), policies...)...)
+	}
+	errs = append(errs, jobTemplate(&spec.JobTemplate, path.Child("jobTemplate"))...)
+	errs = append(errs, nonNegativeIfSet(spec.SuccessfulJobsHistoryLimit, path.Child("successfulJobsHistoryLimit"))...)
+	return append(errs, nonNegativeIfSet(spec.FailedJobsHistoryLimit, path.Child("failedJobsHistoryLimit"))...)
+}
+
+func cronSchedule(schedule string, zonedBefore bool, zone *string, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if why := scheduleError(schedule); why != "" {
+		errs = append(errs, field.Invalid(path, schedule, why))
+	}
+	switch named := strings.Contains(schedule, "TZ"); {
+	case zonedBefore && zone != nil && named:
+		errs = append(errs, field.Invalid(path, schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule"))
+	case !zonedBefore && named:
+		errs = append(errs, field.Invalid(path, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"))
+	}
+	return errs
+}
+
+func timeZone(zone *string, path *field.Path) field.ErrorList {
+	switch {
+	case zone == nil:
+		return nil
+	case *zone == "":
+		return field.ErrorList{field.Invalid(path, zone, "timeZone must be nil or non-empty string")}
+	case strings.EqualFold(*zone, "Local"):
+		return field.ErrorList{field.Invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")}
+	}
+	if _, err := time.LoadLocation(*zone); err != nil {
+		return field.ErrorList{field.Invalid(path, zone, err.Error())}
+	}
+	return nil
+}
+
+// jobTemplate checks a job that is still to be made, which therefore has no selector.
+func jobTemplate(template *batchv1.JobTemplateSpec, path *field.Path) field.ErrorList {
+	spec := path.Child("spec")
+	errs := jobSpec(&template.Spec, spec)
+	if template.Spec.ManualSelector != nil && *template.Spec.ManualSelector {
+		errs = append(errs, field.NotSupported(spec.Child("manualSelector"), template.Spec.ManualSelector, []string{"nil", "false"}))
+	}
+	if template.Spec.Selector != nil {
+		errs = append(errs, field.Invalid(spec.Child("selector"), template.Spec.Selector, "`selector` will be auto-generated"))
+	}
+	return errs
+}
+
+// CronJobWarnings warns of the name, of a time zone in the schedule and of the template.
+func CronJobWarnings(ctx context.Context, cj, old *batchv1.CronJob) []string {
+	var texts []string
+	if old == nil {
+		texts = nameWarning(cj.Name)
+	}
+	if strings.Contains(cj.Spec.Schedule, "TZ") {
+		texts = append(texts, fmt.Sprintf("cannot use TZ or CRON_TZ in %s, use timeZone instead", field.NewPath("spec", "schedule")))
+	}
+	path, template := field.NewPath("spec", "jobTemplate", "spec", "template"), &cj.Spec.JobTemplate.Spec.Template
+	switch {
+	case old == nil:
+		texts = append(texts, podvalidation.PodTemplateWarnings(ctx, path, template, nil)...)
+	case !semanticEqual(cj.Spec, old.Spec):
+		texts = append(texts, podvalidation.PodTemplateWarnings(ctx, path, template, &old.Spec.JobTemplate.Spec.Template)...)
+	}
+	return texts
+}

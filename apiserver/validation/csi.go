@@ -1,0 +1,240 @@
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	maxDriverName     = 63
+	maxCSINodeID      = 192
+	maxAttachmentSize = 256 * 1024
+	maxAttachText     = 1 << 20
+)
+
+func csiDriverName(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	var errs field.ErrorList
+	if len(name) > maxDriverName {
+		errs = append(errs, field.TooLong(path, "", maxDriverName))
+	}
+	for _, text := range validation.IsDNS1123Subdomain(strings.ToLower(name)) {
+		errs = append(errs, field.Invalid(path, name, text))
+	}
+	return errs
+}
+
+// DefaultCSIDriver is a driver that attaches, knows persistent volumes only, and changes ownership where it makes sense.
+func DefaultCSIDriver(d *storagev1.CSIDriver) {
+	setDefaultPointer(&d.Spec.AttachRequired, true)
+	setDefaultPointer(&d.Spec.PodInfoOnMount, false)
+	setDefaultPointer(&d.Spec.StorageCapacity, false)
+	setDefaultPointer(&d.Spec.FSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)
+	if len(d.Spec.VolumeLifecycleModes) == 0 {
+		d.Spec.VolumeLifecycleModes = []storagev1.VolumeLifecycleMode{storagev1.VolumeLifecyclePersistent}
+	}
+	setDefaultPointer(&d.Spec.RequiresRepublish, false)
+	setDefaultPointer(&d.Spec.SELinuxMount, false)
+}
+
+// ValidateCSIDriver judges a new driver.
+func ValidateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
+	errs := objectMeta(&d.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, csiDriverName(d.Name, field.NewPath("name"))...)
+	spec := field.NewPath("spec")
+	boolean := func(set bool, name string) {
+		if !set {
+			errs = append(errs, field.Required(spec.Child(name), ""))
+		}
+	}
+	boolean(d.Spec.AttachRequired != nil, "attachedRequired")
+	boolean(d.Spec.PodInfoOnMount != nil, "podInfoOnMount")
+	boolean(d.Spec.StorageCapacity != nil, "storageCapacity")
+	if p := d.Spec.FSGroupPolicy; p != nil {
+		errs = append(errs, oneOf(*p, spec.Child("fsGroupPolicy"), storagev1.FileFSGroupPolicy, storagev1.NoneFSGroupPolicy, storagev1.ReadWriteOnceWithFSTypeFSGroupPolicy)...)
+	}
+	errs = append(errs, tokenRequests(d.Spec.TokenRequests, spec.Child("tokenRequests"))...)
+	for _, mode := range d.Spec.VolumeLifecycleModes {
+		errs = append(errs, oneOf(mode, spec.Child("volumeLifecycleModes"), storagev1.VolumeLifecycleEphemeral, storagev1.VolumeLifecyclePersistent)...)
+	}
+	boolean(d.Spec.SELinuxMount != nil, "seLinuxMount")
+	if n := d.Spec.NodeAllocatableUpdatePeriodSeconds; n != nil && *n < 10 {
+		errs = append(errs, field.Invalid(spec.Child("nodeAllocatableUpdatePeriodSeconds"), *n, "must be greater than or equal to 10 seconds"))
+	}
+	return errs
+}
+
+func tokenRequests(list []storagev1.TokenRequest, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := sets.New[string]()
+	for i, r := range list {
+		at := path.Index(i)
+		if seen.Has(r.Audience) {
+			errs = append(errs, field.Duplicate(at.Child("audience"), r.Audience))
+		}
+		seen.Insert(r.Audience)
+		if r.ExpirationSeconds == nil {
+			continue
+		}
+		if *r.ExpirationSeconds < 10*60 {
+			errs = append(errs, field.Invalid(at.Child("expirationSeconds"), *r.ExpirationSeconds, "may not specify a duration less than 10 minutes"))
+		}
+		if *r.ExpirationSeconds > 1<<32 {
+			errs = append(errs, field.Invalid(at.Child("expirationSeconds"), *r.ExpirationSeconds, "may not specify a duration larger than 2^32 seconds"))
+		}
+	}
+	return errs
+}
+
+// ValidateCSIDriverUpdate keeps whether the driver attaches and which volumes it knows.
+func ValidateCSIDriverUpdate(d, old *storagev1.CSIDriver) field.ErrorList {
+	spec := field.NewPath("spec")
+	errs := objectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, ValidateCSIDriver(d)...)
+	errs = append(errs, immutable(d.Spec.AttachRequired, old.Spec.AttachRequired, spec.Child("attachedRequired"))...)
+	return append(errs, immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes, spec.Child("volumeLifecycleModes"))...)
+}
+
+// ValidateCSINode judges what drivers a node has.
+func ValidateCSINode(n *storagev1.CSINode) field.ErrorList {
+	errs := objectMeta(&n.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	path := field.NewPath("spec", "drivers")
+	seen := sets.New[string]()
+	for i, d := range n.Spec.Drivers {
+		at := path.Index(i)
+		errs = append(errs, csiDriverName(d.Name, at.Child("name"))...)
+		errs = append(errs, csiNodeID(d.NodeID, at.Child("nodeID"))...)
+		if d.Allocatable != nil {
+			errs = append(errs, nonNegativeIfSet(d.Allocatable.Count, at.Child("allocatable", "count"))...)
+		}
+		if seen.Has(d.Name) {
+			errs = append(errs, field.Duplicate(at.Child("name"), d.Name))
+		}
+		seen.Insert(d.Name)
+		keys := sets.New[string]()
+		for _, key := range d.TopologyKeys {
+			if keys.Has(key) {
+				errs = append(errs, field.Duplicate(at.Child("topologyKeys"), key))
+			}
+			keys.Insert(key)
+			errs = append(errs, qualifiedName(key, at)...)
+		}
+	}
+	return errs
+}
+
+func csiNodeID(id string, path *field.Path) field.ErrorList {
+	switch {
+	case id == "":
+		return field.ErrorList{field.Required(path, id)}
+	case len(id) > maxCSINodeID:
+		return field.ErrorList{field.Invalid(path, id, fmt.Sprintf("must be %d characters or less", maxCSINodeID))}
+	}
+	return nil
+}
+
+// ValidateCSINodeUpdate lets drivers come and go, but keeps one that stays as it is.
+func ValidateCSINodeUpdate(n, old *storagev1.CSINode) field.ErrorList {
+	errs := ValidateCSINode(n)
+	for _, before := range old.Spec.Drivers {
+		for i, now := range n.Spec.Drivers {
+			// A driver may say how many volumes fit after it registered.
+			was := before
+			was.Allocatable, now.Allocatable = nil, nil
+			if now.Name == was.Name && !semanticEqual(now, was) {
+				errs = append(errs, field.Invalid(field.NewPath("CSINodeDriver"), n.Spec.Drivers[i], "field is immutable"))
+			}
+		}
+	}
+	return errs
+}
+
+// ValidateCSIStorageCapacity judges a report of free storage.
+func ValidateCSIStorageCapacity(c *storagev1.CSIStorageCapacity) field.ErrorList {
+	errs := objectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, labelSelector(c.NodeTopology, false, field.NewPath("nodeTopology"))...)
+	errs = append(errs, invalidEach(field.NewPath("storageClassName"), c.StorageClassName, apivalidation.NameIsDNSSubdomain(c.StorageClassName, false))...)
+	if c.Capacity != nil && c.Capacity.Sign() < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("capacity"), c.Capacity.String(), apivalidation.IsNegativeErrorMsg))
+	}
+	if c.MaximumVolumeSize != nil && c.MaximumVolumeSize.Sign() < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("maximumVolumeSize"), c.MaximumVolumeSize.String(), apivalidation.IsNegativeErrorMsg))
+	}
+	return errs
+}
+
+// ValidateCSIStorageCapacityUpdate keeps what the report is about.
+func ValidateCSIStorageCapacityUpdate(c, old *storagev1.CSIStorageCapacity) field.ErrorList {
+	errs := ValidateCSIStorageCapacity(c)
+	errs = append(errs, immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
+	return append(errs, immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
+}
+
+// ValidateVolumeAttachment judges a wish to attach a volume.
+func ValidateVolumeAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
+	errs := objectMeta(&a.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	spec := field.NewPath("spec")
+	errs = append(errs, csiDriverName(a.Spec.Attacher, spec.Child("attacher"))...)
+	errs = append(errs, attachmentSource(&a.Spec.Source, spec.Child("source"))...)
+	errs = append(errs, invalidEach(spec.Child("nodeName"), a.Spec.NodeName, apivalidation.NameIsDNSSubdomain(a.Spec.NodeName, false))...)
+	return append(errs, attachmentStatus(a)...)
+}
+
+func attachmentSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field.ErrorList {
+	pv := path.Child("persistentVolumeName")
+	switch {
+	case s.InlineVolumeSpec == nil && s.PersistentVolumeName == nil:
+		return field.ErrorList{field.Required(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")}
+	case s.InlineVolumeSpec != nil && s.PersistentVolumeName != nil:
+		return field.ErrorList{field.Forbidden(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")}
+	case s.PersistentVolumeName == nil:
+		inline := &corev1.PersistentVolume{Spec: *s.InlineVolumeSpec}
+		if inline.Spec.CSI == nil {
+			return field.ErrorList{field.Required(path.Child("inlineVolumeSpec", "csi"), "")}
+		}
+		return csiVolume(inline.Spec.CSI, path.Child("inlineVolumeSpec", "csi"))
+	case *s.PersistentVolumeName == "":
+		return field.ErrorList{field.Required(pv, "must specify non empty persistentVolumeName")}
+	}
+	return invalidEach(pv, *s.PersistentVolumeName, apivalidation.NameIsDNSSubdomain(*s.PersistentVolumeName, false))
+}
+
+func attachmentStatus(a *storagev1.VolumeAttachment) field.ErrorList {
+	status := field.NewPath("status")
+	size := 0
+	for key, value := range a.Status.AttachmentMetadata {
+		size += len(key) + len(value)
+	}
+	var errs field.ErrorList
+	if size > maxAttachmentSize {
+		errs = append(errs, field.TooLong(status.Child("attachmentMetadata"), "", maxAttachmentSize))
+	}
+	tooLong := func(e *storagev1.VolumeError, path *field.Path) {
+		if e != nil && len(e.Message) > maxAttachText {
+			errs = append(errs, field.TooLong(path.Child("message"), "", maxAttachText))
+		}
+	}
+	tooLong(a.Status.AttachError, status.Child("attachError"))
+	tooLong(a.Status.DetachError, status.Child("detachError"))
+	return errs
+}
+
+// ValidateVolumeAttachmentUpdate keeps the spec.
+func ValidateVolumeAttachmentUpdate(a, old *storagev1.VolumeAttachment) field.ErrorList {
+	errs := ValidateVolumeAttachment(a)
+	return append(errs, immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
+}
+
+// ValidateVolumeAttachmentStatusUpdate checks texts and metadata of the attachment.
+func ValidateVolumeAttachmentStatusUpdate(a, _ *storagev1.VolumeAttachment) field.ErrorList {
+	return attachmentStatus(a)
+}

@@ -1,0 +1,185 @@
+package validation
+
+import (
+	"context"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+)
+
+// DefaultDaemonSet rolls out one node at a time.
+func DefaultDaemonSet(ds *appsv1.DaemonSet) {
+	strategy := &ds.Spec.UpdateStrategy
+	setDefault(&strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
+	if strategy.Type == appsv1.RollingUpdateDaemonSetStrategyType {
+		setDefaultPointer(&strategy.RollingUpdate, appsv1.RollingUpdateDaemonSet{})
+		setDefaultPointer(&strategy.RollingUpdate.MaxUnavailable, intstr.FromInt32(1))
+		setDefaultPointer(&strategy.RollingUpdate.MaxSurge, intstr.FromInt32(0))
+	}
+	setDefaultPointer(&ds.Spec.RevisionHistoryLimit, 10)
+	podvalidation.DefaultPodTemplate(&ds.Spec.Template)
+}
+
+// PrepareDaemonSetForCreate starts the count of templates, which lives in an annotation.
+func PrepareDaemonSetForCreate(ds *appsv1.DaemonSet) {
+	podvalidation.PrepareTemplate(&ds.Spec.Template, nil)
+	setTemplateGeneration(ds, 1)
+}
+
+// PrepareDaemonSetForUpdate counts changes of the template.
+func PrepareDaemonSetForUpdate(ds, old *appsv1.DaemonSet) {
+	podvalidation.PrepareTemplate(&ds.Spec.Template, &old.Spec.Template)
+	generation := templateGeneration(old)
+	if !semanticEqual(ds.Spec.Template, old.Spec.Template) {
+		generation++
+	}
+	setTemplateGeneration(ds, generation)
+}
+
+// PrepareDaemonSetStatusUpdate keeps the count of templates.
+func PrepareDaemonSetStatusUpdate(ds, old *appsv1.DaemonSet) {
+	setTemplateGeneration(ds, templateGeneration(old))
+}
+
+// templateGeneration is zero where the annotation is no number.
+func templateGeneration(ds *appsv1.DaemonSet) int64 {
+	n, err := strconv.ParseInt(ds.Annotations[appsv1.DeprecatedTemplateGeneration], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func setTemplateGeneration(ds *appsv1.DaemonSet, n int64) {
+	if ds.Annotations == nil {
+		ds.Annotations = map[string]string{}
+	}
+	ds.Annotations[appsv1.DeprecatedTemplateGeneration] = strconv.FormatInt(n, 10)
+}
+
+// ValidateDaemonSet judges a new daemon set.
+func ValidateDaemonSet(ds *appsv1.DaemonSet) field.ErrorList {
+	return append(objectMeta(&ds.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), daemonSetSpec(&ds.Spec, false)...)
+}
+
+// ValidateDaemonSetUpdate judges a change; the selector stays. Faults of the spec come twice, as from kube-apiserver.
+func ValidateDaemonSetUpdate(ds, old *appsv1.DaemonSet) field.ErrorList {
+	badLabels := hasInvalidSelector(old.Spec.Selector)
+	errs := objectMeta(&ds.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, daemonSetSpec(&ds.Spec, badLabels)...)
+	errs = append(errs, objectMetaUpdate(&ds.ObjectMeta, &old.ObjectMeta)...)
+	errs = append(errs, daemonSetSpec(&ds.Spec, badLabels)...)
+	return append(errs, immutable(ds.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+}
+
+func daemonSetSpec(spec *appsv1.DaemonSetSpec, badLabels bool) field.ErrorList {
+	path := field.NewPath("spec")
+	template := path.Child("template")
+	errs := labelSelector(spec.Selector, badLabels, path.Child("selector"))
+	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	if err == nil && !selector.Matches(labels.Set(spec.Template.Labels)) {
+		errs = append(errs, field.Invalid(template.Child("metadata", "labels"), spec.Template.Labels, selectorMismatchText))
+	}
+	if spec.Selector != nil && emptySelector(spec.Selector) {
+		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, "empty selector is invalid for daemonset"))
+	}
+	errs = append(errs, podvalidation.ValidatePodTemplateSpec(&spec.Template, template)...)
+	errs = append(errs, noSharedWritableDisks(spec.Template.Spec.Volumes, template.Child("spec", "volumes"))...)
+	errs = append(errs, alwaysRestartTemplate(&spec.Template, "DaemonSet", template)...)
+	errs = append(errs, nonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
+	errs = append(errs, daemonSetStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
+	return append(errs, nonNegativeIfSet(spec.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)
+}
+
+func daemonSetStrategy(strategy *appsv1.DaemonSetUpdateStrategy, path *field.Path) field.ErrorList {
+	switch strategy.Type {
+	case appsv1.OnDeleteDaemonSetStrategyType:
+		return nil
+	case appsv1.RollingUpdateDaemonSetStrategyType:
+		return rollingDaemonSet(strategy.RollingUpdate, path.Child("rollingUpdate"))
+	}
+	shown := struct {
+		Type          appsv1.DaemonSetUpdateStrategyType
+		RollingUpdate *printableRollingUpdate
+	}{strategy.Type, nil}
+	if r := strategy.RollingUpdate; r != nil {
+		shown.RollingUpdate = &printableRollingUpdate{countOrZero(r.MaxUnavailable), countOrZero(r.MaxSurge)}
+	}
+	return field.ErrorList{field.NotSupported(path, shown,
+		[]appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
+}
+
+// rollingDaemonSet wants exactly one of unavailability and surge.
+func rollingDaemonSet(r *appsv1.RollingUpdateDaemonSet, path *field.Path) field.ErrorList {
+	if r == nil {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	unavailable, surge := countOrZero(r.MaxUnavailable), countOrZero(r.MaxSurge)
+	unavailablePath, surgePath := path.Child("maxUnavailable"), path.Child("maxSurge")
+	errs := countOrPercent(unavailable, unavailablePath)
+	errs = append(errs, countOrPercent(surge, surgePath)...)
+	errs = append(errs, notAbove100Percent(unavailable, unavailablePath)...)
+	errs = append(errs, notAbove100Percent(surge, surgePath)...)
+	switch unavailableZero, surgeZero := !isPositiveCount(unavailable), !isPositiveCount(surge); {
+	case !unavailableZero && !surgeZero:
+		errs = append(errs, field.Invalid(surgePath, surge, "may not be set when maxUnavailable is non-zero"))
+	case unavailableZero && surgeZero:
+		errs = append(errs, field.Required(unavailablePath, "cannot be 0 when maxSurge is 0"))
+	}
+	return errs
+}
+
+// isPositiveCount says whether a count or percentage is other than zero; words count as zero.
+func isPositiveCount(value intstr.IntOrString) bool {
+	if p, ok := percent(value); ok {
+		return p != 0
+	}
+	return value.Type == intstr.Int && value.IntValue() != 0
+}
+
+// ValidateDaemonSetStatusUpdate checks counts.
+func ValidateDaemonSetStatusUpdate(ds, old *appsv1.DaemonSet) field.ErrorList {
+	path, s := field.NewPath("status"), ds.Status
+	errs := objectMetaUpdate(&ds.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, nonNegative(s.CurrentNumberScheduled, path.Child("currentNumberScheduled"))...)
+	errs = append(errs, nonNegative(s.NumberMisscheduled, path.Child("numberMisscheduled"))...)
+	errs = append(errs, nonNegative(s.DesiredNumberScheduled, path.Child("desiredNumberScheduled"))...)
+	errs = append(errs, nonNegative(s.NumberReady, path.Child("numberReady"))...)
+	errs = append(errs, nonNegative(s.ObservedGeneration, path.Child("observedGeneration"))...)
+	errs = append(errs, nonNegative(s.UpdatedNumberScheduled, path.Child("updatedNumberScheduled"))...)
+	errs = append(errs, nonNegative(s.NumberAvailable, path.Child("numberAvailable"))...)
+	errs = append(errs, nonNegative(s.NumberUnavailable, path.Child("numberUnavailable"))...)
+	errs = append(errs, nonNegativeIfSet(s.CollisionCount, path.Child("collisionCount"))...)
+	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+}
+
+// DaemonSetWarnings warns of the template.
+func DaemonSetWarnings(ctx context.Context, ds, old *appsv1.DaemonSet) []string {
+	if old == nil {
+		return templateWarnings(ctx, &ds.Spec.Template, nil, true)
+	}
+	return templateWarnings(ctx, &ds.Spec.Template, &old.Spec.Template, !semanticEqual(ds.Spec, old.Spec))
+}
+
+// ValidateControllerRevision judges a new revision.
+func ValidateControllerRevision(r *appsv1.ControllerRevision) field.ErrorList {
+	errs := objectMeta(&r.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	if r.Data.Raw == nil && r.Data.Object == nil {
+		errs = append(errs, field.Required(field.NewPath("data"), "data is mandatory"))
+	}
+	return append(errs, nonNegative(r.Revision, field.NewPath("revision"))...)
+}
+
+// ValidateControllerRevisionUpdate keeps the data.
+func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.ErrorList {
+	errs := objectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, ValidateControllerRevision(r)...)
+	return append(errs, immutable(r.Data, old.Data, field.NewPath("data"))...)
+}

@@ -1,0 +1,149 @@
+package validation
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+)
+
+// DefaultDeployment asks for one replica, rolled out by a quarter at a time.
+func DefaultDeployment(d *appsv1.Deployment) {
+	setDefaultPointer(&d.Spec.Replicas, 1)
+	strategy := &d.Spec.Strategy
+	setDefault(&strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
+	if strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
+		setDefaultPointer(&strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
+		setDefaultPointer(&strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
+		setDefaultPointer(&strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+	}
+	setDefaultPointer(&d.Spec.RevisionHistoryLimit, 10)
+	setDefaultPointer(&d.Spec.ProgressDeadlineSeconds, 600)
+	podvalidation.DefaultPodTemplate(&d.Spec.Template)
+}
+
+// PrepareDeploymentForCreate clears fields behind gates that are off.
+func PrepareDeploymentForCreate(d *appsv1.Deployment) {
+	podvalidation.PrepareTemplate(&d.Spec.Template, nil)
+}
+
+// PrepareDeploymentForUpdate clears fields behind gates that are off.
+func PrepareDeploymentForUpdate(d, old *appsv1.Deployment) {
+	podvalidation.PrepareTemplate(&d.Spec.Template, &old.Spec.Template)
+}
+
+// PrepareDeploymentStatusUpdate keeps the labels, which other status subresources may change.
+func PrepareDeploymentStatusUpdate(d, old *appsv1.Deployment) {
+	d.Labels = old.Labels
+}
+
+// ValidateDeployment judges a new deployment.
+func ValidateDeployment(d *appsv1.Deployment) field.ErrorList {
+	return append(objectMeta(&d.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), deploymentSpec(&d.Spec, false)...)
+}
+
+// ValidateDeploymentUpdate judges a change; the selector stays.
+func ValidateDeploymentUpdate(d, old *appsv1.Deployment) field.ErrorList {
+	errs := objectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, deploymentSpec(&d.Spec, hasInvalidSelector(old.Spec.Selector))...)
+	return append(errs, immutable(d.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+}
+
+func deploymentSpec(spec *appsv1.DeploymentSpec, badLabels bool) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := nonNegativeIfSet(spec.Replicas, path.Child("replicas"))
+	errs = append(errs, requiredSelector(spec.Selector, badLabels, "deployment", path.Child("selector"))...)
+	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	if err != nil {
+		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, "invalid label selector"))
+	} else {
+		errs = append(errs, replicaTemplate(&spec.Template, selector, *spec.Replicas, path.Child("template"))...)
+	}
+	errs = append(errs, deploymentStrategy(&spec.Strategy, path.Child("strategy"))...)
+	errs = append(errs, nonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
+	errs = append(errs, nonNegativeIfSet(spec.RevisionHistoryLimit, path.Child("revisionHistoryLimit"))...)
+	if deadline := spec.ProgressDeadlineSeconds; deadline != nil {
+		errs = append(errs, nonNegative(*deadline, path.Child("progressDeadlineSeconds"))...)
+		if *deadline <= spec.MinReadySeconds {
+			errs = append(errs, field.Invalid(path.Child("progressDeadlineSeconds"), *deadline, "must be greater than minReadySeconds"))
+		}
+	}
+	return errs
+}
+
+func deploymentStrategy(strategy *appsv1.DeploymentStrategy, path *field.Path) field.ErrorList {
+	rolling := path.Child("rollingUpdate")
+	switch strategy.Type {
+	case appsv1.RecreateDeploymentStrategyType:
+		if strategy.RollingUpdate != nil {
+			return field.ErrorList{field.Forbidden(rolling, "may not be specified when strategy `type` is 'Recreate'")}
+		}
+		return nil
+	case appsv1.RollingUpdateDeploymentStrategyType:
+		return rollingDeployment(strategy.RollingUpdate, rolling)
+	}
+	shown := struct {
+		Type          appsv1.DeploymentStrategyType
+		RollingUpdate *printableRollingUpdate
+	}{strategy.Type, nil}
+	if r := strategy.RollingUpdate; r != nil {
+		shown.RollingUpdate = &printableRollingUpdate{countOrZero(r.MaxUnavailable), countOrZero(r.MaxSurge)}
+	}
+	return field.ErrorList{field.NotSupported(path, shown,
+		[]appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
+}
+
+// printableRollingUpdate is a rolling update as kube-apiserver's messages print it.
+type printableRollingUpdate struct{ MaxUnavailable, MaxSurge intstr.IntOrString }
+
+func countOrZero(value *intstr.IntOrString) intstr.IntOrString {
+	if value == nil {
+		return intstr.IntOrString{}
+	}
+	return *value
+}
+
+func rollingDeployment(r *appsv1.RollingUpdateDeployment, path *field.Path) field.ErrorList {
+	if r == nil {
+		return field.ErrorList{field.Required(path, "this should be defaulted and never be nil")}
+	}
+	unavailable, surge := countOrZero(r.MaxUnavailable), countOrZero(r.MaxSurge)
+	errs := countOrPercent(unavailable, path.Child("maxUnavailable"))
+	errs = append(errs, countOrPercent(surge, path.Child("maxSurge"))...)
+	if isZeroCount(unavailable) && isZeroCount(surge) {
+		errs = append(errs, field.Invalid(path.Child("maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0"))
+	}
+	return append(errs, notAbove100Percent(unavailable, path.Child("maxUnavailable"))...)
+}
+
+// ValidateDeploymentStatusUpdate checks the counts against each other.
+func ValidateDeploymentStatusUpdate(d, old *appsv1.Deployment) field.ErrorList {
+	path, s := field.NewPath("status"), d.Status
+	errs := objectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, nonNegative(s.ObservedGeneration, path.Child("observedGeneration"))...)
+	errs = append(errs, nonNegative(s.Replicas, path.Child("replicas"))...)
+	errs = append(errs, nonNegative(s.UpdatedReplicas, path.Child("updatedReplicas"))...)
+	errs = append(errs, nonNegative(s.ReadyReplicas, path.Child("readyReplicas"))...)
+	errs = append(errs, nonNegative(s.AvailableReplicas, path.Child("availableReplicas"))...)
+	errs = append(errs, nonNegative(s.UnavailableReplicas, path.Child("unavailableReplicas"))...)
+	errs = append(errs, nonNegativeIfSet(s.TerminatingReplicas, path.Child("terminatingReplicas"))...)
+	errs = append(errs, nonNegativeIfSet(s.CollisionCount, path.Child("collisionCount"))...)
+	errs = append(errs, notGreaterThan(s.UpdatedReplicas, s.Replicas, path.Child("updatedReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
+	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+}
+
+// DeploymentWarnings warns of the name and of the template.
+func DeploymentWarnings(ctx context.Context, d, old *appsv1.Deployment) []string {
+	if old == nil {
+		return append(nameWarning(d.Name), templateWarnings(ctx, &d.Spec.Template, nil, true)...)
+	}
+	return templateWarnings(ctx, &d.Spec.Template, &old.Spec.Template, !semanticEqual(d.Spec, old.Spec))
+}

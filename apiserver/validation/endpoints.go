@@ -1,0 +1,282 @@
+package validation
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilsnet "k8s.io/utils/net"
+)
+
+const (
+	maxEndpoints      = 1000
+	maxAddresses      = 100
+	maxSlicePorts     = 20000
+	maxTopologyLabels = 16
+	maxZoneHints      = 8
+	maxNodeHints      = 8
+)
+
+// endpointIP refuses addresses that cannot be one endpoint's own.
+func endpointIP(ip string, path *field.Path) field.ErrorList {
+	errs := validation.IsValidIPForLegacyField(path, ip, false, nil)
+	if len(errs) > 0 {
+		return errs
+	}
+	return append(errs, notSpecialIP(ip, path)...)
+}
+
+func notSpecialIP(text string, path *field.Path) field.ErrorList {
+	ip := utilsnet.ParseIPSloppy(text)
+	if ip == nil {
+		return field.ErrorList{field.Invalid(path, text, "must be a valid IP address")}
+	}
+	var errs field.ErrorList
+	for _, special := range []struct {
+		is   bool
+		text string
+	}{
+		{ip.IsUnspecified(), fmt.Sprintf("may not be unspecified (%v)", text)},
+		{ip.IsLoopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)"},
+		{ip.IsLinkLocalUnicast(), "may not be in the link-local range (169.254.0.0/16, fe80::/10)"},
+		{ip.IsLinkLocalMulticast(), "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"},
+	} {
+		if special.is {
+			errs = append(errs, field.Invalid(path, text, special.text))
+		}
+	}
+	return errs
+}
+
+// DefaultEndpoints makes ports TCP.
+func DefaultEndpoints(e *corev1.Endpoints) {
+	for i := range e.Subsets {
+		for j := range e.Subsets[i].Ports {
+			setDefault(&e.Subsets[i].Ports[j].Protocol, corev1.ProtocolTCP)
+		}
+	}
+}
+
+// ValidateEndpoints judges new endpoints.
+func ValidateEndpoints(e *corev1.Endpoints) field.ErrorList {
+	errs := objectMeta(&e.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	return append(errs, subsets(e.Subsets)...)
+}
+
+// ValidateEndpointsUpdate judges a change; everything may change.
+func ValidateEndpointsUpdate(e, old *corev1.Endpoints) field.ErrorList {
+	errs := objectMetaUpdate(&e.ObjectMeta, &old.ObjectMeta)
+	return append(errs, subsets(e.Subsets)...)
+}
+
+func subsets(list []corev1.EndpointSubset) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		s, path := &list[i], field.NewPath("subsets").Index(i)
+		if len(s.Addresses)+len(s.NotReadyAddresses) == 0 {
+			errs = append(errs, field.Required(path, "must specify `addresses` or `notReadyAddresses`"))
+		}
+		address := func(a *corev1.EndpointAddress, at *field.Path) {
+			errs = append(errs, validation.IsValidIPForLegacyField(at.Child("ip"), a.IP, false, nil)...)
+			if a.Hostname != "" {
+				errs = append(errs, dnsLabel(a.Hostname, at.Child("hostname"))...)
+			}
+			if a.NodeName != nil {
+				errs = append(errs, invalidEach(at.Child("nodeName"), *a.NodeName, apivalidation.NameIsDNSSubdomain(*a.NodeName, false))...)
+			}
+			errs = append(errs, notSpecialIP(a.IP, at.Child("ip"))...)
+		}
+		for j := range s.Addresses {
+			address(&s.Addresses[j], path.Child("addresses").Index(j))
+		}
+		for j := range s.NotReadyAddresses {
+			address(&s.NotReadyAddresses[j], path.Child("notReadyAddresses").Index(j))
+		}
+		for j := range s.Ports {
+			errs = append(errs, endpointPort(&s.Ports[j], len(s.Ports) > 1, path.Child("ports").Index(j))...)
+		}
+	}
+	return errs
+}
+
+func endpointPort(p *corev1.EndpointPort, needsName bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case p.Name != "":
+		errs = append(errs, dnsLabel(p.Name, path.Child("name"))...)
+	case needsName:
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	}
+	errs = append(errs, portNumber(p.Port, path.Child("port"))...)
+	if p.Protocol == "" {
+		errs = append(errs, field.Required(path.Child("protocol"), ""))
+	} else {
+		errs = append(errs, oneOf(p.Protocol, path.Child("protocol"), protocols...)...)
+	}
+	if p.AppProtocol != nil {
+		errs = append(errs, qualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)
+	}
+	return errs
+}
+
+// DefaultEndpointSlice names ports "" and makes them TCP.
+func DefaultEndpointSlice(s *discoveryv1.EndpointSlice) {
+	for i := range s.Ports {
+		setDefaultPointer(&s.Ports[i].Name, "")
+		setDefaultPointer(&s.Ports[i].Protocol, corev1.ProtocolTCP)
+	}
+}
+
+// PrepareEndpointSliceForCreate drops topology, which this version of the API has fields for.
+func PrepareEndpointSliceForCreate(s *discoveryv1.EndpointSlice) {
+	for i := range s.Endpoints {
+		s.Endpoints[i].DeprecatedTopology = nil
+	}
+}
+
+// PrepareEndpointSliceForUpdate drops topology unless it is there already.
+func PrepareEndpointSliceForUpdate(s, old *discoveryv1.EndpointSlice) {
+	for i := range old.Endpoints {
+		if len(old.Endpoints[i].DeprecatedTopology) > 0 {
+			return
+		}
+	}
+	PrepareEndpointSliceForCreate(s)
+}
+
+// ValidateEndpointSlice judges a new slice.
+func ValidateEndpointSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
+	errs := objectMeta(&s.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	if s.AddressType == "" {
+		errs = append(errs, field.Required(field.NewPath("addressType"), ""))
+	} else {
+		errs = append(errs, oneOf(s.AddressType, field.NewPath("addressType"), discoveryv1.AddressTypeFQDN, discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6)...)
+	}
+	errs = append(errs, sliceEndpoints(s.Endpoints, s.AddressType, field.NewPath("endpoints"))...)
+	return append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
+}
+
+// ValidateEndpointSliceUpdate keeps the type of addresses.
+func ValidateEndpointSliceUpdate(s, old *discoveryv1.EndpointSlice) field.ErrorList {
+	errs := ValidateEndpointSlice(s)
+	return append(errs, immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)
+}
+
+func sliceEndpoints(list []discoveryv1.Endpoint, kind discoveryv1.AddressType, path *field.Path) field.ErrorList {
+	if len(list) > maxEndpoints {
+		return field.ErrorList{field.TooMany(path, len(list), maxEndpoints)}
+	}
+	var errs field.ErrorList
+	for i := range list {
+		e, at := &list[i], path.Index(i)
+		addresses := at.Child("addresses")
+		switch n := len(e.Addresses); {
+		case n == 0:
+			errs = append(errs, field.Required(addresses, "must contain at least 1 address"))
+		case n > maxAddresses:
+			errs = append(errs, field.TooMany(addresses, n, maxAddresses))
+		}
+		for j, address := range e.Addresses {
+			errs = append(errs, sliceAddress(address, kind, addresses.Index(j))...)
+		}
+		if e.NodeName != nil {
+			errs = append(errs, invalidEach(at.Child("nodeName"), *e.NodeName, apivalidation.NameIsDNSSubdomain(*e.NodeName, false))...)
+		}
+		topology := at.Child("deprecatedTopology")
+		if n := len(e.DeprecatedTopology); n > maxTopologyLabels {
+			errs = append(errs, field.TooMany(topology, n, maxTopologyLabels))
+		}
+		errs = append(errs, metavalidation.ValidateLabels(e.DeprecatedTopology, topology)...)
+		if _, found := e.DeprecatedTopology[corev1.LabelHostname]; found {
+			errs = append(errs, field.Invalid(topology.Key(corev1.LabelHostname), e.DeprecatedTopology[corev1.LabelHostname], "must not be used, use nodeName instead"))
+		}
+		if e.Hostname != nil {
+			errs = append(errs, dnsLabel(*e.Hostname, at.Child("hostname"))...)
+		}
+		errs = append(errs, sliceHints(e.Hints, at.Child("hints"))...)
+	}
+	return errs
+}
+
+func sliceAddress(address string, kind discoveryv1.AddressType, path *field.Path) field.ErrorList {
+	switch kind {
+	case discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6:
+		errs := validation.IsValidIPForLegacyField(path, address, false, nil)
+		if len(errs) > 0 {
+			return errs
+		}
+		if utilsnet.IsIPv6String(address) != (kind == discoveryv1.AddressTypeIPv6) {
+			errs = append(errs, field.Invalid(path, address, fmt.Sprintf("must be an %s address", kind)))
+		}
+		return append(errs, notSpecialIP(address, path)...)
+	case discoveryv1.AddressTypeFQDN:
+		return validation.IsFullyQualifiedDomainName(path, address)
+	}
+	return nil
+}
+
+func sliceHints(hints *discoveryv1.EndpointHints, path *field.Path) field.ErrorList {
+	if hints == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	zones, nodes := sets.New[string](), sets.New[string]()
+	if n := len(hints.ForZones); n > maxZoneHints {
+		return field.ErrorList{field.TooMany(path.Child("forZones"), n, maxZoneHints)}
+	}
+	for i, z := range hints.ForZones {
+		at := path.Child("forZones").Index(i).Child("name")
+		if zones.Has(z.Name) {
+			errs = append(errs, field.Duplicate(at, z.Name))
+		}
+		zones.Insert(z.Name)
+		errs = append(errs, invalidEach(at, z.Name, validation.IsValidLabelValue(z.Name))...)
+	}
+	if n := len(hints.ForNodes); n > maxNodeHints {
+		return append(errs, field.TooMany(path.Child("forNodes"), n, maxNodeHints))
+	}
+	for i, n := range hints.ForNodes {
+		at := path.Child("forNodes").Index(i).Child("name")
+		if nodes.Has(n.Name) {
+			errs = append(errs, field.Duplicate(at, n.Name))
+		}
+		nodes.Insert(n.Name)
+		errs = append(errs, invalidEach(at, n.Name, apivalidation.NameIsDNSSubdomain(n.Name, false))...)
+	}
+	return errs
+}
+
+func slicePorts(list []discoveryv1.EndpointPort, path *field.Path) field.ErrorList {
+	if len(list) > maxSlicePorts {
+		return field.ErrorList{field.TooMany(path, len(list), maxSlicePorts)}
+	}
+	var errs field.ErrorList
+	names := sets.New[string]()
+	for i, p := range list {
+		at, name := path.Index(i), ""
+		if p.Name != nil {
+			name = *p.Name
+		}
+		if name != "" {
+			errs = append(errs, dnsLabel(name, at.Child("name"))...)
+		}
+		if names.Has(name) {
+			errs = append(errs, field.Duplicate(at.Key("name"), p.Name))
+		}
+		names.Insert(name)
+		if p.Protocol == nil {
+			errs = append(errs, field.Required(at.Child("protocol"), ""))
+		} else {
+			errs = append(errs, oneOf(*p.Protocol, at.Child("protocol"), protocols...)...)
+		}
+		if p.AppProtocol != nil {
+			errs = append(errs, qualifiedName(*p.AppProtocol, at.Child("appProtocol"))...)
+		}
+	}
+	return errs
+}

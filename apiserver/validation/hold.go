@@ -1,0 +1,98 @@
+package validation
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+)
+
+// maxCause is how long a hold's cause may be: it is a word, not a sentence.
+const maxCause = 63
+
+// DefaultHold counts one pod, and takes ports for TCP's.
+func DefaultHold(h *v1alpha1.Hold) {
+	setDefault(&h.Spec.Count, 1)
+	if v := h.Spec.Victim; v != nil {
+		for i := range v.HostPorts {
+			setDefault(&v.HostPorts[i].Protocol, corev1.ProtocolTCP)
+		}
+	}
+}
+
+// ValidateHold demands all that placement needs to honour the hold. The CRD in
+// deploy/hold-crd.yaml says the same as a schema.
+func ValidateHold(h *v1alpha1.Hold) field.ErrorList {
+	path, s := field.NewPath("spec"), &h.Spec
+	errs := objectMeta(&h.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, oneOf(s.Type, path.Child("type"), v1alpha1.Reserve, v1alpha1.Avoid)...)
+	for _, f := range []struct{ name, value string }{{"apiVersion", s.Owner.APIVersion}, {"kind", s.Owner.Kind}, {"name", s.Owner.Name}, {"uid", string(s.Owner.UID)}} {
+		switch {
+		case f.value == "":
+			errs = append(errs, field.Required(path.Child("owner", f.name), ""))
+		case len(f.value) > validation.DNS1123SubdomainMaxLength:
+			errs = append(errs, field.TooLong(path.Child("owner", f.name), f.value, validation.DNS1123SubdomainMaxLength))
+		}
+	}
+	if s.Node == "" {
+		errs = append(errs, field.Required(path.Child("node"), ""))
+	} else {
+		errs = append(errs, dnsSubdomain(s.Node, path.Child("node"))...)
+	}
+	switch {
+	case s.Cause == "":
+		errs = append(errs, field.Required(path.Child("cause"), ""))
+	case len(s.Cause) > maxCause:
+		errs = append(errs, field.TooLong(path.Child("cause"), s.Cause, maxCause))
+	}
+	if s.Count < 1 {
+		errs = append(errs, field.Invalid(path.Child("count"), s.Count, "must be at least 1"))
+	}
+	if s.Until.IsZero() {
+		errs = append(errs, field.Required(path.Child("until"), "a hold must end"))
+	}
+	switch {
+	case s.Victim != nil:
+		errs = append(errs, validateVictim(s.Victim, path.Child("victim"))...)
+	case s.Type == v1alpha1.Reserve:
+		errs = append(errs, field.Required(path.Child("victim"), "a Reserve keeps room of its size"))
+	}
+	return errs
+}
+
+func validateVictim(v *v1alpha1.Victim, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if v.UID == "" {
+		errs = append(errs, field.Required(path.Child("uid"), ""))
+	}
+	if v.Priority > HighestUserDefinablePriority*2+1000 {
+		errs = append(errs, field.Invalid(path.Child("priority"), v.Priority, fmt.Sprintf("must be at most %d", HighestUserDefinablePriority*2+1000)))
+	}
+	for _, name := range sortedKeys(v.Requests) {
+		if q := v.Requests[name]; q.Sign() < 0 {
+			errs = append(errs, field.Invalid(path.Child("requests").Key(string(name)), q.String(), "must not be negative"))
+		}
+	}
+	errs = append(errs, metav1validation.ValidateLabels(v.Labels, path.Child("labels"))...)
+	for i := range v.HostPorts {
+		p := path.Child("hostPorts").Index(i)
+		errs = append(errs, portNumber(v.HostPorts[i].Port, p.Child("port"))...)
+		errs = append(errs, oneOf(v.HostPorts[i].Protocol, p.Child("protocol"), corev1.ProtocolTCP, corev1.ProtocolUDP, corev1.ProtocolSCTP)...)
+	}
+	return errs
+}
+
+// ValidateHoldUpdate keeps what the hold's name says.
+func ValidateHoldUpdate(h, old *v1alpha1.Hold) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := objectMetaUpdate(&h.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, ValidateHold(h)...)
+	errs = append(errs, immutable(h.Spec.Type, old.Spec.Type, path.Child("type"))...)
+	errs = append(errs, immutable(h.Spec.Owner, old.Spec.Owner, path.Child("owner"))...)
+	return append(errs, immutable(h.Spec.Node, old.Spec.Node, path.Child("node"))...)
+}

@@ -1,0 +1,289 @@
+package validation
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+)
+
+// Names of the labels as they were before they got a prefix; both are set.
+const (
+	plainControllerUIDLabel = "controller-uid"
+	plainJobNameLabel       = "job-name"
+)
+
+// DefaultJob runs one pod once, tried again six times.
+func DefaultJob(job *batchv1.Job) {
+	spec := &job.Spec
+	if spec.Completions == nil && spec.Parallelism == nil {
+		setDefaultPointer(&spec.Completions, 1)
+	}
+	setDefaultPointer(&spec.Parallelism, 1)
+	if spec.BackoffLimitPerIndex != nil {
+		setDefaultPointer(&spec.BackoffLimit, math.MaxInt32)
+	}
+	setDefaultPointer(&spec.BackoffLimit, 6)
+	if len(job.Labels) == 0 && spec.Template.Labels != nil {
+		job.Labels = maps.Clone(spec.Template.Labels)
+	}
+	setDefaultPointer(&spec.CompletionMode, batchv1.NonIndexedCompletion)
+	setDefaultPointer(&spec.Suspend, false)
+	setDefaultPointer(&spec.ManualSelector, false)
+	if spec.PodFailurePolicy != nil {
+		setDefaultPointer(&spec.PodReplacementPolicy, batchv1.Failed)
+	}
+	setDefaultPointer(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	defaultJobTemplate(spec)
+}
+
+// defaultJobTemplate fills what a job inside a CronJob gets, too.
+func defaultJobTemplate(spec *batchv1.JobSpec) {
+	if spec.PodFailurePolicy != nil {
+		for _, rule := range spec.PodFailurePolicy.Rules {
+			for i := range rule.OnPodConditions {
+				setDefault(&rule.OnPodConditions[i].Status, corev1.ConditionTrue)
+			}
+		}
+	}
+	podvalidation.DefaultPodTemplate(&spec.Template)
+}
+
+// PrepareJobForCreate labels the template with the job's uid and name and selects by
+// the uid, unless the job brings a selector of its own.
+func PrepareJobForCreate(job *batchv1.Job) {
+	podvalidation.PrepareTemplate(&job.Spec.Template, nil)
+	if job.Spec.ManualSelector != nil && *job.Spec.ManualSelector {
+		return
+	}
+	template := &job.Spec.Template
+	if template.Labels == nil {
+		template.Labels = map[string]string{}
+	}
+	if _, found := template.Labels[plainJobNameLabel]; !found {
+		template.Labels[plainJobNameLabel] = job.Name
+		template.Labels[batchv1.JobNameLabel] = job.Name
+	}
+	uid := string(job.UID)
+	if _, found := template.Labels[plainControllerUIDLabel]; !found {
+		template.Labels[plainControllerUIDLabel] = uid
+		template.Labels[batchv1.ControllerUidLabel] = uid
+	}
+	setDefaultPointer(&job.Spec.Selector, metav1.LabelSelector{})
+	if job.Spec.Selector.MatchLabels == nil {
+		job.Spec.Selector.MatchLabels = map[string]string{}
+	}
+	if _, found := job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel]; !found {
+		job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel] = uid
+	}
+}
+
+// PrepareJobForUpdate clears fields behind gates that are off.
+func PrepareJobForUpdate(job, old *batchv1.Job) {
+	podvalidation.PrepareTemplate(&job.Spec.Template, &old.Spec.Template)
+}
+
+// ValidateJob judges a new job.
+func ValidateJob(job *batchv1.Job) field.ErrorList {
+	errs := objectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, generatedSelector(job)...)
+	errs = append(errs, storedJobSpec(&job.Spec)...)
+	if n := job.Spec.Completions; isIndexedJob(&job.Spec) && n != nil && *n > 0 {
+		longest := fmt.Sprintf("%s-%d", job.Name, *n-1)
+		if len(dnsLabel(longest, nil)) > 0 {
+			errs = append(errs, field.Invalid(metadataPath.Child("name"), job.Name,
+				"will not able to create pod with invalid DNS label: "+longest))
+		}
+	}
+	return errs
+}
+
+func isIndexedJob(spec *batchv1.JobSpec) bool {
+	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
+}
+
+// generatedSelector checks that a generated selector and its labels were not tampered with.
+func generatedSelector(job *batchv1.Job) field.ErrorList {
+	if job.Spec.Selector == nil || (job.Spec.ManualSelector != nil && *job.Spec.ManualSelector) {
+		return nil
+	}
+	var errs field.ErrorList
+	if job.UID == "" {
+		errs = append(errs, field.Required(metadataPath.Child("uid"), ""))
+	}
+	own := labels.Set{
+		plainControllerUIDLabel: string(job.UID), plainJobNameLabel: job.Name,
+		batchv1.ControllerUidLabel: string(job.UID), batchv1.JobNameLabel: job.Name,
+	}
+	for _, key := range []string{plainControllerUIDLabel, plainJobNameLabel, batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
+		errs = append(errs, requiredLabel(job.Spec.Template.Labels, key, own[key])...)
+	}
+	if s, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && !s.Matches(own) {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), job.Spec.Selector, "`selector` not auto-generated"))
+	}
+	return errs
+}
+
+func requiredLabel(have map[string]string, key, want string) field.ErrorList {
+	path := field.NewPath("spec", "template", "metadata", "labels").Key(key)
+	value, found := have[key]
+	switch text := fmt.Sprintf("must be '%s'", want); {
+	case !found:
+		return field.ErrorList{field.Required(path, text)}
+	case value != want:
+		return field.ErrorList{field.Invalid(path, have, text)}
+	}
+	return nil
+}
+
+// ValidateJobUpdate judges a change. Faults of the spec come twice, as from kube-apiserver.
+func ValidateJobUpdate(job, old *batchv1.Job) field.ErrorList {
+	errs := ValidateJob(job)
+	errs = append(errs, objectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta)...)
+	errs = append(errs, storedJobSpec(&job.Spec)...)
+	path, now, before := field.NewPath("spec"), &job.Spec, &old.Spec
+	errs = append(errs, completionsChange(now, before, path.Child("completions"))...)
+	errs = append(errs, immutable(now.Selector, before.Selector, path.Child("selector"))...)
+	errs = append(errs, jobTemplateChange(job, old, path.Child("template"))...)
+	errs = append(errs, immutable(now.CompletionMode, before.CompletionMode, path.Child("completionMode"))...)
+	errs = append(errs, immutable(now.PodFailurePolicy, before.PodFailurePolicy, path.Child("podFailurePolicy"))...)
+	errs = append(errs, immutable(now.BackoffLimitPerIndex, before.BackoffLimitPerIndex, path.Child("backoffLimitPerIndex"))...)
+	errs = append(errs, immutable(now.ManagedBy, before.ManagedBy, path.Child("managedBy"))...)
+	return append(errs, immutable(now.SuccessPolicy, before.SuccessPolicy, path.Child("successPolicy"))...)
+}
+
+// completionsChange lets an indexed job grow and shrink, if its parallelism does too.
+func completionsChange(now, before *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	if !isIndexedJob(now) {
+		return immutable(now.Completions, before.Completions, path)
+	}
+	if semanticEqual(now.Completions, before.Completions) || now.Completions == nil || now.Parallelism == nil ||
+		*now.Completions == *now.Parallelism {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, now.Completions, "can only be modified in tandem with spec.parallelism")}
+}
+
+// jobTemplateChange keeps the template, but where its pods may run can change while the job is suspended.
+func jobTemplateChange(job, old *batchv1.Job, path *field.Path) field.ErrorList {
+	before := old.Spec.Template.DeepCopy()
+	now := &job.Spec.Template
+	if old.Spec.Suspend != nil && *old.Spec.Suspend && old.Status.StartTime == nil {
+		switch {
+		case before.Spec.Affinity == nil && now.Spec.Affinity != nil:
+			before.Spec.Affinity = &corev1.Affinity{NodeAffinity: now.Spec.Affinity.NodeAffinity}
+		case before.Spec.Affinity != nil && now.Spec.Affinity == nil:
+			before.Spec.Affinity.NodeAffinity = nil
+			if (*before.Spec.Affinity == corev1.Affinity{}) {
+				before.Spec.Affinity = nil
+			}
+		case before.Spec.Affinity != nil:
+			before.Spec.Affinity.NodeAffinity = now.Spec.Affinity.NodeAffinity
+		}
+		before.Spec.NodeSelector = now.Spec.NodeSelector
+		before.Spec.Tolerations = now.Spec.Tolerations
+		before.Annotations, before.Labels = now.Annotations, now.Labels
+		before.Spec.SchedulingGates = now.Spec.SchedulingGates
+		suspendedResources(&before.Spec, &now.Spec)
+	}
+	return immutable(*now, *before, path)
+}
+
+// suspendedResources lets the resources of containers change that keep name and place.
+func suspendedResources(before, now *corev1.PodSpec) {
+	take := func(to, from []corev1.Container) {
+		for i := range min(len(to), len(from)) {
+			if to[i].Name == from[i].Name {
+				to[i].Resources = from[i].Resources
+			}
+		}
+	}
+	take(before.Containers, now.Containers)
+	take(before.InitContainers, now.InitContainers)
+}
+
+// ValidateJobStatusUpdate checks counts, and that a job that is over stays over.
+func ValidateJobStatusUpdate(job, old *batchv1.Job) field.ErrorList {
+	path, s := field.NewPath("status"), job.Status
+	errs := objectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, nonNegative(s.Active, path.Child("active"))...)
+	errs = append(errs, nonNegative(s.Succeeded, path.Child("succeeded"))...)
+	errs = append(errs, nonNegative(s.Failed, path.Child("failed"))...)
+	errs = append(errs, nonNegativeIfSet(s.Ready, path.Child("ready"))...)
+	errs = append(errs, nonNegativeIfSet(s.Terminating, path.Child("terminating"))...)
+	if s.Ready != nil && *s.Ready > s.Active {
+		errs = append(errs, field.Invalid(path.Child("ready"), *s.Ready, "cannot set more ready pods than active"))
+	}
+	errs = append(errs, uncountedPods(s.UncountedTerminatedPods, path.Child("uncountedTerminatedPods"))...)
+	complete, failed := jobCondition(s.Conditions, batchv1.JobComplete), jobCondition(s.Conditions, batchv1.JobFailed)
+	if complete && failed {
+		errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, "cannot set Complete=True and Failed=true conditions"))
+	}
+	if s.CompletionTime != nil && !complete {
+		errs = append(errs, field.Invalid(path.Child("completionTime"), s.CompletionTime, "cannot set completionTime when there is no Complete=True condition"))
+	}
+	for _, end := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed} {
+		if jobCondition(old.Status.Conditions, end) && !jobCondition(s.Conditions, end) {
+			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the terminal %s=True condition", end)))
+		}
+	}
+	return errs
+}
+
+func jobCondition(list []batchv1.JobCondition, kind batchv1.JobConditionType) bool {
+	for _, c := range list {
+		if c.Type == kind {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// uncountedPods wants each uid once, over both lists.
+func uncountedPods(u *batchv1.UncountedTerminatedPods, path *field.Path) field.ErrorList {
+	if u == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	seen := map[types.UID]bool{}
+	check := func(uids []types.UID, path *field.Path) {
+		for i, uid := range uids {
+			switch {
+			case uid == "":
+				errs = append(errs, field.Invalid(path.Index(i), uid, "must not be empty"))
+			case seen[uid]:
+				errs = append(errs, field.Duplicate(path.Index(i), uid))
+			}
+			seen[uid] = true
+		}
+	}
+	check(u.Succeeded, path.Child("succeeded"))
+	check(u.Failed, path.Child("failed"))
+	return errs
+}
+
+// JobWarnings warns of the name, the template, and of more indexes than can be tracked.
+func JobWarnings(ctx context.Context, job, old *batchv1.Job) []string {
+	if old != nil {
+		return append(indexWarning(&job.Spec), templateWarnings(ctx, &job.Spec.Template, &old.Spec.Template, !semanticEqual(job.Spec, old.Spec))...)
+	}
+	texts := append(nameWarning(job.Name), indexWarning(&job.Spec)...)
+	return append(texts, templateWarnings(ctx, &job.Spec.Template, nil, true)...)
+}
+
+func indexWarning(spec *batchv1.JobSpec) []string {
+	if isIndexedJob(spec) && spec.Completions != nil && *spec.Completions > 100_000 && spec.Parallelism != nil && *spec.Parallelism > 10_000 {
+		return []string{"In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"}
+	}
+	return nil
+}

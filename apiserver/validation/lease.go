@@ -1,0 +1,45 @@
+package validation
+
+import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// PrepareLeaseForCreate drops the fields of coordinated leader election, whose gate is off.
+func PrepareLeaseForCreate(l *coordinationv1.Lease) {
+	l.Spec.Strategy, l.Spec.PreferredHolder = nil, nil
+}
+
+// PrepareLeaseForUpdate drops the same fields, unless they are there already.
+func PrepareLeaseForUpdate(l, old *coordinationv1.Lease) {
+	if old.Spec.Strategy == nil {
+		l.Spec.Strategy = nil
+	}
+	if old.Spec.PreferredHolder == nil {
+		l.Spec.PreferredHolder = nil
+	}
+}
+
+// ValidateLease checks duration and transitions.
+func ValidateLease(l *coordinationv1.Lease) field.ErrorList {
+	return append(objectMeta(&l.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), leaseSpec(&l.Spec)...)
+}
+
+// ValidateLeaseUpdate checks duration and transitions.
+func ValidateLeaseUpdate(l, old *coordinationv1.Lease) field.ErrorList {
+	return append(objectMetaUpdate(&l.ObjectMeta, &old.ObjectMeta), leaseSpec(&l.Spec)...)
+}
+
+func leaseSpec(spec *coordinationv1.LeaseSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := positiveIfSet(spec.LeaseDurationSeconds, path.Child("leaseDurationSeconds"))
+	errs = append(errs, nonNegativeIfSet(spec.LeaseTransitions, path.Child("leaseTransitions"))...)
+	if spec.Strategy != nil {
+		errs = append(errs, qualifiedName(string(*spec.Strategy), path.Child("strategy"))...)
+	}
+	if spec.PreferredHolder != nil && *spec.PreferredHolder != "" && (spec.Strategy == nil || *spec.Strategy == "") {
+		errs = append(errs, field.Forbidden(path.Child("preferredHolder"), "may only be specified when `strategy` is defined"))
+	}
+	return errs
+}

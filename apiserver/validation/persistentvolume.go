@@ -1,0 +1,239 @@
+package validation
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+)
+
+// DefaultPersistentVolume keeps released volumes, and fills what each source leaves out.
+func DefaultPersistentVolume(pv *corev1.PersistentVolume) {
+	setDefault(&pv.Status.Phase, corev1.VolumePending)
+	setDefault(&pv.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
+	setDefaultPointer(&pv.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	podvalidation.DefaultResourceList(pv.Spec.Capacity)
+	source := &pv.Spec.PersistentVolumeSource
+	if s := source.HostPath; s != nil {
+		setDefaultPointer(&s.Type, corev1.HostPathUnset)
+	}
+	if s := source.RBD; s != nil {
+		setDefault(&s.RBDPool, "rbd")
+		setDefault(&s.RadosUser, "admin")
+		setDefault(&s.Keyring, "/etc/ceph/keyring")
+	}
+	if s := source.ISCSI; s != nil {
+		setDefault(&s.ISCSIInterface, "default")
+	}
+	if s := source.AzureDisk; s != nil {
+		setDefaultPointer(&s.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		setDefaultPointer(&s.Kind, corev1.AzureSharedBlobDisk)
+		setDefaultPointer(&s.FSType, "ext4")
+		setDefaultPointer(&s.ReadOnly, false)
+	}
+	if s := source.ScaleIO; s != nil {
+		setDefault(&s.StorageMode, "ThinProvisioned")
+		setDefault(&s.FSType, "xfs")
+	}
+}
+
+// PreparePersistentVolumeForCreate makes the volume pending from now on.
+func PreparePersistentVolumeForCreate(pv *corev1.PersistentVolume) {
+	now := metav1.Now()
+	pv.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: &now}
+}
+
+// PreparePersistentVolumeStatusUpdate notes when the phase changed, if the writer did not.
+func PreparePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) {
+	if pv.Status.Phase == old.Status.Phase {
+		return
+	}
+	if at := pv.Status.LastPhaseTransitionTime; at == nil || at.Equal(old.Status.LastPhaseTransitionTime) {
+		now := metav1.NewTime(time.Now())
+		pv.Status.LastPhaseTransitionTime = &now
+	}
+}
+
+// ValidatePersistentVolume judges a new volume.
+func ValidatePersistentVolume(pv *corev1.PersistentVolume) field.ErrorList {
+	errs := objectMeta(&pv.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	spec, at := &pv.Spec, field.NewPath("spec")
+	errs = append(errs, volumeAccessModes(spec.AccessModes, at.Child("accessModes"))...)
+	errs = append(errs, volumeCapacity(spec.Capacity, at.Child("capacity"))...)
+	if p := spec.PersistentVolumeReclaimPolicy; p != "" {
+		errs = append(errs, oneOf(p, at.Child("persistentVolumeReclaimPolicy"), corev1.PersistentVolumeReclaimDelete,
+			corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)...)
+	}
+	affinity := volumeNodeAffinity(spec.NodeAffinity, at.Child("nodeAffinity"))
+	errs = append(errs, affinity...)
+	errs = append(errs, volumeSource(pv, len(affinity) == 0 && spec.NodeAffinity != nil)...)
+	if spec.HostPath != nil && path.Clean(spec.HostPath.Path) == "/" && spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+		errs = append(errs, field.Forbidden(at.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'"))
+	}
+	if spec.StorageClassName != "" {
+		errs = append(errs, invalidEach(at.Child("storageClassName"), spec.StorageClassName, apivalidation.NameIsDNSSubdomain(spec.StorageClassName, false))...)
+	}
+	if m := spec.VolumeMode; m != nil {
+		errs = append(errs, oneOf(*m, at.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
+	}
+	if c := spec.VolumeAttributesClassName; c != nil {
+		switch {
+		case *c == "":
+			errs = append(errs, field.Required(at.Child("volumeAttributesClassName"), "an empty string is disallowed"))
+		case spec.CSI == nil:
+			errs = append(errs, field.Required(at.Child("csi"), "has to be specified when using volumeAttributesClassName"))
+		}
+		errs = append(errs, invalidEach(at.Child("volumeAttributesClassName"), *c, apivalidation.NameIsDNSSubdomain(*c, false))...)
+	}
+	return errs
+}
+
+var accessModes = []corev1.PersistentVolumeAccessMode{
+	corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod,
+}
+
+func volumeAccessModes(modes []corev1.PersistentVolumeAccessMode, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(modes) == 0 {
+		errs = append(errs, field.Required(at, ""))
+	}
+	single := false
+	for _, mode := range modes {
+		errs = append(errs, oneOf(mode, at, accessModes...)...)
+		single = single || mode == corev1.ReadWriteOncePod
+	}
+	if single && len(modes) > 1 {
+		errs = append(errs, field.Forbidden(at, "may not use ReadWriteOncePod with other access modes"))
+	}
+	return errs
+}
+
+func volumeCapacity(capacity corev1.ResourceList, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(capacity) == 0 {
+		errs = append(errs, field.Required(at, ""))
+	}
+	if _, found := capacity[corev1.ResourceStorage]; !found || len(capacity) > 1 {
+		errs = append(errs, field.NotSupported(at, capacity, []corev1.ResourceName{corev1.ResourceStorage}))
+	}
+	for _, name := range sortedKeys(capacity) {
+		q, key := capacity[name], at.Key(string(name))
+		errs = append(errs, basicQuantity(q, key)...)
+		if q.Sign() <= 0 {
+			errs = append(errs, field.Invalid(key, q.String(), "must be greater than zero"))
+		}
+	}
+	return errs
+}
+
+func basicQuantity(q resource.Quantity, at *field.Path) field.ErrorList {
+	if q.Value() >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(at, q.Value(), "must be a valid resource quantity")}
+}
+
+func volumeNodeAffinity(a *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
+	switch {
+	case a == nil:
+		return nil
+	case a.Required == nil:
+		return field.ErrorList{field.Required(at.Child("required"), "must specify required node constraints")}
+	}
+	return podvalidation.ValidateNodeSelector(a.Required, at.Child("required"))
+}
+
+// ValidatePersistentVolumeUpdate keeps the source, the mode and the place of the volume.
+func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
+	errs := ValidatePersistentVolume(pv)
+	spec := field.NewPath("spec")
+	// The secret for growing a volume may be given later.
+	before := old.DeepCopy()
+	if before.Spec.CSI != nil && pv.Spec.CSI != nil && before.Spec.CSI.ControllerExpandSecretRef == nil {
+		before.Spec.CSI.ControllerExpandSecretRef = pv.Spec.CSI.ControllerExpandSecretRef
+	}
+	if !semanticEqual(pv.Spec.PersistentVolumeSource, before.Spec.PersistentVolumeSource) {
+		errs = append(errs, field.Forbidden(spec.Child("persistentvolumesource"), fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%s",
+			jsonDiff(before.Spec.PersistentVolumeSource, pv.Spec.PersistentVolumeSource))))
+	}
+	errs = append(errs, immutable(pv.Spec.VolumeMode, old.Spec.VolumeMode, spec.Child("volumeMode"))...)
+	if old.Spec.NodeAffinity != nil {
+		errs = append(errs, nodeAffinityChange(pv.Spec.NodeAffinity, old.Spec.NodeAffinity, spec.Child("nodeAffinity"))...)
+	}
+	return errs
+}
+
+// nodeAffinityChange lets only the keys of node labels change that have a successor, to it.
+func nodeAffinityChange(now, old *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
+	renamed := old.DeepCopy()
+	if now != nil && now.Required != nil && renamed.Required != nil && len(now.Required.NodeSelectorTerms) == len(renamed.Required.NodeSelectorTerms) {
+		for i := range renamed.Required.NodeSelectorTerms {
+			mine, theirs := renamed.Required.NodeSelectorTerms[i].MatchExpressions, now.Required.NodeSelectorTerms[i].MatchExpressions
+			for j := range min(len(mine), len(theirs)) {
+				if gaTopologyLabel[mine[j].Key] == theirs[j].Key {
+					mine[j].Key = theirs[j].Key
+				}
+			}
+		}
+	}
+	return immutable(now, renamed, at)
+}
+
+var gaTopologyLabel = map[string]string{
+	"beta.kubernetes.io/arch":                  corev1.LabelArchStable,
+	"beta.kubernetes.io/os":                    corev1.LabelOSStable,
+	"failure-domain.beta.kubernetes.io/region": corev1.LabelTopologyRegion,
+	"failure-domain.beta.kubernetes.io/zone":   corev1.LabelTopologyZone,
+	"beta.kubernetes.io/instance-type":         corev1.LabelInstanceTypeStable,
+}
+
+// ValidatePersistentVolumeStatusUpdate checks metadata only.
+func ValidatePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
+	errs := objectMetaUpdate(&pv.ObjectMeta, &old.ObjectMeta)
+	if len(pv.ResourceVersion) == 0 {
+		errs = append(errs, field.Required(metadataPath.Child("resourceVersion"), ""))
+	}
+	return errs
+}
+
+// PersistentVolumeWarnings names what has a successor or nobody supports any more.
+func PersistentVolumeWarnings(_ context.Context, pv, _ *corev1.PersistentVolume) []string {
+	var texts []string
+	warn := func(bad bool, format string, values ...any) {
+		if bad {
+			texts = append(texts, fmt.Sprintf(format, values...))
+		}
+	}
+	spec := field.NewPath("spec")
+	_, annotated := pv.Annotations[betaStorageClass]
+	warn(annotated, `%s: deprecated since v1.8; use "storageClassName" attribute instead`, metadataPath.Child("annotations").Key(betaStorageClass))
+	_, options := pv.Annotations[corev1.MountOptionAnnotation]
+	warn(options, `%s: deprecated since v1.31; use "mountOptions" attribute instead`, metadataPath.Child("annotations").Key(corev1.MountOptionAnnotation))
+	warn(pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle,
+		"%s: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.", spec.Child("persistentVolumeReclaimPolicy"))
+	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
+		for i, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
+			for j, e := range term.MatchExpressions {
+				since := deprecatedNodeLabels[e.Key]
+				warn(since != "", "%s: %s is deprecated since %s",
+					spec.Child("nodeAffinity", "required", "nodeSelectorTerms").Index(i).Child("matchExpressions").Index(j).Child("key"), e.Key, since)
+			}
+		}
+	}
+	s := pv.Spec.PersistentVolumeSource
+	warn(s.PhotonPersistentDisk != nil, "%s: deprecated in v1.11, non-functional in v1.16+", spec.Child("photonPersistentDisk"))
+	warn(s.ScaleIO != nil, "%s: deprecated in v1.16, non-functional in v1.22+", spec.Child("scaleIO"))
+	warn(s.StorageOS != nil, "%s: deprecated in v1.22, non-functional in v1.25+", spec.Child("storageOS"))
+	warn(s.Glusterfs != nil, "%s: deprecated in v1.25, non-functional in v1.26+", spec.Child("glusterfs"))
+	warn(s.CephFS != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("cephfs"))
+	warn(s.RBD != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("rbd"))
+	return texts
+}

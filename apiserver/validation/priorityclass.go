@@ -1,0 +1,93 @@
+package validation
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const (
+	// HighestUserDefinablePriority is the largest value of a class that a user may make.
+	HighestUserDefinablePriority = 1_000_000_000
+	// SystemPriorityClassPrefix begins the names of classes that only the server makes.
+	SystemPriorityClassPrefix = "system-"
+)
+
+// SystemPriorityClasses are the two classes that every cluster has and keeps.
+func SystemPriorityClasses() []*schedulingv1.PriorityClass {
+	policy := corev1.PreemptLowerPriority
+	return []*schedulingv1.PriorityClass{
+		{
+			ObjectMeta:       metav1.ObjectMeta{Name: "system-node-critical"},
+			Value:            2*HighestUserDefinablePriority + 1000,
+			Description:      "Used for system critical pods that must not be moved from their current node.",
+			PreemptionPolicy: &policy,
+		},
+		{
+			ObjectMeta:       metav1.ObjectMeta{Name: "system-cluster-critical"},
+			Value:            2 * HighestUserDefinablePriority,
+			Description:      "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+			PreemptionPolicy: &policy,
+		},
+	}
+}
+
+// DefaultPriorityClass lets pods of the class preempt.
+func DefaultPriorityClass(pc *schedulingv1.PriorityClass) {
+	setDefaultPointer(&pc.PreemptionPolicy, corev1.PreemptLowerPriority)
+}
+
+// ValidatePriorityClass limits the value and reserves the system names.
+func ValidatePriorityClass(pc *schedulingv1.PriorityClass) field.ErrorList {
+	errs := objectMeta(&pc.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	if strings.HasPrefix(pc.Name, SystemPriorityClassPrefix) {
+		if why := systemClassDifference(pc); why != "" {
+			errs = append(errs, field.Forbidden(metadataPath.Child("name"),
+				"priority class names with '"+SystemPriorityClassPrefix+"' prefix are reserved for system use only. error: "+why))
+		}
+	} else if pc.Value > HighestUserDefinablePriority {
+		errs = append(errs, field.Forbidden(field.NewPath("value"),
+			fmt.Sprintf("maximum allowed value of a user defined priority is %d", HighestUserDefinablePriority)))
+	}
+	if pc.PreemptionPolicy != nil {
+		errs = append(errs, preemptionPolicy(*pc.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+	}
+	return errs
+}
+
+func preemptionPolicy(policy corev1.PreemptionPolicy, path *field.Path) field.ErrorList {
+	if policy == "" {
+		return field.ErrorList{field.Required(path, "")}
+	}
+	return oneOf(policy, path, corev1.PreemptLowerPriority, corev1.PreemptNever)
+}
+
+// systemClassDifference says in what pc differs from the system class of its name; "" if in nothing.
+func systemClassDifference(pc *schedulingv1.PriorityClass) string {
+	for _, system := range SystemPriorityClasses() {
+		switch {
+		case system.Name != pc.Name:
+		case system.Value != pc.Value:
+			return fmt.Sprintf("value of %s PriorityClass must be %d", pc.Name, system.Value)
+		case system.GlobalDefault != pc.GlobalDefault:
+			return fmt.Sprintf("globalDefault of %s PriorityClass must be %t", pc.Name, system.GlobalDefault)
+		default:
+			return ""
+		}
+	}
+	return pc.Name + " is not a known system priority class"
+}
+
+// ValidatePriorityClassUpdate keeps value and preemptionPolicy.
+func ValidatePriorityClassUpdate(pc, old *schedulingv1.PriorityClass) field.ErrorList {
+	errs := objectMetaUpdate(&pc.ObjectMeta, &old.ObjectMeta)
+	if pc.Value != old.Value {
+		errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
+	}
+	return append(errs, immutable(pc.PreemptionPolicy, old.PreemptionPolicy, field.NewPath("preemptionPolicy"))...)
+}

@@ -1,0 +1,178 @@
+package validation
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func rbacHooks(kind schema.GroupKind) (Hooks, bool) {
+	if kind.Group != rbacv1.GroupName {
+		return Hooks{}, false
+	}
+	switch kind.Kind {
+	case "Role":
+		return typedHooks[*rbacv1.Role]{Validate: ValidateRole, ValidateUpdate: ValidateRoleUpdate}.hooks()
+	case "ClusterRole":
+		return typedHooks[*rbacv1.ClusterRole]{Validate: ValidateClusterRole, ValidateUpdate: ValidateClusterRoleUpdate}.hooks()
+	case "RoleBinding":
+		return typedHooks[*rbacv1.RoleBinding]{Default: DefaultRoleBinding, Validate: ValidateRoleBinding, ValidateUpdate: ValidateRoleBindingUpdate}.hooks()
+	case "ClusterRoleBinding":
+		return typedHooks[*rbacv1.ClusterRoleBinding]{Default: DefaultClusterRoleBinding, Validate: ValidateClusterRoleBinding,
+			ValidateUpdate: ValidateClusterRoleBindingUpdate}.hooks()
+	}
+	return Hooks{}, false
+}
+
+// DefaultRoleBinding names the API groups of what the binding refers to.
+func DefaultRoleBinding(b *rbacv1.RoleBinding) { defaultGroups(&b.RoleRef, b.Subjects) }
+
+// DefaultClusterRoleBinding names the API groups of what the binding refers to.
+func DefaultClusterRoleBinding(b *rbacv1.ClusterRoleBinding) { defaultGroups(&b.RoleRef, b.Subjects) }
+
+func defaultGroups(role *rbacv1.RoleRef, subjects []rbacv1.Subject) {
+	if role.APIGroup == "" {
+		role.APIGroup = rbacv1.GroupName
+	}
+	for i := range subjects {
+		s := &subjects[i]
+		if s.APIGroup == "" && (s.Kind == rbacv1.UserKind || s.Kind == rbacv1.GroupKind) {
+			s.APIGroup = rbacv1.GroupName
+		}
+	}
+}
+
+// ValidateRole checks the rules of a namespace's role.
+func ValidateRole(r *rbacv1.Role) field.ErrorList {
+	return append(objectMeta(&r.ObjectMeta, true, path.ValidatePathSegmentName), policyRules(r.Rules, true)...)
+}
+
+// ValidateRoleUpdate checks the new state of a role.
+func ValidateRoleUpdate(r, old *rbacv1.Role) field.ErrorList {
+	return append(ValidateRole(r), objectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)...)
+}
+
+// ValidateClusterRole checks the rules and selectors of a cluster's role.
+func ValidateClusterRole(r *rbacv1.ClusterRole) field.ErrorList {
+	errs := append(objectMeta(&r.ObjectMeta, false, path.ValidatePathSegmentName), policyRules(r.Rules, false)...)
+	if r.AggregationRule == nil {
+		return errs
+	}
+	selectors := field.NewPath("aggregationRule", "clusterRoleSelectors")
+	if len(r.AggregationRule.ClusterRoleSelectors) == 0 {
+		errs = append(errs, field.Required(selectors, "at least one clusterRoleSelector required if aggregationRule is non-nil"))
+	}
+	for i := range r.AggregationRule.ClusterRoleSelectors {
+		errs = append(errs, metavalidation.ValidateLabelSelector(&r.AggregationRule.ClusterRoleSelectors[i],
+			metavalidation.LabelSelectorValidationOptions{}, selectors.Index(i))...)
+	}
+	return errs
+}
+
+// ValidateClusterRoleUpdate checks the new state of a cluster's role.
+func ValidateClusterRoleUpdate(r, old *rbacv1.ClusterRole) field.ErrorList {
+	return append(ValidateClusterRole(r), objectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)...)
+}
+
+func policyRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
+	var errs field.ErrorList
+	for i := range rules {
+		errs = append(errs, policyRule(&rules[i], namespaced, field.NewPath("rules").Index(i))...)
+	}
+	return errs
+}
+
+// policyRule wants verbs, and either resources of groups or paths.
+func policyRule(r *rbacv1.PolicyRule, namespaced bool, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(r.Verbs) == 0 {
+		errs = append(errs, field.Required(at.Child("verbs"), "verbs must contain at least one value"))
+	}
+	if len(r.NonResourceURLs) > 0 {
+		if namespaced {
+			errs = append(errs, field.Invalid(at.Child("nonResourceURLs"), r.NonResourceURLs, "namespaced rules cannot apply to non-resource URLs"))
+		}
+		if len(r.APIGroups) > 0 || len(r.Resources) > 0 || len(r.ResourceNames) > 0 {
+			errs = append(errs, field.Invalid(at.Child("nonResourceURLs"), r.NonResourceURLs, "rules cannot apply to both regular resources and non-resource URLs"))
+		}
+		return errs
+	}
+	if len(r.APIGroups) == 0 {
+		errs = append(errs, field.Required(at.Child("apiGroups"), "resource rules must supply at least one api group"))
+	}
+	if len(r.Resources) == 0 {
+		errs = append(errs, field.Required(at.Child("resources"), "resource rules must supply at least one resource"))
+	}
+	return errs
+}
+
+// ValidateRoleBinding checks what a namespace's binding refers to.
+func ValidateRoleBinding(b *rbacv1.RoleBinding) field.ErrorList {
+	return binding(&b.ObjectMeta, &b.RoleRef, b.Subjects, true, "Role", "ClusterRole")
+}
+
+// ValidateRoleBindingUpdate keeps the role: whoever was bound knew to what.
+func ValidateRoleBindingUpdate(b, old *rbacv1.RoleBinding) field.ErrorList {
+	errs := append(ValidateRoleBinding(b), objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta)...)
+	return append(errs, sameRole(b.RoleRef, old.RoleRef)...)
+}
+
+// ValidateClusterRoleBinding checks what a cluster's binding refers to.
+func ValidateClusterRoleBinding(b *rbacv1.ClusterRoleBinding) field.ErrorList {
+	return binding(&b.ObjectMeta, &b.RoleRef, b.Subjects, false, "ClusterRole")
+}
+
+// ValidateClusterRoleBindingUpdate keeps the role.
+func ValidateClusterRoleBindingUpdate(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
+	errs := append(ValidateClusterRoleBinding(b), objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta)...)
+	return append(errs, sameRole(b.RoleRef, old.RoleRef)...)
+}
+
+func sameRole(role, old rbacv1.RoleRef) field.ErrorList {
+	if role == old {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), role, "cannot change roleRef")}
+}
+
+func binding(m *metav1.ObjectMeta, role *rbacv1.RoleRef, subjects []rbacv1.Subject, namespaced bool, kinds ...string) field.ErrorList {
+	errs := objectMeta(m, namespaced, path.ValidatePathSegmentName)
+	ref := field.NewPath("roleRef")
+	errs = append(errs, oneOf(role.APIGroup, ref.Child("apiGroup"), rbacv1.GroupName)...)
+	errs = append(errs, oneOf(role.Kind, ref.Child("kind"), kinds...)...)
+	if role.Name == "" {
+		errs = append(errs, field.Required(ref.Child("name"), ""))
+	} else {
+		errs = append(errs, invalidEach(ref.Child("name"), role.Name, path.ValidatePathSegmentName(role.Name, false))...)
+	}
+	for i := range subjects {
+		errs = append(errs, subject(&subjects[i], namespaced, field.NewPath("subjects").Index(i))...)
+	}
+	return errs
+}
+
+func subject(s *rbacv1.Subject, namespaced bool, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if s.Name == "" {
+		errs = append(errs, field.Required(at.Child("name"), ""))
+	}
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		if s.Name != "" {
+			errs = append(errs, invalidEach(at.Child("name"), s.Name, apivalidation.ValidateServiceAccountName(s.Name, false))...)
+		}
+		errs = append(errs, oneOf(s.APIGroup, at.Child("apiGroup"), "")...)
+		if !namespaced && s.Namespace == "" {
+			errs = append(errs, field.Required(at.Child("namespace"), ""))
+		}
+	case rbacv1.UserKind, rbacv1.GroupKind:
+		errs = append(errs, oneOf(s.APIGroup, at.Child("apiGroup"), rbacv1.GroupName)...)
+	default:
+		errs = append(errs, field.NotSupported(at.Child("kind"), s.Kind, []string{rbacv1.ServiceAccountKind, rbacv1.UserKind, rbacv1.GroupKind}))
+	}
+	return errs
+}

@@ -1,0 +1,178 @@
+package validation
+
+import (
+	"context"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+)
+
+// DefaultReplicaSet asks for one replica.
+func DefaultReplicaSet(rs *appsv1.ReplicaSet) {
+	setDefaultPointer(&rs.Spec.Replicas, 1)
+	podvalidation.DefaultPodTemplate(&rs.Spec.Template)
+}
+
+// PrepareReplicaSetForCreate clears fields behind gates that are off.
+func PrepareReplicaSetForCreate(rs *appsv1.ReplicaSet) {
+	podvalidation.PrepareTemplate(&rs.Spec.Template, nil)
+}
+
+// PrepareReplicaSetForUpdate clears fields behind gates that are off.
+func PrepareReplicaSetForUpdate(rs, old *appsv1.ReplicaSet) {
+	podvalidation.PrepareTemplate(&rs.Spec.Template, &old.Spec.Template)
+}
+
+// ValidateReplicaSet judges a new replica set.
+func ValidateReplicaSet(rs *appsv1.ReplicaSet) field.ErrorList {
+	return append(objectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), replicaSetSpec(&rs.Spec, false)...)
+}
+
+// ValidateReplicaSetUpdate judges a change; the selector stays. Faults of the spec come twice, as from kube-apiserver.
+func ValidateReplicaSetUpdate(rs, old *appsv1.ReplicaSet) field.ErrorList {
+	badLabels := hasInvalidSelector(old.Spec.Selector)
+	errs := objectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, replicaSetSpec(&rs.Spec, badLabels)...)
+	errs = append(errs, objectMetaUpdate(&rs.ObjectMeta, &old.ObjectMeta)...)
+	errs = append(errs, replicaSetSpec(&rs.Spec, badLabels)...)
+	return append(errs, immutable(rs.Spec.Selector, old.Spec.Selector, field.NewPath("spec", "selector"))...)
+}
+
+func hasInvalidSelector(s *metav1.LabelSelector) bool {
+	return s != nil && metavalidation.LabelSelectorHasInvalidLabelValue(s)
+}
+
+func replicaSetSpec(spec *appsv1.ReplicaSetSpec, badLabels bool) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := nonNegativeIfSet(spec.Replicas, path.Child("replicas"))
+	errs = append(errs, nonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
+	errs = append(errs, requiredSelector(spec.Selector, badLabels, "deployment", path.Child("selector"))...)
+	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	if err != nil {
+		return append(errs, field.Invalid(path.Child("selector"), spec.Selector, "invalid label selector"))
+	}
+	return append(errs, replicaTemplate(&spec.Template, selector, *spec.Replicas, path.Child("template"))...)
+}
+
+// ValidateReplicaSetStatusUpdate checks the counts against each other.
+func ValidateReplicaSetStatusUpdate(rs, old *appsv1.ReplicaSet) field.ErrorList {
+	path, s := field.NewPath("status"), rs.Status
+	errs := objectMetaUpdate(&rs.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, nonNegative(s.Replicas, path.Child("replicas"))...)
+	errs = append(errs, nonNegative(s.FullyLabeledReplicas, path.Child("fullyLabeledReplicas"))...)
+	errs = append(errs, nonNegative(s.ReadyReplicas, path.Child("readyReplicas"))...)
+	errs = append(errs, nonNegative(s.AvailableReplicas, path.Child("availableReplicas"))...)
+	errs = append(errs, nonNegativeIfSet(s.TerminatingReplicas, path.Child("terminatingReplicas"))...)
+	errs = append(errs, nonNegative(s.ObservedGeneration, path.Child("observedGeneration"))...)
+	errs = append(errs, notGreaterThan(s.FullyLabeledReplicas, s.Replicas, path.Child("fullyLabeledReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), "status.replicas")...)
+	return append(errs, notGreaterThan(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
+}
+
+// ReplicaSetWarnings warns of the name and of the template.
+func ReplicaSetWarnings(ctx context.Context, rs, old *appsv1.ReplicaSet) []string {
+	if old == nil {
+		return append(nameWarning(rs.Name), templateWarnings(ctx, &rs.Spec.Template, nil, true)...)
+	}
+	return templateWarnings(ctx, &rs.Spec.Template, &old.Spec.Template, !semanticEqual(rs.Spec, old.Spec))
+}
+
+// DefaultReplicationController takes selector and labels from the template, and asks for one replica.
+func DefaultReplicationController(rc *corev1.ReplicationController) {
+	if rc.Spec.Template != nil {
+		podvalidation.DefaultPodTemplate(rc.Spec.Template)
+		if templateLabels := rc.Spec.Template.Labels; templateLabels != nil {
+			if len(rc.Spec.Selector) == 0 {
+				rc.Spec.Selector = maps.Clone(templateLabels)
+			}
+			if len(rc.Labels) == 0 {
+				rc.Labels = maps.Clone(templateLabels)
+			}
+		}
+	}
+	setDefaultPointer(&rc.Spec.Replicas, 1)
+}
+
+// PrepareReplicationControllerForCreate clears fields behind gates that are off.
+func PrepareReplicationControllerForCreate(rc *corev1.ReplicationController) {
+	if rc.Spec.Template != nil {
+		podvalidation.PrepareTemplate(rc.Spec.Template, nil)
+	}
+}
+
+// PrepareReplicationControllerForUpdate clears fields behind gates that are off.
+func PrepareReplicationControllerForUpdate(rc, old *corev1.ReplicationController) {
+	if rc.Spec.Template != nil {
+		podvalidation.PrepareTemplate(rc.Spec.Template, old.Spec.Template)
+	}
+}
+
+// ValidateReplicationController judges a new controller.
+func ValidateReplicationController(rc *corev1.ReplicationController) field.ErrorList {
+	return append(objectMeta(&rc.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), replicationControllerSpec(&rc.Spec)...)
+}
+
+// ValidateReplicationControllerUpdate judges a change; faults of the spec come twice, as from kube-apiserver.
+func ValidateReplicationControllerUpdate(rc, old *corev1.ReplicationController) field.ErrorList {
+	errs := ValidateReplicationController(rc)
+	errs = append(errs, objectMetaUpdate(&rc.ObjectMeta, &old.ObjectMeta)...)
+	return append(errs, replicationControllerSpec(&rc.Spec)...)
+}
+
+func replicationControllerSpec(spec *corev1.ReplicationControllerSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := nonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))
+	if len(spec.Selector) == 0 {
+		errs = append(errs, field.Required(path.Child("selector"), ""))
+	}
+	errs = append(errs, nonNegativeIfSet(spec.Replicas, path.Child("replicas"))...)
+	if spec.Template == nil {
+		return append(errs, field.Required(path.Child("template"), ""))
+	}
+	template := path.Child("template")
+	errs = append(errs, matchingTemplate(labels.SelectorFromSet(spec.Selector), spec.Template, template)...)
+	errs = append(errs, podvalidation.ValidatePodTemplateSpec(spec.Template, template)...)
+	if *spec.Replicas > 1 {
+		errs = append(errs, noSharedWritableDisks(spec.Template.Spec.Volumes, template.Child("spec", "volumes"))...)
+	}
+	return append(errs, alwaysRestartTemplate(spec.Template, "ReplicationController", template)...)
+}
+
+// ValidateReplicationControllerStatusUpdate checks the counts against each other.
+func ValidateReplicationControllerStatusUpdate(rc, old *corev1.ReplicationController) field.ErrorList {
+	path, s := field.NewPath("status"), rc.Status
+	errs := objectMetaUpdate(&rc.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, nonNegative(s.Replicas, path.Child("replicas"))...)
+	errs = append(errs, nonNegative(s.FullyLabeledReplicas, path.Child("fullyLabeledReplicas"))...)
+	errs = append(errs, nonNegative(s.ReadyReplicas, path.Child("readyReplicas"))...)
+	errs = append(errs, nonNegative(s.AvailableReplicas, path.Child("availableReplicas"))...)
+	errs = append(errs, nonNegative(s.ObservedGeneration, path.Child("observedGeneration"))...)
+	errs = append(errs, notGreaterThan(s.FullyLabeledReplicas, s.Replicas, path.Child("fullyLabeledReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), "status.replicas")...)
+	return append(errs, notGreaterThan(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
+}
+
+// ReplicationControllerWarnings warns of the name and of the template.
+func ReplicationControllerWarnings(ctx context.Context, rc, old *corev1.ReplicationController) []string {
+	var texts []string
+	if old == nil {
+		texts = nameWarning(rc.Name)
+	}
+	if rc.Spec.Template == nil {
+		return texts
+	}
+	if old == nil {
+		return append(texts, templateWarnings(ctx, rc.Spec.Template, nil, true)...)
+	}
+	return append(texts, templateWarnings(ctx, rc.Spec.Template, old.Spec.Template, !semanticEqual(rc.Spec, old.Spec))...)
+}

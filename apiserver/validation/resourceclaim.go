@@ -1,0 +1,191 @@
+package validation
+
+import (
+	"fmt"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Objects of resource.k8s.io are stored so that stock clients start, and not acted on yet:
+// what names devices is checked, expressions and the contents of pools are not.
+
+const (
+	maxDeviceRequests = 32
+	maxSliceDevices   = 128
+)
+
+// DefaultResourceClaim asks for exactly one device where a request says no more.
+func DefaultResourceClaim(c *resourcev1.ResourceClaim) { defaultRequests(c.Spec.Devices.Requests) }
+
+// DefaultResourceClaimTemplate does the same inside a template.
+func DefaultResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) {
+	defaultRequests(t.Spec.Spec.Devices.Requests)
+}
+
+func defaultRequests(requests []resourcev1.DeviceRequest) {
+	count := func(mode *resourcev1.DeviceAllocationMode, n *int64) {
+		setDefault(mode, resourcev1.DeviceAllocationModeExactCount)
+		if *mode == resourcev1.DeviceAllocationModeExactCount {
+			setDefault(n, 1)
+		}
+	}
+	for i := range requests {
+		if exact := requests[i].Exactly; exact != nil {
+			count(&exact.AllocationMode, &exact.Count)
+		}
+		for j := range requests[i].FirstAvailable {
+			count(&requests[i].FirstAvailable[j].AllocationMode, &requests[i].FirstAvailable[j].Count)
+		}
+	}
+}
+
+// ValidateResourceClaim judges a new claim.
+func ValidateResourceClaim(c *resourcev1.ResourceClaim) field.ErrorList {
+	errs := objectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	return append(errs, deviceRequests(c.Spec.Devices.Requests, field.NewPath("spec", "devices", "requests"))...)
+}
+
+// ValidateResourceClaimUpdate keeps the spec.
+func ValidateResourceClaimUpdate(c, old *resourcev1.ResourceClaim) field.ErrorList {
+	errs := objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, immutable(c.Spec, old.Spec, field.NewPath("spec"))...)
+	return append(errs, ValidateResourceClaim(c)...)
+}
+
+// ValidateResourceClaimStatusUpdate keeps an allocation that is in use.
+func ValidateResourceClaimStatusUpdate(c, old *resourcev1.ResourceClaim) field.ErrorList {
+	errs := objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	path := field.NewPath("status")
+	if len(c.Status.ReservedFor) > 0 && c.Status.Allocation == nil {
+		errs = append(errs, field.Forbidden(path.Child("reservedFor"), "may not be specified when `allocated` is not set"))
+	}
+	users := sets.New[string]()
+	for i, user := range c.Status.ReservedFor {
+		if users.Has(string(user.UID)) {
+			errs = append(errs, field.Duplicate(path.Child("reservedFor").Index(i).Child("uid"), user.UID))
+		}
+		users.Insert(string(user.UID))
+	}
+	if old.Status.Allocation != nil && c.Status.Allocation != nil {
+		errs = append(errs, immutable(c.Status.Allocation, old.Status.Allocation, path.Child("allocation"))...)
+	}
+	return errs
+}
+
+// ValidateResourceClaimTemplate judges a new template.
+func ValidateResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
+	errs := objectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	return append(errs, deviceRequests(t.Spec.Spec.Devices.Requests, field.NewPath("spec", "spec", "devices", "requests"))...)
+}
+
+// ValidateResourceClaimTemplateUpdate keeps the spec.
+func ValidateResourceClaimTemplateUpdate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
+	errs := objectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, immutable(t.Spec, old.Spec, field.NewPath("spec"))...)
+	return append(errs, ValidateResourceClaimTemplate(t)...)
+}
+
+func deviceRequests(requests []resourcev1.DeviceRequest, path *field.Path) field.ErrorList {
+	if len(requests) > maxDeviceRequests {
+		return field.ErrorList{field.TooMany(path, len(requests), maxDeviceRequests)}
+	}
+	var errs field.ErrorList
+	names := sets.New[string]()
+	for i, r := range requests {
+		at := path.Index(i)
+		if r.Name == "" {
+			errs = append(errs, field.Required(at.Child("name"), ""))
+		} else {
+			errs = append(errs, dnsLabel(r.Name, at.Child("name"))...)
+		}
+		if names.Has(r.Name) {
+			errs = append(errs, field.Duplicate(at.Child("name"), r.Name))
+		}
+		names.Insert(r.Name)
+		switch exact := r.Exactly; {
+		case exact == nil && len(r.FirstAvailable) == 0:
+			errs = append(errs, field.Required(at, "exactly one of `exactly` or `firstAvailable` is required"))
+		case exact != nil && len(r.FirstAvailable) > 0:
+			errs = append(errs, field.Invalid(at, nil, "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"))
+		case exact != nil:
+			errs = append(errs, deviceCount(exact.DeviceClassName, exact.AllocationMode, exact.Count, at.Child("exactly"))...)
+		default:
+			for j, sub := range r.FirstAvailable {
+				errs = append(errs, deviceCount(sub.DeviceClassName, sub.AllocationMode, sub.Count, at.Child("firstAvailable").Index(j))...)
+			}
+		}
+	}
+	return errs
+}
+
+func deviceCount(class string, mode resourcev1.DeviceAllocationMode, count int64, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if class == "" {
+		errs = append(errs, field.Required(path.Child("deviceClassName"), ""))
+	} else {
+		errs = append(errs, invalidEach(path.Child("deviceClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))...)
+	}
+	switch mode {
+	case resourcev1.DeviceAllocationModeAll:
+		if count != 0 {
+			errs = append(errs, field.Invalid(path.Child("count"), count, fmt.Sprintf("must not be specified when allocationMode is '%s'", mode)))
+		}
+	case resourcev1.DeviceAllocationModeExactCount:
+		if count <= 0 {
+			errs = append(errs, field.Invalid(path.Child("count"), count, "must be greater than zero"))
+		}
+	default:
+		errs = append(errs, oneOf(mode, path.Child("allocationMode"), resourcev1.DeviceAllocationModeAll, resourcev1.DeviceAllocationModeExactCount)...)
+	}
+	return errs
+}
+
+// ValidateDeviceClass judges a new class.
+func ValidateDeviceClass(c *resourcev1.DeviceClass) field.ErrorList {
+	return objectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+}
+
+// ValidateDeviceClassUpdate judges a change; everything may change.
+func ValidateDeviceClassUpdate(c, old *resourcev1.DeviceClass) field.ErrorList {
+	return append(objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta), ValidateDeviceClass(c)...)
+}
+
+// ValidateResourceSlice judges a new part of a pool.
+func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
+	errs := objectMeta(&s.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	path := field.NewPath("spec")
+	errs = append(errs, csiDriverName(s.Spec.Driver, path.Child("driver"))...)
+	if s.Spec.Pool.Name == "" {
+		errs = append(errs, field.Required(path.Child("pool", "name"), ""))
+	}
+	if s.Spec.Pool.ResourceSliceCount <= 0 {
+		errs = append(errs, field.Invalid(path.Child("pool", "resourceSliceCount"), s.Spec.Pool.ResourceSliceCount, "must be greater than zero"))
+	}
+	errs = append(errs, nonNegative(s.Spec.Pool.Generation, path.Child("pool", "generation"))...)
+	if n := len(s.Spec.Devices); n > maxSliceDevices {
+		return append(errs, field.TooMany(path.Child("devices"), n, maxSliceDevices))
+	}
+	names := sets.New[string]()
+	for i, d := range s.Spec.Devices {
+		at := path.Child("devices").Index(i).Child("name")
+		errs = append(errs, dnsLabel(d.Name, at)...)
+		if names.Has(d.Name) {
+			errs = append(errs, field.Duplicate(at, d.Name))
+		}
+		names.Insert(d.Name)
+	}
+	return errs
+}
+
+// ValidateResourceSliceUpdate keeps whose devices they are.
+func ValidateResourceSliceUpdate(s, old *resourcev1.ResourceSlice) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := objectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, ValidateResourceSlice(s)...)
+	errs = append(errs, immutable(s.Spec.NodeName, old.Spec.NodeName, path.Child("nodeName"))...)
+	errs = append(errs, immutable(s.Spec.Driver, old.Spec.Driver, path.Child("driver"))...)
+	return append(errs, immutable(s.Spec.Pool.Name, old.Spec.Pool.Name, path.Child("pool", "name"))...)
+}

@@ -1,0 +1,102 @@
+package validation
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// DefaultSecret makes the type Opaque and moves stringData into data.
+func DefaultSecret(s *corev1.Secret) {
+	setDefault(&s.Type, corev1.SecretTypeOpaque)
+	if len(s.StringData) > 0 && s.Data == nil {
+		s.Data = make(map[string][]byte, len(s.StringData))
+	}
+	for key, value := range s.StringData {
+		s.Data[key] = []byte(value)
+	}
+	s.StringData = nil
+}
+
+// PrepareSecretForUpdate keeps the type where an update names none.
+func PrepareSecretForUpdate(s, old *corev1.Secret) {
+	setDefault(&s.Type, old.Type)
+}
+
+// ValidateSecret checks keys, the total of 1 MiB, and what the type asks for.
+func ValidateSecret(s *corev1.Secret) field.ErrorList {
+	errs := objectMeta(&s.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	total, data := 0, field.NewPath("data")
+	for _, key := range sortedKeys(s.Data) {
+		errs = append(errs, invalidEach(data.Key(key), key, validation.IsConfigMapKey(key))...)
+		total += len(s.Data[key])
+	}
+	if total > corev1.MaxSecretSize {
+		errs = append(errs, field.TooLong(data, "", corev1.MaxSecretSize))
+	}
+	return append(errs, secretType(s, data)...)
+}
+
+func secretType(s *corev1.Secret, data *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	require := func(key string) {
+		if _, found := s.Data[key]; !found {
+			errs = append(errs, field.Required(data.Key(key), ""))
+		}
+	}
+	switch s.Type {
+	case corev1.SecretTypeServiceAccountToken:
+		if s.Annotations[corev1.ServiceAccountNameKey] == "" {
+			errs = append(errs, field.Required(field.NewPath("metadata", "annotations").Key(corev1.ServiceAccountNameKey), ""))
+		}
+	case corev1.SecretTypeDockercfg:
+		return jsonKey(s, corev1.DockerConfigKey, data)
+	case corev1.SecretTypeDockerConfigJson:
+		return jsonKey(s, corev1.DockerConfigJsonKey, data)
+	case corev1.SecretTypeBasicAuth:
+		_, user := s.Data[corev1.BasicAuthUsernameKey]
+		_, password := s.Data[corev1.BasicAuthPasswordKey]
+		if !user && !password {
+			require(corev1.BasicAuthUsernameKey)
+			require(corev1.BasicAuthPasswordKey)
+		}
+	case corev1.SecretTypeSSHAuth:
+		if len(s.Data[corev1.SSHAuthPrivateKey]) == 0 {
+			errs = append(errs, field.Required(data.Key(corev1.SSHAuthPrivateKey), ""))
+		}
+	case corev1.SecretTypeTLS:
+		require(corev1.TLSCertKey)
+		require(corev1.TLSPrivateKeyKey)
+	}
+	return errs
+}
+
+// jsonKey requires a key whose value is a JSON object; the value is never repeated in the message.
+func jsonKey(s *corev1.Secret, key string, data *field.Path) field.ErrorList {
+	value, found := s.Data[key]
+	if !found {
+		return field.ErrorList{field.Required(data.Key(key), "")}
+	}
+	if err := json.Unmarshal(value, &map[string]any{}); err != nil {
+		return field.ErrorList{field.Invalid(data.Key(key), "<secret contents redacted>", err.Error())}
+	}
+	return nil
+}
+
+// ValidateSecretUpdate keeps the type, and the content once immutable is set.
+func ValidateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
+	errs := objectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, immutable(s.Type, old.Type, field.NewPath("type"))...)
+	if isImmutable(old.Immutable) {
+		if !isImmutable(s.Immutable) {
+			errs = append(errs, field.Forbidden(field.NewPath("immutable"), immutableFieldText))
+		}
+		if !semanticEqual(s.Data, old.Data) {
+			errs = append(errs, field.Forbidden(field.NewPath("data"), immutableFieldText))
+		}
+	}
+	return append(errs, ValidateSecret(s)...)
+}

@@ -1,0 +1,231 @@
+package validation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+)
+
+// DefaultStatefulSet asks for one replica, made in order, whose claims are kept.
+func DefaultStatefulSet(ss *appsv1.StatefulSet) {
+	spec := &ss.Spec
+	setDefault(&spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
+	if spec.UpdateStrategy.Type == "" {
+		spec.UpdateStrategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
+		setDefaultPointer(&spec.UpdateStrategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+	}
+	if spec.UpdateStrategy.Type == appsv1.RollingUpdateStatefulSetStrategyType && spec.UpdateStrategy.RollingUpdate != nil {
+		setDefaultPointer(&spec.UpdateStrategy.RollingUpdate.Partition, 0)
+	}
+	setDefaultPointer(&spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	setDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	setDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	setDefaultPointer(&spec.Replicas, 1)
+	setDefaultPointer(&spec.RevisionHistoryLimit, 10)
+	podvalidation.DefaultPodTemplate(&spec.Template)
+	for i := range spec.VolumeClaimTemplates {
+		claim := &spec.VolumeClaimTemplates[i]
+		DefaultPersistentVolumeClaim(claim)
+		// Clients read templates back as whole objects.
+		setDefault(&claim.APIVersion, "v1")
+		setDefault(&claim.Kind, "PersistentVolumeClaim")
+	}
+}
+
+// PrepareStatefulSetForCreate clears fields behind gates that are off, maxUnavailable among them.
+func PrepareStatefulSetForCreate(ss *appsv1.StatefulSet) {
+	podvalidation.PrepareTemplate(&ss.Spec.Template, nil)
+	dropMaxUnavailable(ss, nil)
+}
+
+// PrepareStatefulSetForUpdate clears the same fields, unless they were in use.
+func PrepareStatefulSetForUpdate(ss, old *appsv1.StatefulSet) {
+	podvalidation.PrepareTemplate(&ss.Spec.Template, &old.Spec.Template)
+	dropMaxUnavailable(ss, old)
+}
+
+func dropMaxUnavailable(ss, old *appsv1.StatefulSet) {
+	if old != nil && old.Spec.UpdateStrategy.RollingUpdate != nil && old.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable != nil {
+		return
+	}
+	if r := ss.Spec.UpdateStrategy.RollingUpdate; r != nil {
+		r.MaxUnavailable = nil
+	}
+}
+
+// ValidateStatefulSet judges a new set; its name is a DNS label, since hostnames are made of
+// it. Service name and claims are looked at only here: sets of old may have any, and keep them.
+func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
+	errs := append(objectMeta(&ss.ObjectMeta, true, apivalidation.NameIsDNSLabel), statefulSetSpec(&ss.Spec, false)...)
+	if name := ss.Spec.ServiceName; name != "" {
+		errs = append(errs, dnsLabel(name, field.NewPath("spec", "serviceName"))...)
+	}
+	for i := range ss.Spec.VolumeClaimTemplates {
+		path := field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("spec")
+		errs = append(errs, podvalidation.ValidatePersistentVolumeClaimSpec(&ss.Spec.VolumeClaimTemplates[i].Spec, path)...)
+	}
+	return errs
+}
+
+// ValidateStatefulSetUpdate judges a change; only seven fields of the spec may change.
+func ValidateStatefulSetUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
+	errs := objectMetaUpdate(&ss.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, statefulSetSpec(&ss.Spec, hasInvalidSelector(old.Spec.Selector))...)
+	rest := ss.Spec.DeepCopy()
+	rest.Replicas = old.Spec.Replicas
+	rest.Template = old.Spec.Template
+	rest.UpdateStrategy = old.Spec.UpdateStrategy
+	rest.MinReadySeconds = old.Spec.MinReadySeconds
+	rest.Ordinals = old.Spec.Ordinals
+	rest.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
+	rest.PersistentVolumeClaimRetentionPolicy = old.Spec.PersistentVolumeClaimRetentionPolicy
+	if !semanticEqual(*rest, old.Spec) {
+		errs = append(errs, field.Forbidden(field.NewPath("spec"), "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"))
+	}
+	return errs
+}
+
+func statefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field.ErrorList {
+	path := field.NewPath("spec")
+	var errs field.ErrorList
+	switch spec.PodManagementPolicy {
+	case "":
+		errs = append(errs, field.Required(path.Child("podManagementPolicy"), ""))
+	case appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
+	default:
+		errs = append(errs, field.Invalid(path.Child("podManagementPolicy"), spec.PodManagementPolicy,
+			fmt.Sprintf("must be '%s' or '%s'", appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement)))
+	}
+	errs = append(errs, statefulSetStrategy(&spec.UpdateStrategy, path.Child("updateStrategy"))...)
+	errs = append(errs, claimRetention(spec.PersistentVolumeClaimRetentionPolicy, path.Child("persistentVolumeClaimRetentionPolicy"))...)
+	errs = append(errs, nonNegativeIfSet(spec.Replicas, path.Child("replicas"))...)
+	errs = append(errs, nonNegative(spec.MinReadySeconds, path.Child("minReadySeconds"))...)
+	if spec.Ordinals != nil {
+		errs = append(errs, nonNegative(spec.Ordinals.Start, path.Child("ordinals", "start"))...)
+	}
+	errs = append(errs, requiredSelector(spec.Selector, badLabels, "statefulset", path.Child("selector"))...)
+	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	if err != nil {
+		errs = append(errs, field.Invalid(path.Child("selector"), spec.Selector, ""))
+	} else {
+		errs = append(errs, matchingTemplate(selector, &spec.Template, path.Child("template"))...)
+		errs = append(errs, podvalidation.ValidatePodTemplateSpec(templateWithClaimVolumes(spec), path.Child("template"))...)
+	}
+	return append(errs, alwaysRestartTemplate(&spec.Template, "StatefulSet", path.Child("template"))...)
+}
+
+// templateWithClaimVolumes is the template as pods are made of it, with a volume for each claim, which containers may mount.
+func templateWithClaimVolumes(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
+	template := spec.Template
+	template.Spec.Volumes = slices.Clone(template.Spec.Volumes)
+	for _, claim := range spec.VolumeClaimTemplates {
+		named := func(v corev1.Volume) bool { return v.Name == claim.Name }
+		if claim.Name != "" && !slices.ContainsFunc(template.Spec.Volumes, named) {
+			template.Spec.Volumes = append(template.Spec.Volumes, corev1.Volume{Name: claim.Name,
+				VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim.Name}}})
+		}
+	}
+	return &template
+}
+
+func statefulSetStrategy(strategy *appsv1.StatefulSetUpdateStrategy, path *field.Path) field.ErrorList {
+	rolling := path.Child("rollingUpdate")
+	switch strategy.Type {
+	case "":
+		return field.ErrorList{field.Required(path, "")}
+	case appsv1.OnDeleteStatefulSetStrategyType:
+		if strategy.RollingUpdate != nil {
+			return field.ErrorList{field.Invalid(rolling, strategy.RollingUpdate,
+				fmt.Sprintf("only allowed for updateStrategy '%s'", appsv1.RollingUpdateStatefulSetStrategyType))}
+		}
+		return nil
+	case appsv1.RollingUpdateStatefulSetStrategyType:
+		if strategy.RollingUpdate == nil {
+			return nil
+		}
+		errs := nonNegativeIfSet(strategy.RollingUpdate.Partition, rolling.Child("partition"))
+		if n := strategy.RollingUpdate.MaxUnavailable; n != nil {
+			errs = append(errs, countOrPercent(*n, rolling.Child("maxUnavailable"))...)
+			if isZeroCount(*n) {
+				errs = append(errs, field.Invalid(rolling.Child("maxUnavailable"), *n, "cannot be 0"))
+			}
+			errs = append(errs, notAbove100Percent(*n, rolling.Child("maxUnavailable"))...)
+		}
+		return errs
+	}
+	shown := struct {
+		Type          appsv1.StatefulSetUpdateStrategyType
+		RollingUpdate *appsv1.RollingUpdateStatefulSetStrategy
+	}{strategy.Type, strategy.RollingUpdate}
+	return field.ErrorList{field.Invalid(path, shown,
+		fmt.Sprintf("must be '%s' or '%s'", appsv1.RollingUpdateStatefulSetStrategyType, appsv1.OnDeleteStatefulSetStrategyType))}
+}
+
+func claimRetention(policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy, path *field.Path) field.ErrorList {
+	if policy == nil {
+		return nil
+	}
+	retain, remove := appsv1.RetainPersistentVolumeClaimRetentionPolicyType, appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	errs := oneOf(policy.WhenDeleted, path.Child("whenDeleted"), retain, remove)
+	return append(errs, oneOf(policy.WhenScaled, path.Child("whenScaled"), retain, remove)...)
+}
+
+// ValidateStatefulSetStatusUpdate checks the counts against each other.
+func ValidateStatefulSetStatusUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
+	path, s := field.NewPath("status"), ss.Status
+	errs := nonNegative(s.Replicas, path.Child("replicas"))
+	errs = append(errs, nonNegative(s.ReadyReplicas, path.Child("readyReplicas"))...)
+	errs = append(errs, nonNegative(s.CurrentReplicas, path.Child("currentReplicas"))...)
+	errs = append(errs, nonNegative(s.UpdatedReplicas, path.Child("updatedReplicas"))...)
+	errs = append(errs, nonNegative(s.AvailableReplicas, path.Child("availableReplicas"))...)
+	errs = append(errs, nonNegative(s.ObservedGeneration, path.Child("observedGeneration"))...)
+	errs = append(errs, nonNegativeIfSet(s.CollisionCount, path.Child("collisionCount"))...)
+	errs = append(errs, notGreaterThan(s.ReadyReplicas, s.Replicas, path.Child("readyReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.CurrentReplicas, s.Replicas, path.Child("currentReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.UpdatedReplicas, s.Replicas, path.Child("updatedReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.AvailableReplicas, s.Replicas, path.Child("availableReplicas"), "status.replicas")...)
+	errs = append(errs, notGreaterThan(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "status.readyReplicas")...)
+	errs = append(errs, objectMetaUpdate(&ss.ObjectMeta, &old.ObjectMeta)...)
+	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
+}
+
+// StatefulSetWarnings warns of the name, the template, claim templates and a history without end.
+func StatefulSetWarnings(ctx context.Context, ss, old *appsv1.StatefulSet) []string {
+	var texts []string
+	if old == nil {
+		texts = append(nameWarning(ss.Name), templateWarnings(ctx, &ss.Spec.Template, nil, true)...)
+	} else {
+		texts = templateWarnings(ctx, &ss.Spec.Template, &old.Spec.Template, !semanticEqual(ss.Spec, old.Spec))
+	}
+	for i, claim := range ss.Spec.VolumeClaimTemplates {
+		path := field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("spec")
+		texts = append(texts, claimSpecWarnings(&claim.Spec, path)...)
+	}
+	if n := ss.Spec.RevisionHistoryLimit; n != nil && *n < 0 {
+		texts = append(texts, "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")
+	}
+	return texts
+}
+
+// claimSpecWarnings names storage requests that are not whole bytes.
+func claimSpecWarnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
+	var texts []string
+	warn := func(list corev1.ResourceList, name string) {
+		q, found := list[corev1.ResourceStorage]
+		if found && q.MilliValue()%1000 != 0 {
+			texts = append(texts, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer",
+				path.Child("resources", name).Key(string(corev1.ResourceStorage)), q.String()))
+		}
+	}
+	warn(spec.Resources.Requests, "requests")
+	warn(spec.Resources.Limits, "limits")
+	return texts
+}

@@ -1,0 +1,89 @@
+package validation
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestUpdate judges changes: what may not change, and what is named twice because kube-apiserver checks it twice.
+func TestUpdate(t *testing.T) {
+	const frozenSpec = "spec: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+	const noDefault = `"kubernetes.io/metadata.name":"x"`
+	for name, tc := range map[string]struct{ before, after, want string }{
+		"node keeps podCIDR": {`v1 Node {"spec":{"podCIDR":"10.0.0.0/24"}}`, `v1 Node {"spec":{"podCIDR":"10.1.0.0/24"}}`,
+			`spec.podCIDRs: node updates may not change podCIDR except from "" to valid`},
+		"taints are checked twice": {`v1 Node {}`, `v1 Node {"spec":{"taints":[{"key":"k","effect":"NoSchedule"},{"key":"k","effect":"NoSchedule"}]}}`,
+			"metadata.taints[1]: taints must be unique by key and effect pair; metadata.taints[1]: taints must be unique by key and effect pair"},
+		"namespace label comes back": {`v1 Namespace {}`, `v1 Namespace {"metadata":{"labels":{` + noDefault + `}}}`, ""},
+		"config map is frozen": {`v1 ConfigMap {"immutable":true,"data":{"a":"b"}}`, `v1 ConfigMap {"immutable":true,"data":{"a":"c"}}`,
+			"data: field is immutable when `immutable` is set"},
+		"secret keeps its type":          {`v1 Secret {}`, `v1 Secret {"type":"x"}`, "type: field is immutable"},
+		"secret without type keeps it":   {`v1 Secret {"type":"a"}`, `v1 Secret {"type":"a","data":{"k":"dg=="}}`, ""},
+		"class keeps its value":          {`scheduling.k8s.io/v1 PriorityClass {}`, `scheduling.k8s.io/v1 PriorityClass {"value":1}`, "value: may not be changed in an update."},
+		"class keeps its provisioner":    {`storage.k8s.io/v1 StorageClass {"provisioner":"a"}`, `storage.k8s.io/v1 StorageClass {"provisioner":"b"}`, "provisioner: field is immutable"},
+		"deployment keeps its selector":  {`apps/v1 Deployment {"spec":{` + workload + `}}`, `apps/v1 Deployment {"spec":{"selector":{"matchLabels":{"a":"c"}},"template":{"metadata":{"labels":{"a":"c"}},"spec":{"containers":[{"name":"c","image":"a"}]}}}}`, "spec.selector: field is immutable"},
+		"stateful set keeps its service": {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"serviceName":"s",` + workload + `}}`, frozenSpec},
+		"stateful set may be scaled":     {`apps/v1 StatefulSet {"spec":{` + workload + `}}`, `apps/v1 StatefulSet {"spec":{"replicas":3,` + workload + `}}`, ""},
+		"slice keeps its type":           {`discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv4"}`, `discovery.k8s.io/v1 EndpointSlice {"addressType":"IPv6"}`, "addressType: field is immutable"},
+		"runtime class keeps handler":    {`node.k8s.io/v1 RuntimeClass {"handler":"a"}`, `node.k8s.io/v1 RuntimeClass {"handler":"b"}`, "handler: field is immutable"},
+		"quota keeps scopes":             {`v1 ResourceQuota {"spec":{"scopes":["BestEffort"]}}`, `v1 ResourceQuota {}`, "spec.scopes: field is immutable"},
+		"service keeps its address": {`v1 Service {"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `v1 Service {"spec":{"clusterIP":"10.0.0.2","ports":[{"port":80}]}}`,
+			"spec.clusterIPs[0]: may not change once set"},
+		"service left out its address": {`v1 Service {"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}}`, `v1 Service {"spec":{"ports":[{"port":81}]}}`, ""},
+		"claim is bound once":          {`v1 PersistentVolumeClaim {"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, `v1 PersistentVolumeClaim {"spec":{"volumeName":"v","accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1"}}}}`, ""},
+	} {
+		if got := changed(t, tc.before, tc.after, false); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestStatusUpdate(t *testing.T) {
+	for name, tc := range map[string]struct{ before, after, want string }{
+		"replicas": {`apps/v1 ReplicaSet {"spec":{` + workload + `}}`, `apps/v1 ReplicaSet {"spec":{` + workload + `},"status":{"replicas":1,"readyReplicas":2}}`,
+			"status.readyReplicas: cannot be greater than status.replicas"},
+		"budget":    {`policy/v1 PodDisruptionBudget {}`, `policy/v1 PodDisruptionBudget {"status":{"disruptionsAllowed":-1}}`, "status.disruptionsAllowed: must be greater than or equal to 0"},
+		"namespace": {`v1 Namespace {}`, `v1 Namespace {"status":{"phase":"Terminating"}}`, "status.Phase: may only be 'Active' if `deletionTimestamp` is empty"},
+		"addresses": {`v1 Node {}`, `v1 Node {"status":{"addresses":[{"type":"InternalIP","address":"1"},{"type":"InternalIP","address":"1"}]}}`, "status.addresses[1]: "},
+		"ingress": {`v1 Service {"spec":{"ports":[{"port":80}]}}`, `v1 Service {"spec":{"ports":[{"port":80}]},"status":{"loadBalancer":{"ingress":[{"ip":"1.2.3.4"}]}}}`,
+			"status.loadBalancer.ingress: may only be used when `spec.type` is \"LoadBalancer\""},
+	} {
+		if got := changed(t, tc.before, tc.after, true); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestDaemonSetCountsTemplates(t *testing.T) {
+	obj, _ := created(t, `apps/v1 DaemonSet {"spec":{`+workload+`}}`)
+	old := obj.(*appsv1.DaemonSet)
+	now := old.DeepCopy()
+	now.Annotations = nil
+	PrepareDaemonSetForUpdate(now, old)
+	if got := now.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
+		t.Errorf("same template: generation %q, want 1", got)
+	}
+	now.Spec.Template.Spec.Containers[0].Image = "app:2"
+	PrepareDaemonSetForUpdate(now, old)
+	if got := now.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "2" {
+		t.Errorf("new template: generation %q, want 2", got)
+	}
+}
+
+func TestServiceChangesType(t *testing.T) {
+	obj, _ := created(t, `v1 Service {"spec":{"type":"NodePort","clusterIP":"10.0.0.1","ports":[{"port":80,"nodePort":30001}]}}`)
+	old := obj.(*corev1.Service)
+	now := old.DeepCopy()
+	now.Spec.Ports[0].NodePort = 0
+	PrepareServiceForUpdate(now, old)
+	if got := now.Spec.Ports[0].NodePort; got != 30001 {
+		t.Errorf("left out: node port %d, want the one it had", got)
+	}
+	now.Spec.Type, now.Spec.ExternalName = corev1.ServiceTypeExternalName, "a.b"
+	PrepareServiceForUpdate(now, old)
+	if now.Spec.ClusterIP != "" || len(now.Spec.ClusterIPs) != 0 || now.Spec.Ports[0].NodePort != 0 || now.Spec.ExternalTrafficPolicy != "" {
+		t.Errorf("ExternalName keeps %+v", now.Spec)
+	}
+}

@@ -1,0 +1,118 @@
+package validation
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+const (
+	template = `"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"app:1"}]}}`
+	workload = `"selector":{"matchLabels":{"a":"b"}},` + template
+	jobPod   = `"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"app:1"}]}}`
+)
+
+// decode makes an object of JSON such as `apps/v1 Deployment {"spec":...}`, defaulted as a request is.
+func decode(t *testing.T, text string) (runtime.Object, Hooks) {
+	t.Helper()
+	version, rest, _ := strings.Cut(text, " ")
+	kind, body, _ := strings.Cut(rest, " ")
+	gv, err := schema.ParseGroupVersion(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj, err := scheme.Scheme.New(gv.WithKind(kind))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(body), obj); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	m := obj.(metav1.Object)
+	if m.GetName() == "" {
+		m.SetName("x")
+	}
+	m.SetUID("u1")
+	hooks, found := HooksFor(gv.WithKind(kind).GroupKind())
+	if !found {
+		t.Fatalf("%s %s has no rules", version, kind)
+	}
+	if hooks.Default != nil {
+		hooks.Default(obj)
+	}
+	return obj, hooks
+}
+
+// namespaced puts objects into a namespace that their kinds live in.
+func namespaced(obj runtime.Object, kind string) {
+	switch kind {
+	case "Node", "Namespace", "PriorityClass", "StorageClass", "PersistentVolume", "CSINode", "CSIDriver", "VolumeAttachment",
+		"RuntimeClass", "DeviceClass", "ResourceSlice", "ClusterRole", "ClusterRoleBinding":
+		return
+	}
+	obj.(metav1.Object).SetNamespace("ns")
+}
+
+// created is an object as a create leaves it, with what was wrong with it.
+func created(t *testing.T, text string) (runtime.Object, string) {
+	t.Helper()
+	obj, hooks := decode(t, text)
+	namespaced(obj, strings.Fields(text)[1])
+	if hooks.PrepareCreate != nil {
+		hooks.PrepareCreate(t.Context(), obj)
+	}
+	return obj, faults(hooks.Validate(t.Context(), obj))
+}
+
+// changed is what was wrong with an update from one object to another.
+func changed(t *testing.T, before, after string, status bool) string {
+	t.Helper()
+	old, wrong := created(t, before)
+	if wrong != "" {
+		t.Fatalf("%s: %s", before, wrong)
+	}
+	obj, hooks := decode(t, after)
+	namespaced(obj, strings.Fields(after)[1])
+	for _, m := range []metav1.Object{old.(metav1.Object), obj.(metav1.Object)} {
+		m.SetResourceVersion("1")
+	}
+	if status {
+		if hooks.PrepareStatus != nil {
+			hooks.PrepareStatus(t.Context(), obj, old)
+		}
+		return faults(hooks.ValidateStatus(t.Context(), obj, old))
+	}
+	if hooks.PrepareUpdate != nil {
+		hooks.PrepareUpdate(t.Context(), obj, old)
+	}
+	return faults(hooks.ValidateUpdate(t.Context(), obj, old))
+}
+
+// TestDefaultsAreIdempotent: stored objects pass through defaulting at every read.
+func TestDefaultsAreIdempotent(t *testing.T) {
+	for _, text := range []string{
+		`apps/v1 Deployment {"spec":{` + workload + `}}`,
+		`apps/v1 DaemonSet {"spec":{` + workload + `}}`,
+		`apps/v1 StatefulSet {"spec":{` + workload + `,"volumeClaimTemplates":[{"metadata":{"name":"d"}}]}}`,
+		`batch/v1 Job {"spec":{` + jobPod + `}}`,
+		`batch/v1 CronJob {"spec":{"schedule":"@daily","jobTemplate":{"spec":{` + jobPod + `}}}}`,
+		`v1 Service {"spec":{"type":"LoadBalancer","ports":[{"port":80}]}}`,
+		`v1 PersistentVolume {"spec":{"capacity":{"storage":"1Gi"},"hostPath":{"path":"/d"},"accessModes":["ReadWriteOnce"]}}`,
+		`v1 Node {"spec":{"podCIDR":"10.0.0.0/24"},"status":{"capacity":{"cpu":"4"}}}`,
+		`v1 Secret {"stringData":{"a":"b"}}`,
+		`v1 LimitRange {"spec":{"limits":[{"type":"Container","max":{"cpu":"2"}}]}}`,
+		`storage.k8s.io/v1 CSIDriver {}`,
+	} {
+		obj, hooks := decode(t, text)
+		before, _ := json.Marshal(obj)
+		hooks.Default(obj)
+		if after, _ := json.Marshal(obj); string(after) != string(before) {
+			t.Errorf("%s:\n first %s\nsecond %s", text, before, after)
+		}
+	}
+}

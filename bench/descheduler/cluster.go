@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// packer is the scheduler of the pods that are to be packed.
+const packer = "packer"
+
+// benchCluster is what a pass is made on.
+type benchCluster struct {
+	snapshot *descheduling.Snapshot
+	state    *cluster.State
+	policy   descheduling.Policy
+	profiles map[string]*placement.Profile
+}
+
+func newBenchCluster(w *Workload) (*benchCluster, error) {
+	var kind metav1.TypeMeta
+	if err := json.Unmarshal(w.Policy, &kind); err != nil {
+		return nil, err
+	}
+	d, err := config.ReadDescheduler(config.Document{File: "policy", APIVersion: kind.APIVersion, Kind: kind.Kind, JSON: w.Policy}, config.DeschedulerReadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	out := &benchCluster{policy: d.Policy, state: cluster.New(), profiles: map[string]*placement.Profile{}, snapshot: &descheduling.Snapshot{
+		Now: time.Now(), Namespaces: map[string]model.Labels{"default": nil}, Priorities: map[string]int32{}, ClaimStorageClasses: map[string]string{}}}
+	in := conversion.New()
+	nodes := make([]*descheduling.Node, len(w.Nodes))
+	for i, n := range w.Nodes {
+		nodes[i] = in.DeschedulingNode(n)
+		out.state.UpsertNode(nodes[i].Node)
+	}
+	pods := make([]*descheduling.Pod, len(w.Placed))
+	for i := range w.Placed {
+		pods[i] = in.DeschedulingPod(w.pod(i))
+		out.state.UpsertPod(pods[i].Pod)
+	}
+	out.snapshot.SetNodesAndPods(nodes, pods)
+	packing := placement.DefaultConfig()
+	packing.Name, packing.Fit.Strategy = packer, placement.MostAllocated
+	for _, c := range []placement.Config{placement.DefaultConfig(), packing} {
+		if out.profiles[c.Name], err = placement.NewProfile(c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// grantAllMover is an API server that grants all evictions.
+type grantAllMover struct{}
+
+func (grantAllMover) ChoosesNodes() bool { return false }
+
+func (grantAllMover) Move(string, string, *descheduling.Candidate) (*descheduling.Node, bool) {
+	return nil, true
+}
+
+func (grantAllMover) Checkpoint() (func(), bool) { return nil, false }
+
+// pass makes one pass over the world, which stays as it is.
+func (w *benchCluster) pass(planned bool, r *Result) error {
+	var m descheduling.Mover = grantAllMover{}
+	var p *planning.Planner
+	before := readMeters()
+	if planned {
+		p = planning.New(w.snapshot, w.state, planning.Options{Now: w.snapshot.Now, Profiles: w.profiles})
+		m = p
+	}
+	result := descheduling.RunPolicy(w.snapshot, &w.policy, m)
+	if planned {
+		for _, c := range p.Plan().Counts {
+			r.Refused += c.Count
+		}
+	}
+	if err := readMeters().since(before, r); err != nil {
+		return err
+	}
+	r.Evicted, r.By = len(result.Moves), map[string]int{}
+	for _, one := range result.Moves {
+		r.By[one.Strategy]++
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// BenchmarkEndToEnd is the whole way of a pod within the process: compiled as it
+// arrives, queued, decided, assumed, asked to be bound, granted, compiled again
+// as it is seen on its node, and, so that the cluster does not fill up, removed
+// 1,000 pods later. There is no API; all else is as in the real shell.
+func BenchmarkEndToEnd(b *testing.B) {
+	for _, nodes := range []int{500, 5000, 50000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) { benchmarkEndToEnd(b, nodes) })
+	}
+}
+
+func benchmarkEndToEnd(b *testing.B, nodes int) {
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := scheduling.DefaultConfig()
+	cfg.Profiles = []scheduling.Profile{scheduling.NewProfile(p, 1, 0)}
+	m, in := scheduling.New(cfg), conversion.New()
+	now := time.Unix(1_700_000_000, 0)
+	s := mixedCluster(nodes)
+	events := []scheduling.Event{&model.Namespace{Name: "default"}}
+	for _, id := range s.NodeIDs() {
+		events = append(events, s.Node(id).Model)
+	}
+	m.Step(now, events, 0)
+	const hold = 1000
+	pods := make([]*corev1.Pod, hold)
+	for i := range pods {
+		pods[i] = newDeploymentPod()
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		pod := pods[i%hold]
+		events = events[:0]
+		if i >= hold {
+			events = append(events, scheduling.Remove{Object: &model.Pod{UID: string(pod.UID)}})
+		}
+		pod.Name, pod.Spec.NodeName = fmt.Sprintf("web-%d", i), ""
+		pod.UID = types.UID("b1946ac9-2492-4d23-8f9c-" + pod.Name)
+		effects, _ := m.Step(now, append(events, in.Pod(pod)), 1)
+		bind, ok := effects[0].(scheduling.Bind)
+		if !ok {
+			b.Fatalf("pod %d: %+v", i, effects[0])
+		}
+		pod.Spec.NodeName = bind.Node
+		m.Step(now, append(events[:0], scheduling.Outcome{ID: bind.ID}, in.Pod(pod)), 0)
+		now = now.Add(time.Millisecond)
+	}
+}
+
+// newDeploymentPod is a pod as a Deployment makes them.
+func newDeploymentPod() *corev1.Pod {
+	seconds := int64(300)
+	toleration := func(key string) corev1.Toleration {
+		return corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Labels: map[string]string{"app": "web", "pod-template-hash": "5d8c7b9f4"}},
+		Spec: corev1.PodSpec{SchedulerName: "default-scheduler",
+			Containers: []corev1.Container{{Name: "c", Image: "registry.example/web:1", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+				corev1.ResourceCPU: resource.MustParse("500m"), corev1.ResourceMemory: resource.MustParse("512Mi")}}}},
+			Tolerations: []corev1.Toleration{toleration("node.kubernetes.io/not-ready"), toleration("node.kubernetes.io/unreachable")},
+		},
+	}
+}

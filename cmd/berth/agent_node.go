@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/berthproject/berth/agent/nodeagent"
+	"github.com/berthproject/berth/agent/server"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// localNodeFlags describe a real node: this machine, or a part of it.
+type localNodeFlags struct {
+	runtime, endpoint       string
+	rootDir, logDir, cgroup string
+	labels                  map[string]string
+	taints                  []string
+	address, podCIDR        string
+	port                    int
+	lowDisk                 int64
+	endpointSet             bool // the endpoint was
+}
+
+// defaultLowDisk is the disk reserve in MiB.
+const defaultLowDisk = 256
+
+// defaultEndpoint is where containerd listens.
+const defaultEndpoint = "unix:///run/containerd/containerd.sock"
+
+func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
+	addRuntimeFlag(flags, &f.runtime)
+	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime, which speaks CRI v1")
+	flags.StringVar(&f.rootDir, "root-dir", nodeagent.DefaultRoot, "directory of the agent: the volumes, files and logs of pods")
+	flags.StringVar(&f.logDir, "log-dir", "", "directory of the pods' logs; without it log/pods in --root-dir")
+	flags.StringVar(&f.cgroup, "cgroup", "/", "cgroup that the node is confined to, below the mount points; its limits are the node's capacity. / is the whole machine")
+	flags.StringToStringVar(&f.labels, "node-labels", nil, "labels to register the node with, as a=b,c=d")
+	flags.StringSliceVar(&f.taints, "register-with-taints", nil, "taints to register the node with, as key=value:NoSchedule")
+	flags.StringVar(&f.address, "node-ip", "", "address of the node; without it that of the machine's default route")
+	flags.StringVar(&f.podCIDR, "pod-cidr", "", "addresses of the node's pods, if the runtime's network gives it a range; shown in the Node's spec. The embedded runtime takes a free /24 of 10.192.0.0/11 without it")
+	flags.IntVar(&f.port, "port", server.Port, "port that logs, exec and figures are served at; 0: any that is free")
+	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", defaultLowDisk, "with fewer MiB available on the image or root filesystem the node takes no new pods")
+}
+
+// applyKubeletConfig takes what a KubeletConfiguration says where no flag says it.
+func (f *localNodeFlags) applyKubeletConfig(flags *pflag.FlagSet, k *config.Kubelet) {
+	f.endpointSet = flags.Changed("runtime-endpoint")
+	if k.RuntimeEndpoint != "" && !f.endpointSet {
+		f.endpoint, f.endpointSet = k.RuntimeEndpoint, true
+	}
+	if !flags.Changed("port") {
+		f.port = int(k.Port)
+	}
+	if k.CgroupRoot != "" && !flags.Changed("cgroup") {
+		f.cgroup = k.CgroupRoot
+	}
+}
+
+// printWarnings tells what was accepted of a configuration and has no effect.
+func printWarnings(w io.Writer, warnings []string) {
+	for _, words := range warnings {
+		fmt.Fprintln(w, "berth: warning:", words)
+	}
+}
+
+// options of a real node of this name, as the flags say; what the credential and files say is left out.
+func (f *localNodeFlags) options(name string) (nodeagent.Options, error) {
+	o := nodeagent.Options{Name: name, Root: f.rootDir, Logs: f.logDir, Cgroup: f.cgroup, Labels: f.labels, Address: f.address, PodCIDR: f.podCIDR,
+		Port: f.port, LowDisk: f.lowDisk}
+	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
+		return o, fmt.Errorf("--node-name %q: %s", name, bad[0])
+	}
+	for k, v := range f.labels {
+		if bad := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(v)); len(bad) > 0 {
+			return o, fmt.Errorf("--node-labels %s=%s: %s", k, v, bad[0])
+		}
+	}
+	for _, t := range f.taints {
+		taint, err := parseTaint(t)
+		if err != nil {
+			return o, fmt.Errorf("--register-with-taints %q: %w", t, err)
+		}
+		o.Taints = append(o.Taints, taint)
+	}
+	if f.address != "" && net.ParseIP(f.address) == nil {
+		return o, fmt.Errorf("--node-ip %q: must be an IP address", f.address)
+	}
+	if _, _, err := net.ParseCIDR(cmp.Or(f.podCIDR, "10.0.0.0/8")); err != nil {
+		return o, fmt.Errorf("--pod-cidr %q: must be a range of addresses, such as 10.64.0.0/24", f.podCIDR)
+	}
+	if f.port < 0 || f.port > 65535 {
+		return o, fmt.Errorf("--port %d: must be between 0 and 65535", f.port)
+	}
+	if !strings.HasPrefix(f.cgroup, "/") {
+		return o, fmt.Errorf("--cgroup %q: must be a path below the mount points of cgroups, such as / or /nodes/n7", f.cgroup)
+	}
+	if !strings.HasPrefix(f.rootDir, "/") || f.logDir != "" && !strings.HasPrefix(f.logDir, "/") {
+		return o, fmt.Errorf("--root-dir %q, --log-dir %q: must be absolute", f.rootDir, f.logDir)
+	}
+	return o, validateLowDisk(f.lowDisk)
+}
+
+// validateLowDisk refuses a reserve that cannot be.
+func validateLowDisk(mib int64) error {
+	if mib < 0 || mib > 1<<40 {
+		return fmt.Errorf("--low-diskspace-threshold-mb %d: must be a number of MiB that is not negative; 0 leaves no reserve", mib)
+	}
+	return nil
+}
+
+// parseTaint reads KEY[=VALUE]:EFFECT.
+func parseTaint(s string) (corev1.Taint, error) {
+	left, effect, ok := strings.Cut(s, ":")
+	key, value, _ := strings.Cut(left, "=")
+	t := corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}
+	effects := []corev1.TaintEffect{corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute}
+	if !ok || !slices.Contains(effects, t.Effect) {
+		return t, fmt.Errorf("must be key=value:EFFECT or key:EFFECT with NoSchedule, PreferNoSchedule or NoExecute")
+	}
+	if bad := slices.Concat(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)); len(bad) > 0 {
+		return t, fmt.Errorf("%s", bad[0])
+	}
+	return t, nil
+}
+
+// checkRuntime says why this machine cannot be a node with the container runtime that is asked for, or found.
+func (f *localNodeFlags) checkRuntime() error {
+	if !socketExists(f.endpoint) {
+		return fmt.Errorf("--runtime-endpoint %s: no container runtime listens there: start containerd, or simulate the node with --simulated", f.endpoint)
+	}
+	return checkCRI(f.runtime, f.endpoint)
+}
+
+// socketExists says whether an endpoint's socket is there.
+func socketExists(endpoint string) bool {
+	info, err := os.Stat(strings.TrimPrefix(endpoint, "unix://"))
+	return err == nil && info.Mode()&os.ModeSocket != 0
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestLocalNodeFlags gives the agent flags that cannot be meant; each is refused by name, with what would be right.
+func TestLocalNodeFlags(t *testing.T) {
+	for flag, words := range map[string]string{
+		"--node-labels=a b=c":                "--node-labels a b=c: ",
+		"--node-labels=a=no value":           "--node-labels a=no value: ",
+		"--register-with-taints=a=b":         `--register-with-taints "a=b": must be key=value:EFFECT`,
+		"--register-with-taints=a=b:Never":   "NoSchedule, PreferNoSchedule or NoExecute",
+		"--register-with-taints=:NoSchedule": "--register-with-taints",
+		"--node-ip=host":                     `--node-ip "host": must be an IP address`,
+		"--pod-cidr=10.1.2.3":                `--pod-cidr "10.1.2.3": must be a range of addresses`,
+		"--port=70000":                       "--port 70000: must be between 0 and 65535",
+		"--cgroup=nodes/n7":                  `--cgroup "nodes/n7": must be a path`,
+		"--root-dir=agent":                   `--root-dir "agent"`,
+		"--low-diskspace-threshold-mb=-1":    "--low-diskspace-threshold-mb -1: must be a number of MiB that is not negative",
+		"--node-cpu=4":                       "--node-cpu describes simulated nodes: add --simulated",
+		"--simulated --cgroup=/a":            "--cgroup describes a real node: leave it out with --simulated",
+		"--simulated --guard":                "--guard and --simulated",
+		"--kubelet-eviction-off":             "--kubelet-eviction-off says something with --guard alone",
+	} {
+		t.Run(flag, func(t *testing.T) {
+			var f agentFlags
+			flags := pflag.NewFlagSet("agent", pflag.ContinueOnError)
+			f.addFlags(flags, "n7")
+			var args []string
+			for _, arg := range strings.Split(flag, "--")[1:] {
+				args = append(args, "--"+strings.TrimSpace(arg))
+			}
+			if err := flags.Parse(args); err != nil {
+				t.Fatal(err)
+			}
+			err := f.validate(flags)
+			if err == nil {
+				_, err = f.local.options("n7")
+			}
+			if err == nil || !strings.Contains(err.Error(), words) {
+				t.Errorf("%v, want %q in it", err, words)
+			}
+		})
+	}
+}
+
+func TestParseTaint(t *testing.T) {
+	for text, want := range map[string]corev1.Taint{
+		"a=b:NoSchedule":            {Key: "a", Value: "b", Effect: corev1.TaintEffectNoSchedule},
+		"example.com/gpu:NoExecute": {Key: "example.com/gpu", Effect: corev1.TaintEffectNoExecute},
+		"a=:PreferNoSchedule":       {Key: "a", Effect: corev1.TaintEffectPreferNoSchedule},
+	} {
+		if got, err := parseTaint(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+}

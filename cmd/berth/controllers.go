@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/disruption"
+	"github.com/berthproject/berth/controllers/endpoints"
+	"github.com/berthproject/berth/controllers/garbagecollector"
+	"github.com/berthproject/berth/controllers/namespace"
+	"github.com/berthproject/berth/controllers/nodelifecycle"
+	"github.com/berthproject/berth/controllers/podgc"
+	"github.com/berthproject/berth/controllers/serviceaccount"
+	"github.com/berthproject/berth/controllers/tainteviction"
+	"github.com/berthproject/berth/controllers/volume"
+	"github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/controllers/workload/cronjob"
+	"github.com/berthproject/berth/controllers/workload/daemonset"
+	"github.com/berthproject/berth/controllers/workload/deployment"
+	"github.com/berthproject/berth/controllers/workload/job"
+	"github.com/berthproject/berth/controllers/workload/replicaset"
+	"github.com/berthproject/berth/controllers/workload/statefulset"
+)
+
+// controller is one of the loops of berth controller.
+type controller struct {
+	name string
+	run  func(ctx context.Context, w controllerContext) error
+}
+
+// controllerContext is what loops get.
+type controllerContext struct {
+	config      *rest.Config
+	client      kubernetes.Interface
+	quietClient kubernetes.Interface // the same, without a log line a warning: for deprecated kinds
+	metadata    metadata.Interface
+	informers   informers.SharedInformerFactory // shared by all loops; each starts it
+	ca          []byte                          // of the API server, for pods
+	avoid       *workload.AvoidHolds            // the Holds that keep pods off nodes
+	settings    settings
+	status      *statusServer // where metrics are shown
+	log         klog.Logger
+}
+
+// controllers are all of them, one line each.
+var controllers = []controller{
+	{"nodelifecycle", func(ctx context.Context, w controllerContext) error {
+		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.berth.NodeLifecycle.Options(), w.status.registry, w.log)
+	}},
+	{"taints", func(ctx context.Context, w controllerContext) error {
+		return tainteviction.Run(ctx, w.client, w.informers, w.displacer(tainteviction.Component), w.settings.taintEvictionOptions(), w.status.registry, w.log)
+	}},
+	{"podgc", func(ctx context.Context, w controllerContext) error {
+		return podgc.Run(ctx, w.client, w.informers, w.displacer(podgc.Component), w.settings.podGCOptions(), w.status.registry, w.log)
+	}},
+	{"namespace", func(ctx context.Context, w controllerContext) error {
+		return namespace.Run(ctx, w.client, w.metadata, w.informers, w.log)
+	}},
+	{"serviceaccount", func(ctx context.Context, w controllerContext) error {
+		return serviceaccount.Run(ctx, w.client, w.informers, w.ca, w.log)
+	}},
+	{"replicaset", func(ctx context.Context, w controllerContext) error {
+		return replicaset.Run(ctx, w.client, w.informers, w.avoid, w.log)
+	}},
+	{"replicationcontroller", func(ctx context.Context, w controllerContext) error {
+		return replicaset.RunControllers(ctx, w.client, w.informers, w.avoid, w.log)
+	}},
+	{"deployment", func(ctx context.Context, w controllerContext) error {
+		return deployment.Run(ctx, w.client, w.informers, w.log)
+	}},
+	{"daemonset", func(ctx context.Context, w controllerContext) error {
+		return daemonset.Run(ctx, w.client, w.informers, w.avoid, w.log)
+	}},
+	{"statefulset", func(ctx context.Context, w controllerContext) error {
+		return statefulset.Run(ctx, w.client, w.informers, w.avoid, w.log)
+	}},
+	{"job", func(ctx context.Context, w controllerContext) error {
+		return job.Run(ctx, w.client, w.informers, w.avoid, w.log)
+	}},
+	{"cronjob", func(ctx context.Context, w controllerContext) error {
+		return cronjob.Run(ctx, w.client, w.informers, w.log)
+	}},
+	{"disruption", func(ctx context.Context, w controllerContext) error {
+		scales, err := disruption.NewScaleClient(w.config, w.client.Discovery())
+		if err != nil {
+			return err
+		}
+		return disruption.Run(ctx, w.client, scales, w.informers, w.log)
+	}},
+	{"garbage", func(ctx context.Context, w controllerContext) error {
+		return garbagecollector.Run(ctx, w.quietClient, w.metadata, w.informers, w.log)
+	}},
+	{"volume", func(ctx context.Context, w controllerContext) error {
+		return volume.Run(ctx, w.client, w.informers, w.log)
+	}},
+	{recordsController, runDisplacementRecords},
+	{"endpoints", func(ctx context.Context, w controllerContext) error {
+		return endpoints.Run(ctx, w.quietClient, w.informers, w.log)
+	}},
+}
+
+// startControllers starts the loops, or those of them that are named. ca is the certificate that pods check the
+// API server by; page shows their metrics.
+func startControllers(p *components, config *rest.Config, ca []byte, set settings, status *statusServer, names ...string) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the server says when it is too much
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	quiet := rest.CopyConfig(config) // a namespace is emptied of deprecated kinds too
+	quiet.WarningHandlerWithContext = rest.NoWarnings{}
+	objects, err := metadata.NewForConfig(quiet)
+	if err != nil {
+		return err
+	}
+	silent, err := kubernetes.NewForConfig(quiet)
+	if err != nil {
+		return err
+	}
+	w := controllerContext{config: config, client: client, quietClient: silent, metadata: objects, informers: informers.NewSharedInformerFactory(client, 0), ca: ca, avoid: workload.NewAvoidHolds(), settings: set, status: status, log: klog.Background()}
+	status.informers.Store(&w.informers)
+	holds, err := v1alpha1.NewClient(config)
+	if err != nil {
+		return err
+	}
+	p.start("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.log) })
+	for _, l := range controllers {
+		if len(names) == 0 || slices.Contains(names, l.name) {
+			p.start(l.name, func(ctx context.Context) error { return l.run(ctx, w) })
+		}
+	}
+	return nil
+}

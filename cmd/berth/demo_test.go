@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/demo"
+)
+
+// The log of a demo that was stopped goes, unless there is more to read about.
+func TestIsOnly(t *testing.T) {
+	act := fmt.Errorf("act 2 (memory): %w", demo.ErrStopped)
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{demo.ErrStopped, true},
+		{errors.Join(errors.Join(act), nil), true},
+		{errors.Join(act, errors.New("removing node berth-demo-1: no answer")), false},
+		{errors.New("act 1 (place): no pod"), false},
+	} {
+		if got := isOnly(c.err, demo.ErrStopped); got != c.want {
+			t.Errorf("%v: %t, want %t", c.err, got, c.want)
+		}
+	}
+}
+
+func TestPrintRemainingPods(t *testing.T) {
+	var out bytes.Buffer
+	f := &upLocalNodes{}
+	f.setDefaults("/there", false)
+	printRemainingPods(&out, "m", 0, f.remainingPodsHint("m"))
+	if out.Len() > 0 {
+		t.Errorf("of no pods: %q", out.String())
+	}
+	printRemainingPods(&out, "m", 2, f.remainingPodsHint("m"))
+	for _, words := range []string{"node m: 2 pods run on; berth up --real-node --data-dir /there takes up", "--kubeconfig /there/kubeconfig delete pods"} {
+		if text := out.String(); !strings.Contains(text, words) {
+			t.Errorf("of two: %q, want %q in it", text, words)
+		}
+	}
+	f.setDefaults("/there", true)
+	if text := f.remainingPodsHint("m"); !strings.Contains(text, "--data-dir /there removes them") {
+		t.Errorf("with --ephemeral: %q", text)
+	}
+}

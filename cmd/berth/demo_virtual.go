@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	stdlog "log"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/nodeagent"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/testprogram/pause"
+	"github.com/berthproject/berth/agent/virtualnode"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/demo"
+)
+
+const (
+	// ballastBytes is the size of the image that nobody needs for long.
+	ballastBytes = 192 << 20
+	// demoLowDisk is the disk reserve of the nodes in MiB, well below where their disks are short.
+	demoLowDisk = 32
+	// sweepTimeout bounds the removal of what an earlier demo left.
+	sweepTimeout = time.Minute
+)
+
+// findSimulatedReason says why the nodes cannot be real ones; empty: they can.
+func (c *demoNodeSet) findSimulatedReason() string {
+	var errs []error
+	if err := errors.Join(embedded.CheckRequirements(), virtualnode.CheckRequirements()); err != nil {
+		errs = append(errs, err)
+	}
+	if c.cluster.credential == nil {
+		errs = append(errs, errors.New("the cluster's keys are not on this machine"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	return ""
+}
+
+// prepareVirtualNodes makes the place of the nodes, without what an earlier demo has left there, and the ballast.
+func (c *demoNodeSet) prepareVirtualNodes(ctx context.Context) (err error) {
+	if c.virtualDir, err = virtualnode.NewPool(c.dir.nodesDir()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	if err := c.virtualDir.Cleanup(ctx); err != nil {
+		return fmt.Errorf("removing what an earlier demo left: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: registry.New(registry.Logger(stdlog.New(io.Discard, "", 0))), ReadHeaderTimeout: discoveryTimeout}
+	go func() { _ = server.Serve(listener) }()
+	c.close = func() { _ = server.Close() }
+	if c.ballast, err = pushBallastImage(listener.Addr().String()); err != nil {
+		c.close()
+	}
+	return err
+}
+
+// pushBallastImage puts an image with the pause program and much beside it into a registry on loopback.
+func pushBallastImage(at string) (string, error) {
+	program, err := pause.Program()
+	if err != nil {
+		return "", err
+	}
+	image, err := oci.Build(oci.Spec{Entrypoint: []string{"/pause"},
+		Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}, {Path: "/ballast", Mode: 0o644, Data: bytes.Repeat([]byte("berth"), ballastBytes/5)}}}})
+	if err != nil {
+		return "", err
+	}
+	ref, err := name.ParseReference(at + "/demo/ballast:1")
+	if err != nil {
+		return "", err
+	}
+	return ref.Name(), remote.Write(ref, image)
+}
+
+// startVirtualNodes starts the agents of nodes that are parts of this machine, and run processes.
+func (c *demoNodeSet) startVirtualNodes(p *components) error {
+	for i, node := range c.names {
+		config, err := c.cluster.credential(pki.Node(node))
+		if err != nil {
+			return err
+		}
+		o := nodeagent.Options{Name: node, Config: config, LowDisk: demoLowDisk, Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint},
+			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.berth.Nodes, Kubelet: c.settings.kubelet, Pressure: c.settings.berth.Pressure.Options(), Log: klog.Background()}
+		size := virtualnode.Options{Index: i, Memory: demoMemory, Disk: demoDisk}
+		p.start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.virtualDir, size, o) })
+	}
+	return nil
+}
+
+func (c *demoNodeSet) printVirtualSummary(out io.Writer) {
+	fmt.Fprintf(out, "Three nodes of parts of this machine: %s, with %dMi of memory and of disk each.\nPods are processes there, in Berth's own runtime: containment, not a security boundary.\n",
+		strings.Join(c.names, ", "), demoMemory>>20)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/controllers/descheduler"
+	"github.com/berthproject/berth/controllers/leaderelection"
+)
+
+// runOnce is a single run. It holds the Lease meanwhile, unless it changes nothing, is told not to, or may not: then it
+// only looks whether somebody else does.
+func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings, o descheduler.Options, flags *pflag.FlagSet, errs io.Writer) (r *descheduler.Report, err error) {
+	if f.dryRun || !f.elect {
+		return runDescheduler(ctx, config, settings, o, false)
+	}
+	e := f.onceElection(flags)
+	for _, verb := range []string{"create", "update"} {
+		of := authorizationv1.ResourceAttributes{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: e.Namespace}
+		if verb == "update" {
+			of.Name = e.Name
+		}
+		if err := requirePermission(ctx, config, of, "this run holds no Lease, so that nobody else sees it"); err != nil {
+			fmt.Fprintln(errs, err)
+			return runDescheduler(ctx, config, settings, o, false)
+		}
+	}
+	lease, gated, gate, err := gatedClients(&e, config)
+	if err != nil {
+		return nil, err
+	}
+	s := descheduler.OneShot{Election: e, Leases: lease, Gate: gate, Timeout: f.timeout, Host: config.Host,
+		OnProgress: func(line string) { fmt.Fprintln(errs, line) }}
+	err = s.Run(ctx, func(ctx context.Context) (err error) {
+		r, err = runDescheduler(ctx, gated, settings, o, true)
+		return err
+	})
+	return r, err
+}
+
+// onceElection is a single run's election: that of the flags, with times of its own unless they say some.
+func (f *deschedulerFlags) onceElection(flags *pflag.FlagSet) leaderelection.Election {
+	e, once := f.election, descheduler.OneShotElection()
+	for _, name := range []string{"lease-duration", "renew-deadline", "retry-period"} {
+		if flags.Changed("leader-elect-" + name) {
+			return e
+		}
+	}
+	e.LeaseDuration, e.RenewDeadline, e.RetryPeriod = once.LeaseDuration, once.RenewDeadline, once.RetryPeriod
+	return e
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What is wrong with a command is told with what would be right.
+func TestFlagErrors(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "nofile.yaml")
+	for _, tc := range []struct{ command, want string }{
+		{"up --bogus", "unknown flag: --bogus; see `berth up --help`"},
+		{"up --node 3", "unknown flag: --node: did you mean --node-cpu or --node-memory or --nodes or --nodes-file?; see `berth up --help`"},
+		{"up -Q", "unknown shorthand flag: 'Q' in -Q; see `berth up --help`"},
+		{"descheduler --policy p.yaml", "unknown flag: --policy: did you mean --policy-config-file?; see `berth descheduler --help`"},
+		{"up --nodes many", `--nodes "many": want a whole number`},
+		{"image load", "image load: 0 names given: want one tar file, e.g. berth image load app.tar"},
+		{"image rm", "image rm: no image named: want one or more, e.g. berth image rm app:v2"},
+		{"image pull", "image pull: no image named: want one or more, e.g. berth image pull busybox:1"},
+		{"descheduler convert", "want one policy file, e.g. berth descheduler convert old-policy.yaml"},
+		{"explain pod a/b/c", `explain pod: "a/b/c": want NAMESPACE/NAME, or NAME of a pod of namespace default, e.g. berth explain pod default/web-1`},
+		{"explain displacement /a", `explain displacement: "/a": want NAMESPACE/NAME`},
+		{"explain pod", "explain pod: 0 names given: want one pod, e.g. berth explain pod default/web-1"},
+		{"config --config " + none, "--config " + none + ": no such file or directory"},
+	} {
+		cmd := rootCommand()
+		cmd.SetArgs(strings.Fields(tc.command))
+		cmd.SetOut(io.Discard)
+		if err := cmd.ExecuteContext(t.Context()); err == nil || !strings.HasPrefix(err.Error(), tc.want) && !strings.HasSuffix(err.Error(), tc.want) {
+			t.Errorf("berth %s: %v, want %q", tc.command, err, tc.want)
+		}
+	}
+}
+
+// The commands above others have examples, too.
+func TestParentCommandsHaveExamples(t *testing.T) {
+	for _, cmd := range rootCommand().Commands() {
+		if cmd.Name() == "explain" || cmd.Name() == "image" {
+			if !strings.Contains(cmd.Example, "berth "+cmd.Name()) {
+				t.Errorf("%s has no example", cmd.CommandPath())
+			}
+		}
+	}
+}

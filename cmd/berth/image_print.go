@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/berthproject/berth/agent/image/store"
+)
+
+// imageJSON is an image as -o json has it.
+type imageJSON struct {
+	ID      string   `json:"id"`
+	Names   []string `json:"names"`
+	Digests []string `json:"digests"`
+	Bytes   int64    `json:"bytes"` // on disk
+	Inodes  int64    `json:"inodes"`
+	Layers  int      `json:"layers"`
+	Builtin bool     `json:"builtin,omitempty"`
+}
+
+// printImages says which images there are.
+func (f *imageFlags) printImages(out io.Writer, images []store.Image) error {
+	if f.output == "json" {
+		list := []imageJSON{}
+		for _, i := range images {
+			list = append(list, imageJSON{i.ID, append([]string{}, i.RepoTags...), append([]string{}, i.RepoDigests...), i.Bytes, i.Inodes, len(i.LowerDirs), i.Builtin})
+		}
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(list)
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "NAME\tID\tON DISK\tFILES\t")
+	for _, i := range images {
+		names, note := i.RepoTags, ""
+		if len(names) == 0 {
+			names = []string{"<none>"}
+		}
+		if i.Builtin {
+			note = "built in"
+		}
+		for _, name := range names {
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\n", name, strings.TrimPrefix(i.ID, "sha256:")[:12], formatBytes(i.Bytes), i.Inodes, note)
+		}
+	}
+	return t.Flush()
+}
+
+// formatBytes is a number of bytes for people.
+func formatBytes(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.size {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.size), u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// pullProgress shows how much of an image is here.
+type pullProgress struct {
+	mu     sync.Mutex
+	bar    *progressBar // nil: nobody looks
+	layers map[string][2]int64
+}
+
+func newPullProgress(out io.Writer) *pullProgress {
+	p := &pullProgress{layers: map[string][2]int64{}}
+	if f, ok := out.(*os.File); ok {
+		p.bar = &progressBar{w: f}
+	}
+	return p
+}
+
+// update is a store.Progress.
+func (p *pullProgress) update(layer string, done, total int64) {
+	if p.bar == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.layers[layer] = [2]int64{done, total}
+	var sum [2]int64
+	for _, l := range p.layers {
+		sum[0], sum[1] = sum[0]+l[0], sum[1]+l[1]
+	}
+	p.bar.show(int(sum[0]>>20), int(sum[1]>>20), fmt.Sprintf("MiB of %d layer(s) so far", len(p.layers)))
+}
+
+func (p *pullProgress) done() {
+	if p.bar != nil {
+		p.bar.done()
+	}
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/yaml"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/load"
+)
+
+// simulatedNodeFlags say which nodes to simulate.
+type simulatedNodeFlags struct {
+	count       int
+	cpu, memory string
+	file, openb string
+	sizeSet     bool // count, cpu or memory were given
+}
+
+func (f *simulatedNodeFlags) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&f.cpu, "node-cpu", "8", "cores of each node")
+	flags.StringVar(&f.memory, "node-memory", "16Gi", "memory of each node")
+	flags.StringVar(&f.file, "nodes-file", "", "YAML or JSON file of Node manifests to simulate instead of equal nodes")
+}
+
+// buildNodes are those that the flags ask for; names are n1, n2, ... of equal ones.
+func (f *simulatedNodeFlags) buildNodes(name func(i int) string) ([]*corev1.Node, error) {
+	switch {
+	case f.sizeSet && (f.file != "" || f.openb != ""):
+		return nil, errors.New("--nodes, --node-cpu and --node-memory: the file of nodes says how many and how large")
+	case f.file != "" && f.openb != "":
+		return nil, errors.New("--nodes-file and --openb-nodes: only one of them can say which nodes there are")
+	case f.file != "":
+		return readNodes(f.file)
+	case f.openb != "":
+		return load.ReadNodes(f.openb)
+	case f.count < 0 || f.count > 20000:
+		return nil, fmt.Errorf("--nodes %d: must be between 0 and 20000", f.count)
+	}
+	cpu, err := parsePositiveQuantity("--node-cpu", f.cpu, "8")
+	if err != nil {
+		return nil, err
+	}
+	memory, err := parsePositiveQuantity("--node-memory", f.memory, "16Gi")
+	if err != nil {
+		return nil, err
+	}
+	var out []*corev1.Node
+	for i := range f.count {
+		out = append(out, agent.NewNode(name(i), cpu, memory))
+	}
+	return out, nil
+}
+
+func parsePositiveQuantity(flag, value, example string) (resource.Quantity, error) {
+	q, err := resource.ParseQuantity(value)
+	if err != nil || q.Sign() <= 0 {
+		return q, fmt.Errorf("%s %q: must be a quantity above 0, such as %s", flag, value, example)
+	}
+	return q, nil
+}
+
+// readNodes reads Node manifests: documents or a List of them.
+func readNodes(file string) ([]*corev1.Node, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var out []*corev1.Node
+	if err := config.SplitDocuments(file, data, func(doc []byte) error {
+		nodes, err := decodeNodes(doc)
+		out = append(out, nodes...)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: no Node in it", file)
+	}
+	return out, nil
+}
+
+func decodeNodes(doc []byte) ([]*corev1.Node, error) {
+	var kind metav1.TypeMeta
+	if err := yaml.Unmarshal(doc, &kind); err != nil {
+		return nil, err
+	}
+	switch {
+	case kind == metav1.TypeMeta{}: // nothing but comments
+		return nil, nil
+	case kind.APIVersion == "v1" && (kind.Kind == "NodeList" || kind.Kind == "List"):
+		var list corev1.NodeList
+		if err := yaml.UnmarshalStrict(doc, &list); err != nil {
+			return nil, err
+		}
+		var out []*corev1.Node
+		for i := range list.Items {
+			n, err := validateNode(&list.Items[i], true)
+			if err != nil {
+				return nil, fmt.Errorf("items[%d]: %w", i, err)
+			}
+			out = append(out, n)
+		}
+		return out, nil
+	}
+	var node corev1.Node
+	// Another kind has other fields: say that first.
+	if kind.Kind == "Node" {
+		if err := yaml.UnmarshalStrict(doc, &node); err != nil {
+			return nil, err
+		}
+	}
+	node.TypeMeta = kind
+	n, err := validateNode(&node, false)
+	return []*corev1.Node{n}, err
+}
+
+// validateNode checks what a manifest says. In a NodeList the items need not say
+// what they are.
+func validateNode(node *corev1.Node, listed bool) (*corev1.Node, error) {
+	if bare := listed && node.Kind == "" && node.APIVersion == ""; !bare && (node.Kind != "Node" || node.APIVersion != "v1") {
+		return nil, fmt.Errorf("apiVersion %q, kind %q: must be v1 Node", node.APIVersion, node.Kind)
+	}
+	if bad := validation.IsDNS1123Subdomain(node.Name); len(bad) > 0 {
+		return nil, fmt.Errorf("metadata.name: %q: %s", node.Name, bad[0])
+	}
+	return stripNode(node), nil
+}
+
+// stripNode keeps of a node what a manifest says, so that a dump of a real cluster
+// can be simulated: identity and what its kubelet reported are dropped.
+func stripNode(n *corev1.Node) *corev1.Node {
+	out := &corev1.Node{}
+	out.Name, out.Labels, out.Annotations = n.Name, n.Labels, n.Annotations
+	out.Spec = n.Spec
+	out.Spec.ProviderID, out.Spec.ConfigSource = "", nil
+	out.Status.Capacity, out.Status.Allocatable, out.Status.Images = n.Status.Capacity, n.Status.Allocatable, n.Status.Images
+	return out
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// debugEndpoint is where a scheduler tells about itself.
+type debugEndpoint struct {
+	url, token, tokenFile, ca string
+	insecure                  bool
+}
+
+func (d *debugEndpoint) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&d.url, "scheduler", "", "https://HOST:PORT where Berth's scheduler serves (its --metrics-bind-address), to ask it instead of the API")
+	f.StringVar(&d.token, "token", "", "bearer token for --scheduler; it may get /debug/queue")
+	f.StringVar(&d.tokenFile, "token-file", "", "`file` with that token")
+	f.StringVar(&d.ca, "certificate-authority", "", "PEM `file` that the scheduler's certificate is checked by")
+	f.BoolVar(&d.insecure, "insecure-skip-tls-verify", false, "do not check its certificate, which is self-signed unless it was given one")
+}
+
+// printQueue prints the queue as the scheduler tells it: in its own words, or its JSON.
+func (d *debugEndpoint) printQueue(ctx context.Context, w io.Writer, output string) error {
+	target, err := url.Parse(d.url)
+	if err != nil || target.Scheme != "https" || target.Host == "" {
+		return fmt.Errorf("--scheduler %q: must be https://HOST:PORT", d.url)
+	}
+	client, token, err := d.newClient()
+	if err != nil {
+		return err
+	}
+	target = target.JoinPath("debug", "queue")
+	target.RawQuery = "format=" + output
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return fmt.Errorf("--scheduler %q: %w", d.url, err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		var unknown x509.UnknownAuthorityError
+		if errors.As(err, &unknown) {
+			return fmt.Errorf("--scheduler %s: its certificate is signed by nobody that is known: give --certificate-authority, or --insecure-skip-tls-verify: %w", d.url, err)
+		}
+		return fmt.Errorf("--scheduler %s: %w", d.url, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("--scheduler %s: %w", d.url, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("--scheduler %s: %s: %s", target.Redacted(), resp.Status, bytes.TrimSpace(body))
+	}
+	if !bytes.HasSuffix(body, []byte("\n")) {
+		body = append(body, '\n')
+	}
+	_, err = w.Write(body)
+	return err
+}
+
+func (d *debugEndpoint) newClient() (*http.Client, string, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: d.insecure} //nolint:gosec // asked for by name
+	if d.ca != "" {
+		pem, err := os.ReadFile(d.ca)
+		if err != nil {
+			return nil, "", fmt.Errorf("--certificate-authority: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, "", fmt.Errorf("--certificate-authority %s: no PEM certificate in it", d.ca)
+		}
+	}
+	token := d.token
+	if d.tokenFile != "" {
+		if token != "" {
+			return nil, "", errors.New("--token and --token-file: give one of them")
+		}
+		data, err := os.ReadFile(d.tokenFile)
+		if err != nil {
+			return nil, "", fmt.Errorf("--token-file: %w", err)
+		}
+		token = strings.TrimSpace(string(data))
+	}
+	return &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment}}, token, nil
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/agent"
+	"github.com/berthproject/berth/agent/pressure/scripted"
+	"github.com/berthproject/berth/agent/runtime"
+	"github.com/berthproject/berth/agent/runtime/simulated"
+	"github.com/berthproject/berth/agent/server/simulatedstats"
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/engine/nodepressure"
+)
+
+// simulatedNodes are an agent of simulated nodes, who watches what they run short of, and the
+// server that answers about them.
+type simulatedNodes struct {
+	agent    *agent.Agent
+	pressure *scripted.Manager
+	server   *simulatedstats.Server // nil where the credential is not one to serve with
+}
+
+// newSimulatedNodes makes the agent of nodes, which connects by config and answers by answer.
+func newSimulatedNodes(config *rest.Config, nodes []*corev1.Node, settings settings, answer simulatedstats.Options) (*simulatedNodes, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // the server says when it is too much
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	answer.Client, answer.Log = client, klog.Background()
+	s := &simulatedNodes{pressure: newSimulatedPressure(nodes, settings, client)}
+	answer.Usage = s.pressure.Usage
+	if s.server, err = simulatedstats.Announce(answer, nodes); err != nil {
+		return nil, err
+	}
+	o := settings.berth.Nodes
+	s.agent, err = agent.New(agent.Options{
+		Client: client, Nodes: nodes, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(),
+		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }, Pressure: s.pressure.Node,
+	})
+	return s, err
+}
+
+// newSimulatedPressure is who watches what the nodes run short of, by the same configuration as real ones.
+func newSimulatedPressure(nodes []*corev1.Node, settings settings, client kubernetes.Interface) *scripted.Manager {
+	events := record.NewBroadcaster()
+	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	o := scripted.Options{Nodes: nodes, Config: settings.kubelet.Pressure, Log: klog.Background(),
+		Reserve: nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}, Events: events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})}
+	o.Config.Options = settings.berth.Pressure.Options()
+	for f := range o.Reserve.Bytes {
+		o.Reserve.Bytes[f] = defaultLowDisk << 20
+	}
+	return scripted.New(o)
+}
+
+// start starts them.
+func (s *simulatedNodes) start(p *components) {
+	p.start("nodes", s.agent.Run)
+	p.start("pressure of nodes", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
+	if s.server != nil {
+		p.start("server of nodes", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
+	}
+}
+
+// clusterServingOptions is how the simulated nodes of berth up answer.
+func clusterServingOptions(server *apiserver.Server) (simulatedstats.Options, error) {
+	certPEM, keyPEM, err := server.Authority().ClientPEM(pki.SimulatedNodes())
+	if err != nil {
+		return simulatedstats.Options{}, err
+	}
+	cert, err := tls.X509KeyPair(certPEM, keyPEM)
+	return simulatedstats.Options{Certificate: cert, ClientCA: server.Authority().CAPEM()}, err
+}
+
+// credentialServingOptions is how simulated nodes answer by the credential that they connect with;
+// without a certificate they do not.
+func credentialServingOptions(config *rest.Config) (simulatedstats.Options, error) {
+	config = rest.CopyConfig(config)
+	if err := rest.LoadTLSFiles(config); err != nil || len(config.CertData) == 0 {
+		return simulatedstats.Options{}, err
+	}
+	cert, err := tls.X509KeyPair(config.CertData, config.KeyData)
+	return simulatedstats.Options{Certificate: cert, ClientCA: config.CAData, APIServer: config.Host}, err
+}

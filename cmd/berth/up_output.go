@@ -1,0 +1,154 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/controllers/metricsserver"
+)
+
+// upOutput say what started where.
+type upOutput struct {
+	w                                      io.Writer
+	schedulerListener, controllersListener net.Listener // where these tell about themselves
+}
+
+// listen opens the ports of the stock components or, where they are taken, others.
+func (l *upOutput) listen() (err error) {
+	if l.schedulerListener, err = metricsserver.ListenOrAnyPort(schedulerAddress); err != nil {
+		return err
+	}
+	l.controllersListener, err = metricsserver.ListenOrAnyPort(controllerAddress)
+	return err
+}
+
+func (l upOutput) printStarted(o *upOptions, settings settings, server *apiserver.Server, nodes []*corev1.Node, others int, took time.Duration) {
+	kept := "data in " + o.server.DataDir
+	if o.ephemeral {
+		kept = "nothing is kept"
+	}
+	if len(o.server.EtcdServers) > 0 {
+		kept = "data in etcd at " + strings.Join(o.server.EtcdServers, ", ")
+	}
+	var profiles []string
+	for _, p := range settings.scheduler.Profiles {
+		profiles = append(profiles, p.Name)
+	}
+	fmt.Fprintf(l.w, "Berth is up after %.1f s\n", took.Seconds())
+	var table strings.Builder
+	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), kept)
+	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.berth.Scheduler.Seed)
+	fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.schedulerListener.Addr())
+	fmt.Fprintf(t, "  controllers\t%d loops\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(controllers))
+	fmt.Fprintf(t, "  \thttps://%s\tmetrics\n", l.controllersListener.Addr())
+	if o.descheduler.policyFile != "" {
+		fmt.Fprintf(t, "  descheduler\tevery %v\t%s\n", o.descheduler.interval, o.descheduler.policyFile)
+	}
+	l.printNodes(t, o, nodes)
+	fmt.Fprintf(t, "  kubeconfig\t%s\t\n", server.KubeconfigPath())
+	_ = t.Flush()
+	for line := range strings.Lines(table.String()) {
+		fmt.Fprintln(l.w, strings.TrimRight(line, " \n"))
+	}
+	if others > 0 {
+		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with agents of their own. Where no agent runs,\npods are placed but do not start: delete such nodes, or start with them again.\n", others)
+	}
+	kubectl := "berth kubectl"
+	if server.KubeconfigPath() != kubeconfigPath(defaultDataDir()) {
+		kubectl += " --kubeconfig " + server.KubeconfigPath()
+	}
+	next := "apply -f examples/pods.yaml"
+	if o.local.enabled() { // what the examples name is nowhere to be had
+		next = "run idle --image berth.dev/pause:1"
+	}
+	if o.local.realNode {
+		next = "get nodes"
+	}
+	if o.local.embedded.realNode || o.local.embedded.virtualNodes {
+		next = "run web --image berth.dev/workload:1 -- -listen=:80"
+	}
+	fmt.Fprintf(l.w, "\nNext, in another terminal:  %s %s\nCtrl-C stops.\n", kubectl, next)
+}
+
+// embeddedRuntimeText is the embedded runtime, for people.
+const embeddedRuntimeText = "Berth's own runtime (containment, not a security boundary)"
+
+// printNodes says what nodes there are.
+func (l upOutput) printNodes(w io.Writer, o *upOptions, simulated []*corev1.Node) {
+	if o.local.realNode {
+		in := o.local.endpoint
+		if o.local.embedded.realNode {
+			in = embeddedRuntimeText
+		}
+		fmt.Fprintf(w, "  nodes\t%s\tthis machine, pods run in %s\n", o.local.nodeName, in)
+	}
+	if o.local.virtualNodes > 0 {
+		in := "a containerd each"
+		if o.local.embedded.virtualNodes {
+			in = embeddedRuntimeText
+		}
+		fmt.Fprintf(w, "  nodes\t%d virtual\t%s memory, %s disk each, of this machine's; pods run in %s\n", o.local.virtualNodes, o.local.memory, o.local.disk, in)
+	}
+	for _, note := range o.local.notes {
+		fmt.Fprintf(w, "  \t\t%s\n", note)
+	}
+	if len(simulated) > 0 || !o.local.enabled() {
+		fmt.Fprintf(w, "  nodes\t%d simulated\t%s\n", len(simulated), formatNodeSizes(simulated))
+	}
+}
+
+// formatNodeSizes words the sizes of nodes, if they are all equal.
+func formatNodeSizes(nodes []*corev1.Node) string {
+	if len(nodes) == 0 {
+		return ""
+	}
+	first := nodes[0].Status.Capacity
+	for _, n := range nodes {
+		c := n.Status.Capacity
+		if !c.Cpu().Equal(*first.Cpu()) || !c.Memory().Equal(*first.Memory()) {
+			return "of several sizes"
+		}
+	}
+	return fmt.Sprintf("%s cpu, %s memory each", first.Cpu(), first.Memory())
+}
+
+// logFile is where the parts log to.
+type logFile struct{ slog *slog.Logger }
+
+// logToStderr lets the parts log where a service's log is collected.
+func logToStderr() { klog.LogToStderr(true) }
+
+// disableStderrErrors keeps errors, too, to where the rest of the log goes; klog has
+// a flag for it and no function.
+func disableStderrErrors() {
+	var flags flag.FlagSet
+	klog.InitFlags(&flags)
+	_ = flags.Set("stderrthreshold", "FATAL")
+}
+
+// logToFile sends the log of all parts to a file, appended to.
+func logToFile(file string) (*logFile, func(), error) {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	klog.LogToStderr(false)
+	klog.SetOutput(f)
+	disableStderrErrors()
+	return &logFile{slog.New(slog.NewTextHandler(f, nil))}, func() {
+		klog.Flush()
+		_ = f.Close()
+	}, nil
+}

@@ -1,0 +1,77 @@
+package conformance_test
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/descheduling"
+)
+
+// mismatches say what is not right about evictions: all that are expected must be there, others only as far as the
+// recorded component was seen to choose them.
+func (e *deschedulerExpectation) mismatches(policy *descheduling.Policy, mover *evictionRecorder, moves []descheduling.Move) (out []string) {
+	reportf := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	got := make([]string, len(moves))
+	nodes, owners := map[string]int{}, map[string]int{}
+	for i, m := range moves {
+		got[i] = m.Pod.Key()
+		nodes[m.Node.Name]++
+		owners[ownerOf(m.Pod)]++
+		if !slices.Contains(e.Evicted, got[i]) && !slices.Contains(e.Maybe, got[i]) {
+			reportf("%s is evicted by %s", got[i], m.Strategy)
+		}
+		if want, told := e.Plugin[got[i]]; told && want != m.Profile+"/"+m.Strategy {
+			reportf("%s is evicted by %s/%s, want %s", got[i], m.Profile, m.Strategy, want)
+		}
+	}
+	for _, want := range e.Evicted {
+		if !slices.Contains(got, want) {
+			reportf("%s is not evicted", want)
+		}
+	}
+	if e.Ordered && !slices.Equal(got, e.Evicted) {
+		reportf("order %v, want %v", got, e.Evicted)
+	}
+	if !e.Count.contains(len(got)) {
+		reportf("%d evictions, want %v", len(got), e.Count)
+	}
+	if len(e.Maybe) > 0 {
+		out = append(out, outOfBounds("node", e.PerNode, nodes)...)
+		out = append(out, outOfBounds("owner", e.PerOwner, owners)...)
+	}
+	for _, want := range e.Attempted {
+		if !slices.Contains(mover.attempted, want) {
+			reportf("the eviction of %s, which would be refused, is not asked for", want)
+		}
+	}
+	if e.Grace != nil && (policy.Grace == nil || *policy.Grace != *e.Grace) {
+		reportf("grace %v, want %d", policy.Grace, *e.Grace)
+	}
+	return out
+}
+
+func (b bounds) contains(n int) bool { return b.Min <= n && n <= b.Max }
+
+// outOfBounds says which numbers are out of bounds; of what has no bounds nothing may go.
+func outOfBounds(what string, want map[string]bounds, got map[string]int) (out []string) {
+	for name, b := range want {
+		if !b.contains(got[name]) {
+			out = append(out, fmt.Sprintf("%d evictions of %s %s, want %v", got[name], what, name, b))
+		}
+	}
+	for name, n := range got {
+		if _, told := want[name]; !told {
+			out = append(out, fmt.Sprintf("%d evictions of %s %s, want none", n, what, name))
+		}
+	}
+	return out
+}
+
+// ownerOf is namespace/kind/name of a pod's owner.
+func ownerOf(p *descheduling.Pod) string {
+	if len(p.Details.Owners) == 0 {
+		return p.Namespace + "//" + p.Name
+	}
+	o := p.Details.Owners[0]
+	return p.Namespace + "/" + o.Kind + "/" + o.Name
+}

@@ -1,0 +1,48 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// A comparison that cannot fail shows nothing: without any one rule some vector
+// must be told apart.
+func TestSchedulingDetectsMissingRules(t *testing.T) {
+	if *vectorsDir != "" {
+		return // other vectors need not cover every rule
+	}
+	var vectors []json.RawMessage
+	for _, family := range loadFamilies(t, "scheduling") {
+		vectors = append(vectors, family...)
+	}
+	defaults := placement.DefaultConfig()
+	rules := slices.Concat(defaults.PreEnqueue, defaults.Filter)
+	for _, w := range defaults.Score {
+		rules = append(rules, w.Plugin)
+	}
+	for _, rule := range rules {
+		if rule == decision.GangScheduling {
+			continue // no vector has a group
+		}
+		if !slices.ContainsFunc(vectors, func(raw json.RawMessage) bool {
+			var v schedulingVector
+			return json.Unmarshal(raw, &v) == nil && len(v.run(rule)) > 0
+		}) {
+			t.Errorf("all vectors pass without %s", rule)
+		}
+	}
+}
+
+// withoutRule is a profile without a rule.
+func withoutRule(c placement.Config, rule decision.Plugin) placement.Config {
+	drop := func(list []decision.Plugin) []decision.Plugin {
+		return slices.DeleteFunc(slices.Clone(list), func(r decision.Plugin) bool { return r == rule })
+	}
+	c.PreEnqueue, c.PreFilter, c.Filter, c.PreScore = drop(c.PreEnqueue), drop(c.PreFilter), drop(c.Filter), drop(c.PreScore)
+	c.Score = slices.DeleteFunc(slices.Clone(c.Score), func(w placement.WeightedPlugin) bool { return w.Plugin == rule })
+	return c
+}

@@ -1,0 +1,118 @@
+package descheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/descheduling/execution"
+)
+
+// execute does what the machine says until it has nothing to do at once, and returns when to ask again at the latest;
+// zero: only news bring something to do.
+func (r *Runner) execute(ctx context.Context) (wake time.Time) {
+	for ctx.Err() == nil {
+		r.state.applyEvents()
+		actions, wake := r.machine.Step(time.Now(), r.state.view)
+		r.reportProgress()
+		if len(actions) == 0 {
+			return wake
+		}
+		for _, a := range actions {
+			answer := r.runAction(ctx, a)
+			if ctx.Err() != nil && !answer.Done {
+				return time.Time{} // whether it happened is not known; the next run looks
+			}
+			r.machine.HandleResult(time.Now(), a.ActionID(), answer)
+		}
+	}
+	return time.Time{}
+}
+
+// runAction carries out an action.
+func (r *Runner) runAction(ctx context.Context, a execution.Action) execution.Result {
+	switch a := a.(type) {
+	case execution.Reserve:
+		return newResult(r.createHold(ctx, a.Hold))
+	case execution.Avoid:
+		r.printProgress(fmt.Sprintf("pods of %s %s/%s stay off %s until %s: %s", a.Hold.Owner.Kind, a.Hold.Namespace, a.Hold.Owner.Name, a.Hold.Node, a.Hold.Until.UTC().Format(time.RFC3339), a.Move.Reason))
+		return newResult(r.createHold(ctx, a.Hold))
+	case execution.Release:
+		err, final := r.deleteHold(ctx, a.Hold)
+		if err != nil && ctx.Err() == nil && !r.loggedHolds[a.Hold.Key()] {
+			r.loggedHolds[a.Hold.Key()] = true
+			r.o.Log.Info("A hold is not deleted", "hold", a.Hold.Key(), "why", err.Error(), "until", a.Hold.Until)
+		}
+		return newResult(err, final)
+	case execution.Evict:
+		m := a.Move.Move
+		out := r.evict(ctx, &evictionRequest{pod: m.Pod, strategy: m.Strategy, profile: m.Profile, reason: m.Reason})
+		return execution.Result{Done: out.Granted, Message: out.Message, Permanent: out.Permanent}
+	}
+	return execution.Result{Message: fmt.Sprintf("nobody knows what a %T is", a), Permanent: true}
+}
+
+func newResult(err error, final bool) execution.Result {
+	if err != nil {
+		return execution.Result{Message: err.Error(), Permanent: final}
+	}
+	return execution.Result{Done: true}
+}
+
+// reportProgress says what is new of the moves.
+func (r *Runner) reportProgress() {
+	busy := r.machine.HasInProgress()
+	for _, x := range r.machine.Moves() {
+		s := describeProgress(x)
+		if s == "" || r.lastMessage[x] == s || x.Stage == execution.Waiting && busy { // mostly for one of those under way
+			continue
+		}
+		r.lastMessage[x] = s
+		r.printProgress(s)
+		if x.Stage == execution.Finished {
+			r.metrics.moves.WithLabelValues(x.Outcome.String()).Inc()
+		}
+	}
+}
+
+func (r *Runner) printProgress(line string) {
+	if r.o.OnProgress != nil {
+		r.o.OnProgress(line)
+	}
+}
+
+// describeProgress is how far a move is, in a line; empty while its turn has not come.
+func describeProgress(x *execution.Move) string {
+	pod := x.Pod.Key()
+	switch x.Stage {
+	case execution.Waiting:
+		if x.Reason == "" {
+			return ""
+		}
+		return pod + " waits: " + x.Reason
+	case execution.Evicting:
+		if x.Reason != "" {
+			return pod + " is not evicted yet: " + x.Reason
+		}
+	case execution.Terminating:
+		return fmt.Sprintf("%s is evicted from %s (%s)", pod, x.From, x.Strategy)
+	case execution.Placed:
+		return fmt.Sprintf("%s is replaced by %s, starting on %s", pod, x.Replacement.Key(), x.Replacement.NodeName)
+	case execution.Finished:
+		s := pod + " " + x.Outcome.String()
+		if x.Outcome == execution.Moved {
+			s = fmt.Sprintf("%s moved to %s", pod, x.Replacement.NodeName)
+		}
+		if x.Reason != "" {
+			s += ": " + x.Reason
+		}
+		return s
+	}
+	return ""
+}
+
+// allFinished says that there is nothing under way, and nothing waits.
+func (r *Runner) allFinished() bool {
+	return !slices.ContainsFunc(r.machine.Moves(), func(x *execution.Move) bool { return x.Stage != execution.Finished })
+}

@@ -1,0 +1,102 @@
+package descheduler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+)
+
+// HoldSupport says whether the node that a pod is to go to can be held until its replacement is there, and why not.
+type HoldSupport struct {
+	Held   bool   `json:"held"`
+	Reason string `json:"why,omitempty"` // empty: they are held for all pods
+	// UnsupportedSchedulers are the schedulers that honour no Holds, where they are held for the pods of others.
+	UnsupportedSchedulers []string `json:"notHeldFor,omitempty"`
+}
+
+// String is what is in force, in a line.
+func (p HoldSupport) String() string {
+	const b = "a pod moves only if no node that its scheduler may choose is the one it leaves"
+	if p.Held && len(p.UnsupportedSchedulers) > 0 {
+		return "places are held (a) where the scheduler honours Holds, and not (b) for pods of " + strings.Join(p.UnsupportedSchedulers, ", ") + ": " + b
+	}
+	if p.Held {
+		return "places are held (a): Holds are served, and the scheduler honours them"
+	}
+	return "places are not held (b): " + p.Reason + "; " + b
+}
+
+func (p HoldSupport) mode() planning.Mode {
+	if p.Held {
+		return planning.WithHolds
+	}
+	return planning.WithoutHolds
+}
+
+// unsupportedSet are the schedulers in whose way no place is held, for a plan.
+func (p HoldSupport) unsupportedSet() map[string]bool {
+	out := map[string]bool{}
+	for _, s := range p.UnsupportedSchedulers {
+		out[s] = true
+	}
+	return out
+}
+
+// detectHoldSupport finds out what is in force. What cannot be found out is taken for the worse.
+func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clusterState, now time.Time) HoldSupport {
+	switch {
+	case w.holds == nil:
+		return HoldSupport{Reason: "no Holds are wanted"}
+	case !w.holdsServed.Load():
+		return HoldSupport{Reason: "the API server serves no Holds, or not to this user (deploy/hold-crd.yaml has the kind, deploy/descheduler.yaml the role)"}
+	case !canCreateHolds(ctx, client):
+		return HoldSupport{Reason: "this user may not create Holds (deploy/descheduler.yaml has the role)"}
+	}
+	l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(ctx, v1alpha1.HoldSupportLease, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return HoldSupport{Reason: fmt.Sprintf("no scheduler says that it honours Holds: there is no Lease %s/%s, where Berth's says so", v1alpha1.HoldSupportNamespace, v1alpha1.HoldSupportLease)}
+	}
+	if err != nil {
+		return HoldSupport{Reason: "whether the scheduler honours Holds cannot be read: " + err.Error()}
+	}
+	honour, why := v1alpha1.HoldSupport(l, now)
+	if why != "" {
+		return HoldSupport{Reason: "no scheduler says that it honours Holds: " + why}
+	}
+	all := w.schedulers()
+	others := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(honour, s) })
+	if len(others) > 0 && len(others) == len(all) {
+		return HoldSupport{Reason: fmt.Sprintf("pods are placed by %s, and those that honour Holds are %s", strings.Join(others, ", "), strings.Join(honour, ", "))}
+	}
+	return HoldSupport{Held: true, UnsupportedSchedulers: others}
+}
+
+// schedulers are those of pods that could move.
+func (w *clusterState) schedulers() []string {
+	found := map[string]bool{}
+	for _, p := range w.pods {
+		if p.NodeName != "" && !p.Finished() && p.Owner.UID != "" && p.Owner.Kind != "DaemonSet" && p.Owner.Kind != "Node" {
+			found[p.Spec.SchedulerName] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// canCreateHolds asks whether this user may make Holds. A server that does not answer is no reason against it.
+func canCreateHolds(ctx context.Context, client kubernetes.Interface) bool {
+	r, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: "create", Group: v1alpha1.GroupVersion.Group, Resource: v1alpha1.HoldsResource}}}, metav1.CreateOptions{})
+	return err != nil || r.Status.Allowed
+}

@@ -1,0 +1,70 @@
+package descheduler
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+func TestDetectHoldSupport(t *testing.T) {
+	now := time.Now()
+	says := func(schedulers ...string) *coordinationv1.Lease {
+		at := metav1.NewMicroTime(now)
+		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}, Spec: coordinationv1.LeaseSpec{HolderIdentity: new("it"), RenewTime: &at}}
+		v1alpha1.AdvertiseHoldSupport(l, schedulers)
+		return l
+	}
+	for name, tc := range map[string]struct {
+		served bool
+		lease  *coordinationv1.Lease
+		may    bool
+		fails  bool
+		why    string
+	}{
+		"Berth schedules":              {true, says("default-scheduler"), true, false, ""},
+		"no Holds are served":          {false, says("default-scheduler"), true, false, "serves no Holds"},
+		"it may not make any":          {true, says("default-scheduler"), false, false, "may not create Holds"},
+		"another scheduler":            {true, nil, true, false, "there is no Lease kube-system/berth-scheduler"},
+		"another one places the pods":  {true, says("berth-scheduler"), true, false, "placed by default-scheduler, and those that honour Holds are berth-scheduler"},
+		"who schedules cannot be seen": {true, says("default-scheduler"), true, true, "cannot be read"},
+	} {
+		client := fake.NewClientset()
+		if tc.lease != nil {
+			client = fake.NewClientset(tc.lease)
+		}
+		client.PrependReactor("create", "selfsubjectaccessreviews", func(ktesting.Action) (bool, runtime.Object, error) {
+			return true, &authorizationv1.SelfSubjectAccessReview{Status: authorizationv1.SubjectAccessReviewStatus{Allowed: tc.may}}, nil
+		})
+		if tc.fails {
+			client.PrependReactor("get", "leases", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("no route to host") })
+		}
+		w := newClusterState(client, &v1alpha1.Client{}, nil)
+		w.holdsServed.Store(tc.served)
+		w.upsert(conversion.New().Pod(copyOf(1, "n1")))
+		p := detectHoldSupport(t.Context(), client, w, now)
+		if len(p.UnsupportedSchedulers) > 0 {
+			t.Errorf("%s: not held for %v", name, p.UnsupportedSchedulers)
+		}
+		other := copyOf(2, "n1")
+		other.Spec.SchedulerName = "other"
+		w.upsert(conversion.New().Pod(other))
+		beside := detectHoldSupport(t.Context(), client, w, now)
+		if p.Held && (!beside.Held || !beside.unsupportedSet()["other"] || len(beside.UnsupportedSchedulers) > 1 || !strings.Contains(beside.String(), "not (b) for pods of other")) {
+			t.Errorf("%s: beside another scheduler: %+v", name, beside)
+		}
+		if p.Held != (tc.why == "") || !strings.Contains(p.Reason, tc.why) || p.Held != (p.Reason == "") {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package descheduler
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/internal/metrics"
+)
+
+// Metrics are the Kubernetes descheduler's metrics, and beside them what it has nothing like.
+type Metrics struct {
+	evictions, deprecatedEvictions               *prometheus.CounterVec
+	loopDuration, deprecatedLoopDuration         prometheus.Histogram
+	strategyDuration, deprecatedStrategyDuration *prometheus.HistogramVec
+	placesHeld                                   prometheus.Gauge
+	moves                                        *prometheus.CounterVec
+	refusals                                     *prometheus.GaugeVec
+}
+
+// NewMetrics has them shown; into may be nil: then they only count. An error means that another metric has the name of one.
+func NewMetrics(into prometheus.Registerer) (*Metrics, error) {
+	buckets := prometheus.ExponentialBuckets(0.01, 2.5, 12)
+	const pods = "Number of pods that were evicted, or could not be (result error, or in compatible mode the limit that was reached), by strategy, profile, namespace and node."
+	pod, strategy := []string{"result", "strategy", "profile", "namespace", "node"}, []string{"strategy", "profile"}
+	const old = "Deprecated upstream: "
+	c := &Metrics{
+		evictions:                  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted_total", Help: pods}, pod),
+		deprecatedEvictions:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "descheduler_pods_evicted", Help: old + "see descheduler_pods_evicted_total."}, pod),
+		loopDuration:               prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_loop_duration_seconds", Help: "Time that a round took, without what it then waited for.", Buckets: buckets}),
+		deprecatedLoopDuration:     prometheus.NewHistogram(prometheus.HistogramOpts{Name: "descheduler_descheduler_loop_duration_seconds", Help: old + "see descheduler_loop_duration_seconds.", Buckets: buckets}),
+		strategyDuration:           prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_strategy_duration_seconds", Help: "Time that a strategy took.", Buckets: buckets}, strategy),
+		deprecatedStrategyDuration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "descheduler_descheduler_strategy_duration_seconds", Help: old + "see descheduler_strategy_duration_seconds.", Buckets: buckets}, strategy),
+		placesHeld:                 prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_descheduler_places_held", Help: "1 if the node that a pod goes to is held until its replacement is there, 0 if that cannot be for all pods."}),
+		moves:                      prometheus.NewCounterVec(prometheus.CounterOpts{Name: "berth_descheduler_moves_total", Help: "Number of planned moves that are over, by what became of them."}, []string{"outcome"}),
+		refusals:                   prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "berth_descheduler_refused", Help: "Number of candidates that the last plan let stay, by why."}, []string{"why"}),
+	}
+	for _, o := range finalOutcomes {
+		c.moves.WithLabelValues(o.String())
+	}
+	return c, metrics.Register(into, newBuildInfo(), c.evictions, c.deprecatedEvictions, c.loopDuration, c.deprecatedLoopDuration, c.strategyDuration, c.deprecatedStrategyDuration, c.placesHeld, c.moves, c.refusals)
+}
+
+// finalOutcomes are those that moves have in the end.
+var finalOutcomes = []execution.Outcome{execution.Moved, execution.PlacedElsewhere, execution.Returned, execution.NotReady, execution.Unscheduled, execution.NotReplaced, execution.CleanedUp, execution.Abandoned}
+
+// newBuildInfo is 1, with the build as labels.
+func newBuildInfo() prometheus.Collector {
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "descheduler_build_info", Help: "1, with the build as labels; see berth_build_info.",
+		ConstLabels: prometheus.Labels{"GoVersion": runtime.Version(), "AppVersion": "berth"}})
+	g.Set(1)
+	return g
+}
+
+func (c *Metrics) observeEviction(result string, l *evictionRequest) {
+	for _, v := range []*prometheus.CounterVec{c.evictions, c.deprecatedEvictions} {
+		v.WithLabelValues(result, l.strategy, l.profile, l.pod.Namespace, l.pod.NodeName).Inc()
+	}
+}
+
+func (c *Metrics) observeStrategy(strategy, profile string, took time.Duration) {
+	c.strategyDuration.WithLabelValues(strategy, profile).Observe(took.Seconds())
+	c.deprecatedStrategyDuration.WithLabelValues(strategy, profile).Observe(took.Seconds())
+}
+
+func (c *Metrics) observeRound(r *Report) {
+	c.loopDuration.Observe(r.Took.Seconds())
+	c.deprecatedLoopDuration.Observe(r.Took.Seconds())
+	if r.Mode != Planned {
+		return
+	}
+	held := 0.0
+	if r.HoldSupport.Held && len(r.HoldSupport.UnsupportedSchedulers) == 0 {
+		held = 1
+	}
+	c.placesHeld.Set(held)
+	c.refusals.Reset()
+	for why, n := range r.RefusalCounts {
+		c.refusals.WithLabelValues(why).Set(float64(n))
+	}
+}

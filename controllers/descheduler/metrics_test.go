@@ -1,0 +1,76 @@
+package descheduler
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// A limit that is reached is counted as the Kubernetes descheduler does, and told.
+func TestReachedLimitsAreCounted(t *testing.T) {
+	for limit, set := range map[string]func(*descheduling.Limits){
+		"maximum number of evicted pods per a descheduling cycle reached": func(l *descheduling.Limits) { l.Total = new(1) },
+		"maximum number of evicted pods per node reached":                 func(l *descheduling.Limits) { l.PerNode = new(1) },
+		"maximum number of evicted pods per namespace reached":            func(l *descheduling.Limits) { l.PerNamespace = new(1) },
+	} {
+		for _, mode := range []Mode{Compatible, Planned} {
+			o := options(t, fake.NewClientset(crowded()...), mode)
+			o.DryRun = mode == Planned
+			set(&o.Policy.Limits)
+			r, report := once(t, o)
+			want := 0.0
+			if mode == Compatible {
+				want = float64(report.RefusalCounts["limit reached"])
+			}
+			if got := testutil.ToFloat64(r.metrics.evictions.WithLabelValues(limit, "RemoveDuplicates", "default", "ns", "n1")); got != want {
+				t.Errorf("%s: %q is counted %v times, want %v", mode, limit, got, want)
+			}
+			if len(report.Moves) != 1 || report.RefusalCounts["limit reached"] == 0 || report.Refusals[0].Message != limit {
+				t.Errorf("%s: %+v", mode, report)
+			}
+		}
+	}
+}
+
+// A pod that is gone when its eviction is asked for was not evicted.
+func TestGonePodIsNotCountedAsEvicted(t *testing.T) {
+	client := fake.NewClientset(crowded()...)
+	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		return a.GetSubresource() == "eviction", nil, apierrors.NewNotFound(policyv1.Resource("pods"), "it")
+	})
+	r, report := once(t, options(t, client, Compatible))
+	if len(report.Moves) != 0 || report.RefusalCounts[notEvicted] == 0 || report.Refusals[0].Message != "it is gone already" {
+		t.Errorf("%+v", report)
+	}
+	if n := testutil.CollectAndCount(r.metrics.evictions); n != 0 || len(wrote(client)) != report.RefusalCounts[notEvicted] {
+		t.Errorf("%d are counted; it did %v", n, wrote(client))
+	}
+}
+
+// A report stays small, however much there is to tell.
+func TestReportIsBounded(t *testing.T) {
+	r := Report{Mode: Compatible, RefusalCounts: map[string]int{}}
+	for i := range 3000 {
+		r.addRefusal(&model.Pod{Namespace: "ns", Name: "p"}, "S", "p", notEvicted, "no")
+		r.Moves = append(r.Moves, MoveReport{Pod: fmt.Sprint("ns/", i)})
+	}
+	var b strings.Builder
+	if err := r.Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if len(r.Refusals) != 1000 || len(lines) > 220 || !strings.Contains(b.String(), "\nand 2800 more\n") || !strings.Contains(b.String(), "\nStay: not evicted (3000)\n") ||
+		!strings.Contains(b.String(), "\n  and 2995 more\n") {
+		t.Errorf("%d are kept; %d lines: %s", len(r.Refusals), len(lines), b.String()[len(b.String())-300:])
+	}
+}

@@ -1,0 +1,152 @@
+package descheduler
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/controllers/upstreamguard"
+)
+
+// said is the last line that a run said while it waited.
+var said atomic.Value
+
+// single is a run that takes so long, and says when it worked.
+func single(t *testing.T, api *fake.Clientset, name string, patience, takes time.Duration) (err error, from, to time.Time) {
+	e := OneShotElection()
+	e.Identity = name
+	s := OneShot{Election: e, Leases: api, Gate: leaderelection.NewGate(e.RenewDeadline), Timeout: patience, OnProgress: func(line string) { t.Log(line); said.Store(line) }}
+	err = s.Run(t.Context(), func(ctx context.Context) error {
+		from = time.Now()
+		select {
+		case <-time.After(takes):
+		case <-ctx.Done():
+		}
+		to = time.Now()
+		return context.Cause(ctx)
+	})
+	return err, from, to
+}
+
+func TestSecondOneShotWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewClientset()
+		ended := make(chan time.Time)
+		go func() {
+			err, _, to := single(t, api, "first", 0, 10*time.Minute)
+			if err != nil {
+				t.Error(err)
+			}
+			ended <- to
+		}()
+		time.Sleep(time.Minute)
+		var busy *upstreamguard.AlreadyRunningError
+		if err, from, _ := single(t, api, "hasty", time.Minute, time.Second); !errors.As(err, &busy) || busy.Holder != "once_first" || !from.IsZero() {
+			t.Errorf("who waits no longer than a minute: %v, began at %v", err, from)
+		}
+		second := make(chan time.Time)
+		go func() {
+			err, from, _ := single(t, api, "second", 0, time.Second)
+			if err != nil {
+				t.Error(err)
+			}
+			second <- from
+		}()
+		to := <-ended
+		if from := <-second; from.Before(to) || from.Sub(to) > 20*time.Second {
+			t.Errorf("the first ended at %v, the second began at %v", to, from)
+		}
+	})
+}
+
+// heldBy is an API server with a Lease that was renewed just now, for so many seconds.
+func heldBy(holder string, lasts int32) *fake.Clientset {
+	at := metav1.NewMicroTime(time.Now())
+	return fake.NewClientset(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "descheduler"},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &lasts, RenewTime: &at, AcquireTime: &at}})
+}
+
+// The Lease of a run that was killed is waited for, and that is said; one of a descheduler that runs for good is not, however
+// short it lasts.
+func TestOneShotDoesNotWaitForLongRunningHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tc := range []struct {
+			holder string
+			lasts  int32
+			waits  bool
+		}{{"once_other", 15, true}, {"other", 15, false}, {"other", 137, false}} {
+			said.Store("")
+			api, began := heldBy(tc.holder, tc.lasts), time.Now()
+			err, from, _ := single(t, api, "me", 0, time.Second)
+			var busy *upstreamguard.AlreadyRunningError
+			if errors.As(err, &busy) == tc.waits || tc.waits && (err != nil || from.Sub(began) > 20*time.Second) || !tc.waits && time.Since(began) > time.Second {
+				t.Errorf("a Lease of %s of %d s: %v after %v, began at %v", tc.holder, tc.lasts, err, time.Since(began), from)
+			}
+			if line := said.Load(); tc.waits != (line == "waiting for the Lease kube-system/descheduler of once_other, which ends in 15 s unless he renews it") {
+				t.Errorf("of %s it says %q", tc.holder, line)
+			}
+		}
+	})
+}
+
+// Somebody who runs for good gets the Lease before who waits for it: he is not waited for either.
+func TestWaitingOneShotEndsWhenLongRunningHolderAppears(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := heldBy("once_other", 15)
+		began := time.Now()
+		go func() {
+			time.Sleep(5 * time.Second)
+			leases := api.CoordinationV1().Leases("kube-system")
+			l, err := leases.Get(t.Context(), "descheduler", metav1.GetOptions{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			at := metav1.NewMicroTime(time.Now())
+			l.Spec.HolderIdentity, l.Spec.RenewTime = new("daemon"), &at
+			if _, err := leases.Update(t.Context(), l, metav1.UpdateOptions{}); err != nil {
+				t.Error(err)
+			}
+		}()
+		var busy *upstreamguard.AlreadyRunningError
+		if err, from, _ := single(t, api, "me", 0, time.Second); !errors.As(err, &busy) || busy.Holder != "daemon" || !from.IsZero() || time.Since(began) > 10*time.Second {
+			t.Errorf("%v after %v, began at %v", err, time.Since(began), from)
+		}
+	})
+}
+
+// A daemon that does not compete for the Lease skips a round if it cannot see whether it is alone, and ends if it is not.
+func TestRoundIsSkippedWhenNotExclusive(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	o := options(t, fake.NewClientset(crowded()...), Compatible)
+	asked, rounds := 0, 0
+	o.Interval = time.Millisecond
+	o.CheckExclusive = func(context.Context) error {
+		switch asked++; asked {
+		case 1:
+			return errors.New("no route to host")
+		case 3:
+			return &upstreamguard.AlreadyRunningError{Holder: "other"}
+		}
+		return nil
+	}
+	o.OnReport = func(*Report) { rounds++ }
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Run(ctx)
+	var busy *upstreamguard.AlreadyRunningError
+	if !errors.As(err, &busy) || asked != 3 || rounds != 1 {
+		t.Errorf("asked %d times, %d rounds, then %v", asked, rounds, err)
+	}
+}

@@ -1,0 +1,110 @@
+package descheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+)
+
+// runRound has the strategies propose once. In compatible mode, and in a dry run, that is all; in planned mode the
+// machine has a plan then.
+func (r *Runner) runRound(ctx context.Context) (*Report, error) {
+	r.state.applyEvents()
+	began := time.Now()
+	report := &Report{Time: began.UTC().Truncate(time.Second), Mode: r.o.Mode, DryRun: r.o.DryRun, Moves: []MoveReport{}, Refusals: []Refusal{}, RefusalCounts: map[string]int{}}
+	snap := r.state.snapshot(began)
+	if r.o.Policy.UsesMetrics() {
+		u, err := readUsage(ctx, r.o.Usage, r.state)
+		if err != nil {
+			return nil, err
+		}
+		snap.Usage = u
+	}
+	policy := r.timedPolicy()
+	if r.o.Mode == Compatible {
+		r.runCompatible(ctx, snap, policy, report)
+	} else {
+		r.runPlanned(ctx, snap, policy, report)
+	}
+	report.Took = time.Since(began)
+	r.metrics.observeRound(report)
+	if r.o.OnReport != nil {
+		r.o.OnReport(report)
+	}
+	return report, context.Cause(ctx)
+}
+
+func (r *Runner) runCompatible(ctx context.Context, snap *descheduling.Snapshot, policy *descheduling.Policy, report *Report) {
+	e := &evictingMover{ctx: ctx, report: report, evict: func(l *evictionRequest) (bool, string) {
+		a := r.evict(ctx, l)
+		if a.AlreadyGone {
+			return false, "it is gone already"
+		}
+		return a.Granted, a.Message
+	}, onLimit: r.metrics.observeEviction}
+	if r.o.DryRun {
+		e.evict, e.onLimit = newDryRunLedger(r.state.view.State, snap.Now).evict, func(string, *evictionRequest) {}
+	}
+	result := descheduling.RunPolicy(snap, policy, e)
+	report.addResult(&result)
+}
+
+func (r *Runner) runPlanned(ctx context.Context, snap *descheduling.Snapshot, policy *descheduling.Policy, report *Report) {
+	p := detectHoldSupport(ctx, r.o.Client, r.state, snap.Now)
+	report.HoldSupport = &p
+	r.machine.SetHoldsServed(r.state.holdsServed.Load())
+	under := r.machine.InProgress(r.state.view)
+	snap.ApplyInProgress(under)
+	planner := planning.New(snap, r.state.view.State, planning.Options{Now: snap.Now, Mode: p.mode(), SchedulersWithoutHolds: p.unsupportedSet(), InProgress: under,
+		Profiles: r.o.Profiles, Seed: r.o.Seed, Backoff: r.backoff})
+	result := descheduling.RunPolicy(snap, policy, planner)
+	report.addResult(&result)
+	made := planner.Plan()
+	report.addPlan(made)
+	if !r.o.DryRun {
+		r.machine.SetPlan(snap.Now, made)
+		lastMessage := r.lastMessage
+		r.lastMessage = map[*execution.Move]string{}
+		for _, x := range r.machine.Moves() {
+			if s, known := lastMessage[x]; known { // it is of an earlier plan
+				r.lastMessage[x] = s
+			}
+		}
+	}
+}
+
+// timedPolicy is the policy with strategies that are timed.
+func (r *Runner) timedPolicy() *descheduling.Policy {
+	p := r.o.Policy
+	p.Profiles = make([]descheduling.Profile, len(r.o.Policy.Profiles))
+	for i, profile := range r.o.Policy.Profiles {
+		profile.Deschedule = r.timedStrategies(profile.Name, profile.Deschedule)
+		profile.Balance = r.timedStrategies(profile.Name, profile.Balance)
+		p.Profiles[i] = profile
+	}
+	return &p
+}
+
+func (r *Runner) timedStrategies(profile string, strategies []descheduling.Strategy) (out []descheduling.Strategy) {
+	for _, s := range strategies {
+		out = append(out, &timedStrategy{s, profile, r.metrics})
+	}
+	return out
+}
+
+// timedStrategy is a strategy that is timed.
+type timedStrategy struct {
+	descheduling.Strategy
+	profile string
+	metrics *Metrics
+}
+
+// Run is rebalance.Strategy's.
+func (s *timedStrategy) Run(r *descheduling.Round) {
+	from := time.Now()
+	s.Strategy.Run(r)
+	s.metrics.observeStrategy(s.Name(), s.profile, time.Since(from))
+}

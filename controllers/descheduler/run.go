@@ -1,0 +1,169 @@
+package descheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/upstreamguard"
+	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+)
+
+// ErrTimeout is how a single run ends that has moves under way, or waiting, after Options.Timeout.
+var ErrTimeout = errors.New("not all moves are over")
+
+// Runner is a descheduler that runs. Make it with New.
+type Runner struct {
+	o       Options
+	state   *clusterState
+	metrics *Metrics
+
+	backoff     *planning.MoveBackoff
+	machine     *execution.Machine
+	lastMessage map[*execution.Move]string // what was said of each move
+	loggedHolds map[string]bool            // holds of others, by key
+}
+
+// New is a descheduler that has done nothing yet.
+func New(o Options) (*Runner, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Metrics == nil {
+		o.Metrics, _ = NewMetrics(nil) // fails only where they are shown
+	}
+	r := &Runner{o: o, metrics: o.Metrics, backoff: planning.NewMoveBackoff(), lastMessage: map[*execution.Move]string{}, loggedHolds: map[string]bool{}}
+	r.machine = execution.New(execution.Options{Profiles: o.Profiles, Seed: o.Seed, Backoff: r.backoff, Timeouts: o.Timeouts})
+	r.state = newClusterState(o.Client, o.Holds, slices.Collect(maps.Keys(o.Profiles)))
+	return r, nil
+}
+
+// Run deschedules until the context ends, or once. It returns the report of the last round, nil if there was none.
+func (r *Runner) Run(ctx context.Context) (*Report, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		r.state.feed.Run(ctx)
+	}()
+	defer func() { stop(); <-followed }()
+	if err := r.state.waitForSync(ctx); err != nil {
+		return nil, err
+	}
+	if r.o.OnSynced != nil {
+		r.o.OnSynced()
+	}
+	if r.o.Interval > 0 && !r.o.DryRun {
+		return r.runLoop(ctx)
+	}
+	return r.runOnce(ctx)
+}
+
+// runOnce is one round, and what it planned carried out.
+func (r *Runner) runOnce(ctx context.Context) (*Report, error) {
+	report, err := r.runRoundIfExclusive(ctx)
+	if err != nil || r.o.DryRun || r.o.Mode == Compatible {
+		return report, err
+	}
+	if r.o.Timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, r.o.Timeout, fmt.Errorf("--timeout %v: %w", r.o.Timeout, ErrTimeout))
+		defer cancel()
+		ctx = limited
+	}
+	for {
+		wake := r.execute(ctx)
+		report.setMoves(r.machine.Moves())
+		if ctx.Err() != nil {
+			return report, context.Cause(ctx)
+		}
+		if r.allFinished() {
+			return report, nil
+		}
+		r.wait(ctx, wake)
+	}
+}
+
+// runLoop is one after another. What is under way of the last one is booked in the next.
+func (r *Runner) runLoop(ctx context.Context) (report *Report, err error) {
+	for next := time.Now(); ctx.Err() == nil; {
+		r.state.applyEvents()
+		if now := time.Now(); !now.Before(next) {
+			next = now.Add(r.o.Interval)
+			made, err := r.runRoundIfExclusive(ctx)
+			var busy *upstreamguard.AlreadyRunningError
+			switch {
+			case err == nil:
+				report = made
+			case errors.As(err, &busy):
+				return report, err
+			case ctx.Err() == nil:
+				r.o.Log.Error(err, "A round of descheduling failed; the next one is at "+next.UTC().Format(time.RFC3339))
+			}
+		}
+		wake := r.execute(ctx)
+		if wake.IsZero() || next.Before(wake) {
+			wake = next
+		}
+		r.wait(ctx, wake)
+	}
+	return report, nil
+}
+
+// runRoundIfExclusive is a round, unless it must not begin.
+func (r *Runner) runRoundIfExclusive(ctx context.Context) (*Report, error) {
+	if err := r.checkExclusive(ctx); err != nil {
+		return nil, err
+	}
+	return r.runRound(ctx)
+}
+
+// checkExclusive says why a round must not begin.
+func (r *Runner) checkExclusive(ctx context.Context) error {
+	if r.o.CheckExclusive == nil || r.o.DryRun {
+		return nil
+	}
+	return r.o.CheckExclusive(ctx)
+}
+
+const (
+	// batchWindow is how long what happens is gathered before it is looked at.
+	batchWindow = 50 * time.Millisecond
+	// maxWait is how long nobody looks.
+	maxWait = 10 * time.Second
+)
+
+// wait waits for news while moves are not over, or until a time.
+func (r *Runner) wait(ctx context.Context, wake time.Time) {
+	pause := maxWait
+	if !wake.IsZero() {
+		pause = min(max(time.Until(wake), 0), pause)
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	news := r.state.feed.Ready()
+	if r.allFinished() { // nobody waits for them; they are taken in at the next look
+		news = nil
+	}
+	select {
+	case <-news:
+		select {
+		case <-time.After(batchWindow):
+		case <-ctx.Done():
+		}
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// observeHoldsServed takes in whether Holds are served.
+func (w *clusterState) observeHoldsServed(kind string, served bool) {
+	if kind == v1alpha1.HoldsResource {
+		w.holdsServed.Store(served)
+	}
+}

@@ -1,0 +1,180 @@
+package descheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+func node(name string) *corev1.Node {
+	size := corev1.ResourceList{"cpu": resource.MustParse("4"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("110")}
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{placement.HostnameKey: name}},
+		Status: corev1.NodeStatus{Capacity: size, Allocatable: size, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
+}
+
+// copyOf is the nth pod of one replica set.
+func copyOf(n int, on string) *corev1.Pod {
+	name := fmt.Sprintf("web-%d", n)
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": "web"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "rs", Controller: new(true)}}},
+		Spec: corev1.PodSpec{NodeName: on, SchedulerName: "default-scheduler", Priority: new(int32(0)),
+			Containers: []corev1.Container{{Name: "c", Image: "web", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("100m")}}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
+}
+
+// crowded are three nodes, one of which has all copies.
+func crowded() []runtime.Object {
+	out := []runtime.Object{node("n1"), node("n2"), node("n3")}
+	for i := range 3 {
+		out = append(out, copyOf(i, "n1"))
+	}
+	return out
+}
+
+func options(t *testing.T, client *fake.Clientset, mode Mode) Options {
+	t.Helper()
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Client: client, Mode: mode, Profiles: map[string]*placement.Profile{p.Name(): p},
+		Policy: descheduling.Policy{Profiles: []descheduling.Profile{{Name: "default", Balance: []descheduling.Strategy{&descheduling.RemoveDuplicates{}}}}}}
+}
+
+// once runs a descheduler once and gives its report and the runner.
+func once(t *testing.T, o Options) (*Runner, *Report) {
+	t.Helper()
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := r.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, report
+}
+
+// wrote is what a client was asked to write, in short.
+func wrote(client *fake.Clientset) (out []string) {
+	for _, a := range client.Actions() {
+		if a.GetResource().Resource == "selfsubjectaccessreviews" {
+			continue // a question
+		}
+		if v := a.GetVerb(); v != "get" && v != "list" && v != "watch" {
+			out = append(out, strings.TrimSuffix(v+" "+a.GetResource().Resource+"/"+a.GetSubresource(), "/"))
+		}
+	}
+	return out
+}
+
+func TestDryRunWritesNothing(t *testing.T) {
+	for _, mode := range []Mode{Planned, Compatible} {
+		client := fake.NewClientset(crowded()...)
+		o := options(t, client, mode)
+		o.DryRun = true
+		_, report := once(t, o)
+		if got := wrote(client); len(report.Moves) != 2 || len(got) > 0 {
+			t.Errorf("%s: %d moves foretold, and it did %v", mode, len(report.Moves), got)
+		}
+		for _, m := range report.Moves {
+			if m.From != "n1" || (m.To != "") != (mode == Planned) || m.Owner != "ReplicaSet/web" || m.Reason == "" {
+				t.Errorf("%s: %+v", mode, m)
+			}
+		}
+	}
+}
+
+func TestDryRunDebitsBudgets(t *testing.T) {
+	one := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"},
+		Spec:   policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 1, CurrentHealthy: 3, DesiredHealthy: 2, ExpectedPods: 3}}
+	o := options(t, fake.NewClientset(append(crowded(), one)...), Compatible)
+	o.DryRun = true
+	_, report := once(t, o)
+	if len(report.Moves) != 1 || report.RefusalCounts[notEvicted] == 0 || !strings.Contains(report.Refusals[0].Message, "The disruption budget web") {
+		t.Errorf("moves %+v, refused %+v", report.Moves, report.Refusals)
+	}
+}
+
+func TestCompatibleEvictsAndRecordsEvents(t *testing.T) {
+	client := fake.NewClientset(crowded()...)
+	var asked []*policyv1.Eviction
+	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if a.GetSubresource() != "eviction" {
+			return false, nil, nil
+		}
+		e := a.(ktesting.CreateAction).GetObject().(*policyv1.Eviction)
+		if asked = append(asked, e); len(asked) == 1 {
+			return true, nil, apierrors.NewTooManyRequests("budget", 10)
+		}
+		return true, e, nil
+	})
+	o := options(t, client, Compatible)
+	o.Policy.Grace, o.Policy.EvictionFailureEvents = new(int64(7)), true
+	r, report := once(t, o)
+	if len(report.Moves) != 1 || len(asked) != 2 {
+		t.Fatalf("%d moves after %d evictions: %+v", len(report.Moves), len(asked), report)
+	}
+	e := asked[1]
+	if e.Annotations["requested-by"] != "sigs.k8s.io/descheduler" || !strings.HasPrefix(e.Annotations["reason"], "triggered by default/RemoveDuplicates: ") ||
+		e.Annotations["berth.dev/requested-by"] != Component || !strings.Contains(e.Annotations["berth.dev/reason"], "RemoveDuplicates: 3 copies of") ||
+		*e.DeleteOptions.GracePeriodSeconds != 7 || *e.DeleteOptions.Preconditions.UID != types.UID("uid-"+e.Name) {
+		t.Errorf("an eviction: %+v, %+v", e.ObjectMeta, e.DeleteOptions)
+	}
+	events, err := client.CoreV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reasons []string
+	for _, e := range events.Items {
+		reasons = append(reasons, e.Reason)
+	}
+	slices.Sort(reasons)
+	if fmt.Sprint(reasons) != "[Descheduled EvictionFailed]" {
+		t.Errorf("events %v", reasons)
+	}
+	for result, want := range map[string]float64{"success": 1, "error": 1} {
+		if got := testutil.ToFloat64(r.metrics.evictions.WithLabelValues(result, "RemoveDuplicates", "default", "ns", "n1")); got != want {
+			t.Errorf("descheduler_pods_evicted_total of result %s is %v, want %v", result, got, want)
+		}
+	}
+	if n := testutil.CollectAndCount(r.metrics.strategyDuration); n != 1 {
+		t.Errorf("%d strategies were timed", n)
+	}
+}
+
+// A single run ends in time, and says what has not come about.
+func TestOneShotTimeout(t *testing.T) {
+	client := fake.NewClientset(crowded()...)
+	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		return a.GetSubresource() == "eviction", nil, apierrors.NewTooManyRequests("budget", 10)
+	})
+	o := options(t, client, Planned)
+	o.Timeout = 100 * time.Millisecond
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := r.Run(t.Context())
+	if !errors.Is(err, ErrTimeout) || report == nil || report.NumIncomplete() != 2 {
+		t.Errorf("it ends with %v and %+v", err, report)
+	}
+}

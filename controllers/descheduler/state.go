@@ -1,0 +1,130 @@
+package descheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// syncTimeout is how long reading the cluster may take.
+const syncTimeout = 2 * time.Minute
+
+// clusterState is the cluster as the descheduler knows it: what placement reads (view), and what descheduling reads
+// beyond that. Of a pod no more is kept than that.
+type clusterState struct {
+	feed        *informers.Source
+	view        *execution.View
+	events      []scheduling.Event
+	holds       *v1alpha1.Client // nil: none are read
+	holdsServed atomic.Bool      // they are served, and may be read
+	// knownSchedulers are the schedulers whose nominations keep room: those there are profiles of.
+	knownSchedulers map[string]bool
+
+	pods                map[string]*model.Pod // all, by uid
+	namespaces          map[string]model.Labels
+	priorities          map[string]int32
+	claimStorageClasses map[string]string // of claims, by namespace/name
+
+	mu         sync.Mutex // over what the feed writes by itself
+	podDetails map[string]*descheduling.PodDetails
+	// notReady are the nodes, by uid, with a condition Ready that is not True.
+	notReady map[string]bool
+}
+
+// newClusterState knows of nothing yet.
+func newClusterState(client kubernetes.Interface, holds *v1alpha1.Client, schedulers []string) *clusterState {
+	w := &clusterState{feed: informers.New(client), view: execution.NewView(cluster.New()), knownSchedulers: map[string]bool{},
+		pods: map[string]*model.Pod{}, namespaces: map[string]model.Labels{}, priorities: map[string]int32{}, claimStorageClasses: map[string]string{},
+		podDetails: map[string]*descheduling.PodDetails{}, notReady: map[string]bool{}}
+	for _, s := range schedulers {
+		w.knownSchedulers[s] = true
+	}
+	if holds != nil {
+		w.holds = holds
+		w.feed.WatchHolds(holds)
+		w.feed.OnServed(w.observeHoldsServed)
+	}
+	w.feed.ObserveObjects(w.observePod, w.observeNode)
+	return w
+}
+
+func (w *clusterState) observePod(p *corev1.Pod) {
+	f := conversion.Facts(p)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.podDetails[string(p.UID)] = f
+}
+
+func (w *clusterState) observeNode(n *corev1.Node) {
+	unready := slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notReady[string(n.UID)] = unready
+}
+
+// waitForSync waits until all has been listed.
+func (w *clusterState) waitForSync(ctx context.Context) error {
+	late := time.NewTimer(syncTimeout)
+	defer late.Stop()
+	select {
+	case <-w.feed.Synced():
+		w.applyEvents()
+		return nil
+	case <-late.C:
+		return fmt.Errorf("reading the cluster: no list of %s after %v: may you list and watch them?", strings.Join(w.feed.Unsynced(), ", "), syncTimeout)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// applyEvents takes in what has happened.
+func (w *clusterState) applyEvents() {
+	w.events = w.feed.Take(w.events)
+	for _, e := range w.events {
+		switch e := e.(type) {
+		case scheduling.Remove:
+			w.remove(e.Object)
+		default:
+			w.upsert(e)
+		}
+	}
+}
+
+// snapshot is the cluster as it is now, as strategies read it.
+func (w *clusterState) snapshot(now time.Time) *descheduling.Snapshot {
+	s := w.view.State
+	out := &descheduling.Snapshot{Now: now, Namespaces: w.namespaces, Budgets: s.AllBudgets(), Priorities: w.priorities, ClaimStorageClasses: w.claimStorageClasses}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var nodes []*descheduling.Node
+	for _, id := range s.NodeIDs() {
+		n := s.Node(id).Model
+		nodes = append(nodes, &descheduling.Node{Node: n, NotReady: w.notReady[n.UID]})
+	}
+	pods := make([]*descheduling.Pod, 0, len(w.pods))
+	for _, p := range w.pods {
+		if f := w.podDetails[p.UID]; f != nil {
+			pods = append(pods, &descheduling.Pod{Pod: p, Details: f})
+		}
+	}
+	out.SetNodesAndPods(nodes, pods)
+	return out
+}

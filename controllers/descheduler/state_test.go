@@ -1,0 +1,28 @@
+package descheduler
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// A node that comes again under its name is shown before the world hears that the first one is gone.
+func TestRecreatedNodeIsNotAssumedReady(t *testing.T) {
+	w := newClusterState(fake.NewClientset(), nil, nil)
+	first, second := node("n1"), node("n1")
+	first.UID, second.UID = "1", "2"
+	second.Status.Conditions[0].Status = corev1.ConditionFalse
+	w.observeNode(first)
+	w.upsert(conversion.New().Node(first))
+	w.observeNode(second)
+	w.remove(&model.Node{Name: "n1"})
+	w.upsert(conversion.New().Node(second))
+	if s := w.snapshot(time.Now()); len(s.Nodes) != 1 || !s.Nodes[0].NotReady || len(w.notReady) != 1 {
+		t.Errorf("nodes %+v, known of %v", s.Nodes, w.notReady)
+	}
+}

@@ -1,0 +1,171 @@
+package descheduler
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// maxRefusalLines is how many lines a list of refusals has, each kind, and rows how many the table of moves: JSON has all of these.
+const (
+	maxRefusalLines = 5
+	maxTableRows    = 200
+)
+
+// Text words a report.
+func (r *Report) Text(w io.Writer) error {
+	var b strings.Builder
+	r.writeHeadline(&b)
+	for _, x := range r.FailedProfiles {
+		fmt.Fprintf(&b, "profile %s does not run: %s\n", x.Profile, x.Reason)
+	}
+	if r.SkippedReason != "" {
+		fmt.Fprintf(&b, "nothing was looked at: %s\n", r.SkippedReason)
+	}
+	if len(r.Moves) > 0 {
+		b.WriteString("\n")
+		r.writeTable(&b)
+		r.writeWaits(&b)
+	}
+	r.writeRefusals(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) writeHeadline(b *strings.Builder) {
+	mode := string(r.Mode)
+	if r.DryRun {
+		mode += ", dry run"
+	}
+	verb := map[Mode]string{Planned: "to move", Compatible: "evicted"}[r.Mode]
+	if r.DryRun && r.Mode == Compatible {
+		verb = "to evict"
+	}
+	stay := 0
+	for _, n := range r.RefusalCounts {
+		stay += n
+	}
+	fmt.Fprintf(b, "%s: %d pods %s, %d candidates stay; %.2f s\n", mode, len(r.Moves), verb, stay, r.Took.Seconds())
+	if r.HoldSupport != nil {
+		fmt.Fprintf(b, "%s\n", r.HoldSupport)
+	}
+}
+
+// writeTable has a line a pod.
+func (r *Report) writeTable(b *strings.Builder) {
+	var cells strings.Builder
+	t := tabwriter.NewWriter(&cells, 0, 8, 2, ' ', 0)
+	over := slices.ContainsFunc(r.Moves, func(m MoveReport) bool { return m.Outcome != "" })
+	head := []string{"POD", "FROM"}
+	if r.Mode == Planned {
+		head = append(head, "TO")
+	}
+	head = append(head, "STRATEGY", "GAIN", "BUDGETS")
+	if r.Mode == Compatible {
+		head = []string{"POD", "FROM", "STRATEGY", "REASON"}
+	}
+	if over {
+		head = append(head, "OUTCOME")
+	}
+	fmt.Fprintln(t, strings.Join(head, "\t"))
+	for i := range r.Moves[:min(len(r.Moves), maxTableRows)] {
+		m := &r.Moves[i]
+		row := []string{m.Pod, m.From}
+		if r.Mode == Planned {
+			row = append(row, dash(m.To), m.Strategy, dash(m.formatGain()), dash(m.formatBudgets()))
+		} else {
+			row = append(row, m.Strategy, dash(m.Reason))
+		}
+		if over {
+			row = append(row, dash(m.formatOutcome()))
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	_ = t.Flush()
+	for line := range strings.Lines(cells.String()) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	if more := len(r.Moves) - maxTableRows; more > 0 {
+		fmt.Fprintf(b, "and %d more\n", more)
+	}
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// formatGain is the change of what the strategy measures.
+func (m *MoveReport) formatGain() string {
+	if m.Gain == nil {
+		return m.Reason
+	}
+	return fmt.Sprintf("%s %d -> %d", m.Gain.Metric, m.Gain.Before, m.Gain.After)
+}
+
+// formatBudgets are what it takes from them, and what it waits for.
+func (m *MoveReport) formatBudgets() string {
+	var words []string
+	for _, e := range m.Budgets {
+		words = append(words, fmt.Sprintf("%s %d -> %d", e.Name, e.Before, e.After))
+	}
+	if m.WaitReason != "" {
+		words = append(words, "waits")
+	}
+	return strings.Join(words, ", ")
+}
+
+func (m *MoveReport) formatOutcome() string {
+	s := m.Outcome
+	if m.Node != "" && m.Node != m.To {
+		s += " (" + m.Node + ")"
+	}
+	if m.OutcomeReason != "" {
+		s += ": " + m.OutcomeReason
+	}
+	return s
+}
+
+// writeWaits are the moves that wait for a budget.
+func (r *Report) writeWaits(b *strings.Builder) {
+	n := 0
+	for i := range r.Moves {
+		m := &r.Moves[i]
+		if m.WaitReason == "" || m.Outcome != "" {
+			continue
+		}
+		if n++; n == 1 {
+			b.WriteString("\nWait for a budget\n")
+		}
+		if n <= maxRefusalLines {
+			fmt.Fprintf(b, "  %s: %s\n", m.Pod, m.WaitReason)
+		}
+	}
+	if n > maxRefusalLines {
+		fmt.Fprintf(b, "  and %d more\n", n-maxRefusalLines)
+	}
+}
+
+// writeRefusals are who stays, by why.
+func (r *Report) writeRefusals(b *strings.Builder) {
+	for _, why := range slices.Sorted(maps.Keys(r.RefusalCounts)) {
+		fmt.Fprintf(b, "\nStay: %s (%d)\n", why, r.RefusalCounts[why])
+		shown := 0
+		for i := range r.Refusals {
+			x := &r.Refusals[i]
+			if x.Reason != why || shown == maxRefusalLines {
+				continue
+			}
+			shown++
+			fmt.Fprintf(b, "  %s on %s, %s: %s\n", x.Pod, x.Node, x.Strategy, x.Message)
+		}
+		if more := r.RefusalCounts[why] - shown; more > 0 {
+			fmt.Fprintf(b, "  and %d more\n", more)
+		}
+	}
+}

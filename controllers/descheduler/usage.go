@@ -1,0 +1,58 @@
+package descheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metricsclient "k8s.io/metrics/pkg/client/clientset/versioned"
+
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// metricsTimeout is how long metrics.k8s.io may take to answer.
+const metricsTimeout = 30 * time.Second
+
+// readUsage is what nodes and pods use by metrics.k8s.io. A node that is not measured is not in it.
+func readUsage(ctx context.Context, client metricsclient.Interface, w *clusterState) (*descheduling.Usage, error) {
+	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
+	defer cancel()
+	nodes, err := client.MetricsV1beta1().NodeMetricses().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading the usage of nodes from metrics.k8s.io, which the policy wants (metricsProviders): %w", err)
+	}
+	pods, err := client.MetricsV1beta1().PodMetricses("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading the usage of pods from metrics.k8s.io, which the policy wants (metricsProviders): %w", err)
+	}
+	out := &descheduling.Usage{Nodes: map[string]model.Resources{}, Pods: map[string]model.Resources{}}
+	for i := range nodes.Items {
+		out.Nodes[nodes.Items[i].Name] = usageToRequests(nodes.Items[i].Usage)
+	}
+	uids := map[string]string{}
+	for uid, p := range w.pods {
+		if p.NodeName != "" && !p.Finished() {
+			uids[p.Key()] = uid
+		}
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		var sum model.Resources
+		for _, c := range p.Containers {
+			u := usageToRequests(c.Usage)
+			sum.MilliCPU += u.MilliCPU
+			sum.Memory += u.Memory
+		}
+		if uid := uids[p.Namespace+"/"+p.Name]; uid != "" {
+			out.Pods[uid] = sum
+		}
+	}
+	return out, nil
+}
+
+func usageToRequests(l corev1.ResourceList) model.Resources {
+	return model.Resources{MilliCPU: l.Cpu().MilliValue(), Memory: l.Memory().Value()}
+}

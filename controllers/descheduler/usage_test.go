@@ -1,0 +1,95 @@
+package descheduler
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
+	metricsfake "k8s.io/metrics/pkg/client/clientset/versioned/fake"
+
+	"github.com/berthproject/berth/engine/descheduling"
+)
+
+func uses(cpu string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse("64Mi")}
+}
+
+// measured is a metrics.k8s.io that says n1 is busy by its pods, which ask for nothing, and n2 idle; how often it was asked is counted.
+func measured(asked *int, fails bool) *metricsfake.Clientset {
+	client := metricsfake.NewSimpleClientset()
+	answer := func(list runtime.Object) func(ktesting.Action) (bool, runtime.Object, error) {
+		return func(ktesting.Action) (bool, runtime.Object, error) {
+			*asked++
+			if fails {
+				return true, nil, errors.New("the server could not find the requested resource")
+			}
+			return true, list, nil
+		}
+	}
+	nodes, pods := &metricsv1beta1.NodeMetricsList{}, &metricsv1beta1.PodMetricsList{}
+	for name, cpu := range map[string]string{"n1": "3600m", "n2": "100m", "n3": "2"} {
+		nodes.Items = append(nodes.Items, metricsv1beta1.NodeMetrics{ObjectMeta: metav1.ObjectMeta{Name: name}, Usage: uses(cpu)})
+	}
+	for _, o := range crowded() {
+		if p, is := o.(*corev1.Pod); is {
+			pods.Items = append(pods.Items, metricsv1beta1.PodMetrics{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
+				Containers: []metricsv1beta1.ContainerMetrics{{Name: "a", Usage: uses("500m")}, {Name: "b", Usage: uses("400m")}}})
+		}
+	}
+	pods.Items = append(pods.Items, metricsv1beta1.PodMetrics{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "gone"}})
+	client.PrependReactor("list", "nodes", answer(nodes))
+	client.PrependReactor("list", "pods", answer(pods))
+	return client
+}
+
+// byUsage is a policy of LowNodeUtilization.
+func byUsage(metered bool) descheduling.Policy {
+	cpu := func(percent float64) descheduling.Thresholds {
+		return descheduling.Thresholds{{Resource: "cpu", Percent: percent}}
+	}
+	return descheduling.Policy{Profiles: []descheduling.Profile{{Name: "default",
+		Balance: []descheduling.Strategy{&descheduling.LowNodeUtilization{Thresholds: cpu(20), Targets: cpu(70), UseMetrics: metered}}}}}
+}
+
+func TestReadUsage(t *testing.T) {
+	asked := 0
+	o := options(t, fake.NewClientset(crowded()...), Compatible)
+	o.DryRun, o.Usage, o.Policy = true, measured(&asked, false), byUsage(true)
+	r, report := once(t, o)
+	if len(report.Moves) != 1 || report.Moves[0].From != "n1" || !strings.Contains(report.Moves[0].Reason, "90.0 %") || asked != 2 {
+		t.Errorf("moves %+v after %d questions", report.Moves, asked)
+	}
+	u, err := readUsage(t.Context(), o.Usage, r.state)
+	if err != nil || len(u.Nodes) != 3 || len(u.Pods) != len(r.state.pods) {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	for uid := range r.state.pods {
+		if got := u.Pods[uid]; got.MilliCPU != 900 || got.Memory != 128<<20 {
+			t.Errorf("%s uses %+v", uid, got)
+		}
+	}
+}
+
+// Usage that no strategy wants to know is not asked for; a round that cannot have what one wants fails, and says of what.
+func TestUsageIsReadOnlyIfNeeded(t *testing.T) {
+	for metered, want := range map[bool]string{true: "reading the usage of nodes from metrics.k8s.io", false: ""} {
+		asked := 0
+		o := options(t, fake.NewClientset(crowded()...), Compatible)
+		o.DryRun, o.Usage, o.Policy = true, measured(&asked, true), byUsage(metered)
+		r, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Run(t.Context())
+		if (err != nil) != metered || metered && !strings.Contains(err.Error(), want) || (asked > 0) != metered {
+			t.Errorf("wanted %t: asked %d times, %v", metered, asked, err)
+		}
+	}
+}

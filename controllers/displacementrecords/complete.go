@@ -1,0 +1,166 @@
+package displacementrecords
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// isComplete says whether there is nothing to wait for any more.
+func isComplete(d *journal.Displacement, now time.Time) bool {
+	came := d.Owner == nil || d.Replacement != nil && d.Replacement.Ready != nil
+	return d.Gone != nil && came || now.Sub(d.Time) > replacementTimeout
+}
+
+// completeRecords brings the records of an owner up to what is known of its pods.
+func (k *controller) completeRecords(ctx context.Context, of owner) (time.Duration, error) {
+	found, err := k.records.ByIndex(byOwner, of.namespace+"/"+of.uid)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	all, err := k.pods.Pods(of.namespace).List(labels.Everything())
+	if err != nil {
+		return 0, err
+	}
+	live, mine := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
+	var came []displacement.OwnerPod
+	for _, p := range all {
+		live[string(p.UID)] = p
+		if c := metav1.GetControllerOfNoCopy(p); c != nil && string(c.UID) == of.uid {
+			mine[string(p.UID)] = p
+			came = append(came, displacement.OwnerPod{UID: string(p.UID), Name: p.Name, Node: p.Spec.NodeName, Created: p.CreationTimestamp.Time})
+		}
+	}
+	var left []displacement.DisplacedPod
+	kind := ""
+	for _, o := range found {
+		rec := o.(*entry).rec
+		l := displacement.DisplacedPod{UID: rec.Pod.UID, Name: rec.Pod.Name, Node: rec.Node, At: rec.Time}
+		if rec.Replacement != nil {
+			l.Replacement = rec.Replacement.UID
+		}
+		if rec.Owner != nil {
+			kind = rec.Owner.Kind
+		}
+		left = append(left, l)
+	}
+	replacements := displacement.MatchReplacements(kind, left, came)
+	for _, o := range found {
+		e := o.(*entry)
+		if isComplete(e.rec, k.now()) {
+			continue
+		}
+		next := *e.rec
+		if p := live[e.rec.Pod.UID]; next.Gone == nil && (p == nil || podFinished(p)) {
+			at := k.goneTime(e.rec.Pod.ID())
+			next.Gone = &at
+		}
+		if p := mine[replacements[e.rec.Pod.UID]]; p != nil {
+			next.Replacement = mergeReplacement(p, next.Replacement)
+		}
+		if reflect.DeepEqual(&next, e.rec) {
+			continue
+		}
+		if err := k.updateRecord(ctx, e, &next); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+// updateRecord brings a record up to next. One that the server refuses for good waits for nothing any more.
+func (k *controller) updateRecord(ctx context.Context, e *entry, next *journal.Displacement) error {
+	err := k.displacer.ReplaceRecord(ctx, e, next)
+	switch {
+	case err == nil || apierrors.IsNotFound(err):
+		return nil
+	case !isPermanentRejection(err):
+		return err
+	}
+	k.o.Log.Error(err, "The record of a displaced pod cannot be completed in its event, only in the journal, if there is one", "event", klog.KRef(e.Namespace, e.Name))
+	if err := k.appendJournal(next); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.closeRecord(e, e.owner())
+	return nil
+}
+
+// goneTime is when a pod was seen to be gone; now, if nobody looked then.
+func (k *controller) goneTime(id string) time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if at := k.goneAt[id]; !at.IsZero() {
+		return at
+	}
+	return k.now().UTC().Truncate(time.Second)
+}
+
+func podFinished(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
+// mergeReplacement is what a pod that came for another tells of itself, over what was known.
+func mergeReplacement(p *corev1.Pod, known *journal.Replacement) *journal.Replacement {
+	out := journal.Replacement{}
+	if known != nil {
+		out = *known
+	}
+	out.Name, out.UID = p.Name, string(p.UID)
+	created := p.CreationTimestamp.UTC()
+	out.Created = &created
+	if p.Spec.NodeName != "" {
+		out.Node = p.Spec.NodeName
+	}
+	for _, t := range []struct {
+		condition corev1.PodConditionType
+		to        **time.Time
+	}{{corev1.PodScheduled, &out.Scheduled}, {corev1.PodReady, &out.Ready}} {
+		if c := findCondition(p, t.condition); *t.to == nil && c != nil && c.Status == corev1.ConditionTrue {
+			at := c.LastTransitionTime.UTC()
+			*t.to = &at
+		}
+	}
+	return &out
+}
+
+// journalRecord has the journal know what a record knows.
+func (k *controller) journalRecord(_ context.Context, key string) (time.Duration, error) {
+	o, there, err := k.records.GetByKey(key)
+	if err != nil || !there || k.o.Journal == nil {
+		return 0, err
+	}
+	rec := o.(*entry).rec
+	if rec == nil {
+		return 0, nil // it had one when the line was to be written
+	}
+	return 0, k.appendJournal(rec)
+}
+
+// appendJournal appends a record to the journal unless that knows as much.
+func (k *controller) appendJournal(rec *journal.Displacement) error {
+	id := rec.Pod.ID()
+	k.mu.Lock()
+	knows := k.journaled[id]
+	k.mu.Unlock()
+	if knows >= rec.Completeness() {
+		return nil
+	}
+	if err := k.o.Journal.Append(rec); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	k.journaled[id] = max(rec.Completeness(), k.journaled[id])
+	k.mu.Unlock()
+	return nil
+}

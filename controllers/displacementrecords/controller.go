@@ -1,0 +1,232 @@
+package displacementrecords
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// controller is the loop.
+type controller struct {
+	o                       Options
+	now                     func() time.Time
+	settleDelay, batchDelay time.Duration
+	displacer               executor.Displacer
+	pods                    corelisters.PodLister
+	nodes                   corelisters.NodeLister
+	records                 cache.Indexer // of entries
+	holds                   holdStore     // nil: none
+
+	recordQueue  *workqueue.Queue[string]    // uids of pods that a record may have to be written of
+	ownerQueue   *workqueue.Queue[owner]     // whose records may not be complete
+	journalQueue *workqueue.Queue[string]    // keys of entries that the journal may not have
+	holdQueue    *workqueue.Queue[ownerNode] // nodes that owners' pods may have to stay off
+
+	mu          sync.Mutex
+	pending     map[string]*corev1.Pod        // by uid: what tells is about
+	openRecords map[owner]map[string]bool     // pods, by id
+	goneAt      map[string]time.Time          // by id: when a pod of an owner with open records was gone
+	journaled   map[string]int                // by id: how much the journal knows
+	ownerNodes  map[string]map[ownerNode]bool // by node
+}
+
+// owner names the controller of displaced pods; a pod without one stands for itself.
+type owner struct{ namespace, uid string }
+
+// entry is an event that carries a record, as it is kept.
+type entry struct {
+	metav1.ObjectMeta
+	rec *journal.Displacement // nil: none that can be believed
+}
+
+func (e *entry) owner() owner {
+	if o := e.rec.Owner; o != nil {
+		return owner{e.rec.Pod.Namespace, o.UID}
+	}
+	return owner{e.rec.Pod.Namespace, "pod/" + e.rec.Pod.UID}
+}
+
+// Indexes of entries.
+const byOwner, byOwnerNode = "owner", "place"
+
+var indexers = cache.Indexers{
+	byOwner: func(obj any) ([]string, error) {
+		if e, ok := obj.(*entry); ok && e.rec != nil {
+			return []string{e.owner().namespace + "/" + e.owner().uid}, nil
+		}
+		return nil, nil
+	},
+	byOwnerNode: func(obj any) ([]string, error) {
+		if e, ok := obj.(*entry); ok && e.rec != nil && e.rec.Owner != nil && e.rec.Node != "" {
+			return []string{e.ownerNode().String()}, nil
+		}
+		return nil, nil
+	},
+}
+
+// toEntry makes an entry of an event.
+func toEntry(obj any) (any, error) {
+	e, ok := obj.(*eventsv1.Event)
+	if !ok {
+		return obj, nil
+	}
+	return &entry{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name, UID: e.UID, ResourceVersion: e.ResourceVersion}, rec: FromEvent(e)}, nil
+}
+
+// Run looks after records until ctx ends. It returns an error only if it could not start.
+func Run(ctx context.Context, o Options) error {
+	k := newController(o)
+	var holds holdStore
+	if o.Holds != nil {
+		holds = &apiHoldStore{holds: o.Holds, discovery: o.Client.Discovery()}
+	}
+	return k.run(ctx, holds)
+}
+
+func newController(o Options) *controller {
+	k := &controller{o: o, now: time.Now, settleDelay: defaultSettleDelay, batchDelay: defaultBatchDelay,
+		pending: map[string]*corev1.Pod{}, openRecords: map[owner]map[string]bool{}, goneAt: map[string]time.Time{}, journaled: map[string]int{}, ownerNodes: map[string]map[ownerNode]bool{}}
+	host, _ := os.Hostname()
+	k.displacer = executor.Displacer{Client: o.Client, Now: func() time.Time { return k.now() }, Component: component, Instance: component + "-" + host, OnDisplaced: o.OnDisplaced}
+	k.recordQueue = workqueue.New("displacement_records", "Writing the record of a displaced pod", o.Log, k.writeMissingRecord)
+	k.ownerQueue = workqueue.New("displacement_completions", "Completing the records of displaced pods", o.Log, k.completeRecords)
+	k.journalQueue = workqueue.New("displacement_journal", "Writing to the journal", o.Log, k.journalRecord)
+	k.holdQueue = workqueue.New("avoid_holds", "Keeping pods off a node that threw them out", o.Log, k.reconcileHold)
+	return k
+}
+
+func (k *controller) run(ctx context.Context, holds holdStore) error {
+	if err := k.loadJournal(); err != nil {
+		return err
+	}
+	k.holds = holds
+	events := informers.NewSharedInformerFactoryWithOptions(k.o.Client, 0,
+		informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.LabelSelector = journal.Label }))
+	synced, err := k.watch(events)
+	if err != nil {
+		return err
+	}
+	events.Start(ctx.Done())
+	k.o.Factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return nil
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { k.recordQueue.Run(ctx, workers) })
+	wg.Go(func() { k.ownerQueue.Run(ctx, workers) })
+	wg.Go(func() { k.journalQueue.Run(ctx, 2*workers) })
+	if holds != nil {
+		wg.Go(func() { k.holdQueue.Run(ctx, 1) })
+		wg.Go(func() { k.runSweeps(ctx) })
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// watch has the loops told of what concerns them.
+func (k *controller) watch(events informers.SharedInformerFactory) ([]cache.InformerSynced, error) {
+	kept := events.Events().V1().Events().Informer()
+	if err := kept.SetTransform(toEntry); err != nil {
+		return nil, err
+	}
+	if err := kept.AddIndexers(indexers); err != nil {
+		return nil, err
+	}
+	core := k.o.Factory.Core().V1()
+	pods, nodes := core.Pods().Informer(), core.Nodes().Informer()
+	k.records, k.pods, k.nodes = kept.GetIndexer(), core.Pods().Lister(), core.Nodes().Lister()
+	if err := workqueue.Watch(kept, k.onRecord); err != nil {
+		return nil, err
+	}
+	if err := workqueue.Watch(pods, k.onPod); err != nil {
+		return nil, err
+	}
+	if err := workqueue.Watch(nodes, k.onNode); err != nil {
+		return nil, err
+	}
+	return []cache.InformerSynced{kept.HasSynced, pods.HasSynced, nodes.HasSynced}, nil
+}
+
+// loadJournal reads what the journal knows already.
+func (k *controller) loadJournal() error {
+	list, faults, err := k.o.Journal.Read()
+	if err != nil {
+		return fmt.Errorf("records: %w", err)
+	}
+	for _, f := range faults {
+		k.o.Log.Error(f, "A line of the journal cannot be read, and is passed over")
+	}
+	for _, d := range list {
+		if k.now().Sub(d.Time) < 2*maxRecordAge {
+			k.journaled[d.Pod.ID()] = d.Completeness()
+		}
+	}
+	return nil
+}
+
+// onRecord takes in that a record came, changed or went.
+func (k *controller) onRecord(old, now *entry) {
+	is, was := now != nil && now.rec != nil, old != nil && old.rec != nil
+	if was && (!is || now.owner() != old.owner()) {
+		k.forget(old, now == nil)
+	}
+	if !is {
+		return
+	}
+	k.journalQueue.Add(now.Namespace + "/" + now.Name)
+	of := now.owner()
+	if k.trackOpen(now, of) {
+		k.ownerQueue.AddAfter(of, k.batchDelay)
+	}
+	if c, ok := recordCause(now.rec); ok && c.Avoids() && now.rec.Owner != nil && !was {
+		k.enqueueOwnerNode(now.ownerNode())
+	}
+}
+
+// trackOpen notes whether a record waits for something.
+func (k *controller) trackOpen(e *entry, of owner) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if isComplete(e.rec, k.now()) {
+		k.closeRecord(e, of)
+		return false
+	}
+	if k.openRecords[of] == nil {
+		k.openRecords[of] = map[string]bool{}
+	}
+	k.openRecords[of][e.rec.Pod.ID()] = true
+	return true
+}
+
+// forget drops what a record said that says so no more. Gone: its event is not there any more either.
+func (k *controller) forget(e *entry, gone bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.closeRecord(e, e.owner())
+	if gone {
+		delete(k.journaled, e.rec.Pod.ID())
+	}
+}
+
+// closeRecord notes that a record waits for nothing. The lock is held.
+func (k *controller) closeRecord(e *entry, of owner) {
+	delete(k.openRecords[of], e.rec.Pod.ID())
+	delete(k.goneAt, e.rec.Pod.ID())
+	if len(k.openRecords[of]) == 0 {
+		delete(k.openRecords, of)
+	}
+}

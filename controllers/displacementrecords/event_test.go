@@ -1,0 +1,200 @@
+package displacementrecords
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// writeRecordEvent is the event that somebody made at a time, with a record of a pod of his choice.
+func writeRecordEvent(t *testing.T, namespace string, at time.Time, change func(*journal.Displacement)) *eventsv1.Event {
+	t.Helper()
+	rec := &journal.Displacement{Time: at, Cause: displacement.Taint.String(), Node: "n1", Pod: journal.Pod{Namespace: namespace, Name: "p", UID: "u"},
+		Owner: &journal.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs"}}
+	change(rec)
+	text, err := rec.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &eventsv1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: executor.RecordEventName(rec.Pod.Name, rec.Pod.UID), CreationTimestamp: metav1.NewTime(at.Truncate(time.Second)),
+		Labels: map[string]string{journal.Label: rec.Cause}, Annotations: map[string]string{journal.Annotation: text}}}
+}
+
+// entryOf is an event as the loop keeps it.
+func entryOf(t *testing.T, e *eventsv1.Event) *entry {
+	t.Helper()
+	out, err := toEntry(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.(*entry)
+}
+
+// An event tells of the pod that it is named after, in its own namespace, and of the time until it was made.
+func TestFromEventTrustsOwnNamespaceOnly(t *testing.T) {
+	at := time.Unix(1e6, 700e6).UTC()
+	for name, x := range map[string]struct {
+		change func(*journal.Displacement)
+		rename string
+		want   time.Time // zero: no record
+	}{
+		"its own":           {func(*journal.Displacement) {}, "", at},
+		"of a long name":    {func(d *journal.Displacement) { d.Pod.Name = strings.Repeat("x", 253) }, "", at},
+		"of long ago":       {func(d *journal.Displacement) { d.Time = at.Add(-time.Hour) }, "", at.Add(-time.Hour)},
+		"a clock ahead":     {func(d *journal.Displacement) { d.Time = at.Add(time.Hour) }, "", time.Unix(1e6+1, 0)},
+		"another namespace": {func(d *journal.Displacement) { d.Pod.Namespace = "b" }, "", time.Time{}},
+		"another name":      {func(*journal.Displacement) {}, "p.0", time.Time{}},
+		"another pod":       {func(*journal.Displacement) {}, executor.RecordEventName("p", "v"), time.Time{}},
+		"no record":         {func(d *journal.Displacement) { d.Cause = "" }, "", time.Time{}},
+	} {
+		e := writeRecordEvent(t, "a", at, x.change)
+		if x.rename != "" {
+			e.Name = x.rename
+		}
+		rec := entryOf(t, e).rec
+		if got := rec != nil; got == x.want.IsZero() || got && !rec.Time.Equal(x.want) {
+			t.Errorf("%s: %+v, want one of %v", name, rec, x.want)
+		}
+	}
+}
+
+// What Berth's own displacers write is believed.
+func TestFromEventAcceptsDisplacerRecords(t *testing.T) {
+	w := newHarness(t, 1, 0)
+	w.replica()
+	p := w.randomPod()
+	p.Spec.NodeName = "n1"
+	d := executor.Displacer{Client: w.client, Now: func() time.Time { return w.now.Add(999 * time.Millisecond) }, Component: "test"}
+	if err := d.Displace(t.Context(), executor.Displacement{Pod: p, Cause: displacement.Taint, By: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	events := w.recordsOf()[string(p.UID)]
+	if len(events) != 1 {
+		t.Fatalf("%d events", len(events))
+	}
+	if rec := FromEvent(events[0]); rec == nil || rec.Node != "n1" || !rec.Time.Equal(d.Now()) {
+		t.Errorf("record %+v", rec)
+	}
+}
+
+// A record with a time years ahead keeps pods off no longer than one of now.
+func TestHoldDurationIsBounded(t *testing.T) {
+	for _, c := range []displacement.Cause{displacement.Taint, displacement.Admission} {
+		b := newHoldHarness(t)
+		e := entryOf(t, writeRecordEvent(t, "ns", b.at, func(d *journal.Displacement) { d.Time, d.Cause = b.at.AddDate(100, 0, 0), c.String() }))
+		_ = b.controller.records.Add(e)
+		b.onRecord(nil, e)
+		b.step()
+		h := b.one()
+		if h == nil || h.Spec.Until.After(b.at.Add(b.o.Backoff.Max)) {
+			t.Fatalf("%v: hold %+v", c, h)
+		}
+		h.Spec.Until = metav1.NewTime(b.at.AddDate(8000, 0, 0)) // one that was made before, and whose event is gone
+		_ = b.controller.records.Delete(e)
+		b.sweepHolds(t.Context())
+		if again := b.step(); b.one() != nil || again < 0 {
+			t.Errorf("%v: hold %+v, looked at again in %v", c, b.one(), again)
+		}
+	}
+}
+
+// A Hold is for an owner that has pods in the namespace, and names it as they do, whatever the record says.
+func TestHoldRequiresExistingOwner(t *testing.T) {
+	b := newHoldHarness(t)
+	at := ownerNode{"ns", "new", "n1"}
+	e := entryOf(t, writeRecordEvent(t, "ns", b.at, func(d *journal.Displacement) { d.Owner.UID, d.Owner.Name, d.Owner.Kind = "new", "forged", "Forged" }))
+	_ = b.controller.records.Add(e)
+	b.onRecord(nil, e)
+	look := func() time.Duration {
+		again, err := b.reconcileHold(t.Context(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return again
+	}
+	if again := look(); b.one() != nil || again <= 0 {
+		t.Fatalf("hold %+v of nobody, looked at again in %v", b.one(), again)
+	}
+	b.replica("elsewhere", "new")
+	if look(); b.one() != nil {
+		t.Fatalf("hold %+v of an owner in another namespace", b.one())
+	}
+	b.replica("ns", "new")
+	look()
+	if h := b.one(); h == nil || h.Spec.Owner.Name != "new" || h.Spec.Owner.Kind != "ReplicaSet" || h.Spec.Owner.UID != "new" {
+		t.Fatalf("hold %+v", h)
+	}
+	_ = b.pods.Replace(nil, "")
+	if look(); b.one() == nil {
+		t.Error("it is gone when no pod is there for a while")
+	}
+}
+
+// A record with the uid of somebody else's pod keeps nothing about that one from the journal, nor forgets what is known of it.
+func TestRecordsAreMatchedByUID(t *testing.T) {
+	w := newHarness(t, 1, 1)
+	c := w.copies[0]
+	now := w.now.UTC()
+	forged := entryOf(t, writeRecordEvent(t, "a", w.now, func(d *journal.Displacement) {
+		d.Pod.UID, d.Gone, d.Replacement = "u1", &now, &journal.Replacement{Name: "q", Node: "n", Ready: &now, Scheduled: &now}
+	}))
+	w.replica()
+	p := w.randomPod()
+	if err := (&executor.Displacer{Client: w.client, Now: func() time.Time { return w.now }, Component: "test"}).Displace(t.Context(),
+		executor.Displacement{Pod: p, Cause: displacement.Taint, By: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.events.Add(forged)
+	c.onRecord(nil, forged)
+	if _, err := c.journalRecord(t.Context(), forged.Namespace+"/"+forged.Name); err != nil {
+		t.Fatal(err)
+	}
+	w.syncCaches(c, true)
+	for _, e := range w.recordsOf()["u1"] {
+		en := entryOf(t, e)
+		_ = c.events.Add(en)
+		c.onRecord(nil, en)
+	}
+	c.onPod(p, nil)
+	c.onRecord(forged, nil)
+	if len(c.goneAt) != 1 {
+		t.Errorf("when the pod was gone is forgotten: %v", c.goneAt)
+	}
+	w.processQueues(c)
+	list, _, err := c.o.Journal.Read()
+	if err != nil || len(list) != 2 {
+		t.Errorf("the journal has %d records, %v", len(list), err)
+	}
+}
+
+// An event whose record changes waits for what it says now, and for nothing else.
+func TestChangedRecordIsForgotten(t *testing.T) {
+	b := newHoldHarness(t)
+	one := entryOf(t, writeRecordEvent(t, "ns", b.at, func(*journal.Displacement) {}))
+	two := entryOf(t, writeRecordEvent(t, "ns", b.at, func(d *journal.Displacement) { d.Owner.UID = "other" }))
+	b.onRecord(nil, one)
+	b.onRecord(one, two)
+	if len(b.openRecords) != 1 || len(b.openRecords[two.owner()]) != 1 {
+		t.Errorf("open are %v", b.openRecords)
+	}
+	b.onRecord(two, &entry{ObjectMeta: two.ObjectMeta})
+	if len(b.openRecords) != 0 {
+		t.Errorf("open are %v", b.openRecords)
+	}
+}
+
+// replica has a pod of an owner be there.
+func (b *holdHarness) replica(namespace, owner string) {
+	yes := true
+	_ = b.pods.Add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "of-" + owner, UID: types.UID("of-" + owner),
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: owner, UID: types.UID(owner), Controller: &yes}}}})
+}

@@ -1,0 +1,166 @@
+package displacementrecords
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	ktesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// harness is an API whose requests fail now and then, and copies of the loop, each of which knows what it
+// knew when it last looked.
+type harness struct {
+	t      *testing.T
+	rng    *rand.Rand
+	client *fake.Clientset
+	now    time.Time
+	faults bool
+	made   int
+	copies []*instance
+	why    map[string]displacement.Cause // by uid, of pods that were displaced
+	own    map[string]bool               // through Berth's door
+}
+
+// instance is one copy of the loop.
+type instance struct {
+	*controller
+	dir    string
+	events cache.Indexer
+	pods   cache.Indexer
+}
+
+var errFault = apierrors.NewInternalError(errors.New("fault"))
+
+func newHarness(t *testing.T, seed uint64, copies int) *harness {
+	w := &harness{t: t, rng: rand.New(rand.NewPCG(seed, 1)), client: fake.NewClientset(), now: time.Unix(1e6, 0),
+		why: map[string]displacement.Cause{}, own: map[string]bool{}}
+	w.client.PrependReactor("*", "*", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if w.faults && a.GetVerb() != "list" && w.rng.IntN(5) == 0 {
+			return true, nil, errFault
+		}
+		return false, nil, nil
+	})
+	w.client.PrependReactor("create", "events", func(a ktesting.Action) (bool, runtime.Object, error) { // as an API server does
+		a.(ktesting.CreateAction).GetObject().(*eventsv1.Event).CreationTimestamp = metav1.NewTime(w.now.Truncate(time.Second))
+		return false, nil, nil
+	})
+	for range copies {
+		w.copies = append(w.copies, w.start(t.TempDir()))
+	}
+	return w
+}
+
+// start starts a copy that knows nothing but its journal.
+func (w *harness) start(dir string) *instance {
+	j, err := journal.Open(dir, journal.Options{Writer: "test"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = j.Close() })
+	k := newController(Options{Client: w.client, Journal: j, Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
+	k.now = func() time.Time { return w.now }
+	if err := k.loadJournal(); err != nil {
+		w.t.Fatal(err)
+	}
+	c := &instance{controller: k, dir: dir, events: cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers),
+		pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
+	nodes := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil)
+	k.records, k.pods, k.nodes = c.events, corelisters.NewPodLister(c.pods), corelisters.NewNodeLister(nodes)
+	return c
+}
+
+// syncCaches has a copy see all pods, or all events, as they are.
+func (w *harness) syncCaches(c *instance, pods bool) {
+	seen := map[string]any{}
+	if pods {
+		list, _ := w.client.CoreV1().Pods("").List(w.t.Context(), metav1.ListOptions{})
+		for i := range list.Items {
+			seen[list.Items[i].Namespace+"/"+list.Items[i].Name] = &list.Items[i]
+		}
+		diffStore(c.pods, seen, c.onPod)
+		return
+	}
+	list, _ := w.client.EventsV1().Events("").List(w.t.Context(), metav1.ListOptions{})
+	for i := range list.Items {
+		if e, _ := toEntry(&list.Items[i]); list.Items[i].Labels[journal.Label] != "" {
+			seen[list.Items[i].Namespace+"/"+list.Items[i].Name] = e
+		}
+	}
+	diffStore(c.events, seen, c.onRecord)
+}
+
+// diffStore brings an indexer up to what was seen, and tells of the differences.
+func diffStore[T any](into cache.Indexer, seen map[string]any, tell func(old, now *T)) {
+	for _, key := range slices.Sorted(slices.Values(into.ListKeys())) {
+		if old, _, _ := into.GetByKey(key); seen[key] == nil {
+			_ = into.Delete(old)
+			tell(old.(*T), nil)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
+		old, there, _ := into.GetByKey(key)
+		_ = into.Update(seen[key])
+		if there {
+			tell(old.(*T), seen[key].(*T))
+		} else {
+			tell(nil, seen[key].(*T))
+		}
+	}
+}
+
+// processQueues has a copy do what there is to do, as far as it knows.
+func (w *harness) processQueues(c *instance) {
+	for _, uid := range slices.Sorted(maps.Keys(c.pending)) {
+		_, _ = c.writeMissingRecord(w.t.Context(), uid)
+	}
+	for _, of := range slices.SortedFunc(maps.Keys(c.openRecords), func(a, b owner) int { return len(a.uid) - len(b.uid) }) {
+		_, _ = c.completeRecords(w.t.Context(), of)
+	}
+	for _, key := range c.events.ListKeys() {
+		_, _ = c.journalRecord(w.t.Context(), key)
+	}
+}
+
+// replica makes a pod of the one owner.
+func (w *harness) replica() {
+	w.made++
+	yes := true
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("p", w.made), UID: types.UID(fmt.Sprint("u", w.made)), CreationTimestamp: metav1.NewTime(w.now),
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs", Controller: &yes}}},
+		Spec: corev1.PodSpec{NodeName: "n1"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.now)},
+			{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(w.now)}}}}
+	_ = w.client.Tracker().Add(p)
+}
+
+// recordsOf are the events that carry records, by the pod's uid.
+func (w *harness) recordsOf() map[string][]*eventsv1.Event {
+	list, err := w.client.EventsV1().Events("").List(w.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := map[string][]*eventsv1.Event{}
+	for i := range list.Items {
+		e := &list.Items[i]
+		out[string(e.Regarding.UID)] = append(out[string(e.Regarding.UID)], e)
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+package history
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/pager"
+
+	"github.com/berthproject/berth/controllers/displacementrecords"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// Source is where displacements are told of.
+type Source struct {
+	Client    kubernetes.Interface // nil: no API is asked
+	Journal   string               // directory; empty: none is read
+	Namespace string               // empty: all
+	Pod       string               // name; empty: all
+}
+
+// Read reads the displacements that a source tells of, one a pod, the newest first. The faults are lines
+// of the journal that cannot be read.
+func (s *Source) Read(ctx context.Context) (list []*journal.Displacement, badLines []error, err error) {
+	if s.Journal != "" {
+		if list, badLines, err = journal.Read(s.Journal); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s.Client != nil {
+		told, err := s.readAPI(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, told...)
+	}
+	var out []*journal.Displacement
+	for _, d := range list {
+		if (s.Namespace == "" || d.Pod.Namespace == s.Namespace) && (s.Pod == "" || d.Pod.Name == s.Pod) {
+			out = append(out, d)
+		}
+	}
+	return journal.Merge(out), badLines, nil
+}
+
+// readAPI reads what an API tells.
+func (s *Source) readAPI(ctx context.Context) (out []*journal.Displacement, err error) {
+	queries := []metav1.ListOptions{{LabelSelector: journal.Label}}
+	if s.Pod != "" {
+		queries = []metav1.ListOptions{{FieldSelector: fields.Set{"involvedObject.kind": "Pod", "involvedObject.name": s.Pod}.String()}}
+	} else {
+		for reason := range upstreamEvents {
+			queries = append(queries, metav1.ListOptions{FieldSelector: fields.Set{"involvedObject.kind": "Pod", "reason": reason}.String()})
+		}
+	}
+	for _, q := range queries {
+		err := forEachObject(ctx, q, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return s.Client.CoreV1().Events(s.Namespace).List(ctx, o)
+		}, func(o runtime.Object) {
+			if d := fromEvent(o.(*corev1.Event)); d != nil {
+				out = append(out, d)
+			}
+		})
+		if err != nil {
+			return nil, fmt.Errorf("listing events: %w", err)
+		}
+	}
+	q := metav1.ListOptions{}
+	if s.Pod != "" {
+		q.FieldSelector = fields.Set{"metadata.name": s.Pod}.String()
+	}
+	err = forEachObject(ctx, q, func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return s.Client.CoreV1().Pods(s.Namespace).List(ctx, o)
+	}, func(o runtime.Object) {
+		if d := displacementrecords.Reconstruct(o.(*corev1.Pod)); d != nil {
+			out = append(out, d)
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing pods: %w", err)
+	}
+	return out, nil
+}
+
+// forEachObject calls f with each object of a list, which is read in parts.
+func forEachObject(ctx context.Context, o metav1.ListOptions, list pager.ListPageFunc, f func(runtime.Object)) error {
+	err := pager.New(list).EachListItem(ctx, o, func(o runtime.Object) error {
+		f(o)
+		return nil
+	})
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("%w (a kubeconfig whose user may is given with --kubeconfig)", err)
+	}
+	return err
+}

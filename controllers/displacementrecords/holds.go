@@ -1,0 +1,276 @@
+package displacementrecords
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// holdStore is where Holds are. An object that is not there is an API error NotFound.
+type holdStore interface {
+	Served() (bool, error)
+	List(ctx context.Context) ([]v1alpha1.Hold, error)
+	Get(ctx context.Context, namespace, name string) (*v1alpha1.Hold, error)
+	Create(ctx context.Context, h *v1alpha1.Hold) error
+	Update(ctx context.Context, h *v1alpha1.Hold) error
+	// Delete deletes a Hold as it was read, and no later one.
+	Delete(ctx context.Context, h *v1alpha1.Hold) error
+}
+
+// apiHoldStore is the holdStore of an API.
+type apiHoldStore struct {
+	holds     *v1alpha1.Client
+	discovery discovery.DiscoveryInterface
+	served    atomic.Bool // once they are, they stay so
+}
+
+func (c *apiHoldStore) Served() (bool, error) {
+	if c.served.Load() {
+		return true, nil
+	}
+	list, err := c.discovery.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	served := slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == v1alpha1.HoldsResource })
+	c.served.Store(served)
+	return served, nil
+}
+
+func (c *apiHoldStore) List(ctx context.Context) ([]v1alpha1.Hold, error) {
+	list, err := c.holds.Holds("").List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+func (c *apiHoldStore) Get(ctx context.Context, namespace, name string) (*v1alpha1.Hold, error) {
+	return c.holds.Holds(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+func (c *apiHoldStore) Create(ctx context.Context, h *v1alpha1.Hold) error {
+	_, err := c.holds.Holds(h.Namespace).Create(ctx, h, metav1.CreateOptions{})
+	return err
+}
+
+func (c *apiHoldStore) Update(ctx context.Context, h *v1alpha1.Hold) error {
+	_, err := c.holds.Holds(h.Namespace).Update(ctx, h, metav1.UpdateOptions{})
+	return err
+}
+
+func (c *apiHoldStore) Delete(ctx context.Context, h *v1alpha1.Hold) error {
+	return c.holds.Holds(h.Namespace).Delete(ctx, h.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &h.UID, ResourceVersion: &h.ResourceVersion}})
+}
+
+// ownerNode is a node that an owner's pods may have to stay off.
+type ownerNode struct{ namespace, owner, node string }
+
+// String is the place in the index.
+func (p ownerNode) String() string { return p.namespace + "/" + p.owner + "/" + p.node }
+
+func (e *entry) ownerNode() ownerNode {
+	return ownerNode{e.rec.Pod.Namespace, e.rec.Owner.UID, e.rec.Node}
+}
+
+func recordCause(d *journal.Displacement) (displacement.Cause, bool) {
+	return displacement.ParseCause(d.Cause)
+}
+
+// enqueueOwnerNode has a place looked at, now and whenever its node changes.
+func (k *controller) enqueueOwnerNode(p ownerNode) {
+	k.mu.Lock()
+	if k.ownerNodes[p.node] == nil {
+		k.ownerNodes[p.node] = map[ownerNode]bool{}
+	}
+	k.ownerNodes[p.node][p] = true
+	k.mu.Unlock()
+	k.holdQueue.Add(p)
+}
+
+// forgetOwnerNode forgets a place that nothing keeps anybody off.
+func (k *controller) forgetOwnerNode(p ownerNode) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.ownerNodes[p.node], p)
+	if len(k.ownerNodes[p.node]) == 0 {
+		delete(k.ownerNodes, p.node)
+	}
+}
+
+// reconcileHold makes, changes or ends the Avoid Hold of a place.
+func (k *controller) reconcileHold(ctx context.Context, p ownerNode) (time.Duration, error) {
+	served, err := k.holds.Served()
+	if err != nil {
+		return 0, err
+	}
+	var have *v1alpha1.Hold
+	if served {
+		have, err = k.holds.Get(ctx, p.namespace, cluster.HoldName(p.owner, p.node, model.Avoid))
+		if apierrors.IsNotFound(err) {
+			have, err = nil, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	w, err := k.desired(p, have)
+	if err != nil {
+		return 0, err
+	}
+	left := w.expires.Sub(k.now())
+	switch {
+	case !served && left > 0:
+		return min(left, sweepInterval), nil // it may be served by then
+	case w.hold != nil && have == nil && !k.resolveOwner(w.hold):
+		return min(left, k.batchDelay), nil // it may be seen by then
+	case w.hold != nil:
+		err = k.applyHold(ctx, w.hold, have)
+	case !w.keep:
+		err = k.deleteHold(ctx, have)
+	}
+	if left <= 0 {
+		k.forgetOwnerNode(p)
+		return 0, err
+	}
+	return left + time.Millisecond, err // a node may yet say otherwise until then
+}
+
+// desiredHold is what there should be at a place.
+type desiredHold struct {
+	hold    *v1alpha1.Hold // nil: none
+	keep    bool           // as it is: nobody knows better than the Hold
+	expires time.Time      // from when on nothing can be wanted any more
+}
+
+// desired works out what there should be at a place. Have is the Hold that there is, nil if there is none.
+func (k *controller) desired(p ownerNode, have *v1alpha1.Hold) (w desiredHold, err error) {
+	found, err := k.records.ByIndex(byOwnerNode, p.String())
+	if err != nil || k.o.Backoff.First <= 0 {
+		return w, err
+	}
+	node, err := k.nodes.Get(p.node)
+	if apierrors.IsNotFound(err) {
+		return w, nil // nobody goes there any more
+	}
+	if err != nil {
+		return w, err
+	}
+	if len(found) == 0 && have != nil && createdHere(have) {
+		if have.Spec.Until.After(k.now().Add(k.o.Backoff.Max + time.Second)) {
+			return w, nil // no record can have asked for that
+		}
+		c, _ := displacement.ParseCause(have.Spec.Cause)
+		return desiredHold{keep: !causeEnded(c, have.CreationTimestamp.Time, node), expires: have.Spec.Until.Time}, nil
+	}
+	byUID := map[string]*journal.Displacement{}
+	var list []displacement.Eviction
+	for _, o := range found {
+		rec := o.(*entry).rec
+		c, _ := recordCause(rec)
+		t := displacement.Eviction{UID: rec.Pod.UID, Cause: c, At: rec.Time}
+		if rec.Pod.Created != nil {
+			t.Created = *rec.Pod.Created
+		}
+		list, byUID[t.UID] = append(list, t), rec
+	}
+	a, _ := k.o.Backoff.Avoid(list)
+	w.expires = a.Until
+	last := list
+	list = slices.DeleteFunc(slices.Clone(list), func(t displacement.Eviction) bool { return causeEnded(t.Cause, latestEviction(last, t.Cause), node) })
+	if a, ok := k.o.Backoff.Avoid(list); ok && a.Until.After(k.now()) {
+		w.hold = newHold(p, a, byUID[a.UID])
+	}
+	return w, nil
+}
+
+// latestEviction is when the last pod was thrown out for a cause.
+func latestEviction(list []displacement.Eviction, c displacement.Cause) (at time.Time) {
+	for _, t := range list {
+		if t.Cause == c && t.At.After(at) {
+			at = t.At
+		}
+	}
+	return at
+}
+
+// newHold is the Hold of a place, but for what only the owner's pods tell of it.
+func newHold(p ownerNode, a displacement.Avoidance, from *journal.Displacement) *v1alpha1.Hold {
+	return &v1alpha1.Hold{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: cluster.HoldName(p.owner, p.node, model.Avoid), Labels: map[string]string{createdByLabel: component}},
+		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: p.node, Cause: a.Cause.String(), Count: a.Count, Owner: v1alpha1.Owner{UID: types.UID(p.owner)},
+			// The API keeps whole seconds; a Hold must not end before its time.
+			Until:  metav1.NewTime(a.Until.Add(time.Second - 1).UTC().Truncate(time.Second)),
+			Victim: &v1alpha1.Victim{Name: from.Pod.Name, UID: types.UID(from.Pod.UID), Priority: from.Pod.Priority}},
+	}
+}
+
+// resolveOwner has the pods of a Hold's owner say who that is, and says whether there is one. Else a record can be of an owner that there
+// is not, and would make a Hold for nobody.
+func (k *controller) resolveOwner(h *v1alpha1.Hold) bool {
+	all, _ := k.pods.Pods(h.Namespace).List(labels.Everything())
+	for _, p := range all {
+		if c := metav1.GetControllerOfNoCopy(p); c != nil && c.UID == h.Spec.Owner.UID {
+			h.Spec.Owner = v1alpha1.Owner{APIVersion: c.APIVersion, Kind: c.Kind, Name: c.Name, UID: c.UID}
+			return true
+		}
+	}
+	return false
+}
+
+// applyHold makes a Hold what it should be. One of somebody else's that lasts longer stays.
+func (k *controller) applyHold(ctx context.Context, want, have *v1alpha1.Hold) error {
+	if have == nil {
+		err := k.holds.Create(ctx, want)
+		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "terminated") {
+			return nil // the namespace goes
+		}
+		return err
+	}
+	foreign := !createdHere(have) && have.Spec.Until.After(want.Spec.Until.Time)
+	same := have.Spec.Cause == want.Spec.Cause && have.Spec.Count == want.Spec.Count && have.Spec.Until.Equal(&want.Spec.Until)
+	if foreign || same {
+		return nil
+	}
+	next := have.DeepCopy()
+	next.Labels, next.Spec = want.Labels, want.Spec
+	next.Spec.Owner = have.Spec.Owner
+	return k.holds.Update(ctx, next)
+}
+
+// createdByLabel is the label of Holds that this loop has made.
+const createdByLabel = "berth.dev/made-by"
+
+// createdHere says whether a Hold is one that this loop has made. Those that people or others make are theirs
+// until their time is over.
+func createdHere(h *v1alpha1.Hold) bool { return h.Labels[createdByLabel] == component }
+
+// deleteHold deletes a Hold of ours; nil stands for one that is not there.
+func (k *controller) deleteHold(ctx context.Context, h *v1alpha1.Hold) error {
+	if h == nil || !createdHere(h) {
+		return nil
+	}
+	err := k.holds.Delete(ctx, h)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

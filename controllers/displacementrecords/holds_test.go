@@ -1,0 +1,240 @@
+package displacementrecords
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// fakeHoldStore has Holds in memory.
+type fakeHoldStore struct {
+	mu     sync.Mutex
+	holds  map[string]*v1alpha1.Hold
+	absent bool // the kind is not served
+}
+
+var notFound = apierrors.NewNotFound(schema.GroupResource{Group: "berth.dev", Resource: "holds"}, "h")
+
+func (s *fakeHoldStore) Served() (bool, error) { return !s.absent, nil }
+
+func (s *fakeHoldStore) List(context.Context) (out []v1alpha1.Hold, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.holds {
+		out = append(out, *h)
+	}
+	return out, nil
+}
+
+func (s *fakeHoldStore) Get(_ context.Context, namespace, name string) (*v1alpha1.Hold, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.holds[namespace+"/"+name]; h != nil {
+		return h.DeepCopy(), nil
+	}
+	return nil, notFound
+}
+
+func (s *fakeHoldStore) Create(_ context.Context, h *v1alpha1.Hold) error { return s.Update(nil, h) }
+
+func (s *fakeHoldStore) Update(_ context.Context, h *v1alpha1.Hold) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holds[h.Namespace+"/"+h.Name] = h.DeepCopy()
+	return nil
+}
+
+func (s *fakeHoldStore) Delete(_ context.Context, h *v1alpha1.Hold) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.holds, h.Namespace+"/"+h.Name)
+	return nil
+}
+
+// one is the only Hold; nil when there is none.
+func (s *fakeHoldStore) one() *v1alpha1.Hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.holds {
+		return h
+	}
+	return nil
+}
+
+// holdHarness is a loop whose clock stands, with one node and a pod.
+type holdHarness struct {
+	*controller
+	*fakeHoldStore
+	t     *testing.T
+	at    time.Time
+	node  *corev1.Node
+	nodes cache.Indexer
+	pods  cache.Indexer
+}
+
+var testOwnerNode = ownerNode{"ns", "rs", "n1"}
+
+func newHoldHarness(t *testing.T) *holdHarness {
+	b := &holdHarness{t: t, at: time.Unix(1e6, 0), fakeHoldStore: &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}, nodes: cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil),
+		pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})}
+	b.controller = newController(Options{Log: klog.Background(), Backoff: displacement.Backoff{First: 10 * time.Second, Max: 10 * time.Minute}})
+	b.controller.now = func() time.Time { return b.at }
+	b.controller.holds, b.controller.records, b.controller.nodes = b.fakeHoldStore, cache.NewIndexer(cache.MetaNamespaceKeyFunc, indexers), corelisters.NewNodeLister(b.nodes)
+	b.controller.pods = corelisters.NewPodLister(b.pods)
+	b.replica("ns", "rs")
+	b.node = &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
+	return b
+}
+
+// updateNode changes the node.
+func (b *holdHarness) updateNode(change func(*corev1.Node)) {
+	b.node = b.node.DeepCopy()
+	change(b.node)
+	_ = b.nodes.Update(b.node)
+	b.onNode(nil, b.node)
+}
+
+// addEviction has a pod thrown out that was made at some time.
+func (b *holdHarness) addEviction(c displacement.Cause, uid string, created time.Time) {
+	e := &entry{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: uid}, rec: &journal.Displacement{Time: b.at, Cause: c.String(), Node: "n1",
+		Pod: journal.Pod{Namespace: "ns", Name: uid, UID: uid, Created: &created}, Owner: &journal.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "rs", UID: "rs"}}}
+	_ = b.controller.records.Add(e)
+	b.onRecord(nil, e)
+	b.step()
+}
+
+func (b *holdHarness) step() time.Duration {
+	b.t.Helper()
+	again, err := b.reconcileHold(b.t.Context(), testOwnerNode)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return again
+}
+
+func TestHoldBackoffGrowsAndExpires(t *testing.T) {
+	b := newHoldHarness(t)
+	b.addEviction(displacement.Taint, "a", b.at.Add(-time.Hour))
+	b.addEviction(displacement.Taint, "b", b.at.Add(-time.Hour))
+	h := b.one()
+	if h == nil || h.Spec.Count != 1 || h.Spec.Cause != "Taint" || !h.Spec.Until.Time.Equal(b.at.Add(10*time.Second)) || h.Spec.Owner.Kind != "ReplicaSet" {
+		t.Fatalf("hold %+v", h)
+	}
+	b.at = b.at.Add(11 * time.Second)
+	b.step()
+	if b.one() != nil {
+		t.Fatal("it is there after its time")
+	}
+	b.addEviction(displacement.Taint, "c", b.at)
+	if h := b.one(); h == nil || h.Spec.Count != 2 || h.Spec.Until.Sub(b.at) != 20*time.Second {
+		t.Fatalf("hold %+v", h)
+	}
+	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
+	b.step()
+	if b.one() != nil {
+		t.Fatal("it outlasts the taint")
+	}
+	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoExecute}} })
+	if again := b.step(); b.one() == nil || again <= 0 {
+		t.Fatal("the taint is back within the time, and the hold is not")
+	}
+	_ = b.nodes.Delete(b.node)
+	b.step()
+	if b.one() != nil {
+		t.Fatal("it outlasts the node")
+	}
+}
+
+func TestPressureHoldEndsWithCondition(t *testing.T) {
+	b := newHoldHarness(t)
+	condition := func(s corev1.ConditionStatus, reported time.Time) {
+		b.updateNode(func(n *corev1.Node) {
+			n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: s, LastHeartbeatTime: metav1.NewTime(reported)}}
+		})
+		b.step()
+	}
+	condition(corev1.ConditionFalse, b.at.Add(-time.Second))
+	b.addEviction(displacement.Pressure, "a", b.at.Add(-time.Hour))
+	if b.one() == nil {
+		t.Fatal("what the node said before the eviction ends the hold")
+	}
+	condition(corev1.ConditionTrue, b.at.Add(time.Second))
+	if b.one() == nil {
+		t.Fatal("no hold under pressure")
+	}
+	condition(corev1.ConditionFalse, b.at.Add(2*time.Second))
+	if b.one() != nil {
+		t.Fatal("it outlasts the pressure")
+	}
+}
+
+func TestHoldsNotServedOrDisabled(t *testing.T) {
+	b := newHoldHarness(t)
+	b.absent = true
+	b.addEviction(displacement.Taint, "a", b.at)
+	if b.one() != nil {
+		t.Error("a hold where there are none")
+	}
+	b.absent = false
+	b.addEviction(displacement.API, "b", b.at)
+	if h := b.one(); h == nil || h.Spec.Victim.Name != "a" {
+		t.Errorf("an eviction that was asked for makes the hold %+v", h)
+	}
+	b.o.Backoff.First = 0
+	b.step()
+	if b.one() != nil {
+		t.Error("a hold although none are to be made")
+	}
+}
+
+func TestSweepDeletesExpiredHolds(t *testing.T) {
+	b := newHoldHarness(t)
+	for name, spec := range map[string]v1alpha1.HoldSpec{
+		"over":     {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at)},
+		"vain":     {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-23 * time.Hour))},
+		"vainly":   {Type: v1alpha1.Avoid, Cause: "Rebalance", Until: metav1.NewTime(b.at.Add(-24 * time.Hour))},
+		"running":  {Type: v1alpha1.Reserve, Until: metav1.NewTime(b.at.Add(time.Minute))},
+		"anothers": {Type: v1alpha1.Avoid, Cause: "Taint", Owner: v1alpha1.Owner{UID: "rs"}, Node: "n1", Until: metav1.NewTime(b.at.Add(time.Minute))},
+	} {
+		b.fakeHoldStore.holds["ns/"+name] = &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: spec}
+	}
+	b.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
+	b.sweepHolds(t.Context())
+	b.step()
+	if len(b.fakeHoldStore.holds) != 3 || b.fakeHoldStore.holds["ns/over"] != nil || b.fakeHoldStore.holds["ns/vainly"] != nil {
+		t.Errorf("holds %v", b.fakeHoldStore.holds)
+	}
+}
+
+// A copy that starts anew, when the events are gone, leaves the holds of another one until their time or cause is over.
+func TestHoldWithoutRecords(t *testing.T) {
+	b := newHoldHarness(t)
+	b.addEviction(displacement.Taint, "a", b.at)
+	other := newHoldHarness(t)
+	other.fakeHoldStore = b.fakeHoldStore
+	other.controller.holds = b.fakeHoldStore
+	other.sweepHolds(t.Context())
+	other.step()
+	if other.one() == nil {
+		t.Fatal("it was deleted before its time")
+	}
+	other.updateNode(func(n *corev1.Node) { n.Spec.Taints = nil })
+	other.step()
+	if other.one() != nil {
+		t.Error("it outlasts the taint")
+	}
+}

@@ -1,0 +1,164 @@
+package displacementrecords
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// TestOneRecordPerDisplacement: whoever displaces pods, in whatever order, with requests that fail, copies of the loop that lag
+// behind and are killed: each displaced pod has one record, and no other pod has one.
+func TestOneRecordPerDisplacement(t *testing.T) {
+	for seed := range uint64(2) {
+		w := newHarness(t, seed, 3)
+		w.faults = true
+		for range 20 {
+			w.replica()
+		}
+		for range 150 {
+			w.now = w.now.Add(time.Duration(w.rng.IntN(2000)) * time.Millisecond)
+			w.randomEvent()
+		}
+		w.faults = false
+		w.now = w.now.Add(time.Minute)
+		w.finish()
+		w.check(seed)
+	}
+}
+
+// randomEvent does something.
+func (w *harness) randomEvent() {
+	c := w.copies[w.rng.IntN(len(w.copies))]
+	switch n := w.rng.IntN(10); {
+	case n < 2:
+		w.displace(w.randomPod())
+	case n == 2:
+		w.displaceByUpstream(w.randomPod())
+	case n == 3:
+		w.replica()
+	case n < 6:
+		w.syncCaches(c, w.rng.IntN(2) == 0)
+	case n < 9:
+		w.processQueues(c)
+	default: // it is killed; the next one has the journal
+		i := w.rng.IntN(len(w.copies))
+		_ = w.copies[i].o.Journal.Close()
+		w.copies[i] = w.start(w.copies[i].dir)
+	}
+}
+
+// randomPod is a pod that is there; nil when there is none.
+func (w *harness) randomPod() *corev1.Pod {
+	list, _ := w.client.CoreV1().Pods("ns").List(w.t.Context(), metav1.ListOptions{})
+	if len(list.Items) == 0 {
+		return nil
+	}
+	return &list.Items[w.rng.IntN(len(list.Items))]
+}
+
+// displace displaces a pod through the door, as a taint's watcher or another copy of it does, until that worked.
+func (w *harness) displace(p *corev1.Pod) {
+	if p == nil || w.why[string(p.UID)] != displacement.None {
+		return
+	}
+	cause := []displacement.Cause{displacement.Taint, displacement.PodGC}[w.rng.IntN(2)]
+	for range 100 {
+		d := executor.Displacer{Client: w.client, Now: func() time.Time { return w.now }, Component: "test"}
+		if w.rng.IntN(2) == 0 {
+			d.Journal = w.copies[0].o.Journal
+		}
+		if d.Displace(w.t.Context(), executor.Displacement{Pod: p, Cause: cause, By: "test"}) == nil {
+			break
+		}
+		if w.rng.IntN(4) == 0 { // somebody looks in between
+			c := w.copies[w.rng.IntN(len(w.copies))]
+			w.syncCaches(c, true)
+			w.processQueues(c)
+		}
+	}
+	w.why[string(p.UID)], w.own[string(p.UID)] = cause, true
+}
+
+// displaceByUpstream has somebody else displace a pod: who sets the condition and deletes it with grace, or a kubelet. All
+// copies see it before it is gone.
+func (w *harness) displaceByUpstream(p *corev1.Pod) {
+	if p == nil || w.why[string(p.UID)] != displacement.None {
+		return
+	}
+	cause, at := displacement.API, metav1.NewTime(w.now.Truncate(time.Second))
+	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: cause.Reason(), LastTransitionTime: at}
+	p.DeletionTimestamp = &at
+	if w.rng.IntN(2) == 0 {
+		cause, p.DeletionTimestamp = displacement.Pressure, nil
+		c.Reason, p.Status.Phase, p.Status.Reason = cause.Reason(), corev1.PodFailed, "Evicted"
+	}
+	p.Status.Conditions = append(p.Status.Conditions, c)
+	_ = w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), p, p.Namespace)
+	w.why[string(p.UID)] = cause
+}
+
+// finish has all copies see and do everything, and all that is deleted be gone.
+func (w *harness) finish() {
+	for range 3 {
+		for _, c := range w.copies {
+			w.syncCaches(c, true)
+			w.syncCaches(c, false)
+			w.processQueues(c)
+		}
+	}
+	list, _ := w.client.CoreV1().Pods("ns").List(w.t.Context(), metav1.ListOptions{})
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp != nil {
+			_ = w.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", list.Items[i].Name)
+		}
+	}
+	w.replica()
+	for range 3 {
+		for _, c := range w.copies {
+			w.syncCaches(c, true)
+			w.syncCaches(c, false)
+			w.processQueues(c)
+		}
+	}
+}
+
+func (w *harness) check(seed uint64) {
+	w.t.Helper()
+	records := w.recordsOf()
+	for uid, cause := range w.why {
+		if len(records[uid]) != 1 {
+			w.t.Fatalf("seed %d: pod %s has %d records", seed, uid, len(records[uid]))
+		}
+		rec, err := journal.ParseDisplacement(records[uid][0].Annotations[journal.Annotation])
+		if err != nil || rec.Cause != cause.String() || rec.Gone == nil {
+			w.t.Errorf("seed %d: pod %s was displaced by %v: %+v, %v", seed, uid, cause, rec, err)
+		}
+	}
+	if len(records) != len(w.why) || len(w.why) < 15 {
+		w.t.Errorf("seed %d: %d pods have records, %d were displaced", seed, len(records), len(w.why))
+	}
+	came := map[string]string{}
+	for _, c := range w.copies {
+		list, faults, err := journal.Read(c.dir)
+		if err != nil || len(faults) > 0 || len(list) != len(w.why) {
+			w.t.Errorf("seed %d: the journal has %d records of %d, %v, %v", seed, len(list), len(w.why), faults, err)
+		}
+		for _, d := range list {
+			if w.why[d.Pod.UID] == displacement.None {
+				w.t.Errorf("seed %d: the journal tells of pod %s", seed, d.Pod.UID)
+			}
+			if d.Replacement != nil {
+				came[d.Pod.UID] = d.Replacement.UID
+			}
+		}
+	}
+	if len(came) == 0 {
+		w.t.Errorf("seed %d: nobody came", seed)
+	}
+}

@@ -1,0 +1,89 @@
+package displacementrecords
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ktesting "k8s.io/client-go/testing"
+)
+
+// newRejectingHarness is a world with one copy, one pod that was driven off a tainted node, and an API that answers
+// every write of an event with one error.
+func newRejectingHarness(t *testing.T, verb string, answer error) (*harness, *instance, *int) {
+	w := newHarness(t, 1, 1)
+	asked := 0
+	w.client.PrependReactor(verb, "events", func(ktesting.Action) (bool, runtime.Object, error) {
+		asked++
+		return true, nil, answer
+	})
+	w.replica()
+	o, err := w.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "p1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := o.(*corev1.Pod)
+	at := metav1.NewTime(w.now)
+	p.DeletionTimestamp = &at
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+		Reason: "DeletionByTaintManager", LastTransitionTime: at})
+	if err := w.client.Tracker().Update(corev1.SchemeGroupVersion.WithResource("pods"), p, "ns"); err != nil {
+		t.Fatal(err)
+	}
+	c := w.copies[0]
+	w.syncCaches(c, true)
+	return w, c, &asked
+}
+
+func TestRejectedRecordIsNotRetriedForever(t *testing.T) {
+	for _, x := range []struct {
+		code  int32
+		again bool
+	}{{http.StatusUnprocessableEntity, false}, {http.StatusBadRequest, false}, {http.StatusRequestEntityTooLarge, false}, {http.StatusForbidden, false},
+		{http.StatusUnauthorized, true}, {http.StatusTooManyRequests, true}, {http.StatusInternalServerError, true}} {
+		_, c, asked := newRejectingHarness(t, "create", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: x.code}})
+		_, err := c.writeMissingRecord(t.Context(), "u1")
+		if again := err != nil; again != x.again || *asked != 1 || (len(c.pending) > 0) != x.again {
+			t.Errorf("answered %d: error %v, %d asked, %d pending", x.code, err, *asked, len(c.pending))
+		}
+		list, _, err := c.o.Journal.Read()
+		if err != nil || (len(list) == 1) == x.again {
+			t.Errorf("answered %d: the journal has %d lines, %v", x.code, len(list), err)
+		}
+	}
+}
+
+func TestRecordRetriesStopAtMaxAge(t *testing.T) {
+	w, c, asked := newRejectingHarness(t, "create", errors.New("connection refused"))
+	if _, err := c.writeMissingRecord(t.Context(), "u1"); err == nil {
+		t.Error("given up at once")
+	}
+	w.now = w.now.Add(maxRecordAge + time.Second)
+	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil || *asked != 2 || len(c.pending) > 0 {
+		t.Errorf("an hour later: %v, %d asked, %d pending", err, *asked, len(c.pending))
+	}
+}
+
+func TestRejectedCompletionIsNotRetriedForever(t *testing.T) {
+	w, c, asked := newRejectingHarness(t, "patch", apierrors.NewBadRequest("no"))
+	if _, err := c.writeMissingRecord(t.Context(), "u1"); err != nil {
+		t.Fatal(err)
+	}
+	w.syncCaches(c, false)
+	if err := w.client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "ns", "p1"); err != nil {
+		t.Fatal(err)
+	}
+	w.syncCaches(c, true)
+	of := owner{"ns", "rs"}
+	if len(c.openRecords[of]) != 1 {
+		t.Fatalf("open are %v", c.openRecords)
+	}
+	if _, err := c.completeRecords(t.Context(), of); err != nil || *asked != 1 || len(c.openRecords[of]) != 0 {
+		t.Errorf("%v, %d asked, open are %v", err, *asked, c.openRecords)
+	}
+}

@@ -1,0 +1,33 @@
+package displacementrecords
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/displacement"
+)
+
+// What the descheduler remembers of an owner and a node outlasts that the node throws pods out.
+func TestFutileMoveHoldIsRetained(t *testing.T) {
+	b := newHoldHarness(t)
+	vain := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: planning.AvoidHoldName("rs", "n1")},
+		Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Cause: planning.HoldCause, Count: 3, Owner: v1alpha1.Owner{UID: "rs"}, Until: metav1.NewTime(b.at.Add(-time.Hour))}}
+	_ = b.Create(t.Context(), vain)
+	b.addEviction(displacement.Pressure, "a", b.at.Add(-time.Hour))
+	b.sweepHolds(t.Context())
+	b.updateNode(func(n *corev1.Node) {
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, LastHeartbeatTime: metav1.NewTime(b.at.Add(time.Second))}}
+	})
+	if len(b.fakeHoldStore.holds) != 2 {
+		t.Errorf("holds %v", b.fakeHoldStore.holds)
+	}
+	b.step()
+	if h := b.one(); h == nil || h.Spec.Count != 3 || h.Spec.Cause != planning.HoldCause {
+		t.Errorf("hold %+v", h)
+	}
+}

@@ -1,0 +1,74 @@
+package displacementrecords
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// TestRun runs the whole loop: a pod that its node evicts gets its record and its owner a Hold; when another
+// one is ready elsewhere the record says so, and when the pressure is over the Hold is gone.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newHarness(t, 1, 0)
+		w.now = time.Now()
+		w.replica()
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}
+		_ = w.client.Tracker().Add(node)
+		shelf := &fakeHoldStore{holds: map[string]*v1alpha1.Hold{}}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		k := newController(Options{Client: w.client, Factory: informers.NewSharedInformerFactory(w.client, 0), Log: klog.Background(),
+			Backoff: displacement.Backoff{First: time.Hour, Max: time.Hour}})
+		go func() { ended <- k.run(ctx, shelf) }()
+		synctest.Wait()
+
+		p := w.randomPod()
+		p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: memory."
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: metav1.Now()}}
+		if _, err := w.client.CoreV1().Pods("ns").UpdateStatus(ctx, p, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		w.now = time.Now()
+		w.replica()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		records := w.recordsOf()[string(p.UID)]
+		if len(records) != 1 {
+			t.Fatalf("%d records", len(records))
+		}
+		d, _ := journal.ParseDisplacement(records[0].Annotations[journal.Annotation])
+		if d.Cause != "Pressure" || d.Gone == nil || d.Replacement == nil || d.Replacement.Ready == nil {
+			t.Errorf("record %+v", d)
+		}
+		if h := shelf.one(); h == nil || h.Spec.Node != "n1" {
+			t.Errorf("hold %+v", h)
+		}
+		node = node.DeepCopy()
+		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, LastHeartbeatTime: metav1.Now()}}
+		if _, err := w.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if h := shelf.one(); h != nil {
+			t.Errorf("the pressure is over, the hold is not: %+v", h)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		k.o.Factory.Shutdown()
+	})
+}

@@ -1,0 +1,110 @@
+package displacementrecords
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/displacement"
+)
+
+// runSweeps looks through all Holds now and then, while they are served.
+func (k *controller) runSweeps(ctx context.Context) {
+	logged := false
+	for {
+		served, err := k.holds.Served()
+		switch {
+		case err == nil && served:
+			k.sweepHolds(ctx)
+		case err == nil && !logged:
+			logged = true
+			k.o.Log.Info("No holds: the API does not serve them (kubectl apply -f deploy/hold-crd.yaml would change that)")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(sweepInterval):
+		}
+	}
+}
+
+// sweepHolds deletes Holds whose time is over, and looks at those that this loop made: it may have
+// been another copy of it.
+func (k *controller) sweepHolds(ctx context.Context) {
+	list, err := k.holds.List(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			k.o.Log.Error(err, "Listing holds failed; trying again")
+		}
+		return
+	}
+	for i := range list {
+		h := &list[i]
+		switch {
+		case !h.Spec.Until.Add(retention(h)).After(k.now()):
+			if err := k.holds.Delete(ctx, h); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+				k.o.Log.Error(err, "Deleting a hold that is over failed; trying again", "hold", h.Namespace+"/"+h.Name)
+			}
+		case createdHere(h):
+			k.enqueueOwnerNode(ownerNode{h.Namespace, string(h.Spec.Owner.UID), h.Spec.Node})
+		}
+	}
+}
+
+// retention is how long a Hold stays after its end: one that says how often the descheduler moved a pod in vain, as long as that
+// counts (rebalance/plan, Memory.Most). It keeps nobody away then.
+func retention(h *v1alpha1.Hold) time.Duration {
+	if h.Spec.Type == v1alpha1.Avoid && h.Spec.Cause == planning.HoldCause {
+		return planning.NewMoveBackoff().Max
+	}
+	return 0
+}
+
+// onNode takes in that a node came, changed or went.
+func (k *controller) onNode(old, now *corev1.Node) {
+	n := now
+	if n == nil {
+		n = old
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for p := range k.ownerNodes[n.Name] {
+		k.holdQueue.Add(p)
+	}
+}
+
+// causeEnded says whether a cause has ended since it threw pods out of a node, as far as the node's object tells.
+func causeEnded(c displacement.Cause, since time.Time, n *corev1.Node) bool {
+	switch c {
+	case displacement.Taint:
+		for i := range n.Spec.Taints {
+			if n.Spec.Taints[i].Effect == corev1.TaintEffectNoExecute {
+				return false
+			}
+		}
+		return true
+	case displacement.Pressure:
+		reported := false
+		for i := range n.Status.Conditions {
+			switch c := &n.Status.Conditions[i]; c.Type {
+			case corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure:
+				if c.Status == corev1.ConditionTrue {
+					return false
+				}
+				reported = reported || c.LastHeartbeatTime.After(since)
+			}
+		}
+		return reported
+	case displacement.Shutdown:
+		for i := range n.Status.Conditions {
+			if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+				return c.Status == corev1.ConditionTrue && c.LastTransitionTime.After(since)
+			}
+		}
+	}
+	return false // only time tells
+}

@@ -1,0 +1,48 @@
+package disruption
+
+import (
+	"sync"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// budgetCache are budgets as the engine has them, so that the selectors of all are not
+// read anew with every change of a pod.
+type budgetCache struct {
+	converter *conversion.Converter
+	mu        sync.Mutex
+	byUID     map[types.UID]*model.Budget
+}
+
+func newBudgetCache() *budgetCache {
+	return &budgetCache{converter: conversion.New(), byUID: map[types.UID]*model.Budget{}}
+}
+
+// get is a budget as it is in this version of its object.
+func (c *budgetCache) get(b *policyv1.PodDisruptionBudget) *model.Budget {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.byUID[b.UID]; m != nil && m.ResourceVersion == b.ResourceVersion && b.ResourceVersion != "" {
+		return m
+	}
+	m := c.converter.Budget(b)
+	c.byUID[b.UID] = m
+	return m
+}
+
+// retain drops all budgets but those that there are.
+func (c *budgetCache) retain(there []*policyv1.PodDisruptionBudget) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept := make(map[types.UID]*model.Budget, len(there))
+	for _, b := range there {
+		if m := c.byUID[b.UID]; m != nil {
+			kept[b.UID] = m
+		}
+	}
+	c.byUID = kept
+}

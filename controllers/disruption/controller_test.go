@@ -1,0 +1,237 @@
+package disruption
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+var web = map[string]string{"app": "web"}
+
+type harness struct {
+	t   *testing.T
+	ctx context.Context
+	api *fake.Clientset
+}
+
+// runController runs the loop over objects, in a time of its own.
+func runController(t *testing.T, others Scales, test func(w *harness), objects ...runtime.Object) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		w := &harness{t: t, ctx: ctx, api: fake.NewSimpleClientset(objects...)}
+		factory := informers.NewSharedInformerFactory(w.api, 0)
+		done := make(chan error, 1)
+		go func() { done <- Run(ctx, w.api, others, factory, klog.Background()) }()
+		test(w)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		factory.Shutdown()
+	})
+}
+
+// wait lets the loop do all that there is to do, and d go by.
+func (w *harness) wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// want compares a budget's status in words: allowed/healthy/desired/expected reason entries.
+func (w *harness) want(name, want string) {
+	w.t.Helper()
+	w.wait(time.Second)
+	b, err := w.api.PolicyV1().PodDisruptionBudgets("ns").Get(w.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := b.Status
+	got := fmt.Sprintf("%d/%d/%d/%d", s.DisruptionsAllowed, s.CurrentHealthy, s.DesiredHealthy, s.ExpectedPods)
+	for _, c := range s.Conditions {
+		got += fmt.Sprintf(" %s=%s %s", c.Type, c.Status, c.Reason)
+	}
+	if len(s.DisruptedPods) > 0 {
+		got += fmt.Sprintf(" entries %d", len(s.DisruptedPods))
+	}
+	if s.ObservedGeneration != b.Generation && !strings.Contains(got, "SyncFailed") {
+		got += " of another generation"
+	}
+	if got != want {
+		w.t.Errorf("budget %s: %s, want %s", name, got, want)
+	}
+}
+
+// expectEvent says what events there are about an object.
+func (w *harness) expectEvent(name, want string) {
+	w.t.Helper()
+	w.wait(time.Second)
+	list, err := w.api.CoreV1().Events("ns").List(w.ctx, metav1.ListOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var got []string
+	for i := range list.Items {
+		if e := &list.Items[i]; e.InvolvedObject.Name == name {
+			got = append(got, e.Reason)
+			if e.Reason == want {
+				return
+			}
+		}
+	}
+	w.t.Errorf("events of %s are %v, want %s", name, got, want)
+}
+
+func (w *harness) update(p *corev1.Pod, change func(*corev1.Pod)) {
+	w.t.Helper()
+	p, err := w.api.CoreV1().Pods("ns").Get(w.ctx, p.Name, metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	change(p)
+	if _, err := w.api.CoreV1().Pods("ns").Update(w.ctx, p, metav1.UpdateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func newBudget(name string, change func(*policyv1.PodDisruptionBudgetSpec)) *policyv1.PodDisruptionBudget {
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Generation: 1},
+		Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: web}}}
+	change(&b.Spec)
+	return b
+}
+
+func minAvailable(v intstr.IntOrString) func(*policyv1.PodDisruptionBudgetSpec) {
+	return func(s *policyv1.PodDisruptionBudgetSpec) { s.MinAvailable = &v }
+}
+
+func maxUnavailable(v intstr.IntOrString) func(*policyv1.PodDisruptionBudgetSpec) {
+	return func(s *policyv1.PodDisruptionBudgetSpec) { s.MaxUnavailable = &v }
+}
+
+func newPod(name string, owner metav1.Object, kind string) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name), Labels: web}}
+	if owner != nil {
+		yes := true
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: owner.GetName(), UID: owner.GetUID(), Controller: &yes}}
+	}
+	p.Status.Phase = corev1.PodRunning
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	return p
+}
+
+func deployment(replicas int32) (*appsv1.Deployment, *appsv1.ReplicaSet) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "d"}, Spec: appsv1.DeploymentSpec{Replicas: &replicas}}
+	yes, own := true, int32(1)
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", UID: "rs",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "d", Controller: &yes}}},
+		Spec: appsv1.ReplicaSetSpec{Replicas: &own}}
+	return d, rs
+}
+
+func TestStatusFollowsPods(t *testing.T) {
+	a, b := newPod("a", nil, ""), newPod("b", nil, "")
+	runController(t, nil, func(w *harness) {
+		w.want("min", "1/2/1/2 DisruptionAllowed=True SufficientPods")
+		w.update(a, func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse })
+		w.want("min", "0/1/1/2 DisruptionAllowed=False InsufficientPods")
+		w.update(a, func(p *corev1.Pod) { p.Labels = nil })
+		w.want("min", "0/1/1/1 DisruptionAllowed=False InsufficientPods")
+		if err := w.api.CoreV1().Pods("ns").Delete(w.ctx, "b", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.want("min", "0/0/1/0 DisruptionAllowed=False InsufficientPods")
+		w.expectEvent("min", "NoPods")
+	}, a, b, newBudget("min", minAvailable(intstr.FromInt32(1))))
+}
+
+func TestExpectedPodsFromDeployment(t *testing.T) {
+	d, rs := deployment(4)
+	runController(t, nil, func(w *harness) {
+		w.want("max", "0/2/3/4 DisruptionAllowed=False InsufficientPods")
+		two := int32(2)
+		d.Spec.Replicas = &two
+		if _, err := w.api.AppsV1().Deployments("ns").Update(w.ctx, d, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.want("max", "1/2/1/2 DisruptionAllowed=True SufficientPods")
+		w.want("half", "1/2/1/2 DisruptionAllowed=True SufficientPods")
+	}, d, rs, newPod("a", rs, "ReplicaSet"), newPod("b", rs, "ReplicaSet"),
+		newBudget("max", maxUnavailable(intstr.FromInt32(1))), newBudget("half", minAvailable(intstr.FromString("50%"))))
+}
+
+func TestPodsWithoutScale(t *testing.T) {
+	job := &metav1.ObjectMeta{Name: "job", UID: "job"}
+	runController(t, noScales{}, func(w *harness) {
+		w.want("max", "0/0/0/0 DisruptionAllowed=False SyncFailed")
+		w.expectEvent("max", "CalculateExpectedPodCountFailed")
+		if err := w.api.CoreV1().Pods("ns").Delete(w.ctx, "of-job", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.want("max", "0/1/0/0 DisruptionAllowed=False InsufficientPods")
+		w.expectEvent("max", "UnmanagedPods")
+	}, newPod("bare", nil, ""), newPod("of-job", job, "Job"), newBudget("max", maxUnavailable(intstr.FromInt32(1))))
+}
+
+type noScales struct{}
+
+func (noScales) Scale(context.Context, string, model.Owner) (*autoscalingv1.Scale, error) {
+	return nil, &NoScaleError{Resource: "jobs.batch"}
+}
+
+func TestDisruptedPodsExpire(t *testing.T) {
+	b := newBudget("min", minAvailable(intstr.FromInt32(1)))
+	b.Status.DisruptedPods = map[string]metav1.Time{}
+	runController(t, nil, func(w *harness) {
+		b.Status.DisruptedPods["a"] = metav1.Now()
+		b.Status.DisruptedPods["unseen"] = metav1.Now()
+		if _, err := w.api.PolicyV1().PodDisruptionBudgets("ns").Update(w.ctx, b, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.want("min", "1/2/1/3 DisruptionAllowed=True SufficientPods entries 2")
+		w.wait(2 * time.Minute)
+		w.want("min", "2/3/1/3 DisruptionAllowed=True SufficientPods")
+		w.expectEvent("a", "NotDeleted")
+	}, newPod("a", nil, ""), newPod("b", nil, ""), newPod("c", nil, ""), b)
+}
+
+func TestStaleDisruptionTargetIsCleared(t *testing.T) {
+	p := newPod("a", nil, "")
+	runController(t, nil, func(w *harness) {
+		w.update(p, func(p *corev1.Pod) {
+			p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
+				Reason: corev1.PodReasonPreemptionByScheduler, LastTransitionTime: metav1.Now()})
+		})
+		for _, c := range []struct {
+			after time.Duration
+			want  corev1.ConditionStatus
+		}{{time.Minute, corev1.ConditionTrue}, {2 * time.Minute, corev1.ConditionFalse}} {
+			w.wait(c.after)
+			got, err := w.api.CoreV1().Pods("ns").Get(w.ctx, "a", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, have := range got.Status.Conditions {
+				if have.Type == corev1.DisruptionTarget && have.Status != c.want {
+					t.Errorf("after another %s the condition is %+v", c.after, have)
+				}
+			}
+		}
+	}, p)
+}

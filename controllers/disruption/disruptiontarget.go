@@ -1,0 +1,63 @@
+package disruption
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// hasDisruptionTarget says whether a pod has a DisruptionTarget condition, true or not.
+func hasDisruptionTarget(p *corev1.Pod) bool {
+	for i := range p.Status.Conditions {
+		if p.Status.Conditions[i].Type == corev1.DisruptionTarget {
+			return true
+		}
+	}
+	return false
+}
+
+// conditionExpiry says how long a pod may carry its DisruptionTarget condition yet.
+func (d *controller) conditionExpiry(p *corev1.Pod, m *model.Pod) (time.Duration, bool) {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget {
+			return budget.StaleConditionAfter(m, c.LastTransitionTime.Time, d.now())
+		}
+	}
+	return 0, false
+}
+
+// clearDisruptionTarget sets the condition of a pod to False whose displacement did not happen.
+func (d *controller) clearDisruptionTarget(ctx context.Context, k key) (time.Duration, error) {
+	p, err := d.pods.Pods(k.Namespace).Get(k.Name)
+	if apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	left, ends := d.conditionExpiry(p, conversion.BudgetPod(p))
+	if !ends || left > 0 {
+		return left, nil
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": p.UID, "resourceVersion": p.ResourceVersion},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": corev1.DisruptionTarget, "status": corev1.ConditionFalse,
+			"lastTransitionTime": metav1.NewTime(d.now())}}}})
+	if err != nil {
+		return 0, err
+	}
+	_, err = d.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if apierrors.IsNotFound(err) {
+		return 0, nil
+	}
+	return 0, err
+}

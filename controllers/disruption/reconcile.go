@@ -1,0 +1,130 @@
+package disruption
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// reconcileBudget counts a budget and writes its status, if that says something new.
+func (d *controller) reconcileBudget(ctx context.Context, k key) (time.Duration, error) {
+	b, err := d.budgets.PodDisruptionBudgets(k.Namespace).Get(k.Name)
+	if apierrors.IsNotFound(err) {
+		d.pruneDeleted()
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	pods, err := d.coveredPods(b.Namespace, b.Spec.Selector)
+	if err != nil {
+		return 0, err
+	}
+	now := d.now()
+	query := d.scales.forNamespace(ctx, b.Namespace)
+	c := budget.StatusInputs{Budget: d.budgetCache.get(b), Pods: pods, Scale: query.scaleOf, Now: now}.ComputeStatus()
+	d.recordEvents(b, c.Events)
+	if err := d.updateStatus(ctx, b, &c, now); err != nil {
+		return 0, err
+	}
+	if c.Failed() && query.err != nil {
+		return 0, query.err // it may be over in a moment
+	}
+	if c.Failed() {
+		return retryInterval, nil
+	}
+	return c.RequeueAfter, nil
+}
+
+// updateStatus puts a count into the status of the budget that it was made from. One that is gone needs none.
+func (d *controller) updateStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, c *budget.StatusResult, now time.Time) error {
+	changed := b.DeepCopy()
+	changed.Status = Status(&b.Status, c, now)
+	if equality.Semantic.DeepEqual(b.Status, changed.Status) {
+		return nil
+	}
+	_, err := d.client.PolicyV1().PodDisruptionBudgets(b.Namespace).UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// Status is a count as the API has it. Old is the status before, whose condition keeps
+// its time while it says the same.
+func Status(old *policyv1.PodDisruptionBudgetStatus, c *budget.StatusResult, now time.Time) policyv1.PodDisruptionBudgetStatus {
+	s := *old.DeepCopy()
+	s.ObservedGeneration = c.ObservedGeneration
+	s.DisruptionsAllowed, s.CurrentHealthy, s.DesiredHealthy, s.ExpectedPods = c.DisruptionsAllowed, c.CurrentHealthy, c.DesiredHealthy, c.ExpectedPods
+	s.DisruptedPods = nil
+	for i, name := range c.Disrupted {
+		if s.DisruptedPods == nil {
+			s.DisruptedPods = map[string]metav1.Time{}
+		}
+		s.DisruptedPods[name] = metav1.NewTime(c.DisruptedAt[i])
+	}
+	condition := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: c.Reason, Message: c.Message,
+		ObservedGeneration: c.ObservedGeneration, LastTransitionTime: metav1.NewTime(now)}
+	if c.Reason == budget.SufficientPods {
+		condition.Status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&s.Conditions, condition)
+	return s
+}
+
+// recordEvents writes the events of a count, unless the last count had the same.
+func (d *controller) recordEvents(b *policyv1.PodDisruptionBudget, events []budget.Event) {
+	text := fmt.Sprint(events)
+	d.mu.Lock()
+	before := d.lastEvents[b.UID]
+	d.lastEvents[b.UID] = text
+	d.mu.Unlock()
+	if text == before {
+		return
+	}
+	for _, e := range events {
+		kind := corev1.EventTypeNormal
+		if e.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		if e.Pod != nil {
+			d.events.Event(podReference(e.Pod), kind, e.Reason, e.Note)
+			continue
+		}
+		d.events.Event(b, kind, e.Reason, e.Note)
+	}
+}
+
+func podReference(p *model.Pod) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID), ResourceVersion: p.ResourceVersion}
+}
+
+// pruneDeleted drops what is known of budgets that are gone.
+func (d *controller) pruneDeleted() {
+	there, err := d.budgets.List(labels.Everything())
+	if err != nil {
+		return
+	}
+	d.budgetCache.retain(there)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kept := make(map[types.UID]string, len(there))
+	for _, b := range there {
+		if text, ok := d.lastEvents[b.UID]; ok {
+			kept[b.UID] = text
+		}
+	}
+	d.lastEvents = kept
+}

@@ -1,0 +1,156 @@
+package disruption
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Scales asks for the scale of an object of any kind. It is nil if the object is
+// not there; a NoScaleError says that its kind has none.
+type Scales interface {
+	Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error)
+}
+
+// NoScaleError says that a kind has no scale.
+type NoScaleError struct{ Resource string }
+
+func (e *NoScaleError) Error() string {
+	return e.Resource + " does not implement the scale subresource"
+}
+
+// scaleLister knows how many pods controllers want.
+type scaleLister struct {
+	replicaSets  appslisters.ReplicaSetLister
+	deployments  appslisters.DeploymentLister
+	statefulSets appslisters.StatefulSetLister
+	controllers  corelisters.ReplicationControllerLister
+	others       Scales
+	factory      informers.SharedInformerFactory
+	synced       []cache.InformerSynced
+}
+
+func newScaleLister(f informers.SharedInformerFactory, others Scales) *scaleLister {
+	apps, core := f.Apps().V1(), f.Core().V1()
+	return &scaleLister{replicaSets: apps.ReplicaSets().Lister(), deployments: apps.Deployments().Lister(), statefulSets: apps.StatefulSets().Lister(),
+		controllers: core.ReplicationControllers().Lister(), others: others, factory: f,
+		synced: []cache.InformerSynced{apps.ReplicaSets().Informer().HasSynced, apps.Deployments().Informer().HasSynced,
+			apps.StatefulSets().Informer().HasSynced, core.ReplicationControllers().Informer().HasSynced}}
+}
+
+// watch calls changed with the namespace of each controller that wants another number.
+func (s *scaleLister) watch(changed func(namespace string)) error {
+	apps, core := s.factory.Apps().V1(), s.factory.Core().V1()
+	if err := watchReplicas(apps.ReplicaSets().Informer(), func(o *appsv1.ReplicaSet) *int32 { return o.Spec.Replicas }, changed); err != nil {
+		return err
+	}
+	if err := watchReplicas(apps.Deployments().Informer(), func(o *appsv1.Deployment) *int32 { return o.Spec.Replicas }, changed); err != nil {
+		return err
+	}
+	if err := watchReplicas(apps.StatefulSets().Informer(), func(o *appsv1.StatefulSet) *int32 { return o.Spec.Replicas }, changed); err != nil {
+		return err
+	}
+	return watchReplicas(core.ReplicationControllers().Informer(), func(o *corev1.ReplicationController) *int32 { return o.Spec.Replicas }, changed)
+}
+
+func watchReplicas[T interface {
+	comparable
+	metav1.Object
+}](informer cache.SharedInformer, replicas func(T) *int32, changed func(string)) error {
+	var none T
+	return workqueue.Watch(informer, func(old, now T) {
+		switch {
+		case now == none:
+			changed(old.GetNamespace())
+		case old == none || old.GetUID() != now.GetUID() || replicasOrDefault(replicas(old)) != replicasOrDefault(replicas(now)):
+			changed(now.GetNamespace())
+		}
+	})
+}
+
+// replicasOrDefault is how many replicas a field says; absent means one.
+func replicasOrDefault(n *int32) int32 {
+	if n == nil {
+		return 1
+	}
+	return *n
+}
+
+// scaleQuery answers for one count.
+type scaleQuery struct {
+	*scaleLister
+	ctx       context.Context
+	namespace string
+	err       error // that an answer could not be had, though there might be one
+}
+
+func (s *scaleLister) forNamespace(ctx context.Context, namespace string) *scaleQuery {
+	return &scaleQuery{scaleLister: s, ctx: ctx, namespace: namespace}
+}
+
+// scaleOf is what a controller wants, or the Deployment above it.
+func (a *scaleQuery) scaleOf(o model.Owner) budget.Scale {
+	if found := a.cachedScale(o); found != nil {
+		return *found
+	}
+	if a.others == nil {
+		return budget.Scale{Fault: "it is not there, or of no kind whose scale is known"}
+	}
+	s, err := a.others.Scale(a.ctx, a.namespace, o)
+	_, never := err.(*NoScaleError)
+	switch {
+	case err != nil:
+		if !never {
+			a.err = fmt.Errorf("the scale of %s %s/%s: %w", o.Kind, a.namespace, o.Name, err)
+		}
+		return budget.Scale{Fault: err.Error()}
+	case s == nil || string(s.UID) != o.UID:
+		return budget.Scale{Fault: "it is not there"}
+	}
+	return budget.Scale{UID: o.UID, Replicas: s.Spec.Replicas}
+}
+
+// cachedScale looks among the controllers that are watched; nil when it is none of them.
+func (a *scaleQuery) cachedScale(o model.Owner) *budget.Scale {
+	switch {
+	case o.Kind == "ReplicaSet" && inGroup(o, "apps"):
+		rs, err := a.replicaSets.ReplicaSets(a.namespace).Get(o.Name)
+		if err != nil || string(rs.UID) != o.UID {
+			return nil
+		}
+		if ref := metav1.GetControllerOfNoCopy(rs); ref != nil && ref.Kind == "Deployment" {
+			if d, err := a.deployments.Deployments(a.namespace).Get(ref.Name); err == nil && d.UID == ref.UID {
+				return &budget.Scale{UID: string(d.UID), Replicas: replicasOrDefault(d.Spec.Replicas)}
+			}
+		}
+		return &budget.Scale{UID: o.UID, Replicas: replicasOrDefault(rs.Spec.Replicas)}
+	case o.Kind == "StatefulSet" && inGroup(o, "apps"):
+		if s, err := a.statefulSets.StatefulSets(a.namespace).Get(o.Name); err == nil && string(s.UID) == o.UID {
+			return &budget.Scale{UID: o.UID, Replicas: replicasOrDefault(s.Spec.Replicas)}
+		}
+	case o.Kind == "ReplicationController" && o.APIVersion == "v1":
+		if c, err := a.controllers.ReplicationControllers(a.namespace).Get(o.Name); err == nil && string(c.UID) == o.UID {
+			return &budget.Scale{UID: o.UID, Replicas: replicasOrDefault(c.Spec.Replicas)}
+		}
+	}
+	return nil
+}
+
+// inGroup says whether an owner is of an API group, in any version.
+func inGroup(o model.Owner, group string) bool {
+	g, _, _ := strings.Cut(o.APIVersion, "/")
+	return g == group
+}

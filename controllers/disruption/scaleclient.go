@@ -1,0 +1,114 @@
+package disruption
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/scale"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// scaleClient asks the API for scales, by discovery.
+type scaleClient struct {
+	discovery discovery.DiscoveryInterface
+	mapper    meta.ResettableRESTMapper
+	client    scale.ScalesGetter
+
+	mu           sync.Mutex
+	withoutScale map[schema.GroupVersionResource]bool // kinds without a scale
+	since        time.Time                            // of what is known of kinds, here and in mapper
+}
+
+// discoveryTTL is how long it is believed what is known of kinds: a definition of a custom resource may come, or get a scale.
+const discoveryTTL = retryInterval / 2
+
+// NewScaleClient asks the API server of a configuration.
+func NewScaleClient(config *rest.Config, d discovery.DiscoveryInterface) (Scales, error) {
+	cached := memory.NewMemCacheClient(d)
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(cached)
+	client, err := scale.NewForConfig(config, mapper, dynamic.LegacyAPIPathResolverFunc, scale.NewDiscoveryScaleKindResolver(d))
+	if err != nil {
+		return nil, err
+	}
+	return &scaleClient{discovery: d, mapper: mapper, client: client, withoutScale: map[schema.GroupVersionResource]bool{}}, nil
+}
+
+// Scale asks for one scale.
+func (k *scaleClient) Scale(ctx context.Context, namespace string, o model.Owner) (*autoscalingv1.Scale, error) {
+	k.forget()
+	gv, err := schema.ParseGroupVersion(o.APIVersion)
+	if err != nil {
+		return nil, &NoScaleError{Resource: o.APIVersion + " " + o.Kind}
+	}
+	mapping, err := k.mapper.RESTMapping(schema.GroupKind{Group: gv.Group, Kind: o.Kind}, gv.Version)
+	if meta.IsNoMatchError(err) {
+		return nil, &NoScaleError{Resource: strings.ToLower(o.Kind) + "." + gv.Group}
+	}
+	if err != nil {
+		return nil, err
+	}
+	resource := mapping.Resource.GroupResource()
+	if k.hasNoScale(mapping.Resource) {
+		return nil, &NoScaleError{Resource: resource.String()}
+	}
+	s, err := k.client.Scales(namespace).Get(ctx, resource, o.Name, metav1.GetOptions{})
+	if err == nil {
+		return s, nil
+	}
+	has, derr := k.supportsScale(mapping.Resource)
+	switch {
+	case derr == nil && !has:
+		return nil, &NoScaleError{Resource: resource.String()}
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	}
+	return nil, err
+}
+
+// forget drops what is known of kinds if that is old.
+func (k *scaleClient) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.since) < discoveryTTL {
+		return
+	}
+	k.mapper.Reset()
+	clear(k.withoutScale)
+	k.since = time.Now()
+}
+
+func (k *scaleClient) hasNoScale(r schema.GroupVersionResource) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.withoutScale[r]
+}
+
+// supportsScale says whether a kind has a scale, and remembers when it has not.
+func (k *scaleClient) supportsScale(r schema.GroupVersionResource) (bool, error) {
+	list, err := k.discovery.ServerResourcesForGroupVersion(r.GroupVersion().String())
+	if err != nil {
+		return false, err
+	}
+	for i := range list.APIResources {
+		if list.APIResources[i].Name == r.Resource+"/scale" {
+			return true, nil
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.withoutScale[r] = true
+	return false, nil
+}

@@ -1,0 +1,60 @@
+package disruption
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery/cached/memory"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	"k8s.io/client-go/restmapper"
+	fakescale "k8s.io/client-go/scale/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// TestScaleClientDiscovery: its definition may come, and be changed, while budgets over its pods are there.
+func TestScaleClientDiscovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}
+		serve := func(resources ...string) {
+			list := &metav1.APIResourceList{GroupVersion: "example.com/v1"}
+			for _, name := range resources {
+				list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: "Widget", Namespaced: true})
+			}
+			api.Resources = []*metav1.APIResourceList{list}
+		}
+		var answers runtime.Object
+		scales := &fakescale.FakeScaleClient{}
+		scales.AddReactor("get", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if answers == nil {
+				return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: "example.com", Resource: "widgets"}, "w")
+			}
+			return true, answers, nil
+		})
+		k := &scaleClient{discovery: api, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(api)), client: scales, withoutScale: map[schema.GroupVersionResource]bool{}}
+		has := func(when string, want bool) {
+			t.Helper()
+			s, err := k.Scale(t.Context(), "ns", model.Owner{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "w"})
+			var none *NoScaleError
+			if want != (err == nil && s != nil) || want == errors.As(err, &none) {
+				t.Errorf("%s: %v, %v", when, s, err)
+			}
+			time.Sleep(retryInterval)
+		}
+		serve()
+		has("no such kind", false)
+		serve("widgets")
+		has("a kind without scale", false)
+		serve("widgets", "widgets/scale")
+		answers = &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
+		has("with one", true)
+	})
+}

@@ -1,0 +1,88 @@
+package disruption
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// onPod queues the budgets that cover a pod, or did, if what they read of it has changed.
+func (d *controller) onPod(old, now *corev1.Pod) {
+	if now != nil && hasDisruptionTarget(now) {
+		if _, ends := d.conditionExpiry(now, conversion.BudgetPod(now)); ends {
+			d.stalePodQueue.Add(key{Namespace: now.Namespace, Name: now.Name})
+		}
+	}
+	there := now
+	if there == nil {
+		there = old
+	}
+	budgets, err := d.budgets.PodDisruptionBudgets(there.Namespace).List(labels.Everything())
+	if err != nil || len(budgets) == 0 {
+		return // an informer's list has no errors
+	}
+	was, is := budgetPodOrNil(old), budgetPodOrNil(now)
+	if was != nil && is != nil && equalForBudgets(was, is) {
+		return
+	}
+	for _, b := range budgets {
+		m := d.budgetCache.get(b)
+		if was != nil && budget.Ledger.Covers(m, was) || is != nil && budget.Ledger.Covers(m, is) {
+			d.budgetQueue.Add(key{Namespace: b.Namespace, Name: b.Name})
+		}
+	}
+}
+
+func budgetPodOrNil(p *corev1.Pod) *model.Pod {
+	if p == nil {
+		return nil
+	}
+	return conversion.BudgetPod(p)
+}
+
+// equalForBudgets says whether two states of a pod count alike.
+func equalForBudgets(a, b *model.Pod) bool {
+	if a.UID != b.UID || a.Ready != b.Ready || a.Deleting != b.Deleting || a.Phase != b.Phase || a.Owner != b.Owner || len(a.Labels) != len(b.Labels) {
+		return false
+	}
+	for i := range a.Labels {
+		if a.Labels[i] != b.Labels[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// onScaleChanged queues the budgets of a namespace that count by what controllers want.
+func (d *controller) onScaleChanged(namespace string) {
+	budgets, err := d.budgets.PodDisruptionBudgets(namespace).List(labels.Everything())
+	if err != nil {
+		return
+	}
+	for _, b := range budgets {
+		if m := d.budgetCache.get(b); m.MaxUnavailable.Set || m.MinAvailable.Percent {
+			d.budgetQueue.Add(key{Namespace: b.Namespace, Name: b.Name})
+		}
+	}
+}
+
+// coveredPods are the pods under a budget; a selector that cannot be read covers none.
+func (d *controller) coveredPods(namespace string, selector *metav1.LabelSelector) ([]*model.Pod, error) {
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return nil, nil
+	}
+	list, err := d.pods.Pods(namespace).List(s)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*model.Pod, 0, len(list))
+	for _, p := range list {
+		out = append(out, conversion.BudgetPod(p))
+	}
+	return out, nil
+}

@@ -1,0 +1,196 @@
+package endpoints
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/endpointslice"
+	"k8s.io/endpointslice/metrics"
+	"k8s.io/endpointslice/topologycache"
+	"k8s.io/endpointslice/util"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+const (
+	// sliceManager is what the slices of this loop are labelled with: upstream's name, so
+	// that either takes over what the other has written.
+	sliceManager = "endpointslice-controller.k8s.io"
+	// maxEndpointsPerSlice is how many endpoints a slice holds at most: upstream's default.
+	maxEndpointsPerSlice = 100
+	workers              = 5
+	// perPodDelay is waited for each pod of a Service before its next look: 200 ms for 10,000.
+	perPodDelay = 20 * time.Microsecond
+	// staleCacheDelay is how long a cache gets that has not seen our last write.
+	staleCacheDelay = 20 * time.Millisecond
+)
+
+// serviceKey names a Service.
+type serviceKey struct{ namespace, name string }
+
+func (s serviceKey) String() string { return s.namespace + "/" + s.name }
+
+// controller is the loop.
+type controller struct {
+	client          kubernetes.Interface
+	log             klog.Logger
+	queue           *workqueue.Queue[serviceKey]
+	services        corelisters.ServiceLister
+	pods            corelisters.PodLister
+	nodes           corelisters.NodeLister
+	slices          discoverylisters.EndpointSliceLister
+	endpointsLister corelisters.EndpointsLister
+
+	reconciler *endpointslice.Reconciler
+	tracker    *util.EndpointSliceTracker
+	triggers   *util.TriggerTimeTracker
+	zones      *topologycache.TopologyCache
+	state      serviceState
+}
+
+// Run keeps EndpointSlices and Endpoints until ctx ends. factory (started here if it is not yet)
+// supplies Services, pods, nodes and EndpointSlices; Endpoints are watched through client, which should not
+// log the server's warnings that they are deprecated. An error means that it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+	metrics.RegisterMetrics()
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	own := informers.NewSharedInformerFactory(client, 0)
+	defer own.Shutdown()
+	core, legacy := factory.Core().V1(), own.Core().V1().Endpoints()
+	endpointSlices := factory.Discovery().V1().EndpointSlices()
+	e := &controller{
+		client: client, log: log,
+		services: core.Services().Lister(), pods: core.Pods().Lister(), nodes: core.Nodes().Lister(),
+		slices: endpointSlices.Lister(), endpointsLister: legacy.Lister(),
+		tracker: util.NewEndpointSliceTracker(), triggers: util.NewTriggerTimeTracker(), zones: topologycache.NewTopologyCache(),
+	}
+	e.reconciler = endpointslice.NewReconciler(client, e.nodes, maxEndpointsPerSlice, e.tracker, e.zones,
+		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "endpoint-slice-controller"}), sliceManager,
+		endpointslice.WithPreferSameTrafficDistributionEnabled(true))
+	e.queue = workqueue.New("endpoint_slice", "Writing the endpoints", log, e.sync)
+	m := &mirrorController{client: client, services: e.services, endpointsLister: e.endpointsLister, slices: e.slices, tracker: util.NewEndpointSliceTracker()}
+	m.queue = workqueue.New("endpoint_slice_mirroring_controller", "Mirroring Endpoints into slices", log, m.sync)
+	zones := workqueue.New("endpoint_slice_topology", "Counting the zones' processors", log, e.updateZones)
+	for _, err := range []error{
+		workqueue.Watch(core.Services().Informer(), e.onService),
+		workqueue.Watch(core.Pods().Informer(), e.onPod),
+		workqueue.Watch(endpointSlices.Informer(), e.onSlice),
+		workqueue.Watch(legacy.Informer(), e.onEndpoints),
+		workqueue.Watch(core.Services().Informer(), m.onService),
+		workqueue.Watch(endpointSlices.Informer(), m.onSlice),
+		workqueue.Watch(legacy.Informer(), m.onEndpoints),
+		workqueue.Watch(core.Nodes().Informer(), func(old, now *corev1.Node) {
+			if nodeWeight(old) != nodeWeight(now) {
+				zones.Add(struct{}{})
+			}
+			if old == nil {
+				e.onNodeAdded(now.Name)
+			}
+		}),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	factory.Start(ctx.Done())
+	own.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), core.Services().Informer().HasSynced, core.Pods().Informer().HasSynced,
+		core.Nodes().Informer().HasSynced, endpointSlices.Informer().HasSynced, legacy.Informer().HasSynced) {
+		return nil
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { zones.Run(ctx, 1) })
+	wg.Go(func() { m.queue.Run(ctx, 1) })
+	e.queue.Run(ctx, workers)
+	return nil
+}
+
+func (e *controller) onService(old, now *corev1.Service) {
+	if now == nil {
+		now = old
+	}
+	e.queue.Add(serviceKey{now.Namespace, now.Name})
+}
+
+// onPod queues the Services that select a pod, or did, if what endpoints say of it has changed.
+func (e *controller) onPod(old, now *corev1.Pod) {
+	var key *util.PodProjectionKey
+	switch {
+	case old == nil:
+		key = util.GetPodUpdateProjectionKey(nil, now)
+	case now == nil:
+		key = util.GetPodUpdateProjectionKey(nil, old)
+	default:
+		key = util.GetPodUpdateProjectionKey(old, now)
+	}
+	keys, err := util.GetServicesToUpdate(e.services, key)
+	if err != nil {
+		e.log.Error(err, "Finding the Services of a pod failed")
+	}
+	for of := range keys {
+		namespace, name, _ := strings.Cut(of, "/")
+		k := serviceKey{namespace, name}
+		e.queue.AddAfter(k, time.Duration(e.state.size(k))*perPodDelay)
+	}
+}
+
+// onNodeAdded queues the Services of pods whose node was not known when they were looked at.
+func (e *controller) onNodeAdded(name string) {
+	for k := range e.state.takeWaiting(name) {
+		e.queue.Add(k)
+	}
+}
+
+func (e *controller) onSlice(old, now *discoveryv1.EndpointSlice) {
+	switch {
+	case now == nil:
+		if e.reconciler.ManagedByController(old) && e.tracker.Has(old) && !e.tracker.HandleDeletion(old) {
+			e.enqueueOwner(old)
+		}
+	case old == nil:
+		if e.reconciler.ManagedByController(now) && e.tracker.ShouldSync(now) {
+			e.enqueueOwner(now)
+		}
+	default:
+		moved := old.Labels[discoveryv1.LabelServiceName] != now.Labels[discoveryv1.LabelServiceName]
+		if moved {
+			e.enqueueOwner(old)
+		}
+		if moved || e.reconciler.ManagedByChanged(old, now) || e.reconciler.ManagedByController(now) && e.tracker.ShouldSync(now) {
+			e.enqueueOwner(now)
+		}
+	}
+}
+
+// enqueueOwner queues the Service that a slice says it is of.
+func (e *controller) enqueueOwner(s *discoveryv1.EndpointSlice) {
+	if name := s.Labels[discoveryv1.LabelServiceName]; name != "" {
+		e.queue.Add(serviceKey{s.Namespace, name})
+	}
+}
+
+// onEndpoints queues the Service whose Endpoints have come or gone.
+func (e *controller) onEndpoints(old, now *corev1.Endpoints) {
+	switch {
+	case now == nil:
+		e.queue.Add(serviceKey{old.Namespace, old.Name})
+	case old == nil:
+		e.queue.Add(serviceKey{now.Namespace, now.Name})
+	}
+}

@@ -1,0 +1,79 @@
+package endpoints
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Upstream's labels and annotations on Endpoints.
+const (
+	managedByLabel         = "endpoints.kubernetes.io/managed-by"
+	endpointsManager       = "endpoint-controller"
+	overCapacityAnnotation = "endpoints.kubernetes.io/over-capacity"
+)
+
+// syncEndpoints brings the Endpoints of a Service up to date.
+func (e *controller) syncEndpoints(ctx context.Context, s *corev1.Service, pods []*corev1.Pod, trigger time.Time) error {
+	subsets, truncated := newSubsets(s, pods)
+	have, err := e.endpointsLister.Endpoints(s.Namespace).Get(s.Name)
+	isNew := apierrors.IsNotFound(err)
+	if isNew {
+		have = &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.Labels}}
+	} else if err != nil {
+		return err
+	}
+	want := have.DeepCopy()
+	want.Subsets, want.Labels = subsets, endpointsLabels(s)
+	if want.Annotations == nil {
+		want.Annotations = map[string]string{}
+	}
+	delete(want.Annotations, overCapacityAnnotation)
+	if truncated {
+		want.Annotations[overCapacityAnnotation] = "truncated"
+	}
+	if !isNew && equality.Semantic.DeepEqual(have.Subsets, want.Subsets) && maps.Equal(have.Labels, want.Labels) &&
+		have.Annotations[overCapacityAnnotation] == want.Annotations[overCapacityAnnotation] {
+		return nil
+	}
+	delete(want.Annotations, corev1.EndpointsLastChangeTriggerTime)
+	if !trigger.IsZero() {
+		want.Annotations[corev1.EndpointsLastChangeTriggerTime] = trigger.UTC().Format(time.RFC3339Nano)
+	}
+	if !isNew {
+		_, err = e.client.CoreV1().Endpoints(s.Namespace).Update(ctx, want, metav1.UpdateOptions{})
+		return err
+	}
+	_, err = e.client.CoreV1().Endpoints(s.Namespace).Create(ctx, want, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil // their coming is looked at
+	}
+	return err
+}
+
+// endpointsLabels are the Service's, whether it is headless, and who writes it.
+func endpointsLabels(s *corev1.Service) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, s.Labels)
+	delete(out, corev1.IsHeadlessService)
+	if s.Spec.ClusterIP == corev1.ClusterIPNone {
+		out[corev1.IsHeadlessService] = ""
+	}
+	out[managedByLabel] = endpointsManager
+	return out
+}
+
+// deleteEndpoints deletes the Endpoints of a Service that is gone, unless they were never ours.
+func (e *controller) deleteEndpoints(ctx context.Context, k serviceKey) error {
+	have, err := e.endpointsLister.Endpoints(k.namespace).Get(k.name)
+	if err != nil || have.Labels[managedByLabel] != endpointsManager {
+		return ignoreExpected(err)
+	}
+	return ignoreExpected(e.client.CoreV1().Endpoints(k.namespace).Delete(ctx, k.name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &have.UID}}))
+}

@@ -1,0 +1,128 @@
+package endpoints
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
+)
+
+// harness is the loop over a fake API, on virtual time.
+type harness struct {
+	t   *testing.T
+	api *fake.Clientset
+}
+
+// runController runs a story; what the loop has to do is done after each call of settle.
+func runController(t *testing.T, objects []runtime.Object, story func(w *harness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewSimpleClientset(objects...)
+		names := 0
+		api.PrependReactor("create", "endpointslices", func(a kubetesting.Action) (bool, runtime.Object, error) {
+			s := a.(kubetesting.CreateAction).GetObject().(*discoveryv1.EndpointSlice)
+			names++ // as the API server does it
+			s.Name, s.UID, s.Generation = fmt.Sprint(s.GenerateName, names), types.UID(fmt.Sprint("slice-", names)), 1
+			return false, nil, nil
+		})
+		api.PrependReactor("update", "endpointslices", func(a kubetesting.Action) (bool, runtime.Object, error) {
+			a.(kubetesting.UpdateAction).GetObject().(*discoveryv1.EndpointSlice).Generation++
+			return false, nil, nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- Run(ctx, api, informers.NewSharedInformerFactory(api, 0), klog.Background()) }()
+		w := &harness{t, api}
+		w.settle()
+		story(w)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute) // informers end
+	})
+}
+
+func (w *harness) settle() {
+	time.Sleep(time.Second)
+	synctest.Wait()
+}
+
+// conditions are, for each pod in the slices of web, whether it is ready, serving, terminating.
+func (w *harness) conditions() map[string]string {
+	w.t.Helper()
+	list, err := w.api.DiscoveryV1().EndpointSlices("default").List(w.t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, s := range list.Items {
+		for _, e := range s.Endpoints {
+			out[e.TargetRef.Name] = ""
+			for i, holds := range []*bool{e.Conditions.Ready, e.Conditions.Serving, e.Conditions.Terminating} {
+				if *holds {
+					out[e.TargetRef.Name] += []string{"ready ", "serving ", "terminating"}[i]
+				}
+			}
+		}
+	}
+	return out
+}
+
+// addresses are how many ready and not ready ones the Endpoints of web have.
+func (w *harness) addresses() (ready, not int) {
+	w.t.Helper()
+	e, err := w.api.CoreV1().Endpoints("default").Get(w.t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, s := range e.Subsets {
+		ready, not = ready+len(s.Addresses), not+len(s.NotReadyAddresses)
+	}
+	return ready, not
+}
+
+func web() *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "default", UID: "web", Labels: map[string]string{"team": "a"}},
+		Spec: corev1.ServiceSpec{ClusterIP: "10.96.0.9", ClusterIPs: []string{"10.96.0.9"}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol}, Selector: map[string]string{"app": "web"},
+			Ports: []corev1.ServicePort{{Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, TargetPort: intstr.FromString("http")}}}}
+}
+
+func node(name string) *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+
+func pod(name string, ready corev1.ConditionStatus) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(name), ResourceVersion: "1", Labels: map[string]string{"app": "web"}},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "c",
+			Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}}}},
+		Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.64.0." + name[1:], PodIPs: []corev1.PodIP{{IP: "10.64.0." + name[1:]}},
+			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}},
+	}
+}
+
+// update writes a changed pod, with the next resource version, which the fake API does not count.
+func (w *harness) update(name, version string, change func(p *corev1.Pod)) {
+	w.t.Helper()
+	p, err := w.api.CoreV1().Pods("default").Get(w.t.Context(), name, metav1.GetOptions{})
+	if err == nil {
+		p.ResourceVersion = version
+		change(p)
+		_, err = w.api.CoreV1().Pods("default").Update(w.t.Context(), p, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.settle()
+}

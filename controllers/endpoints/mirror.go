@@ -1,0 +1,163 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	discoverylisters "k8s.io/client-go/listers/discovery/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/endpointslice/util"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+// mirrorManager is what mirrored slices are labelled with: upstream's name.
+const mirrorManager = "endpointslicemirroring-controller.k8s.io"
+
+// mirrorController has Endpoints that somebody else writes, for a Service without selector, in EndpointSlices, too.
+type mirrorController struct {
+	client          kubernetes.Interface
+	services        corelisters.ServiceLister
+	endpointsLister corelisters.EndpointsLister
+	slices          discoverylisters.EndpointSliceLister
+	tracker         *util.EndpointSliceTracker
+	queue           *workqueue.Queue[serviceKey]
+}
+
+// sync brings the mirrored slices of one Service up to date.
+func (m *mirrorController) sync(ctx context.Context, k serviceKey) (time.Duration, error) {
+	s, source, err := m.endpointsToMirror(k)
+	if err != nil {
+		return 0, err
+	}
+	owned, err := m.slicesOf(k)
+	if err != nil {
+		return 0, err
+	}
+	if source == nil {
+		if s == nil && len(owned) == 0 {
+			m.tracker.DeleteService(k.namespace, k.name)
+		}
+		return 0, m.remove(ctx, owned)
+	}
+	if m.tracker.StaleSlices(s, owned) {
+		return staleCacheDelay, nil
+	}
+	changed, left := matchSlices(desiredSlices(source), owned)
+	errs := []error{m.remove(ctx, left)}
+	for _, slice := range changed {
+		errs = append(errs, ignoreExpected(m.write(ctx, slice)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return 0, fmt.Errorf("endpoints %s: %w", k, err)
+	}
+	return 0, nil
+}
+
+// endpointsToMirror is a Service and its Endpoints; these are nil if they are not to be mirrored.
+func (m *mirrorController) endpointsToMirror(k serviceKey) (*corev1.Service, *corev1.Endpoints, error) {
+	s, err := m.services.Services(k.namespace).Get(k.name)
+	if err != nil {
+		return nil, nil, ignoreExpected(err)
+	}
+	e, err := m.endpointsLister.Endpoints(k.namespace).Get(k.name)
+	if err != nil {
+		return nil, nil, ignoreExpected(err)
+	}
+	if _, elects := e.Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; elects || s.Spec.Selector != nil || e.Labels[discoveryv1.LabelSkipMirror] == "true" || e.DeletionTimestamp != nil {
+		return s, nil, nil
+	}
+	return s, e, nil
+}
+
+func (m *mirrorController) slicesOf(k serviceKey) (out []*discoveryv1.EndpointSlice, err error) {
+	all, err := m.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
+		discoveryv1.LabelServiceName: k.name, discoveryv1.LabelManagedBy: mirrorManager}))
+	for _, s := range all {
+		if s.DeletionTimestamp == nil {
+			out = append(out, s)
+		}
+	}
+	return out, err
+}
+
+// matchSlices are the slices to be written so that all of want are there, and those of have that are left over. A slice
+// goes on as one of its family and ports: best as the one that it is already.
+func matchSlices(want, have []*discoveryv1.EndpointSlice) (changed, left []*discoveryv1.EndpointSlice) {
+	left = slices.Clone(have)
+	for _, w := range want {
+		i := slices.IndexFunc(left, func(h *discoveryv1.EndpointSlice) bool {
+			return sameShape(h, w) && sameEndpoints(h, w)
+		})
+		if i < 0 {
+			i = slices.IndexFunc(left, func(h *discoveryv1.EndpointSlice) bool { return sameShape(h, w) })
+		}
+		if i < 0 {
+			changed = append(changed, w)
+			continue
+		}
+		if next, same := updatedSlice(left[i], w); !same {
+			changed = append(changed, next)
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return changed, left
+}
+
+// sameShape says whether two slices are of one family and have the same ports, in whichever order.
+func sameShape(a, b *discoveryv1.EndpointSlice) bool {
+	return a.AddressType == b.AddressType && util.NewPortMapKey(slices.Clone(a.Ports)) == util.NewPortMapKey(slices.Clone(b.Ports))
+}
+
+// sameEndpoints says whether a slice that is there has the endpoints that are wanted, in whichever order: upstream has none.
+func sameEndpoints(have, want *discoveryv1.EndpointSlice) bool {
+	return equality.Semantic.DeepEqual(sortEndpoints(slices.Clone(have.Endpoints)), want.Endpoints)
+}
+
+// updatedSlice is a slice that is there, as it is wanted, and whether it is so already.
+func updatedSlice(have, want *discoveryv1.EndpointSlice) (next *discoveryv1.EndpointSlice, same bool) {
+	next = have.DeepCopy()
+	next.Labels, next.Annotations, next.OwnerReferences = want.Labels, want.Annotations, want.OwnerReferences
+	if !sameEndpoints(have, want) {
+		next.Endpoints = want.Endpoints
+	}
+	return next, equality.Semantic.DeepEqual(have, next)
+}
+
+// write creates a slice without a name, and updates one that has one.
+func (m *mirrorController) write(ctx context.Context, s *discoveryv1.EndpointSlice) (err error) {
+	api := m.client.DiscoveryV1().EndpointSlices(s.Namespace)
+	if s.Name == "" {
+		s, err = api.Create(ctx, s, metav1.CreateOptions{})
+	} else {
+		s, err = api.Update(ctx, s, metav1.UpdateOptions{})
+	}
+	if err == nil {
+		m.tracker.Update(s)
+	}
+	return err
+}
+
+func (m *mirrorController) remove(ctx context.Context, list []*discoveryv1.EndpointSlice) error {
+	var errs []error
+	for _, s := range list {
+		err := m.client.DiscoveryV1().EndpointSlices(s.Namespace).Delete(ctx, s.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &s.UID}})
+		if err == nil {
+			m.tracker.ExpectDeletion(s)
+		} else if !apierrors.IsNotFound(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

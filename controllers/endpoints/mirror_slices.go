@@ -1,0 +1,109 @@
+package endpoints
+
+import (
+	"cmp"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/endpointslice/util"
+	"k8s.io/utils/ptr"
+)
+
+// maxEndpointsPerSubset is how many addresses with the same ports are mirrored: upstream's default, and what a slice holds at most.
+const maxEndpointsPerSubset = 1000
+
+// maxNamePrefixLen leaves room for what the API server appends to a name.
+const maxNamePrefixLen = 253 - 6
+
+// desiredSlices is what Endpoints say as slices without names, in the shape that upstream's controller gives them, so that each of
+// the two leaves be what the other has written: one for the addresses of a family that are reached at the same ports.
+func desiredSlices(e *corev1.Endpoints) (out []*discoveryv1.EndpointSlice) {
+	for _, subset := range repackSubsets(e.Subsets) {
+		families := map[discoveryv1.AddressType]util.EndpointSet{}
+		taken := 0
+		for _, list := range []struct {
+			addresses []corev1.EndpointAddress
+			ready     bool
+		}{{subset.Addresses, true}, {subset.NotReadyAddresses, false}} {
+			for j := range list.addresses {
+				family, ok := addressType(list.addresses[j].IP)
+				if !ok || taken == maxEndpointsPerSubset {
+					continue
+				}
+				if families[family] == nil {
+					families[family] = util.EndpointSet{}
+				}
+				families[family].Insert(endpointOf(&list.addresses[j], list.ready))
+				taken++
+			}
+		}
+		for _, family := range slices.Sorted(maps.Keys(families)) {
+			out = append(out, &discoveryv1.EndpointSlice{ObjectMeta: mirrorMeta(e), AddressType: family, Endpoints: sortedEndpoints(families[family]), Ports: mirroredPorts(subset.Ports)})
+		}
+	}
+	return out
+}
+
+// sortedEndpoints lists a set by what tells its endpoints apart.
+func sortedEndpoints(set util.EndpointSet) (out []discoveryv1.Endpoint) {
+	for _, e := range set {
+		out = append(out, *e)
+	}
+	return sortEndpoints(out)
+}
+
+// sortEndpoints brings endpoints into that order, in place.
+func sortEndpoints(list []discoveryv1.Endpoint) []discoveryv1.Endpoint {
+	slices.SortFunc(list, func(a, b discoveryv1.Endpoint) int {
+		of, with := ptr.Deref(a.TargetRef, corev1.ObjectReference{}), ptr.Deref(b.TargetRef, corev1.ObjectReference{})
+		return cmp.Or(slices.Compare(a.Addresses, b.Addresses), strings.Compare(ptr.Deref(a.Hostname, ""), ptr.Deref(b.Hostname, "")),
+			strings.Compare(of.Namespace, with.Namespace), strings.Compare(of.Name, with.Name))
+	})
+	return list
+}
+
+func addressType(ip string) (discoveryv1.AddressType, bool) {
+	a, err := netip.ParseAddr(ip)
+	switch {
+	case err != nil:
+		return "", false
+	case a.Is4():
+		return discoveryv1.AddressTypeIPv4, true
+	}
+	return discoveryv1.AddressTypeIPv6, true
+}
+
+func endpointOf(a *corev1.EndpointAddress, ready bool) *discoveryv1.Endpoint {
+	out := &discoveryv1.Endpoint{Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}, NodeName: a.NodeName, TargetRef: a.TargetRef}
+	if a.Hostname != "" {
+		out.Hostname = &a.Hostname
+	}
+	return out
+}
+
+func mirroredPorts(ports []corev1.EndpointPort) (out []discoveryv1.EndpointPort) {
+	for _, p := range ports {
+		protocol := cmp.Or(p.Protocol, corev1.ProtocolTCP)
+		out = append(out, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port, Protocol: &protocol, AppProtocol: p.AppProtocol})
+	}
+	return out
+}
+
+// mirrorMeta has what the Endpoints' metadata says to others, and belongs to them.
+func mirrorMeta(e *corev1.Endpoints) metav1.ObjectMeta {
+	yes := true
+	out := metav1.ObjectMeta{Namespace: e.Namespace, GenerateName: strings.TrimRight(e.Name[:min(len(e.Name), maxNamePrefixLen)], ".-") + "-",
+		Labels: map[string]string{}, Annotations: map[string]string{},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Endpoints", Name: e.Name, UID: e.UID, Controller: &yes, BlockOwnerDeletion: &yes}}}
+	maps.Copy(out.Labels, e.Labels)
+	out.Labels[discoveryv1.LabelServiceName], out.Labels[discoveryv1.LabelManagedBy] = e.Name, mirrorManager
+	maps.Copy(out.Annotations, e.Annotations)
+	delete(out.Annotations, corev1.EndpointsLastChangeTriggerTime)
+	delete(out.Annotations, corev1.LastAppliedConfigAnnotation)
+	return out
+}

@@ -1,0 +1,96 @@
+package endpoints
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// addressKey tells addresses apart, as upstream does: the same address may be of several pods.
+type addressKey struct {
+	ip  string
+	uid types.UID
+}
+
+// portTargets is who is reached at a port, and who of them is ready.
+type portTargets struct {
+	ports []corev1.EndpointPort // one, or none
+	ready map[addressKey]bool
+}
+
+// repackSubsets says what subsets say, with all ports that reach the same addresses together, so that each port is in one subset
+// only. Who is not ready in one of several subsets with a port is not ready there.
+func repackSubsets(subsets []corev1.EndpointSubset) (out []*corev1.EndpointSubset) {
+	byPort, addresses := targetsByPort(subsets)
+	subsetsByTargets := map[string]*corev1.EndpointSubset{}
+	for _, port := range slices.Sorted(maps.Keys(byPort)) {
+		r := byPort[port]
+		targets := slices.SortedFunc(maps.Keys(r.ready), func(a, b addressKey) int {
+			return cmp.Or(strings.Compare(a.ip, b.ip), strings.Compare(string(a.uid), string(b.uid)))
+		})
+		var key strings.Builder
+		for _, t := range targets {
+			fmt.Fprint(&key, t, r.ready[t])
+		}
+		targetsKey := key.String()
+		subset := subsetsByTargets[targetsKey]
+		if subset == nil {
+			subset = &corev1.EndpointSubset{}
+			for _, t := range targets {
+				if r.ready[t] {
+					subset.Addresses = append(subset.Addresses, addresses[t])
+				} else {
+					subset.NotReadyAddresses = append(subset.NotReadyAddresses, addresses[t])
+				}
+			}
+			subsetsByTargets[targetsKey] = subset
+			out = append(out, subset)
+		}
+		subset.Ports = append(subset.Ports, r.ports...)
+	}
+	for _, s := range out {
+		slices.SortFunc(s.Ports, comparePorts)
+	}
+	return out
+}
+
+// targetsByPort takes subsets apart; addresses without a port are under "". Of an address that is there several times the first is taken.
+func targetsByPort(subsets []corev1.EndpointSubset) (map[string]*portTargets, map[addressKey]corev1.EndpointAddress) {
+	byPort, addresses := map[string]*portTargets{}, map[addressKey]corev1.EndpointAddress{}
+	for i := range subsets {
+		portSets := [][]corev1.EndpointPort{nil}
+		if len(subsets[i].Ports) > 0 {
+			portSets = slices.Collect(slices.Chunk(subsets[i].Ports, 1))
+		}
+		for _, ports := range portSets {
+			key := portsKey(ports)
+			if byPort[key] == nil {
+				byPort[key] = &portTargets{ports: ports, ready: map[addressKey]bool{}}
+			}
+			ready := byPort[key].ready
+			add := func(a corev1.EndpointAddress, isReady bool) {
+				t := addressKey{ip: a.IP}
+				if a.TargetRef != nil {
+					t.uid = a.TargetRef.UID
+				}
+				if _, there := addresses[t]; !there {
+					addresses[t] = a
+				}
+				before, there := ready[t]
+				ready[t] = isReady && (before || !there)
+			}
+			for _, a := range subsets[i].Addresses {
+				add(a, true)
+			}
+			for _, a := range subsets[i].NotReadyAddresses {
+				add(a, false)
+			}
+		}
+	}
+	return byPort, addresses
+}

@@ -1,0 +1,232 @@
+package endpoints
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/controllers/upstreamguard"
+)
+
+// newForeignEndpoints is a Service without selector, and where somebody says that it is served.
+func newForeignEndpoints(change func(*corev1.Endpoints)) []runtime.Object {
+	s := web()
+	s.Name, s.Spec.Selector = "db", nil
+	n := "n1"
+	e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "db", UID: "db", Labels: map[string]string{"team": "b"}, Annotations: map[string]string{corev1.EndpointsLastChangeTriggerTime: "now", "note": "x"}},
+		Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "192.0.2.7", NodeName: &n}, {IP: "2001:db8::1"}, {IP: "nonsense"}},
+			NotReadyAddresses: []corev1.EndpointAddress{{IP: "192.0.2.5", Hostname: "five"}}, Ports: []corev1.EndpointPort{{Name: "sql", Port: 5432}}}}}
+	if change != nil {
+		change(e)
+	}
+	return []runtime.Object{s, e}
+}
+
+// mirrors are the mirrored slices of db in words.
+func (w *harness) mirrors() string {
+	w.t.Helper()
+	list, err := w.api.DiscoveryV1().EndpointSlices("default").List(w.t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=db"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out []string
+	for _, s := range list.Items {
+		text := string(s.AddressType)
+		for _, p := range s.Ports {
+			text += fmt.Sprintf(" %s:%d/%s", *p.Name, *p.Port, *p.Protocol)
+		}
+		if len(s.Endpoints) > 5 {
+			text += fmt.Sprintf(" %d addresses", len(s.Endpoints))
+			s.Endpoints = nil
+		}
+		for _, e := range s.Endpoints {
+			if text += " " + e.Addresses[0]; !*e.Conditions.Ready {
+				text += "(not ready)"
+			}
+		}
+		out = append(out, text)
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; ")
+}
+
+func TestMirroring(t *testing.T) {
+	runController(t, newForeignEndpoints(nil), func(w *harness) {
+		const before = "IPv4 sql:5432/TCP 192.0.2.5(not ready) 192.0.2.7; IPv6 sql:5432/TCP 2001:db8::1"
+		if got := w.mirrors(); got != before {
+			t.Errorf("mirrored as %s", got)
+		}
+		list, _ := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
+		for _, s := range list.Items {
+			if s.Labels["team"] != "b" || s.Labels[discoveryv1.LabelManagedBy] != mirrorManager || len(s.Annotations) != 1 || s.Annotations["note"] != "x" || s.OwnerReferences[0].UID != "db" || s.GenerateName != "db-" {
+				t.Errorf("%+v", s.ObjectMeta)
+			}
+			if err := w.api.DiscoveryV1().EndpointSlices("default").Delete(t.Context(), s.Name, metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
+		}
+		if w.settle(); w.mirrors() != before {
+			t.Errorf("after others have deleted them: %s", w.mirrors())
+		}
+		e, _ := w.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
+		e.Subsets[0].NotReadyAddresses, e.Subsets[0].Addresses = nil, e.Subsets[0].Addresses[:1]
+		w.write(e)
+		if got := w.mirrors(); got != "IPv4 sql:5432/TCP 192.0.2.7" {
+			t.Errorf("with one address left: %s", got)
+		}
+		if err := w.api.CoreV1().Endpoints("default").Delete(t.Context(), "db", metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+		if w.settle(); w.mirrors() != "" {
+			t.Errorf("without Endpoints: %s", w.mirrors())
+		}
+	})
+}
+
+func (w *harness) write(e *corev1.Endpoints) {
+	w.t.Helper()
+	if _, err := w.api.CoreV1().Endpoints("default").Update(w.t.Context(), e, metav1.UpdateOptions{}); err != nil {
+		w.t.Error(err)
+	}
+	w.settle()
+}
+
+func TestEndpointsNotMirrored(t *testing.T) {
+	for name, change := range map[string]func(*corev1.Endpoints){
+		"skipped":       func(e *corev1.Endpoints) { e.Labels[discoveryv1.LabelSkipMirror] = "true" },
+		"an election":   func(e *corev1.Endpoints) { e.Annotations["control-plane.alpha.kubernetes.io/leader"] = "{}" },
+		"of no Service": func(e *corev1.Endpoints) { e.Name = "other" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			runController(t, newForeignEndpoints(change), func(w *harness) {
+				list, _ := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{})
+				if len(list.Items) != 0 {
+					t.Errorf("%s", w.mirrors())
+				}
+			})
+		})
+	}
+	runController(t, newForeignEndpoints(nil), func(w *harness) {
+		s, _ := w.api.CoreV1().Services("default").Get(t.Context(), "db", metav1.GetOptions{})
+		s.Spec.Selector = map[string]string{"app": "db"}
+		if _, err := w.api.CoreV1().Services("default").Update(t.Context(), s, metav1.UpdateOptions{}); err != nil {
+			t.Error(err)
+		}
+		w.settle()
+		list, _ := w.api.DiscoveryV1().EndpointSlices("default").List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelManagedBy + "=" + mirrorManager})
+		if len(list.Items) != 0 {
+			t.Errorf("with a selector there are still %d mirrored slices", len(list.Items))
+		}
+	})
+}
+
+// TestMirroredSlicesMatchUpstream: else each of the two would put right what the other has written.
+func TestMirroredSlicesMatchUpstream(t *testing.T) {
+	at := func(ips ...string) (out []corev1.EndpointAddress) {
+		for _, ip := range ips {
+			out = append(out, corev1.EndpointAddress{IP: ip})
+		}
+		return out
+	}
+	ports := func(names ...string) (out []corev1.EndpointPort) {
+		for _, name := range names {
+			out = append(out, corev1.EndpointPort{Name: name, Port: int32(name[0]), Protocol: corev1.ProtocolTCP})
+		}
+		return out
+	}
+	var many []string
+	for i := range 150 {
+		many = append(many, fmt.Sprintf("192.0.2.%d", i))
+	}
+	for name, tc := range map[string]struct {
+		subsets []corev1.EndpointSubset
+		want    string
+	}{
+		"many addresses are in one":         {[]corev1.EndpointSubset{{Addresses: at(many...), Ports: ports("a")}}, "IPv4 a:97/TCP 150 addresses"},
+		"equal ports are together":          {[]corev1.EndpointSubset{{Addresses: at("1.0.0.2"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.1"), Ports: ports("b", "a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1 1.0.0.2"},
+		"equal addresses are together":      {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("b")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP b:98/TCP 1.0.0.1"},
+		"a port in part of them is apart":   {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1"), Ports: ports("a", "b")}, {Addresses: at("1.0.0.2"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1 1.0.0.2; IPv4 b:98/TCP 1.0.0.1"},
+		"once not ready is not ready":       {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1(not ready)"},
+		"ready at one port only":            {[]corev1.EndpointSubset{{NotReadyAddresses: at("1.0.0.1"), Ports: ports("a")}, {Addresses: at("1.0.0.1"), Ports: ports("b")}}, "IPv4 a:97/TCP 1.0.0.1(not ready); IPv4 b:98/TCP 1.0.0.1"},
+		"without ports":                     {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.2")}}, "IPv4 1.0.0.1 1.0.0.2"},
+		"without ports in one of the two":   {[]corev1.EndpointSubset{{Addresses: at("1.0.0.1")}, {Addresses: at("1.0.0.1"), Ports: ports("a")}}, "IPv4 a:97/TCP 1.0.0.1"},
+		"one address of two pods of a name": {[]corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "1"}}, {IP: "1.0.0.1", TargetRef: &corev1.ObjectReference{Name: "p", UID: "2"}}}}}, "IPv4 1.0.0.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runController(t, newForeignEndpoints(func(e *corev1.Endpoints) { e.Subsets = tc.subsets }), func(w *harness) {
+				if got := w.mirrors(); got != tc.want {
+					t.Errorf("mirrored as %q, want %q", got, tc.want)
+				}
+			})
+		})
+	}
+}
+
+// TestMirroredSliceIsAdopted: what upstream's controller has written, in an order of its own, goes on.
+func TestMirroredSliceIsAdopted(t *testing.T) {
+	runController(t, newForeignEndpoints(func(e *corev1.Endpoints) {
+		e.Subsets = []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "1.0.0.1"}, {IP: "1.0.0.2"}}, Ports: []corev1.EndpointPort{{Name: "a", Port: 1}, {Name: "b", Port: 2}}}}
+	}), func(w *harness) {
+		api := w.api.DiscoveryV1().EndpointSlices("default")
+		list, err := api.List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 1 {
+			t.Fatal(err, len(list.Items))
+		}
+		theirs := &list.Items[0]
+		slices.Reverse(theirs.Ports)
+		slices.Reverse(theirs.Endpoints)
+		w.api.ClearActions()
+		if _, err := api.Update(t.Context(), theirs, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+		for _, a := range w.api.Actions()[1:] {
+			if a.Matches("create", "endpointslices") || a.Matches("update", "endpointslices") || a.Matches("delete", "endpointslices") {
+				t.Errorf("it was right, and yet: %s", a.GetVerb())
+			}
+		}
+	})
+}
+
+// TestManagersAreGuarded: a manager with one of them on would write the same objects.
+func TestManagersAreGuarded(t *testing.T) {
+	refusal := (&upstreamguard.ConflictError{Controllers: []string{"endpoints"}}).Error()
+	for name, flag := range map[string]string{
+		sliceManager:     "endpointslice-controller",
+		endpointsManager: "endpoints-controller",
+		mirrorManager:    "endpointslice-mirroring-controller",
+	} {
+		if !strings.Contains(refusal, ",-"+flag) {
+			t.Errorf("who writes as %s is not among the twins: %s", name, refusal)
+		}
+	}
+}
+
+func TestMirroringLimit(t *testing.T) {
+	many := func(e *corev1.Endpoints) {
+		e.Subsets[0].Addresses, e.Subsets[0].NotReadyAddresses = nil, nil
+		for i := range 1234 {
+			e.Subsets[0].Addresses = append(e.Subsets[0].Addresses, corev1.EndpointAddress{IP: fmt.Sprintf("192.0.%d.%d", i/200, i%200)})
+		}
+	}
+	runController(t, newForeignEndpoints(many), func(w *harness) {
+		if got := w.mirrors(); got != "IPv4 sql:5432/TCP 1000 addresses" {
+			t.Errorf("%s", got)
+		}
+		w.api.ClearActions()
+		e, _ := w.api.CoreV1().Endpoints("default").Get(t.Context(), "db", metav1.GetOptions{})
+		e.Annotations[corev1.EndpointsLastChangeTriggerTime] = "later"
+		w.write(e)
+		for _, a := range w.api.Actions() {
+			if a.GetResource().Resource == "endpointslices" && a.GetVerb() != "list" {
+				t.Errorf("written though nothing has changed: %s %s", a.GetVerb(), a.GetResource().Resource)
+			}
+		}
+	})
+}

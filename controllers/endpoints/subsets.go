@@ -1,0 +1,124 @@
+package endpoints
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/endpointslice"
+	"k8s.io/endpointslice/util"
+)
+
+// maxAddresses is how many addresses Endpoints hold at most, as upstream.
+const maxAddresses = 1000
+
+// podAddress is where one pod is reached at one port.
+type podAddress struct {
+	address corev1.EndpointAddress
+	ready   bool
+}
+
+// newSubsets are the Endpoints of a Service: its addresses, grouped by the ports they have in common.
+// cut says that there were too many; the ready ones stay.
+func newSubsets(s *corev1.Service, pods []*corev1.Pod) (out []corev1.EndpointSubset, truncated bool) {
+	var places []podAddress
+	ports := map[types.UID][]corev1.EndpointPort{}
+	for _, p := range pods {
+		address := addressOf(s, p)
+		if address == "" || !util.ShouldPodBeInEndpoints(p, s.Spec.PublishNotReadyAddresses) {
+			continue
+		}
+		found := portsOf(s, p)
+		if len(found) == 0 && (len(s.Spec.Ports) > 0 || s.Spec.ClusterIP != corev1.ClusterIPNone) {
+			continue
+		}
+		at := corev1.EndpointAddress{IP: address, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: p.Namespace, Name: p.Name, UID: p.UID}}
+		if p.Spec.NodeName != "" {
+			at.NodeName = &p.Spec.NodeName
+		}
+		if util.ShouldSetHostname(p, s) {
+			at.Hostname = p.Spec.Hostname
+		}
+		places = append(places, podAddress{at, s.Spec.PublishNotReadyAddresses || util.IsPodReady(p)})
+		ports[p.UID] = found
+	}
+	slices.SortFunc(places, func(a, b podAddress) int {
+		return cmp.Or(compareBool(b.ready, a.ready), strings.Compare(a.address.IP, b.address.IP), strings.Compare(string(a.address.TargetRef.UID), string(b.address.TargetRef.UID)))
+	})
+	if len(places) > maxAddresses {
+		places, truncated = places[:maxAddresses], true
+	}
+	return groupByPorts(places, ports), truncated
+}
+
+// groupByPorts puts together the places that have the same ports.
+func groupByPorts(places []podAddress, ports map[types.UID][]corev1.EndpointPort) (out []corev1.EndpointSubset) {
+	at := map[string]int{}
+	for _, p := range places {
+		have := ports[p.address.TargetRef.UID]
+		key := portsKey(have)
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, corev1.EndpointSubset{Ports: have})
+		}
+		if p.ready {
+			out[i].Addresses = append(out[i].Addresses, p.address)
+		} else {
+			out[i].NotReadyAddresses = append(out[i].NotReadyAddresses, p.address)
+		}
+	}
+	return out
+}
+
+// portsOf are the ports of a Service at a pod; a named port that the pod has not is left out.
+func portsOf(s *corev1.Service, p *corev1.Pod) (out []corev1.EndpointPort) {
+	for i := range s.Spec.Ports {
+		port := &s.Spec.Ports[i]
+		number, err := endpointslice.FindPort(p, port)
+		if err != nil {
+			continue
+		}
+		out = append(out, corev1.EndpointPort{Name: port.Name, Port: int32(number), Protocol: port.Protocol, AppProtocol: port.AppProtocol})
+	}
+	slices.SortFunc(out, comparePorts)
+	return out
+}
+
+func comparePorts(a, b corev1.EndpointPort) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Port, b.Port), strings.Compare(string(a.Protocol), string(b.Protocol)))
+}
+
+// addressOf is the pod's address of the Service's first family; empty if it has none.
+func addressOf(s *corev1.Service, p *corev1.Pod) string {
+	v6 := len(s.Spec.IPFamilies) > 0 && s.Spec.IPFamilies[0] == corev1.IPv6Protocol
+	for _, ip := range p.Status.PodIPs {
+		if a, err := netip.ParseAddr(ip.IP); err == nil && a.Is6() == v6 {
+			return ip.IP
+		}
+	}
+	return ""
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// portsKey is the same for the same ports.
+func portsKey(ports []corev1.EndpointPort) string {
+	var b strings.Builder
+	for _, p := range ports {
+		b.WriteString(p.String())
+	}
+	return b.String()
+}

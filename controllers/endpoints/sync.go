@@ -1,0 +1,121 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/endpointslice/metrics"
+)
+
+// sync brings the slices and the Endpoints of one Service up to date.
+func (e *controller) sync(ctx context.Context, k serviceKey) (time.Duration, error) {
+	s, err := e.services.Services(k.namespace).Get(k.name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return 0, e.deleteService(ctx, k)
+	case err != nil:
+		return 0, err
+	case s.Spec.Type == corev1.ServiceTypeExternalName || s.Spec.Selector == nil || s.DeletionTimestamp != nil:
+		// Whose endpoints others write, or which goes with what it owns.
+		return 0, nil
+	}
+	owned, err := e.slicesOf(k)
+	if err != nil {
+		return 0, err
+	}
+	if e.tracker.StaleSlices(s, owned) {
+		metrics.EndpointSliceSyncs.WithLabelValues("stale").Inc()
+		return staleCacheDelay, nil
+	}
+	pods, err := e.podsOf(s)
+	if err != nil {
+		return 0, err
+	}
+	trigger := e.triggers.ComputeEndpointLastChangeTriggerTime(k.namespace, s, pods)
+	err = errors.Join(
+		ignoreExpected(e.reconciler.Reconcile(e.log, s, pods, owned, trigger)),
+		ignoreExpected(e.syncEndpoints(ctx, s, pods, trigger)))
+	if err != nil {
+		metrics.EndpointSliceSyncs.WithLabelValues("error").Inc()
+		return 0, fmt.Errorf("service %s/%s: %w", k.namespace, k.name, err)
+	}
+	metrics.EndpointSliceSyncs.WithLabelValues("success").Inc()
+	return 0, nil
+}
+
+// podsOf are the pods that a Service selects and whose node is known, or need not be.
+func (e *controller) podsOf(s *corev1.Service) ([]*corev1.Pod, error) {
+	selected, err := e.pods.Pods(s.Namespace).List(labels.Set(s.Spec.Selector).AsSelectorPreValidated())
+	if err != nil {
+		return nil, err
+	}
+	k, unknown := serviceKey{s.Namespace, s.Name}, map[string]bool{}
+	out := make([]*corev1.Pod, 0, len(selected))
+	for _, p := range selected {
+		_, err := e.nodes.Get(p.Spec.NodeName)
+		if err != nil && p.Spec.NodeName != "" && !s.Spec.PublishNotReadyAddresses {
+			unknown[p.Spec.NodeName] = true
+			continue
+		}
+		out = append(out, p)
+	}
+	e.state.record(k, len(selected), unknown)
+	for node := range unknown { // it may have come meanwhile
+		if _, err := e.nodes.Get(node); err == nil {
+			e.onNodeAdded(node)
+		}
+	}
+	return out, nil
+}
+
+// slicesOf are the slices of a Service that this loop, or the one that had its name before, has made.
+func (e *controller) slicesOf(k serviceKey) ([]*discoveryv1.EndpointSlice, error) {
+	all, err := e.slices.EndpointSlices(k.namespace).List(labels.SelectorFromSet(labels.Set{
+		discoveryv1.LabelServiceName: k.name, discoveryv1.LabelManagedBy: sliceManager}))
+	if err != nil {
+		return nil, err
+	}
+	out := all[:0:0]
+	for _, s := range all {
+		if s.DeletionTimestamp == nil {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// deleteService forgets a Service, and deletes what it leaves behind and does not give away.
+func (e *controller) deleteService(ctx context.Context, k serviceKey) error {
+	e.triggers.DeleteService(k.namespace, k.name)
+	e.reconciler.DeleteService(k.namespace, k.name)
+	e.tracker.DeleteService(k.namespace, k.name)
+	e.state.forget(k)
+	owned, err := e.slicesOf(k)
+	if err != nil {
+		return err
+	}
+	errs := []error{e.deleteEndpoints(ctx, k)}
+	for _, s := range owned {
+		if metav1.GetControllerOf(s) == nil {
+			continue
+		}
+		errs = append(errs, ignoreExpected(e.client.DiscoveryV1().EndpointSlices(k.namespace).Delete(ctx, s.Name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &s.UID}})))
+	}
+	return errors.Join(errs...)
+}
+
+// ignoreExpected drops errors that say that the wanted state is there already, or not wanted any more.
+func ignoreExpected(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil
+	}
+	return err
+}

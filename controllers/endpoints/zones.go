@@ -1,0 +1,46 @@
+package endpoints
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// zoneWeight is what of a node decides how topology-aware hints are spread over zones.
+type zoneWeight struct {
+	zone  string
+	ready bool
+	cpu   int64 // thousandths
+}
+
+func nodeWeight(n *corev1.Node) (w zoneWeight) {
+	if n == nil {
+		return w
+	}
+	w.zone, w.cpu = n.Labels[corev1.LabelTopologyZone], n.Status.Allocatable.Cpu().MilliValue()
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			w.ready = c.Status == corev1.ConditionTrue
+		}
+	}
+	return w
+}
+
+// updateZones counts the nodes again, and queues the Services whose hints do not fit any more.
+func (e *controller) updateZones(context.Context, struct{}) (time.Duration, error) {
+	nodes, err := e.nodes.List(labels.Everything())
+	if err != nil {
+		return 0, err
+	}
+	before := e.zones.GetOverloadedServices()
+	e.zones.SetNodes(e.log, nodes)
+	for _, key := range append(before, e.zones.GetOverloadedServices()...) {
+		if namespace, name, ok := strings.Cut(key, "/"); ok {
+			e.queue.Add(serviceKey{namespace, name})
+		}
+	}
+	return 0, nil
+}

@@ -1,0 +1,146 @@
+package garbagecollector
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// getLive is the object as the API server has it; nil if it is gone.
+func (gc *garbageCollector) getLive(ctx context.Context, o *object) (*metav1.PartialObjectMetadata, error) {
+	m, err := gc.client(o.resource, o.namespace).Get(ctx, o.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && m.UID != o.uid {
+		return nil, nil
+	}
+	return m, err
+}
+
+// attemptToDelete deletes an object whose owners are all gone or going, and takes off those that are gone if
+// another one stays.
+func (gc *garbageCollector) attemptToDelete(ctx context.Context, o *object, dependents []*object) error {
+	m, err := gc.getLive(ctx, o)
+	if err != nil || m == nil || m.DeletionTimestamp != nil {
+		return err
+	}
+	by, err := gc.classifyReferences(ctx, o, m.OwnerReferences)
+	if err != nil || len(m.OwnerReferences) == 0 {
+		return err
+	}
+	if len(by.solid) > 0 {
+		if len(by.dangling)+len(by.waiting) == 0 {
+			return nil
+		}
+		return gc.patchMetadata(ctx, o, m, map[string]any{"ownerReferences": by.solid})
+	}
+	policy := propagationPolicy(m)
+	if len(by.waiting) > 0 && len(dependents) > 0 {
+		// What it has itself goes first. If that waits already there may be a circle, which
+		// this object leaves: it blocks nobody any more.
+		if slices.ContainsFunc(dependents, func(d *object) bool { return d.foreground }) {
+			if err := gc.patchMetadata(ctx, o, m, map[string]any{"ownerReferences": unblockReferences(m.OwnerReferences)}); err != nil {
+				return err
+			}
+			if m, err = gc.getLive(ctx, o); err != nil || m == nil {
+				return err
+			}
+		}
+		policy = metav1.DeletePropagationForeground
+	}
+	err = gc.client(o.resource, o.namespace).Delete(ctx, o.name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion}, PropagationPolicy: &policy,
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// propagationPolicy is how dependents are to be treated, as the finalizers that an object already has ask for.
+func propagationPolicy(m metav1.Object) metav1.DeletionPropagation {
+	switch {
+	case slices.Contains(m.GetFinalizers(), metav1.FinalizerOrphanDependents):
+		return metav1.DeletePropagationOrphan
+	case slices.Contains(m.GetFinalizers(), metav1.FinalizerDeleteDependents):
+		return metav1.DeletePropagationForeground
+	}
+	return metav1.DeletePropagationBackground
+}
+
+func unblockReferences(refs []metav1.OwnerReference) []metav1.OwnerReference {
+	refs = slices.Clone(refs)
+	for i := range refs {
+		refs[i].BlockOwnerDeletion = new(bool)
+	}
+	return refs
+}
+
+// processDeletingDependents lets an owner that goes in the foreground go when nothing blocks it any more, and else has its
+// dependents looked at.
+func (gc *garbageCollector) processDeletingDependents(ctx context.Context, o *object, dependents []*object) error {
+	blocked := false
+	for _, d := range dependents {
+		if d.blocks(o.uid) {
+			blocked = true
+			if !d.foreground {
+				gc.queue.Add(d.uid)
+			}
+		}
+	}
+	if blocked {
+		return nil
+	}
+	return gc.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents)
+}
+
+// orphanDependents takes an owner off its dependents, and lets it go then.
+func (gc *garbageCollector) orphanDependents(ctx context.Context, o *object, dependents []*object) error {
+	for _, d := range dependents {
+		m, err := gc.getLive(ctx, d)
+		if err != nil {
+			return err
+		}
+		if m == nil {
+			continue
+		}
+		rest := slices.DeleteFunc(slices.Clone(m.OwnerReferences), func(r metav1.OwnerReference) bool { return r.UID == o.uid })
+		if len(rest) == len(m.OwnerReferences) {
+			continue
+		}
+		if err := gc.patchMetadata(ctx, d, m, map[string]any{"ownerReferences": rest}); err != nil {
+			return fmt.Errorf("letting %s %s/%s go: %w", d.resource.Resource, d.namespace, d.name, err)
+		}
+	}
+	return gc.removeFinalizer(ctx, o, metav1.FinalizerOrphanDependents)
+}
+
+// removeFinalizer takes a finalizer off.
+func (gc *garbageCollector) removeFinalizer(ctx context.Context, o *object, finalizer string) error {
+	m, err := gc.getLive(ctx, o)
+	if err != nil || m == nil {
+		return err
+	}
+	rest := slices.DeleteFunc(slices.Clone(m.Finalizers), func(f string) bool { return f == finalizer })
+	if len(rest) == len(m.Finalizers) {
+		return nil
+	}
+	return gc.patchMetadata(ctx, o, m, map[string]any{"finalizers": rest})
+}
+
+// patchMetadata patches metadata, if the object is still the one and the version that was looked at.
+func (gc *garbageCollector) patchMetadata(ctx context.Context, o *object, m *metav1.PartialObjectMetadata, fields map[string]any) error {
+	fields["uid"], fields["resourceVersion"] = m.UID, m.ResourceVersion
+	data, err := json.Marshal(map[string]any{"metadata": fields})
+	if err != nil {
+		return err
+	}
+	_, err = gc.client(o.resource, o.namespace).Patch(ctx, o.name, types.MergePatchType, data, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,191 @@
+package garbagecollector
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/lru"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+// harness is a collector over an API of ConfigMaps, all of which the graph knows.
+type harness struct {
+	*testing.T
+	*garbageCollector
+	client *fake.FakeMetadataClient
+	did    []string
+	events *record.FakeRecorder
+}
+
+func newHarness(t *testing.T, things ...*metav1.PartialObjectMetadata) *harness {
+	t.Helper()
+	scheme := fake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	var objects []runtime.Object
+	for _, m := range things {
+		objects = append(objects, m)
+	}
+	b := &harness{T: t, client: fake.NewSimpleMetadataClient(scheme, objects...), events: record.NewFakeRecorder(10)}
+	b.garbageCollector = &garbageCollector{metadata: b.client, events: b.events, graph: newGraph(), absentOwners: lru.New(9), reported: lru.New(9), log: klog.Background(),
+		monitors: map[schema.GroupKind]*monitor{configMaps.kind: {resource: configMaps},
+			{Kind: "Node"}: {resource: monitoredResource{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, false}}}}
+	b.queue = workqueue.New("testing", "Testing", klog.Background(), b.sync)
+	b.client.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		switch a := a.(type) {
+		case clienttesting.DeleteActionImpl:
+			if p := a.DeleteOptions.Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil {
+				t.Errorf("%s is deleted whatever it is", a.Name)
+			}
+			b.did = append(b.did, "delete "+a.Name+" "+string(*a.DeleteOptions.PropagationPolicy))
+		case clienttesting.PatchActionImpl:
+			b.did = append(b.did, "patch "+a.Name+" "+string(a.Patch))
+		}
+		return false, nil, nil
+	})
+	for _, m := range things {
+		b.graph.upsert(toObject(m))
+	}
+	return b
+}
+
+// expectActions looks at a thing and checks what is done: words that each step must have, in order.
+func (b *harness) expectActions(name string, want ...string) {
+	b.Helper()
+	b.did = nil
+	if _, err := b.sync(b.Context(), types.UID(name)); err != nil {
+		b.Fatal(err)
+	}
+	ok := len(b.did) == len(want)
+	for i := 0; ok && i < len(want); i++ {
+		for w := range strings.FieldsSeq(want[i]) {
+			ok = ok && strings.Contains(b.did[i], w)
+		}
+	}
+	if !ok {
+		b.Errorf("looking at %s it did %q, want %q", name, b.did, want)
+	}
+}
+
+func TestDependents(t *testing.T) {
+	const foreground, orphan = metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents
+	old := deletingWith(newMetadata("owner"), orphan)
+	old.DeletionTimestamp = &metav1.Time{Time: time.Now().Add(-time.Minute)}
+	for name, tc := range map[string]struct {
+		things []*metav1.PartialObjectMetadata
+		look   string
+		want   []string
+	}{
+		"the owner is there":             {[]*metav1.PartialObjectMetadata{newMetadata("owner"), newMetadata("a", "owner")}, "a", nil},
+		"the owner is gone":              {[]*metav1.PartialObjectMetadata{newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
+		"one of two is gone":             {[]*metav1.PartialObjectMetadata{newMetadata("other"), newMetadata("a", "owner", "other")}, "a", []string{`patch a "name":"other" "resourceVersion":"1"`}},
+		"the owner waits":                {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "a", []string{"delete a Background"}},
+		"the owner waits, with more":     {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner"), newMetadata("b", "!a")}, "a", []string{"delete a Foreground"}},
+		"one waits, another one stays":   {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("other"), newMetadata("a", "!owner", "other")}, "a", []string{`patch a "name":"other"`}},
+		"in a circle":                    {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner", "!a"), foreground), newMetadata("a", "!owner")}, "a", []string{`patch a "blockOwnerDeletion":false`, "delete a Foreground"}},
+		"it is going already":            {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
+		"a blocked owner":                {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "owner", nil},
+		"an owner that nobody blocks":    {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
+		"an owner that lets go":          {[]*metav1.PartialObjectMetadata{old, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
+		"finalizers say what is to be":   {[]*metav1.PartialObjectMetadata{withFinalizer(newMetadata("a", "owner"), orphan)}, "a", []string{"delete a Orphan"}},
+		"what is not there":              {nil, "a", nil},
+		"an owner that is not one's own": {[]*metav1.PartialObjectMetadata{inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner")}, "a", []string{"delete a Background"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			newHarness(t, tc.things...).expectActions(tc.look, tc.want...)
+		})
+	}
+}
+
+func withFinalizer(m *metav1.PartialObjectMetadata, f string) *metav1.PartialObjectMetadata {
+	m.Finalizers = []string{f}
+	return m
+}
+
+func inOtherNamespace(m *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	m.Namespace = "elsewhere"
+	return m
+}
+
+func TestOwnerInOtherNamespaceIsReported(t *testing.T) {
+	b := newHarness(t, inOtherNamespace(newMetadata("owner")), newMetadata("a", "owner"))
+	b.expectActions("a", "delete a")
+	if e := <-b.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") || !strings.Contains(e, `does not exist in namespace "ns"`) {
+		t.Errorf("the event is %s", e)
+	}
+}
+
+// TestClusterScopedDependentOfNamespacedOwner: nobody can say which namespace is meant.
+func TestClusterScopedDependentOfNamespacedOwner(t *testing.T) {
+	b := newHarness(t)
+	n := newMetadata("n1", "owner")
+	n.Namespace, n.TypeMeta = "", metav1.TypeMeta{APIVersion: "v1", Kind: "Node"}
+	if err := b.client.Tracker().Add(n); err != nil {
+		t.Fatal(err)
+	}
+	b.graph.upsert(newObject(schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, schema.GroupKind{Kind: "Node"}, n))
+	b.expectActions("n1")
+	if e := <-b.events.Events; !strings.Contains(e, "OwnerRefInvalidNamespace") {
+		t.Errorf("the event is %s", e)
+	}
+}
+
+func TestUnknownOwnerKindDeletesNothing(t *testing.T) {
+	m := newMetadata("a", "owner")
+	m.OwnerReferences[0].Kind = "Gadget"
+	b := newHarness(t, m)
+	if _, err := b.sync(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "Gadget") || len(b.did) > 0 {
+		t.Errorf("it did %q, with error %v", b.did, err)
+	}
+}
+
+// TestOwnerIsReadLive: an owner that the watch does not show, but the API server has, is there.
+func TestOwnerIsReadLive(t *testing.T) {
+	b := newHarness(t, newMetadata("owner"), newMetadata("a", "owner"))
+	b.graph.remove("owner")
+	b.expectActions("a")
+	b.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if a.(clienttesting.GetAction).GetName() == "owner" {
+			return true, nil, apierrors.NewInternalError(errors.New("etcd is busy"))
+		}
+		return false, nil, nil
+	})
+	if _, err := b.sync(t.Context(), "a"); err == nil || slices.ContainsFunc(b.did, func(s string) bool { return strings.HasPrefix(s, "delete") }) {
+		t.Errorf("it did %q, with error %v", b.did, err)
+	}
+}
+
+func TestAbsentOwnerIsCached(t *testing.T) {
+	var things []*metav1.PartialObjectMetadata
+	for i := range 5 {
+		things = append(things, newMetadata(fmt.Sprint("a", i), "owner"))
+	}
+	b, asked := newHarness(t, things...), 0
+	b.client.PrependReactor("get", "configmaps", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if a.(clienttesting.GetAction).GetName() == "owner" {
+			asked++
+		}
+		return false, nil, nil
+	})
+	for i := range things {
+		b.expectActions(fmt.Sprint("a", i), "delete")
+	}
+	if asked != 1 {
+		t.Errorf("the owner was asked for %d times", asked)
+	}
+}

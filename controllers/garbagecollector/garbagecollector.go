@@ -1,0 +1,94 @@
+package garbagecollector
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/lru"
+
+	"github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+const (
+	workers = 10
+	// component is the name under which Kubernetes reports the same events.
+	component = "garbage-collector-controller"
+	// absentOwnerCacheSize is how many owners are remembered that the API server did not have.
+	absentOwnerCacheSize = 500
+	// orphanGracePeriod is how long after the start of an owner's deletion dependents are waited for that
+	// the watches have not shown yet: they would not be let go, but be found without an owner.
+	orphanGracePeriod = time.Second
+)
+
+// garbageCollector deletes what is left over, one key an object.
+type garbageCollector struct {
+	metadata     metadata.Interface
+	discovery    discovery.DiscoveryInterface
+	shared       map[schema.GroupVersionResource]cache.SharedIndexInformer
+	events       record.EventRecorder
+	graph        *graph
+	queue        *workqueue.Queue[types.UID]
+	absentOwners *lru.Cache // owners that are not there, as the API server said
+	log          klog.Logger
+
+	mu       sync.Mutex
+	monitors map[schema.GroupKind]*monitor
+	reported *lru.Cache // references of which an event was written
+}
+
+// Run collects garbage until ctx ends. objects reads and changes metadata of all kinds; factory (started
+// here if it is not yet) supplies pods and ReplicaSets, which others read too. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+	events, stop := workload.NewEventRecorder(ctx, client, component)
+	defer stop()
+	gc := &garbageCollector{
+		metadata: objects, discovery: client.Discovery(), events: events, graph: newGraph(), absentOwners: lru.New(absentOwnerCacheSize), reported: lru.New(absentOwnerCacheSize), log: log,
+		monitors: map[schema.GroupKind]*monitor{},
+		shared: map[schema.GroupVersionResource]cache.SharedIndexInformer{
+			corev1.SchemeGroupVersion.WithResource("pods"):          factory.Core().V1().Pods().Informer(),
+			{Group: "apps", Version: "v1", Resource: "replicasets"}: factory.Apps().V1().ReplicaSets().Informer(),
+		},
+	}
+	gc.queue = workqueue.New("garbage_collector_attempt_to_delete", "Looking at the object's owners", log, gc.sync)
+	factory.Start(ctx.Done())
+	for gc.startMonitors(ctx) != nil { // the API server may not be up yet
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+	gc.queue.Run(ctx, workers)
+	return nil
+}
+
+// sync looks at one object.
+func (gc *garbageCollector) sync(ctx context.Context, uid types.UID) (requeueAfter time.Duration, err error) {
+	o, dependents := gc.graph.get(uid)
+	switch {
+	case o == nil:
+		return 0, nil
+	case o.orphans:
+		if early := time.Until(o.since.Add(orphanGracePeriod)); early > 0 {
+			return early, nil
+		}
+		return 0, gc.orphanDependents(ctx, o, dependents)
+	case o.foreground:
+		return 0, gc.processDeletingDependents(ctx, o, dependents)
+	case o.deleting || len(o.owners) == 0:
+		return 0, nil
+	}
+	return 0, gc.attemptToDelete(ctx, o, dependents)
+}

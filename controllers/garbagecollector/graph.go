@@ -1,0 +1,146 @@
+package garbagecollector
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// object is what the graph keeps of one: where it is and to whom it belongs.
+type object struct {
+	resource        schema.GroupVersionResource
+	kind            schema.GroupKind
+	namespace, name string
+	uid             types.UID
+	owners          []metav1.OwnerReference
+	deleting        bool
+	foreground      bool      // deleting, and waits for its dependents
+	orphans         bool      // deleting, and waits until its dependents are let go
+	since           time.Time // when its deletion began
+}
+
+// graph is who belongs to whom, as the watches tell.
+type graph struct {
+	mu      sync.Mutex
+	objects map[types.UID]*object
+	// dependents by the uid of an owner, which may be unknown.
+	dependents map[types.UID]map[types.UID]bool
+}
+
+func newGraph() *graph {
+	return &graph{objects: map[types.UID]*object{}, dependents: map[types.UID]map[types.UID]bool{}}
+}
+
+func newObject(r schema.GroupVersionResource, k schema.GroupKind, m metav1.Object) *object {
+	o := &object{resource: r, kind: k, namespace: m.GetNamespace(), name: m.GetName(), uid: m.GetUID(), owners: m.GetOwnerReferences()}
+	if at := m.GetDeletionTimestamp(); at != nil {
+		o.deleting, o.since = true, at.Time
+	}
+	o.foreground = o.deleting && slices.Contains(m.GetFinalizers(), metav1.FinalizerDeleteDependents)
+	o.orphans = o.deleting && slices.Contains(m.GetFinalizers(), metav1.FinalizerOrphanDependents)
+	return o
+}
+
+// upsert takes in an object and tells whom to look at.
+func (g *graph) upsert(o *object) (enqueue []types.UID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	old := g.objects[o.uid]
+	g.objects[o.uid] = o
+	if old == nil || !equality.Semantic.DeepEqual(old.owners, o.owners) {
+		if old != nil {
+			enqueue = append(enqueue, g.unlink(old)...)
+		}
+		for i := range o.owners {
+			owner := o.owners[i].UID
+			if g.dependents[owner] == nil {
+				g.dependents[owner] = map[types.UID]bool{}
+			}
+			g.dependents[owner][o.uid] = true
+		}
+		if len(o.owners) > 0 {
+			enqueue = append(enqueue, o.uid)
+		}
+	}
+	if o.foreground && (old == nil || !old.foreground) {
+		enqueue = append(enqueue, o.uid)
+		enqueue = append(enqueue, g.dependentsOf(o.uid)...)
+	}
+	if o.orphans && (old == nil || !old.orphans) {
+		enqueue = append(enqueue, o.uid)
+	}
+	return enqueue
+}
+
+// remove forgets an object and tells whom to look at: its dependents, and owners that wait for it.
+func (g *graph) remove(uid types.UID) (enqueue []types.UID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := g.objects[uid]
+	if o == nil {
+		return nil
+	}
+	delete(g.objects, uid)
+	return append(g.unlink(o), g.dependentsOf(uid)...)
+}
+
+// unlink forgets to whom an object belonged, and tells which of those wait.
+func (g *graph) unlink(o *object) (waiting []types.UID) {
+	for i := range o.owners {
+		owner := o.owners[i].UID
+		if delete(g.dependents[owner], o.uid); len(g.dependents[owner]) == 0 {
+			delete(g.dependents, owner)
+		}
+		if there := g.objects[owner]; there != nil && there.foreground {
+			waiting = append(waiting, owner)
+		}
+	}
+	return waiting
+}
+
+// dependentsOf is in the order of uids.
+func (g *graph) dependentsOf(uid types.UID) []types.UID {
+	out := make([]types.UID, 0, len(g.dependents[uid]))
+	for d := range g.dependents[uid] {
+		out = append(out, d)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// get finds an object and its dependents; nil if it is not known.
+func (g *graph) get(uid types.UID) (*object, []*object) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	o := g.objects[uid]
+	if o == nil {
+		return nil, nil
+	}
+	var dependents []*object
+	for _, d := range g.dependentsOf(uid) {
+		if there := g.objects[d]; there != nil {
+			dependents = append(dependents, there)
+		}
+	}
+	return o, dependents
+}
+
+// all are the objects, in no order.
+func (g *graph) all() []*object {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Values(g.objects))
+}
+
+// blocks says that a dependent keeps an owner from going.
+func (o *object) blocks(owner types.UID) bool {
+	return slices.ContainsFunc(o.owners, func(r metav1.OwnerReference) bool {
+		return r.UID == owner && r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
+	})
+}

@@ -1,0 +1,71 @@
+package garbagecollector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// newMetadata is the metadata of a ConfigMap; owners are given by name, "!" before one that it blocks.
+func newMetadata(name string, owners ...string) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
+	m.Name, m.Namespace, m.UID, m.ResourceVersion = name, "ns", types.UID(name), "1"
+	for _, o := range owners {
+		blocks := strings.HasPrefix(o, "!")
+		o = strings.TrimPrefix(o, "!")
+		m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: o, UID: types.UID(o), BlockOwnerDeletion: &blocks})
+	}
+	return m
+}
+
+// deletingWith is a thing that is being deleted and waits for a finalizer.
+func deletingWith(m *metav1.PartialObjectMetadata, finalizer string) *metav1.PartialObjectMetadata {
+	m.DeletionTimestamp = &metav1.Time{Time: time.Unix(0, 0)}
+	m.Finalizers = append(m.Finalizers, finalizer)
+	return m
+}
+
+var configMaps = monitoredResource{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, schema.GroupKind{Kind: "ConfigMap"}, true}
+
+func toObject(m *metav1.PartialObjectMetadata) *object {
+	return newObject(configMaps.GroupVersionResource, configMaps.kind, m)
+}
+
+func TestGraphEnqueues(t *testing.T) {
+	g := newGraph()
+	enqueue := func(what string, got []types.UID, want string) {
+		t.Helper()
+		slices.Sort(got)
+		got = slices.Compact(got)
+		if g := strings.Trim(fmt.Sprint(got), "[]"); g != want {
+			t.Errorf("%s: look at %q, want %q", what, g, want)
+		}
+	}
+	enqueue("a dependent before its owner", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "a")
+	enqueue("another", g.upsert(toObject(newMetadata("b", "owner"))), "b")
+	enqueue("the owner", g.upsert(toObject(newMetadata("owner"))), "")
+	enqueue("nothing new", g.upsert(toObject(newMetadata("a", "!owner", "other"))), "")
+	enqueue("the owner waits", g.upsert(toObject(deletingWith(newMetadata("owner"), metav1.FinalizerDeleteDependents))), "a b owner")
+	enqueue("a dependent blocks no more", g.upsert(toObject(newMetadata("a", "owner", "other"))), "a owner")
+	enqueue("a dependent goes", g.remove("b"), "owner")
+	enqueue("the owner goes", g.remove("owner"), "a")
+	enqueue("an owner that is to let go", g.upsert(toObject(deletingWith(newMetadata("other"), metav1.FinalizerOrphanDependents))), "other")
+	enqueue("the last dependent goes", g.remove("a"), "")
+	enqueue("what is not there goes", g.remove("a"), "")
+	if len(g.dependents) != 0 || len(g.objects) != 1 {
+		t.Errorf("left over: %v %v", g.dependents, g.objects)
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	o := toObject(newMetadata("a", "!x", "y"))
+	if !o.blocks("x") || o.blocks("y") || o.blocks("z") {
+		t.Error("it blocks x, and nothing else")
+	}
+}

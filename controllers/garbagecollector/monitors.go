@@ -1,0 +1,241 @@
+package garbagecollector
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata/metadatainformer"
+	"k8s.io/client-go/tools/cache"
+)
+
+// discoveryInterval is how often it is asked which kinds there are.
+const discoveryInterval = 30 * time.Second
+
+// listTimeout is how long the first list of a kind is waited for, which may be forbidden.
+const listTimeout = 30 * time.Second
+
+// monitoredResource is one resource that can own or be owned.
+type monitoredResource struct {
+	schema.GroupVersionResource
+	kind       schema.GroupKind
+	namespaced bool
+}
+
+// discoverResources lists what can be watched and deleted, by group and kind. With an error the list
+// holds what could be found out.
+func discoverResources(d discovery.DiscoveryInterface) (map[schema.GroupKind]monitoredResource, error) {
+	lists, err := discovery.ServerPreferredResources(d)
+	out := map[schema.GroupKind]monitoredResource{}
+	for _, list := range lists {
+		gv, e := schema.ParseGroupVersion(list.GroupVersion)
+		if e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		for i := range list.APIResources {
+			r := &list.APIResources[i]
+			if strings.Contains(r.Name, "/") || !sets.New(r.Verbs...).HasAll("delete", "get", "list", "patch", "watch") {
+				continue
+			}
+			gk := schema.GroupKind{Group: gv.Group, Kind: r.Kind}
+			if gk.Kind == "Event" && (gk.Group == "" || gk.Group == "events.k8s.io") {
+				continue // too many, too short-lived, and nobody's dependents
+			}
+			if _, there := out[gk]; !there {
+				out[gk] = monitoredResource{gv.WithResource(r.Name), gk, r.Namespaced}
+			}
+		}
+	}
+	return out, err
+}
+
+// trimMetadata keeps of an object's metadata what the graph reads.
+func trimMetadata(obj any) (any, error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return obj, nil // a tombstone
+	}
+	out := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: m.GetNamespace(), Name: m.GetName(), UID: m.GetUID(), ResourceVersion: m.GetResourceVersion(),
+		OwnerReferences: m.GetOwnerReferences(), Finalizers: m.GetFinalizers(), DeletionTimestamp: m.GetDeletionTimestamp(),
+	}}
+	return out, nil
+}
+
+// startMonitors watches all kinds that are discovered, now and later, until ctx ends. It returns
+// when those that there are now are known.
+func (gc *garbageCollector) startMonitors(ctx context.Context) error {
+	if err := gc.syncMonitors(ctx); err != nil {
+		return err
+	}
+	go func() {
+		tick := time.NewTicker(discoveryInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if err := gc.syncMonitors(ctx); err != nil {
+					gc.log.Error(err, "Finding out which kinds there are failed; trying again")
+				}
+			}
+		}
+	}()
+	return nil
+}
+
+// monitor is a kind that feeds the graph.
+type monitor struct {
+	resource     monitoredResource
+	informer     cache.SharedIndexInformer
+	synced       cache.InformerSynced
+	stop         func()
+	staleRemoved bool // what the graph had of the kind before is compared with what there is
+}
+
+// syncMonitors watches the kinds that are not watched yet, or not in the version that is preferred by now, and no longer those that are gone.
+func (gc *garbageCollector) syncMonitors(ctx context.Context) error {
+	found, err := discoverResources(gc.discovery)
+	if len(found) == 0 && err != nil {
+		return err
+	}
+	if err == nil {
+		gc.stopMonitors(found)
+	}
+	var synced []cache.InformerSynced
+	for gk, k := range found {
+		if before, there := gc.resourceFor(gk); there && before == k {
+			continue
+		}
+		w, err := gc.startMonitor(ctx, k)
+		if err != nil {
+			return err
+		}
+		synced = append(synced, w.synced)
+	}
+	listCtx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	if !cache.WaitForCacheSync(listCtx.Done(), synced...) && ctx.Err() == nil {
+		gc.log.Info("Some kinds cannot be listed; what they own or belong to is found out as it is met", "kinds", len(synced))
+	}
+	gc.removeStale()
+	return nil
+}
+
+// stopMonitors stops watching the kinds that are not served any more. What the graph has of them stays until they are again.
+func (gc *garbageCollector) stopMonitors(found map[schema.GroupKind]monitoredResource) {
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	for gk, w := range gc.monitors {
+		if _, there := found[gk]; !there {
+			w.stop()
+			delete(gc.monitors, gk)
+		}
+	}
+}
+
+// startMonitor feeds the graph with the objects of a kind, in place of who did so in another version.
+func (gc *garbageCollector) startMonitor(ctx context.Context, k monitoredResource) (*monitor, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &monitor{resource: k, informer: gc.shared[k.GroupVersionResource], stop: cancel}
+	factory := metadatainformer.NewSharedInformerFactoryWithOptions(gc.metadata, 0, metadatainformer.WithTransform(trimMetadata))
+	if w.informer == nil {
+		w.informer = factory.ForResource(k.GroupVersionResource).Informer()
+	}
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	if before := gc.monitors[k.kind]; before != nil {
+		before.stop()
+	}
+	registration, err := w.informer.AddEventHandler(gc.handler(ctx, k))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	w.synced, gc.monitors[k.kind] = registration.HasSynced, w
+	factory.Start(ctx.Done())
+	return w, nil
+}
+
+// removeStale takes out of the graph what kinds do not have any more that were watched before, too: once of each, as soon as it is listed.
+func (gc *garbageCollector) removeStale() {
+	listed := gc.newlySynced()
+	if len(listed) == 0 {
+		return
+	}
+	known := gc.graph.all() // before the stores are read: what comes meanwhile is in both
+	there := map[schema.GroupKind]map[types.UID]bool{}
+	for _, w := range listed {
+		uids := map[types.UID]bool{}
+		for _, o := range w.informer.GetStore().List() {
+			if m, err := meta.Accessor(o); err == nil {
+				uids[m.GetUID()] = true
+			}
+		}
+		there[w.resource.kind] = uids
+	}
+	for _, o := range known {
+		if uids, asked := there[o.kind]; asked && !uids[o.uid] {
+			gc.enqueue(gc.graph.remove(o.uid))
+		}
+	}
+}
+
+// newlySynced are the kinds that are known by now, and were not when it was asked last.
+func (gc *garbageCollector) newlySynced() (out []*monitor) {
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	for _, w := range gc.monitors {
+		if w.informer != nil && !w.staleRemoved && w.synced() {
+			w.staleRemoved = true
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// handler feeds the graph until ctx ends.
+func (gc *garbageCollector) handler(ctx context.Context, k monitoredResource) cache.ResourceEventHandler {
+	upsert := func(obj any) {
+		if m, err := meta.Accessor(obj); err == nil && ctx.Err() == nil {
+			gc.enqueue(gc.graph.upsert(newObject(k.GroupVersionResource, k.kind, m)))
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    upsert,
+		UpdateFunc: func(_, obj any) { upsert(obj) },
+		DeleteFunc: func(obj any) {
+			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				obj = tombstone.Obj
+			}
+			if m, err := meta.Accessor(obj); err == nil && ctx.Err() == nil {
+				gc.enqueue(gc.graph.remove(m.GetUID()))
+			}
+		},
+	}
+}
+
+func (gc *garbageCollector) enqueue(uids []types.UID) {
+	for _, uid := range uids {
+		gc.queue.Add(uid)
+	}
+}
+
+// resourceFor finds the resource of a kind.
+func (gc *garbageCollector) resourceFor(gk schema.GroupKind) (monitoredResource, bool) {
+	gc.mu.Lock()
+	defer gc.mu.Unlock()
+	if w := gc.monitors[gk]; w != nil {
+		return w.resource, true
+	}
+	return monitoredResource{}, false
+}

@@ -1,0 +1,163 @@
+package garbagecollector
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	fakediscovery "k8s.io/client-go/discovery/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var gadgets = schema.GroupKind{Group: "example.com", Kind: "Gadget"}
+
+// monitorHarness is an API server that has gadgets in the versions that it serves.
+type monitorHarness struct {
+	*harness
+	api *fakeDiscovery
+}
+
+// fakeDiscovery is discovery whose answers may change while it is asked.
+type fakeDiscovery struct {
+	*fakediscovery.FakeDiscovery
+	mu sync.Mutex
+}
+
+func (d *fakeDiscovery) ServerGroups() (*metav1.APIGroupList, error) {
+	return d.ServerGroupsWithContext(context.Background())
+}
+
+func (d *fakeDiscovery) ServerGroupsWithContext(ctx context.Context) (*metav1.APIGroupList, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.FakeDiscovery.ServerGroupsWithContext(ctx)
+}
+
+func (d *fakeDiscovery) ServerResourcesForGroupVersion(version string) (*metav1.APIResourceList, error) {
+	return d.ServerResourcesForGroupVersionWithContext(context.Background(), version)
+}
+
+func (d *fakeDiscovery) ServerResourcesForGroupVersionWithContext(ctx context.Context, version string) (*metav1.APIResourceList, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.FakeDiscovery.ServerResourcesForGroupVersionWithContext(ctx, version)
+}
+
+func runMonitors(t *testing.T, test func(s *monitorHarness)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &monitorHarness{newHarness(t), &fakeDiscovery{FakeDiscovery: &fakediscovery.FakeDiscovery{Fake: &clienttesting.Fake{}}}}
+		s.discovery, s.monitors = s.api, map[schema.GroupKind]*monitor{}
+		go s.queue.Run(ctx, 0) // until ctx ends
+		s.versions("v1")
+		s.add("v1", "kept")
+		s.add("v1", "lost")
+		if err := s.startMonitors(ctx); err != nil {
+			t.Fatal(err)
+		}
+		test(s)
+		cancel()
+		time.Sleep(time.Minute)
+	})
+}
+
+// versions are those of gadgets that are served from now on, the preferred one first.
+func (s *monitorHarness) versions(versions ...string) {
+	lists := []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{
+		{Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}}}
+	for _, v := range versions {
+		lists = append(lists, &metav1.APIResourceList{GroupVersion: "example.com/" + v, APIResources: []metav1.APIResource{
+			{Name: "gadgets", Kind: gadgets.Kind, Namespaced: true, Verbs: metav1.Verbs{"delete", "get", "list", "patch", "watch"}}}})
+	}
+	s.api.mu.Lock()
+	defer s.api.mu.Unlock()
+	s.api.Resources = lists
+}
+
+// add has a gadget in a version.
+func (s *monitorHarness) add(version, name string) {
+	s.Helper()
+	m := newMetadata(name)
+	m.TypeMeta = metav1.TypeMeta{APIVersion: "example.com/" + version, Kind: gadgets.Kind}
+	if err := s.client.Tracker().Create(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "gadgets"}, m, m.Namespace); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// expectObjects compares the gadgets that the graph has, as version/name.
+func (s *monitorHarness) expectObjects(want ...string) {
+	s.Helper()
+	time.Sleep(discoveryInterval + time.Second)
+	synctest.Wait()
+	var got []string
+	for _, o := range s.graph.all() {
+		if o.kind == gadgets {
+			got = append(got, o.resource.Version+"/"+o.name)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		s.Errorf("the graph has %v, want %v", got, want)
+	}
+}
+
+func TestMonitorFollowsPreferredVersion(t *testing.T) {
+	runMonitors(t, func(s *monitorHarness) {
+		s.expectObjects("v1/kept", "v1/lost")
+		s.versions("v2")
+		s.add("v2", "kept")
+		s.add("v2", "new")
+		s.expectObjects("v2/kept", "v2/new")
+		s.add("v1", "ghost")
+		s.expectObjects("v2/kept", "v2/new")
+	})
+}
+
+func TestMonitorRestartsWhenServedAgain(t *testing.T) {
+	runMonitors(t, func(s *monitorHarness) {
+		s.versions()
+		s.expectObjects("v1/kept", "v1/lost")
+		if _, there := s.resourceFor(gadgets); there {
+			t.Error("the kind is not served, and still known")
+		}
+		v1 := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "gadgets"}
+		if err := s.client.Tracker().Delete(v1, "ns", "lost"); err != nil {
+			t.Fatal(err)
+		}
+		s.add("v1", "new")
+		s.expectObjects("v1/kept", "v1/lost")
+		s.graph.upsert(toObject(newMetadata("dependent", "lost")))
+		s.versions("v1")
+		s.expectObjects("v1/kept", "v1/new")
+		if o, _ := s.graph.get(types.UID("dependent")); o == nil {
+			t.Error("a ConfigMap went with the gadgets")
+		}
+	})
+}
+
+// A version that cannot be listed for some minutes is compared with the graph all the same, once it can.
+func TestMonitorListedLate(t *testing.T) {
+	runMonitors(t, func(s *monitorHarness) {
+		var down atomic.Bool
+		s.client.PrependReactor("list", "gadgets", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return down.Load(), nil, apierrors.NewResourceExpired("not yet") // after any other error client-go sleeps by a clock of its own
+		})
+		down.Store(true)
+		s.versions("v2")
+		s.add("v2", "kept")
+		s.expectObjects("v1/kept", "v1/lost")
+		time.Sleep(5 * time.Minute)
+		down.Store(false)
+		time.Sleep(5 * time.Minute)
+		s.expectObjects("v2/kept")
+	})
+}

@@ -1,0 +1,101 @@
+package garbagecollector
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
+)
+
+// classifiedReferences are an object's owner references, by what became of the owners.
+type classifiedReferences struct {
+	solid    []metav1.OwnerReference // there, so the object stays
+	dangling []types.UID             // gone
+	waiting  []types.UID             // go in the foreground
+}
+
+// classifyReferences asks for each owner whether it is there.
+func (gc *garbageCollector) classifyReferences(ctx context.Context, o *object, refs []metav1.OwnerReference) (classifiedReferences, error) {
+	var out classifiedReferences
+	for _, ref := range refs {
+		there, waits, err := gc.lookUpOwner(ctx, o, ref)
+		switch {
+		case err != nil:
+			return out, err
+		case !there:
+			out.dangling = append(out.dangling, ref.UID)
+		case waits:
+			out.waiting = append(out.waiting, ref.UID)
+		default:
+			out.solid = append(out.solid, ref)
+		}
+	}
+	return out, nil
+}
+
+// absentOwner is the key of an owner that is not there: a reference seen from a namespace.
+type absentOwner struct {
+	namespace, apiVersion, kind, name string
+	uid                               types.UID
+}
+
+// lookUpOwner says whether an owner is there, and whether it waits for its dependents.
+func (gc *garbageCollector) lookUpOwner(ctx context.Context, o *object, ref metav1.OwnerReference) (there, waits bool, err error) {
+	k, known := gc.resourceFor(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind())
+	if !known {
+		return false, false, fmt.Errorf("%s %s/%s has owner %s, of kind %s in %s, which the API server does not serve for watching: it is left alone", o.resource.Resource, o.namespace, o.name, ref.Name, ref.Kind, ref.APIVersion)
+	}
+	namespace := ""
+	if k.namespaced {
+		if namespace = o.namespace; namespace == "" {
+			gc.reportInvalidReference(o, ref, fmt.Sprintf("ownerRef [%s/%s, name: %s, uid: %s] is of a kind with a namespace, and the object has none: it is never deleted for it", ref.APIVersion, ref.Kind, ref.Name, ref.UID))
+			return true, false, nil
+		}
+	}
+	sameUID, _ := gc.graph.get(ref.UID)
+	if x := sameUID; x != nil && x.kind == k.kind && x.namespace == namespace && x.name == ref.Name {
+		return true, x.foreground, nil
+	}
+	key := absentOwner{namespace, ref.APIVersion, ref.Kind, ref.Name, ref.UID}
+	if _, tombstone := gc.absentOwners.Get(key); tombstone {
+		return false, false, nil
+	}
+	live, err := gc.client(k.GroupVersionResource, namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && live.UID != ref.UID:
+		gc.absentOwners.Add(key, nil)
+		if sameUID != nil {
+			gc.reportInvalidReference(o, ref, fmt.Sprintf("ownerRef [%s/%s, name: %s, uid: %s] does not exist in namespace %q", ref.APIVersion, ref.Kind, ref.Name, ref.UID, namespace))
+		}
+		return false, false, nil
+	case err != nil:
+		return false, false, fmt.Errorf("looking for owner %s %s of %s: %w", ref.Kind, ref.Name, o.name, err)
+	}
+	return true, newObject(k.GroupVersionResource, k.kind, live).foreground, nil
+}
+
+// reportInvalidReference writes one event about a reference that cannot be right.
+func (gc *garbageCollector) reportInvalidReference(o *object, ref metav1.OwnerReference, message string) {
+	gc.mu.Lock()
+	_, reported := gc.reported.Get([2]types.UID{o.uid, ref.UID})
+	gc.reported.Add([2]types.UID{o.uid, ref.UID}, nil)
+	gc.mu.Unlock()
+	if reported {
+		return
+	}
+	involved := &corev1.ObjectReference{APIVersion: schema.GroupVersion{Group: o.kind.Group, Version: o.resource.Version}.String(), Kind: o.kind.Kind, Namespace: o.namespace, Name: o.name, UID: o.uid}
+	gc.events.Event(involved, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", message)
+}
+
+// client reads and changes the objects of a resource.
+func (gc *garbageCollector) client(r schema.GroupVersionResource, namespace string) metadata.ResourceInterface {
+	if namespace == "" {
+		return gc.metadata.Resource(r)
+	}
+	return gc.metadata.Resource(r).Namespace(namespace)
+}

@@ -1,0 +1,239 @@
+package leaderelection
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
+)
+
+// recordingTransport is an API that requests get to, through a gate.
+type recordingTransport struct {
+	gate *Gate
+	mu   sync.Mutex
+	// hanging: requests wait for their answer for ever; leftAt is when the last one that did was given up.
+	hanging bool
+	leftAt  time.Time
+	times   []time.Time
+}
+
+func (w *recordingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	w.times = append(w.times, time.Now())
+	hangs := w.hanging
+	w.mu.Unlock()
+	if hangs {
+		<-r.Context().Done()
+		w.mu.Lock()
+		w.leftAt = time.Now()
+		w.mu.Unlock()
+		return nil, r.Context().Err()
+	}
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(""))}, nil
+}
+
+// send sends a request every 100 ms until ctx ends.
+func (w *recordingTransport) send(ctx context.Context) error {
+	client := &http.Client{Transport: w.gate.Wrap(w)}
+	for ctx.Err() == nil {
+		r, _ := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, "http://api/", nil)
+		if a, err := client.Do(r); err == nil {
+			_ = a.Body.Close()
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return nil
+}
+
+// sent is when requests were.
+func (w *recordingTransport) sent() []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.times)
+}
+
+// last is when the last request was sent.
+func (w *recordingTransport) last() time.Time {
+	sent := w.sent()
+	return sent[len(sent)-1]
+}
+
+func (w *recordingTransport) hang(hangs bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hanging = hangs
+}
+
+func (w *recordingTransport) left() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.leftAt
+}
+
+// partition makes writes of Leases fail by an error, after they took a while, once cut is set.
+type partition struct {
+	on      atomic.Bool
+	takes   time.Duration
+	granted atomic.Pointer[time.Time] // when the last write that was granted was sent
+}
+
+func (c *partition) put(api *fake.Clientset) {
+	api.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
+		sent := time.Now()
+		time.Sleep(c.takes)
+		if c.on.Load() {
+			return true, nil, errors.New("no route to host")
+		}
+		if a.GetVerb() != "get" {
+			c.granted.Store(&sent)
+		}
+		return false, nil, nil
+	})
+}
+
+func TestPartitionedLeaderStopsBeforeLeaseExpires(t *testing.T) {
+	for name, hangs := range map[string]bool{"between requests": false, "with a request under way": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api, c, e := fake.NewSimpleClientset(), &partition{takes: 300 * time.Millisecond}, Default("berth-controller")
+				c.put(api)
+				w := &recordingTransport{gate: NewGate(e.RenewDeadline)}
+				workDone := make(chan error)
+				go func() { workDone <- e.Run(t.Context(), api, w.gate, w.send) }()
+				time.Sleep(time.Minute)
+				if elapsed(w.last()) > time.Second {
+					t.Fatal("while it leads it does not send")
+				}
+				c.on.Store(true)
+				w.hang(hangs)
+				if err := <-workDone; !errors.Is(err, ErrLost) {
+					t.Fatalf("it ended with %v", err)
+				}
+				granted := *c.granted.Load()
+				if d := w.last().Sub(granted); d >= e.RenewDeadline {
+					t.Errorf("the last request was sent %v after the last renewal", d)
+				}
+				if d := w.left().Sub(granted); hangs && d > e.RenewDeadline {
+					t.Errorf("a request was under way %v after the last renewal", d)
+				}
+				if time.Since(granted) > e.LeaseDuration {
+					t.Errorf("it ended %v after the last renewal", time.Since(granted))
+				}
+			})
+		})
+	}
+}
+
+// A process that was stopped goes on with requests before any of its timers.
+func TestGateDoesNotRelyOnTimer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(10 * time.Second)
+		if g.isOpen() {
+			t.Error("open before a renewal")
+		}
+		g.renewed(time.Now())
+		if !g.isOpen() {
+			t.Error("not open after a renewal")
+		}
+		g.timer.Stop()
+		time.Sleep(10 * time.Second)
+		if g.isOpen() {
+			t.Error("open after its time")
+		}
+		g.renewed(time.Now())
+		if g.isOpen() {
+			t.Error("it opened again")
+		}
+	})
+}
+
+// What counts is when a renewal was sent, not when the answer came.
+func TestLateRenewalResponseDoesNotExtend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(10 * time.Second)
+		sent := time.Now()
+		time.Sleep(9 * time.Second)
+		g.renewed(sent)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if g.lost.Err() == nil {
+			t.Error("it is open 10 s after the renewal was sent")
+		}
+		late := NewGate(10 * time.Second)
+		late.renewed(sent)
+		if late.isOpen() {
+			t.Error("it opened for a renewal of 10 s ago")
+		}
+	})
+}
+
+func TestTwoInstancesNeverSendConcurrently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leases, c := fake.NewSimpleClientset(), &partition{}
+		first, second := Default("berth-controller"), Default("berth-controller")
+		first.Identity, second.Identity = "first", "second"
+		one, two := &recordingTransport{gate: NewGate(first.RenewDeadline)}, &recordingTransport{gate: NewGate(second.RenewDeadline)}
+		// The first sees the API through a wire that is cut; both see the same Leases.
+		far := fake.NewSimpleClientset()
+		c.put(far)
+		far.PrependReactor("*", "leases", func(a kubetesting.Action) (bool, runtime.Object, error) {
+			if c.on.Load() {
+				return true, nil, errors.New("no route to host")
+			}
+			obj, err := leases.Invokes(a, &coordinationv1.Lease{})
+			return true, obj, err
+		})
+		workDone := make(chan error)
+		go func() { workDone <- first.Run(t.Context(), far, one.gate, one.send) }()
+		time.Sleep(time.Second)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- second.Run(ctx, leases, two.gate, two.send) }()
+		time.Sleep(time.Minute)
+		if len(two.sent()) > 0 {
+			t.Fatal("both lead")
+		}
+		c.on.Store(true)
+		<-workDone
+		time.Sleep(time.Minute)
+		if len(two.sent()) == 0 || !two.sent()[0].After(one.last().Add(time.Second)) {
+			t.Errorf("the first sent until %v, the second from %v", one.last(), two.sent())
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		l, err := leases.CoordinationV1().Leases("kube-system").Get(t.Context(), "berth-controller", metav1.GetOptions{})
+		if err != nil || l.Spec.HolderIdentity != nil && *l.Spec.HolderIdentity != "" {
+			t.Errorf("after an orderly stop the Lease is %+v, %v", l.Spec, err)
+		}
+	})
+}
+
+func TestValidateDurations(t *testing.T) {
+	for name, change := range map[string]func(e *Election){
+		"duration": func(e *Election) { e.LeaseDuration = e.RenewDeadline },
+		"deadline": func(e *Election) { e.RenewDeadline = e.RetryPeriod },
+		"period":   func(e *Election) { e.RetryPeriod = 0 },
+		"name":     func(e *Election) { e.Name = "" },
+	} {
+		e := Default("berth-controller")
+		change(&e)
+		if e.Validate() == nil {
+			t.Errorf("%s: accepted: %+v", name, e)
+		}
+	}
+}

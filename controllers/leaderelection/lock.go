@@ -1,0 +1,37 @@
+package leaderelection
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// lock tells the gate which of our writes of the Lease were granted.
+type lock struct {
+	resourcelock.Interface
+	gate *Gate
+}
+
+// Create implements resourcelock.Interface.
+func (l *lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	sent := time.Now()
+	return l.recordResult(sent, r, l.Interface.Create(ctx, r))
+}
+
+// Update implements resourcelock.Interface.
+func (l *lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	sent := time.Now()
+	return l.recordResult(sent, r, l.Interface.Update(ctx, r))
+}
+
+func (l *lock) recordResult(sent time.Time, r resourcelock.LeaderElectionRecord, err error) error {
+	switch {
+	case err != nil:
+	case r.HolderIdentity == l.Identity():
+		l.gate.renewed(sent)
+	default: // given back
+		l.gate.shut()
+	}
+	return err
+}

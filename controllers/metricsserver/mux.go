@@ -1,0 +1,39 @@
+package metricsserver
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/component-base/metrics/legacyregistry"
+	_ "k8s.io/component-base/metrics/prometheus/restclient" // rest_client_*: requests of all clients in the process
+)
+
+// NewMux are /metrics and /configz, to which others can be added. Of the metrics that libraries of Kubernetes
+// keep for the whole process, those are shown whose names begin with one of the given words.
+func NewMux(metrics prometheus.Gatherer, config any, prefixes ...string) *http.ServeMux {
+	mux := http.NewServeMux()
+	all := prometheus.Gatherers{metrics, prometheus.GathererFunc(filterByPrefix(legacyregistry.DefaultGatherer.Gather, prefixes))}
+	mux.Handle("GET /metrics", promhttp.HandlerFor(all, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /configz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(config)
+	})
+	return mux
+}
+
+// filterByPrefix gathers those metrics whose names begin with one of the given words.
+func filterByPrefix[F interface{ GetName() string }](gather func() ([]F, error), prefixes []string) func() ([]F, error) {
+	return func() ([]F, error) {
+		if len(prefixes) == 0 {
+			return nil, nil
+		}
+		all, err := gather()
+		return slices.DeleteFunc(all, func(f F) bool {
+			return !slices.ContainsFunc(prefixes, func(w string) bool { return strings.HasPrefix(f.GetName(), w) })
+		}), err
+	}
+}

@@ -1,0 +1,113 @@
+package namespace
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// updateStatus writes what a pass found into the namespace's status, if it says
+// something new.
+func (e *controller) updateStatus(ctx context.Context, ns *corev1.Namespace, found *remainingContent) error {
+	changed := ns.DeepCopy()
+	changed.Status.Phase = corev1.NamespaceTerminating
+	for _, c := range found.conditions() {
+		changed.Status.Conditions = setCondition(changed.Status.Conditions, c, metav1.NewTime(e.now()))
+	}
+	if equality.Semantic.DeepEqual(ns.Status, changed.Status) {
+		return nil
+	}
+	_, err := e.client.CoreV1().Namespaces().UpdateStatus(ctx, changed, metav1.UpdateOptions{})
+	return err
+}
+
+// conditions words the findings as upstream does; every condition is always there.
+func (c *remainingContent) conditions() []corev1.NamespaceCondition {
+	return []corev1.NamespaceCondition{
+		failureCondition(corev1.NamespaceDeletionDiscoveryFailure, c.discovery,
+			"ResourcesDiscovered", "All resources successfully discovered",
+			"DiscoveryFailed", "Discovery failed for some groups, %d failing: %v"),
+		failureCondition(corev1.NamespaceDeletionGVParsingFailure, c.parsing,
+			"ParsedGroupVersions", "All legacy kube types successfully parsed",
+			"GroupVersionParsingFailed", "GV parsing failed, %d failing: %v"),
+		failureCondition(corev1.NamespaceDeletionContentFailure, c.deletion,
+			"ContentDeleted", "All content successfully deleted, may be waiting on finalization",
+			"ContentDeletionFailed", "Failed to delete all resource types, %d remaining: %v"),
+		c.contentRemaining(),
+		c.finalizersRemaining(),
+	}
+}
+
+func failureCondition(kind corev1.NamespaceConditionType, errs []error, goodReason, good, badReason, bad string) corev1.NamespaceCondition {
+	if len(errs) == 0 {
+		return corev1.NamespaceCondition{Type: kind, Status: corev1.ConditionFalse, Reason: goodReason, Message: good}
+	}
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	return corev1.NamespaceCondition{
+		Type: kind, Status: corev1.ConditionTrue, Reason: badReason,
+		Message: fmt.Sprintf(bad, len(errs), strings.Join(texts, ", ")),
+	}
+}
+
+func (c *remainingContent) contentRemaining() corev1.NamespaceCondition {
+	if len(c.remaining) == 0 {
+		return corev1.NamespaceCondition{
+			Type: corev1.NamespaceContentRemaining, Status: corev1.ConditionFalse,
+			Reason: "ContentRemoved", Message: "All content successfully removed",
+		}
+	}
+	kinds := slices.SortedFunc(maps.Keys(c.remaining), func(a, b schema.GroupVersionResource) int {
+		return strings.Compare(a.String(), b.String())
+	})
+	var parts []string
+	for _, gvr := range kinds {
+		parts = append(parts, fmt.Sprintf("%s.%s has %d resource instances", gvr.Resource, gvr.Group, c.remaining[gvr]))
+	}
+	return corev1.NamespaceCondition{
+		Type: corev1.NamespaceContentRemaining, Status: corev1.ConditionTrue,
+		Reason: "SomeResourcesRemain", Message: "Some resources are remaining: " + strings.Join(parts, ", "),
+	}
+}
+
+func (c *remainingContent) finalizersRemaining() corev1.NamespaceCondition {
+	if len(c.finalizers) == 0 {
+		return corev1.NamespaceCondition{
+			Type: corev1.NamespaceFinalizersRemaining, Status: corev1.ConditionFalse,
+			Reason: "ContentHasNoFinalizers", Message: "All content-preserving finalizers finished",
+		}
+	}
+	var parts []string
+	for _, f := range slices.Sorted(maps.Keys(c.finalizers)) {
+		parts = append(parts, fmt.Sprintf("%s in %d resource instances", f, c.finalizers[f]))
+	}
+	return corev1.NamespaceCondition{
+		Type: corev1.NamespaceFinalizersRemaining, Status: corev1.ConditionTrue,
+		Reason: "SomeFinalizersRemain", Message: "Some content in the namespace has finalizers remaining: " + strings.Join(parts, ", "),
+	}
+}
+
+// setCondition replaces the condition of c's type unless it says the same.
+func setCondition(in []corev1.NamespaceCondition, c corev1.NamespaceCondition, now metav1.Time) []corev1.NamespaceCondition {
+	c.LastTransitionTime = now
+	for i := range in {
+		if in[i].Type != c.Type {
+			continue
+		}
+		if in[i].Status == c.Status {
+			c.LastTransitionTime = in[i].LastTransitionTime
+		}
+		in[i] = c
+		return in
+	}
+	return append(in, c)
+}

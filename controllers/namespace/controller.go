@@ -1,0 +1,121 @@
+package namespace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+const (
+	workers = 4
+	// defaultFinalizeDelay is how long after the start of a deletion late writes are waited for.
+	defaultFinalizeDelay = 2 * time.Second
+	// retryInterval is how soon a namespace is looked at that others must empty first
+	// (pods that end gracefully, objects with finalizers).
+	retryInterval = time.Second
+)
+
+// Discover lists the resources the server serves by namespace. With an error
+// the list holds what could be found out.
+type Discover func() ([]*metav1.APIResourceList, error)
+
+// controller empties namespaces, one key a namespace.
+type controller struct {
+	client        kubernetes.Interface
+	metadata      metadata.Interface
+	discover      Discover
+	namespaces    corelisters.NamespaceLister
+	now           func() time.Time
+	finalizeDelay time.Duration
+}
+
+// Run empties deleted namespaces until ctx ends. factory (started here if it
+// is not yet) supplies the namespaces. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, objects metadata.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+	discover := func() ([]*metav1.APIResourceList, error) {
+		return discovery.ServerPreferredNamespacedResourcesWithContext(ctx, discovery.ToDiscoveryInterfaceWithContext(client.Discovery()))
+	}
+	e := &controller{client: client, metadata: objects, discover: discover, now: time.Now, finalizeDelay: defaultFinalizeDelay}
+	return e.run(ctx, factory, log)
+}
+
+func (e *controller) run(ctx context.Context, factory informers.SharedInformerFactory, log klog.Logger) error {
+	namespaces := factory.Core().V1().Namespaces()
+	e.namespaces = namespaces.Lister()
+	keys := workqueue.New("namespace", "Emptying the namespace", log, e.sync)
+	if err := workqueue.Watch(namespaces.Informer(), func(_, now *corev1.Namespace) {
+		if now != nil && !now.DeletionTimestamp.IsZero() {
+			keys.Add(now.Name)
+		}
+	}); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), namespaces.Informer().HasSynced) {
+		return nil
+	}
+	keys.Run(ctx, workers)
+	return nil
+}
+
+// sync takes a namespace as far as it goes now; wait > 0 asks to be called again.
+func (e *controller) sync(ctx context.Context, name string) (requeueAfter time.Duration, err error) {
+	cached, err := e.namespaces.Get(name)
+	if apierrors.IsNotFound(err) || err == nil && cached.DeletionTimestamp.IsZero() {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !slices.Contains(cached.Spec.Finalizers, corev1.FinalizerKubernetes) {
+		return 0, nil // finalized already; other finalizers are for others
+	}
+	found := e.deleteAllContent(ctx, name)
+	if err := e.updateStatus(ctx, cached, found); err != nil {
+		return 0, ignoreNotFound(err)
+	}
+	if err := found.err(); err != nil {
+		return 0, fmt.Errorf("namespace %s: %w", name, err)
+	}
+	if len(found.remaining) > 0 {
+		return retryInterval, nil
+	}
+	if remaining := cached.DeletionTimestamp.Add(e.finalizeDelay).Sub(e.now()); remaining > 0 {
+		return remaining, nil
+	}
+	return 0, ignoreNotFound(e.finalize(ctx, name))
+}
+
+// finalize takes the finalizer off, on the newest version: nothing else about
+// the namespace matters now.
+func (e *controller) finalize(ctx context.Context, name string) error {
+	ns, err := e.client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
+	_, err = e.client.CoreV1().Namespaces().Finalize(ctx, ns, metav1.UpdateOptions{})
+	return err
+}
+
+// ignoreNotFound drops the error that the namespace is not there any more.
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

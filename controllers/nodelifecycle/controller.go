@@ -1,0 +1,150 @@
+package nodelifecycle
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	coordinationlisters "k8s.io/client-go/listers/coordination/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/engine/nodelifecycle"
+)
+
+const (
+	// workers is how many nodes, and how many pods, are written at once.
+	workers = 32
+	// batchDelay is how long events are gathered before they are looked at.
+	batchDelay = 50 * time.Millisecond
+	// component is the name under which Kubernetes reports the same events.
+	component = "node-controller"
+)
+
+// controller carries the machine's effects out.
+type controller struct {
+	client    kubernetes.Interface
+	nodes     corelisters.NodeLister
+	leases    coordinationlisters.LeaseNamespaceLister
+	pods      cache.Indexer
+	events    record.EventRecorder
+	stepper   *workqueue.Stepper[nodelifecycle.Event]
+	nodeQueue *workqueue.Queue[writeKey]
+	podQueue  *workqueue.Queue[podKey]
+	metrics   *nodeMetrics
+	log       klog.Logger
+
+	mu      sync.Mutex
+	pending map[writeKey]nodelifecycle.Effect // that are under way
+}
+
+// writeKey names a write about a node: of its taints, or else of its conditions.
+type writeKey struct {
+	node   string
+	taints bool
+}
+
+type podKey struct{ namespace, name string }
+
+// byNode is the index of pods by their node.
+const byNode = "nodelifecycle-node"
+
+// Run looks after nodes until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods;
+// metrics, which may be nil, shows what is counted. An error means that it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, o nodelifecycle.Options, registerer prometheus.Registerer, log klog.Logger) error {
+	leaseFactory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(corev1.NamespaceNodeLease), informers.WithTransform(trimLease))
+	pods, nodes, leases := factory.Core().V1().Pods(), factory.Core().V1().Nodes(), leaseFactory.Coordination().V1().Leases()
+	nodeCounts, err := newMetrics(registerer)
+	if err != nil {
+		return err
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	h := &controller{
+		client: client, nodes: nodes.Lister(), leases: leases.Lister().Leases(corev1.NamespaceNodeLease), pods: pods.Informer().GetIndexer(),
+		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
+		stepper: workqueue.NewStepper[nodelifecycle.Event](), metrics: nodeCounts, log: log, pending: map[writeKey]nodelifecycle.Effect{},
+	}
+	h.nodeQueue = workqueue.New("node_lifecycle_controller", "Writing the node", log, h.write)
+	h.podQueue = workqueue.New("node_lifecycle_controller_pods", "Marking the pod not ready", log, h.markPodNotReady)
+	if err := pods.Informer().AddIndexers(cache.Indexers{byNode: indexByNode}); err != nil {
+		return err
+	}
+	if err := h.watch(nodes.Informer(), pods.Informer(), leases.Informer()); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	leaseFactory.Start(ctx.Done())
+	defer leaseFactory.Shutdown()
+	if !cache.WaitForCacheSync(ctx.Done(), nodes.Informer().HasSynced, pods.Informer().HasSynced, leases.Informer().HasSynced) {
+		return nil
+	}
+	h.run(ctx, nodelifecycle.New(o, time.Now()))
+	return nil
+}
+
+// run steps the machine until ctx ends.
+func (h *controller) run(ctx context.Context, machine *nodelifecycle.Machine) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() { h.nodeQueue.Run(ctx, workers) })
+	wg.Go(func() { h.podQueue.Run(ctx, workers) })
+	allDown, due := false, time.Time{}
+	h.stepper.Run(ctx, batchDelay, func(now time.Time, events []nodelifecycle.Event) time.Time {
+		began := time.Now()
+		effects, wake := machine.Step(now, events)
+		for _, e := range effects {
+			h.dispatch(e)
+		}
+		zones, down := machine.Zones()
+		h.metrics.observeStep(zones, due, began)
+		due = wake
+		if down != allDown {
+			allDown = down
+			h.log.Info("Whether all nodes are lost has changed; while they are, no pod is driven out", "lost", down, "zones", len(zones))
+		}
+		return wake
+	})
+}
+
+// trimLease drops what is not read of a Lease.
+func trimLease(obj any) (any, error) {
+	if l, ok := obj.(*coordinationv1.Lease); ok {
+		l.ManagedFields, l.OwnerReferences, l.Labels, l.Annotations = nil, nil, nil, nil
+	}
+	return obj, nil
+}
+
+func indexByNode(obj any) ([]string, error) {
+	p, ok := obj.(*corev1.Pod)
+	if !ok || p.Spec.NodeName == "" {
+		return nil, nil
+	}
+	return []string{p.Spec.NodeName}, nil
+}
+
+// dispatch has an effect carried out.
+func (h *controller) dispatch(e nodelifecycle.Effect) {
+	var k writeKey
+	switch e := e.(type) {
+	case nodelifecycle.MarkUnknown:
+		k = writeKey{e.Node, false}
+	case nodelifecycle.UpdateTaints:
+		k = writeKey{e.Node, true}
+	}
+	h.mu.Lock()
+	h.pending[k] = e
+	h.mu.Unlock()
+	h.nodeQueue.Add(k)
+}

@@ -1,0 +1,179 @@
+package nodelifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/nodelifecycle"
+)
+
+func node(name string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u-" + "n"}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
+		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"}, {Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse}}}}
+}
+
+func readyPod(name, node string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "u"}, Spec: corev1.PodSpec{NodeName: node},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
+}
+
+// renewLease renews a node's Lease every 10 s until alive says no.
+func renewLease(ctx context.Context, t *testing.T, api kubernetes.Interface, name string, alive func() bool) {
+	leases := api.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	lease := func() *coordinationv1.Lease {
+		now := metav1.NowMicro()
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: corev1.NamespaceNodeLease}, Spec: coordinationv1.LeaseSpec{RenewTime: &now}}
+	}
+	if _, err := leases.Create(ctx, lease(), metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(10 * time.Second):
+		}
+		if alive() {
+			if _, err := leases.Update(ctx, lease(), metav1.UpdateOptions{}); err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// runController runs the loop over three nodes of which the silent ones stop after 30 s and come back after five minutes.
+func runController(t *testing.T, silent []string, f func(ctx context.Context, api kubernetes.Interface)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		start := time.Now()
+		api := fake.NewClientset(node("a"), node("b"), node("c"), readyPod("p", "a"), readyPod("q", "b"))
+		var wg sync.WaitGroup
+		for _, name := range []string{"a", "b", "c"} {
+			alive := func() bool {
+				at := time.Since(start)
+				return !slices.Contains(silent, name) || at < 31*time.Second || at > 5*time.Minute
+			}
+			wg.Go(func() { renewLease(ctx, t, api, name, alive) })
+		}
+		factory := informers.NewSharedInformerFactory(api, 0)
+		wg.Go(func() {
+			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), nil, klog.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		f(ctx, api)
+		cancel()
+		wg.Wait()
+		factory.Shutdown()
+	})
+}
+
+// nodeState is a node's Ready condition and taints in words.
+func nodeState(ctx context.Context, t *testing.T, api kubernetes.Interface, name string) string {
+	t.Helper()
+	n, err := api.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []string{fmt.Sprint(n.Status.Conditions[0].Status)}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			out[0] = string(c.Status)
+		}
+	}
+	for _, taint := range n.Spec.Taints {
+		out = append(out, strings.TrimPrefix(taint.Key, "node.kubernetes.io/")+":"+string(taint.Effect))
+	}
+	slices.Sort(out[1:])
+	return strings.Join(out, " ")
+}
+
+func podReady(ctx context.Context, t *testing.T, api kubernetes.Interface, name string) bool {
+	t.Helper()
+	p, err := api.CoreV1().Pods("ns").Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return podIsReady(p)
+}
+
+func TestUnresponsiveNodeIsTainted(t *testing.T) {
+	runController(t, []string{"a"}, func(ctx context.Context, api kubernetes.Interface) {
+		time.Sleep(30*time.Second + 49*time.Second)
+		if got := nodeState(ctx, t, api, "a"); got != "True" {
+			t.Errorf("before its grace is over: %s", got)
+		}
+		time.Sleep(6 * time.Second)
+		if got := nodeState(ctx, t, api, "a"); got != "Unknown unreachable:NoExecute unreachable:NoSchedule" {
+			t.Errorf("55 s after its last sign of life: %s", got)
+		}
+		if podReady(ctx, t, api, "p") || !podReady(ctx, t, api, "q") {
+			t.Error("just the pod of the silent node is not ready")
+		}
+		time.Sleep(5 * time.Minute)
+		n, err := api.CoreV1().Nodes().Get(ctx, "a", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n.Status.Conditions {
+			c := &n.Status.Conditions[i]
+			c.Status, c.LastHeartbeatTime = corev1.ConditionFalse, metav1.Now()
+			if c.Type == corev1.NodeReady {
+				c.Status = corev1.ConditionTrue
+			}
+		}
+		if _, err := api.CoreV1().Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := nodeState(ctx, t, api, "a"); got != "True" {
+			t.Errorf("when it is back: %s", got)
+		}
+	})
+}
+
+func TestNoTaintsInFullDisruption(t *testing.T) {
+	runController(t, []string{"a", "b", "c"}, func(ctx context.Context, api kubernetes.Interface) {
+		for range 4 {
+			time.Sleep(time.Minute)
+			for _, name := range []string{"a", "b", "c"} {
+				if got := nodeState(ctx, t, api, name); strings.Contains(got, "NoExecute") {
+					t.Errorf("%s: %s", name, got)
+				}
+			}
+		}
+		if got := nodeState(ctx, t, api, "b"); got != "Unknown unreachable:NoSchedule" {
+			t.Errorf("b: %s", got)
+		}
+	})
+}
+
+func TestForeignTaintsAreKept(t *testing.T) {
+	runController(t, nil, func(ctx context.Context, api kubernetes.Interface) {
+		n := node("b")
+		n.Spec.Unschedulable = true
+		n.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule},
+			{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}}
+		if _, err := api.CoreV1().Nodes().Update(ctx, n, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := nodeState(ctx, t, api, "b"); got != "True node.cloudprovider.kubernetes.io/uninitialized:NoSchedule unschedulable:NoSchedule" {
+			t.Errorf("b: %s", got)
+		}
+	})
+}

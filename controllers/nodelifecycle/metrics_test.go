@@ -1,0 +1,75 @@
+package nodelifecycle
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/nodelifecycle"
+)
+
+// One node of three falls silent, and gets its taint.
+func TestZoneMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		registry := prometheus.NewRegistry()
+		api := fake.NewClientset(node("a"), node("b"), node("c"))
+		var wg sync.WaitGroup
+		for _, name := range []string{"a", "b", "c"} {
+			wg.Go(func() { renewLease(ctx, t, api, name, func() bool { return name != "a" }) })
+		}
+		factory := informers.NewSharedInformerFactory(api, 0)
+		wg.Go(func() {
+			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), registry, klog.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(10 * time.Minute)
+		const want = `# HELP node_collector_evictions_total Number of nodes that were lost and got the taint that drives pods out.
+# TYPE node_collector_evictions_total counter
+node_collector_evictions_total{zone=""} 1
+# HELP node_collector_unhealthy_nodes_in_zone Number of nodes of a zone that are not ready.
+# TYPE node_collector_unhealthy_nodes_in_zone gauge
+node_collector_unhealthy_nodes_in_zone{zone=""} 1
+# HELP node_collector_zone_health Percentage of the nodes of a zone that are ready.
+# TYPE node_collector_zone_health gauge
+node_collector_zone_health{zone=""} 66.66666666666667
+# HELP node_collector_zone_size Number of nodes of a zone that count for its state.
+# TYPE node_collector_zone_size gauge
+node_collector_zone_size{zone=""} 3
+`
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "node_collector_evictions_total",
+			"node_collector_unhealthy_nodes_in_zone", "node_collector_zone_health", "node_collector_zone_size"); err != nil {
+			t.Error(err)
+		}
+		if n, err := testutil.GatherAndCount(registry, "node_collector_update_node_health_duration_seconds", "node_collector_update_all_nodes_health_duration_seconds"); err != nil || n != 2 {
+			t.Errorf("%d histograms, %v", n, err)
+		}
+		cancel()
+		wg.Wait()
+		factory.Shutdown()
+	})
+}
+
+// A node whose taint only changes its key was counted before.
+func TestReplacedTaintIsNotCounted(t *testing.T) {
+	expelling := model.Taint{Key: nodelifecycle.TaintUnreachable, Effect: model.NoExecute}
+	r := nodelifecycle.UpdateTaints{Add: []model.TimedTaint{{Taint: expelling}}}
+	if !addsNoExecute(&r) {
+		t.Error("a new one does not count")
+	}
+	r.Remove = []model.Taint{{Key: nodelifecycle.TaintNotReady, Effect: model.NoExecute}}
+	if addsNoExecute(&r) {
+		t.Error("one in place of another counts")
+	}
+}

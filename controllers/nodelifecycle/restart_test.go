@@ -1,0 +1,109 @@
+package nodelifecycle
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/tainteviction"
+	"github.com/berthproject/berth/engine/nodelifecycle"
+	enginetaints "github.com/berthproject/berth/engine/tainteviction"
+	"github.com/berthproject/berth/executor"
+)
+
+// countingDisplacer is a Displacer that only counts.
+type countingDisplacer struct {
+	mu   sync.Mutex
+	pods []string
+}
+
+func (c *countingDisplacer) Displace(_ context.Context, x executor.Displacement) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pods = append(c.pods, x.Pod.Name)
+	return nil
+}
+
+// newStaleCluster is a cluster as its machine left it an hour ago: a was lost and tainted then, all Leases are old.
+func newStaleCluster(t *testing.T) *fake.Clientset {
+	then := metav1.NewTime(time.Now().Add(-time.Hour))
+	a := node("a")
+	a.Status.Conditions[0].Status = corev1.ConditionUnknown
+	for _, effect := range []corev1.TaintEffect{corev1.TaintEffectNoExecute, corev1.TaintEffectNoSchedule} {
+		a.Spec.Taints = append(a.Spec.Taints, corev1.Taint{Key: corev1.TaintNodeUnreachable, Effect: effect, TimeAdded: &then})
+	}
+	p, seconds := readyPod("p", "a"), int64(300)
+	p.CreationTimestamp = then
+	p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, TolerationSeconds: &seconds}}
+	api := fake.NewClientset(a, node("b"), node("c"), p, readyPod("q", "b"))
+	for _, name := range []string{"a", "b", "c"} {
+		l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: corev1.NamespaceNodeLease}}
+		at := metav1.NewMicroTime(then.Time)
+		l.Spec.RenewTime = &at
+		if err := api.Tracker().Add(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return api
+}
+
+// restartNode is what an agent does when it is started again.
+func restartNode(ctx context.Context, t *testing.T, api kubernetes.Interface, name string) {
+	n, err := api.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	n.Status.Conditions[0].Status, n.Status.Conditions[0].LastHeartbeatTime = corev1.ConditionTrue, metav1.Now()
+	if _, err := api.CoreV1().Nodes().UpdateStatus(ctx, n, metav1.UpdateOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNoEvictionsAfterRestart runs both loops over a cluster that slept; its agents
+// come back while the loops already look.
+func TestNoEvictionsAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		api := newStaleCluster(t)
+		var wg sync.WaitGroup
+		factory := informers.NewSharedInformerFactory(api, 0)
+		wg.Go(func() {
+			if err := Run(ctx, api, factory, nodelifecycle.Defaults(), nil, klog.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		var gone countingDisplacer
+		wg.Go(func() {
+			if err := tainteviction.Run(ctx, api, factory, &gone, enginetaints.Options{StartupGrace: time.Minute}, nil, klog.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(30 * time.Second)
+		for _, name := range []string{"a", "b", "c"} {
+			restartNode(ctx, t, api, name)
+		}
+		time.Sleep(45 * time.Second) // the next sign of life is not due before
+		if len(gone.pods) != 0 {
+			t.Errorf("evicted: %v", gone.pods)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			if got := nodeState(ctx, t, api, name); got != "True" {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		cancel()
+		wg.Wait()
+		factory.Shutdown()
+	})
+}

@@ -1,0 +1,88 @@
+package nodelifecycle
+
+import (
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/engine/nodelifecycle"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// podReadyGrace is how long a pod may call itself ready on a node that is not, when it does so anew: an agent that
+// comes back tells of its pods and of its node at about the same time.
+const podReadyGrace = time.Second
+
+// watch tells the machine of nodes and Leases, and has pods looked at.
+func (h *controller) watch(nodes, pods, leases cache.SharedInformer) error {
+	if err := workqueue.Watch(nodes, h.onNode); err != nil {
+		return err
+	}
+	if err := workqueue.Watch(leases, func(_, now *coordinationv1.Lease) {
+		if now != nil && now.Spec.RenewTime != nil {
+			h.stepper.Push(nodelifecycle.LeaseRenewed{Node: now.Name, Time: now.Spec.RenewTime.Time})
+		}
+	}); err != nil {
+		return err
+	}
+	return workqueue.Watch(pods, func(_, now *corev1.Pod) {
+		if now != nil && now.Spec.NodeName != "" && podIsReady(now) {
+			if n, err := h.nodes.Get(now.Spec.NodeName); err == nil && !nodeReady(n) {
+				h.podQueue.AddAfter(podKey{now.Namespace, now.Name}, podReadyGrace)
+			}
+		}
+	})
+}
+
+func (h *controller) onNode(old, now *corev1.Node) {
+	if now == nil {
+		h.stepper.Push(nodelifecycle.NodeDeleted{Node: old.Name})
+		return
+	}
+	h.stepper.Push(conversion.NodeLifecycleNode(now))
+	if nodeReady(now) || old != nil && !nodeReady(old) {
+		return
+	}
+	if old != nil {
+		h.events.Eventf(now, corev1.EventTypeNormal, "NodeNotReady", "Node %s status is now: NodeNotReady", now.Name)
+	}
+	for _, obj := range h.podsOnNode(now.Name) {
+		h.podQueue.Add(podKey{obj.Namespace, obj.Name})
+	}
+}
+
+// podsOnNode are the pods of a node.
+func (h *controller) podsOnNode(node string) (out []*corev1.Pod) {
+	list, err := h.pods.ByIndex(byNode, node)
+	if err != nil {
+		return nil // there is such an index
+	}
+	for _, obj := range list {
+		if p, ok := obj.(*corev1.Pod); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// nodeReady says whether a node is ready. One that has posted nothing yet is not known not to be.
+func nodeReady(n *corev1.Node) bool {
+	for i := range n.Status.Conditions {
+		if c := &n.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return true
+}
+
+func podIsReady(p *corev1.Pod) bool {
+	for i := range p.Status.Conditions {
+		if c := &p.Status.Conditions[i]; c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

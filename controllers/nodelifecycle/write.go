@@ -1,0 +1,177 @@
+package nodelifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/nodelifecycle"
+)
+
+// write carries an effect out and tells the machine how it went.
+func (h *controller) write(ctx context.Context, k writeKey) (time.Duration, error) {
+	h.mu.Lock()
+	effect := h.pending[k]
+	delete(h.pending, k)
+	h.mu.Unlock()
+	var err error
+	var uid string
+	began := time.Now()
+	switch effect := effect.(type) {
+	case nodelifecycle.MarkUnknown:
+		uid, err = effect.UID, h.markUnknown(ctx, effect)
+	case nodelifecycle.UpdateTaints:
+		uid, err = effect.UID, h.updateTaints(ctx, effect)
+	default:
+		return 0, nil
+	}
+	h.observeWrite(effect, began, err)
+	if err != nil && !isStale(err) && ctx.Err() == nil {
+		h.log.Error(err, "Writing the node failed; trying again", "node", k.node, "taints", k.taints)
+	}
+	h.stepper.Push(nodelifecycle.Outcome{Node: k.node, UID: uid, IsTaintUpdate: k.taints, Failed: err != nil})
+	return 0, nil
+}
+
+// errLeaseRenewed says that a node that was to be marked is heard of.
+var errLeaseRenewed = errors.New("the node's Lease was renewed meanwhile")
+
+// isStale says whether an error only means that what was seen is not the newest.
+func isStale(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errLeaseRenewed)
+}
+
+// markUnknown writes the conditions of a silent node, if it is silent on the server, too.
+func (h *controller) markUnknown(ctx context.Context, effect nodelifecycle.MarkUnknown) error {
+	n, err := h.nodes.Get(effect.Node)
+	if err != nil {
+		return err
+	}
+	known := effect.Renewed // and not what the cache has by now, which the machine may not have been told yet
+	if l, err := h.leases.Get(effect.Node); known.IsZero() && err == nil && l.Spec.RenewTime != nil {
+		known = l.Spec.RenewTime.Time
+	}
+	live, err := h.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, effect.Node, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return fmt.Errorf("its Lease: %w", err)
+	case live.Spec.RenewTime != nil && live.Spec.RenewTime.After(known):
+		h.stepper.Push(nodelifecycle.LeaseRenewed{Node: effect.Node, Time: live.Spec.RenewTime.Time})
+		return errLeaseRenewed
+	}
+	var conditions []map[string]any
+	for _, c := range effect.Conditions {
+		conditions = append(conditions, map[string]any{"type": c.Type, "status": c.Status.String(), "reason": c.Reason, "message": c.Message,
+			"lastHeartbeatTime": timeOrNil(c.Heartbeat), "lastTransitionTime": timeOrNil(c.Transition)})
+	}
+	return h.patch(ctx, n, effect.UID, map[string]any{"status": map[string]any{"conditions": conditions}}, "status")
+}
+
+// timeOrNil is a time as the API has it; nil when there is none.
+func timeOrNil(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return metav1.NewTime(t)
+}
+
+// updateTaints writes a node's taints. Its version makes sure that nobody else's change is lost.
+func (h *controller) updateTaints(ctx context.Context, effect nodelifecycle.UpdateTaints) error {
+	n, err := h.nodes.Get(effect.Node)
+	if err != nil {
+		return err
+	}
+	list := make([]corev1.Taint, 0, len(n.Spec.Taints)+len(effect.Add))
+	for _, t := range n.Spec.Taints {
+		if !containsTaint(effect.Remove, t) {
+			list = append(list, t)
+		}
+	}
+	changed := len(list) < len(n.Spec.Taints)
+	for _, t := range effect.Add {
+		added := corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect.String()), TimeAdded: &metav1.Time{Time: t.Added}}
+		if !hasTaint(list, added) {
+			list, changed = append(list, added), true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return h.patch(ctx, n, effect.UID, map[string]any{"spec": map[string]any{"taints": list}})
+}
+
+func containsTaint(list []model.Taint, t corev1.Taint) bool {
+	for i := range list {
+		if list[i].Key == t.Key && list[i].Effect.String() == string(t.Effect) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasTaint(list []corev1.Taint, t corev1.Taint) bool {
+	for i := range list {
+		if list[i].MatchTaint(&t) {
+			return true
+		}
+	}
+	return false
+}
+
+// patch changes a node that is as it was seen.
+func (h *controller) patch(ctx context.Context, n *corev1.Node, uid string, fields map[string]any, subresource ...string) error {
+	fields["metadata"] = map[string]any{"resourceVersion": n.ResourceVersion, "uid": uid}
+	patch, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	_, err = h.client.CoreV1().Nodes().Patch(ctx, n.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, subresource...)
+	return err
+}
+
+// markPodNotReady writes that a pod is not ready, if its node is not.
+func (h *controller) markPodNotReady(ctx context.Context, k podKey) (time.Duration, error) {
+	obj, ok, err := h.pods.GetByKey(k.namespace + "/" + k.name)
+	p, is := obj.(*corev1.Pod)
+	if err != nil || !ok || !is || !podIsReady(p) {
+		return 0, err
+	}
+	n, err := h.nodes.Get(p.Spec.NodeName)
+	if err != nil || nodeReady(n) {
+		return 0, ignoreNotFound(err)
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": p.UID},
+		"status": map[string]any{"conditions": []any{map[string]any{
+			"type": corev1.PodReady, "status": corev1.ConditionFalse, "lastTransitionTime": metav1.Now()}}},
+	})
+	if err != nil {
+		return 0, err
+	}
+	_, err = h.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if apierrors.IsConflict(err) {
+		return 0, nil // a namesake, which will be seen
+	}
+	if err != nil {
+		return 0, ignoreNotFound(err)
+	}
+	h.events.Event(p, corev1.EventTypeWarning, "NodeNotReady", "Node is not ready")
+	return 0, nil
+}
+
+// ignoreNotFound drops the error that something is not there any more.
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

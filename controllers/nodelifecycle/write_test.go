@@ -1,0 +1,48 @@
+package nodelifecycle
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	coordinationlisters "k8s.io/client-go/listers/coordination/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/engine/nodelifecycle"
+)
+
+// TestRenewedNodeIsNotMarkedUnknown: the cache has the renewal already, the machine had not been told.
+func TestRenewedNodeIsNotMarkedUnknown(t *testing.T) {
+	renewed := time.Now().Add(-time.Minute)
+	for name, tc := range map[string]struct {
+		judgedBy time.Time
+		alive    bool
+	}{
+		"as it was judged":          {renewed, false},
+		"renewed since":             {renewed.Add(-time.Minute), true},
+		"judged by no renewal ever": {time.Time{}, false},
+	} {
+		n, at := node("a"), metav1.NewMicroTime(renewed)
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: corev1.NamespaceNodeLease}, Spec: coordinationv1.LeaseSpec{RenewTime: &at}}
+		api := fake.NewClientset(n, lease)
+		nodes, leases := cache.NewIndexer(cache.MetaNamespaceKeyFunc, nil), cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+		if err := errors.Join(nodes.Add(n), leases.Add(lease)); err != nil {
+			t.Fatal(err)
+		}
+		h := &controller{client: api, nodes: corelisters.NewNodeLister(nodes), leases: coordinationlisters.NewLeaseLister(leases).Leases(corev1.NamespaceNodeLease), stepper: workqueue.NewStepper[nodelifecycle.Event]()}
+		err := h.markUnknown(t.Context(), nodelifecycle.MarkUnknown{Node: "a", UID: string(n.UID), Renewed: tc.judgedBy,
+			Conditions: []nodelifecycle.Condition{{Type: nodelifecycle.Ready, Status: nodelifecycle.Unknown, Transition: renewed}}})
+		if errors.Is(err, errLeaseRenewed) != tc.alive || !tc.alive && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := nodeState(t.Context(), t, api, "a"); (got == "True") != tc.alive {
+			t.Errorf("%s: the node is %s", name, got)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package podgc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/podgc"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// Component is the name under which Kubernetes does the same.
+const Component = "pod-garbage-collector"
+
+// workers is how many pods are removed at once.
+const workers = 20
+
+// Displacer displaces pods.
+type Displacer interface {
+	Displace(ctx context.Context, x executor.Displacement) error
+}
+
+type controller struct {
+	client    kubernetes.Interface
+	pods      corelisters.PodLister
+	nodes     corelisters.NodeLister
+	displacer Displacer
+	metrics   *podGCMetrics
+	log       klog.Logger
+}
+
+// Run removes pods until ctx ends. factory, which is started here if it is not yet, supplies nodes and pods;
+// metrics, which may be nil, shows what is counted. An
+// error means that it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o podgc.Options, registerer prometheus.Registerer, log klog.Logger) error {
+	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
+	podMetrics, err := newMetrics(registerer)
+	if err != nil {
+		return err
+	}
+	c := &controller{client: client, pods: pods.Lister(), nodes: nodes.Lister(), displacer: displacer, metrics: podMetrics, log: log}
+	synced := []cache.InformerSynced{pods.Informer().HasSynced, nodes.Informer().HasSynced}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
+		return nil
+	}
+	collector := podgc.New(o)
+	for tick := time.NewTicker(podgc.Period); ; {
+		if err := c.collect(ctx, collector); err != nil {
+			tick.Stop()
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// collect removes what is to go now, and waits for that.
+func (c *controller) collect(ctx context.Context, collector *podgc.Collector) error {
+	pods, err := c.pods.List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	nodes, err := c.nodes.List(labels.Everything())
+	if err != nil {
+		return err
+	}
+	objects := make(map[string]*corev1.Pod, len(pods))
+	list := make([]podgc.Pod, 0, len(pods))
+	for _, p := range pods {
+		objects[string(p.UID)] = p
+		list = append(list, conversion.PodGCPod(p))
+	}
+	var gcNodes []podgc.Node
+	for _, n := range nodes {
+		gcNodes = append(gcNodes, conversion.PodGCNode(n))
+	}
+	removals := collector.Collect(time.Now(), list, gcNodes)
+	gone := c.missingNodes(ctx, removals)
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, workers)
+	for i := range removals {
+		r := &removals[i]
+		if r.Reason == podgc.Orphan && !gone[r.Pod.Node] {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			err := c.remove(ctx, r, objects[r.Pod.UID])
+			if c.metrics.observe(r, err); err != nil && ctx.Err() == nil {
+				c.log.Error(err, "Removing the pod failed; trying again", "pod", r.Pod.Namespace+"/"+r.Pod.Name, "because", r.Reason.String())
+			}
+		})
+	}
+	wg.Wait()
+	return nil
+}
+
+// missingNodes are the nodes of orphans that the server does not have either.
+func (c *controller) missingNodes(ctx context.Context, removals []podgc.Removal) map[string]bool {
+	out, checked := map[string]bool{}, map[string]bool{}
+	for i := range removals {
+		name := removals[i].Pod.Node
+		if removals[i].Reason != podgc.Orphan || checked[name] {
+			continue
+		}
+		checked[name] = true
+		_, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		out[name] = apierrors.IsNotFound(err)
+		if err != nil && !out[name] && ctx.Err() == nil {
+			c.log.Error(err, "Whether the node is gone cannot be told; trying again", "node", name)
+		}
+	}
+	return out
+}
+
+// remove removes a pod. One that is gone is done.
+func (c *controller) remove(ctx context.Context, r *podgc.Removal, p *corev1.Pod) error {
+	if r.Reason == podgc.Orphan && !r.Pod.Finished {
+		return c.displacer.Displace(ctx, executor.Displacement{Pod: p, Cause: displacement.PodGC, Phase: corev1.PodFailed, Grace: ptr.To[int64](0),
+			Rule: fmt.Sprintf("node %s not seen since %s", r.Pod.Node, r.NodeMissingSince.UTC().Format(time.RFC3339))})
+	}
+	pods := c.client.CoreV1().Pods(p.Namespace)
+	if !r.Pod.Finished {
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": p.UID}, "status": map[string]any{"phase": corev1.PodFailed}})
+		if err != nil {
+			return err
+		}
+		if _, err := pods.Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
+			return ignoreGone(err)
+		}
+	}
+	return ignoreGone(pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0), Preconditions: &metav1.Preconditions{UID: &p.UID}}))
+}
+
+// ignoreGone drops the error that the pod is not there any more, or another one is.
+func ignoreGone(err error) error {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}

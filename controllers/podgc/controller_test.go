@@ -1,0 +1,108 @@
+package podgc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/podgc"
+	"github.com/berthproject/berth/executor"
+)
+
+// fakeDisplacer is a Displacer that deletes, and notes what for.
+type fakeDisplacer struct {
+	client kubernetes.Interface
+	mu     sync.Mutex
+	went   []string
+}
+
+func (d *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
+	d.mu.Lock()
+	d.went = append(d.went, fmt.Sprint(x.Pod.Name, " ", x.Phase, " ", *x.Grace, " ", x.Cause == displacement.PodGC, " ", strings.Contains(x.Rule, "node gone not seen since ")))
+	d.mu.Unlock()
+	return d.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
+}
+
+func pod(name, node string, phase corev1.PodPhase, deleting bool) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID("u-" + name)}, Spec: corev1.PodSpec{NodeName: node}, Status: corev1.PodStatus{Phase: phase}}
+	if deleting {
+		now := metav1.Now()
+		p.DeletionTimestamp, p.Finalizers = &now, []string{"example.com/keep"}
+	}
+	return p
+}
+
+func node(name string, ready corev1.ConditionStatus, taint string) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}}}
+	if taint != "" {
+		n.Spec.Taints = []corev1.Taint{{Key: taint, Effect: corev1.TaintEffectNoExecute}}
+	}
+	return n
+}
+
+func TestOrphanedAndTerminatedPodsAreRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		objects := []*corev1.Pod{
+			pod("stays", "up", corev1.PodRunning, false), pod("stuck", "out", corev1.PodRunning, true), pod("waits", "down", corev1.PodRunning, true),
+			pod("orphan", "gone", corev1.PodRunning, false), pod("done", "gone", corev1.PodSucceeded, false), pod("unbound", "", corev1.PodPending, true),
+			pod("old", "up", corev1.PodFailed, false), pod("older", "up", corev1.PodFailed, false),
+		}
+		api := fake.NewClientset(node("up", corev1.ConditionTrue, ""), node("out", corev1.ConditionUnknown, corev1.TaintNodeOutOfService), node("down", corev1.ConditionUnknown, ""))
+		for i, p := range objects {
+			p.CreationTimestamp = metav1.NewTime(time.Now().Add(-time.Duration(i) * time.Minute))
+			if err := api.Tracker().Add(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := &fakeDisplacer{client: api}
+		factory := informers.NewSharedInformerFactory(api, 0)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := Run(ctx, api, factory, d, podgc.Options{Threshold: 2, Quarantine: podgc.Quarantine}, nil, klog.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		left := func() string {
+			list, err := api.CoreV1().Pods("ns").List(ctx, metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, p := range list.Items {
+				names = append(names, p.Name)
+			}
+			slices.Sort(names)
+			return strings.Join(names, " ")
+		}
+		time.Sleep(10 * time.Second)
+		if got := left(); got != "done old orphan stays waits" {
+			t.Errorf("after a sweep there are %s", got)
+		}
+		time.Sleep(time.Minute)
+		if got := left(); got != "old stays waits" {
+			t.Errorf("after a minute there are %s", got)
+		}
+		if want := []string{"orphan Failed 0 true true"}; !slices.Equal(d.went, want) {
+			t.Errorf("displaced %q, want %q", d.went, want)
+		}
+		cancel()
+		wg.Wait()
+		factory.Shutdown()
+	})
+}

@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+var (
+	pendingDesc  = prometheus.NewDesc("scheduler_pending_pods", "Number of pending pods, by the queue.", []string{"queue"}, nil)
+	incomingDesc = prometheus.NewDesc("scheduler_queue_incoming_pods_total",
+		"Number of pods added to scheduling queues by event and queue type.", []string{"queue", "event"}, nil)
+	goroutinesDesc = prometheus.NewDesc("scheduler_goroutines", "Number of requests under way, by the work they do.", []string{"operation"}, nil)
+	inFlightDesc   = prometheus.NewDesc("scheduler_inflight_events", "Number of pods that were taken from the queue and whose attempt is not over.", []string{"event"}, nil)
+	flushedDesc    = prometheus.NewDesc("scheduler_pod_scheduled_after_flush_total",
+		"Number of pods that got a node after they were tried again only because they had waited for long.", nil, nil)
+	suppressedDesc = prometheus.NewDesc("berth_scheduler_lulled_pods_total",
+		"Number of pods that went back to sleep without a decision, as what had woken them was gone when it was their turn.", nil, nil)
+	rejectedDesc = prometheus.NewDesc("scheduler_unschedulable_pods",
+		"Number of unschedulable pods by the plugins that rejected them; one counts for each of these.", []string{"plugin", "profile"}, nil)
+	cacheDesc = prometheus.NewDesc("scheduler_cache_size", "Number of nodes, pods and assumed pods that are known.", []string{"type"}, nil)
+)
+
+// collector shows how things stood after the last step.
+type collector struct{ m *metrics }
+
+// Describe names the metrics.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- pendingDesc
+	ch <- incomingDesc
+	ch <- cacheDesc
+	ch <- goroutinesDesc
+	ch <- inFlightDesc
+	ch <- flushedDesc
+	ch <- suppressedDesc
+	c.m.evaluations.count.Describe(ch)
+}
+
+// Collect reads them. Pods in flight are in no queue, as upstream; scheduler_inflight_events has them.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	d := c.m.depths
+	gauge := func(desc *prometheus.Desc, label string, n int) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), label)
+	}
+	gauge(pendingDesc, "active", d.Active)
+	gauge(pendingDesc, "backoff", d.Backoff)
+	gauge(pendingDesc, "unschedulable", d.Unschedulable)
+	gauge(pendingDesc, "gated", d.Gated)
+	for what, n := range c.m.cache {
+		gauge(cacheDesc, what, n)
+	}
+	for a, n := range c.m.arrivals {
+		ch <- prometheus.MustNewConstMetric(incomingDesc, prometheus.CounterValue, float64(n), a.pool, a.event)
+	}
+	ch <- prometheus.MustNewConstMetric(flushedDesc, prometheus.CounterValue, float64(c.m.wakeups.Flushed))
+	ch <- prometheus.MustNewConstMetric(suppressedDesc, prometheus.CounterValue, float64(c.m.wakeups.StaleWakeups))
+	gauge(inFlightDesc, "PodPopped", d.InFlight)
+	c.m.evaluations.flush()
+	c.m.evaluations.count.Collect(ch)
+	gauge(goroutinesDesc, "binding", int(c.m.binding.Load()))
+	gauge(goroutinesDesc, "prioritizing_extender", int(c.m.scoring()))
+}
+
+// rejectedCollector shows whom the plugins keep waiting. It asks the loop.
+type rejectedCollector struct{ s *scheduler }
+
+// Describe names the metric.
+func (c *rejectedCollector) Describe(ch chan<- *prometheus.Desc) { ch <- rejectedDesc }
+
+// Collect reads it; when the loop is not in time, as it was before.
+func (c *rejectedCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	counts, _, _ := c.s.rejectionSnapshot.get(ctx, c.s.countRejections)
+	counts.byRule(func(rule decision.Plugin, profile string, n int) {
+		ch <- prometheus.MustNewConstMetric(rejectedDesc, prometheus.GaugeValue, float64(n), rule.String(), profile)
+	})
+}

@@ -1,0 +1,33 @@
+package scheduler
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// newDebitForbiddenHandler counts budgets that the scheduler may not write, as with
+// kube-scheduler's own role: preemption works then, as there, but other displacers learn
+// of its victims only when they are gone. Each budget is logged once.
+func newDebitForbiddenHandler(registry *prometheus.Registry, log *slog.Logger) func(*model.Budget, error) {
+	count := prometheus.NewCounter(prometheus.CounterOpts{Name: "berth_scheduler_budgets_not_debited_total",
+		Help: "Number of times that a disruption budget was not debited for victims of preemption, since it may not be written."})
+	registry.MustRegister(count)
+	var mu sync.Mutex
+	known := map[string]bool{}
+	return func(b *model.Budget, err error) {
+		count.Inc()
+		key := b.Namespace + "/" + b.Name
+		mu.Lock()
+		defer mu.Unlock()
+		if known[key] || len(known) >= 1000 {
+			return
+		}
+		known[key] = true
+		log.Warn("a disruption budget is not debited for preemption: the role needs update of poddisruptionbudgets/status, see deploy/scheduler.yaml",
+			"budget", key, "why", err)
+	}
+}

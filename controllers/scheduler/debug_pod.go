@@ -1,0 +1,124 @@
+package scheduler
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/explain"
+)
+
+// decisionView is a decision about a pod in words.
+type decisionView struct {
+	Time    time.Time `json:"time"`
+	UID     string    `json:"uid"`
+	What    string    `json:"what"`              // of podSteps
+	Attempt int       `json:"attempt,omitempty"` // 1 for the first
+	Node    string    `json:"node,omitempty"`
+	Message string    `json:"message,omitempty"`
+	// Rules rejected the pod.
+	Rules   []string `json:"rules,omitempty"`
+	Victims []string `json:"victims,omitempty"` // namespace/name
+	// Outcome is how the API took it; empty while that is not known.
+	Outcome string `json:"outcome,omitempty"`
+	Why     string `json:"why,omitempty"` // unless it was done
+}
+
+// debugPod shows the last decisions about a pod.
+func (s *scheduler) debugPod(w http.ResponseWriter, r *http.Request) {
+	namespace, name := r.PathValue("namespace"), r.PathValue("name")
+	steps := []decisionView{}
+	for _, t := range s.decisions.forPod(namespace, name) {
+		steps = append(steps, t.view())
+	}
+	if len(steps) == 0 {
+		http.Error(w, fmt.Sprintf("pod %s/%s: nothing was decided about it lately: the last %d rejections and %d bindings of all pods are kept", namespace, name, decisionCacheSize, decisionCacheSize), http.StatusNotFound)
+		return
+	}
+	value := map[string]any{"namespace": namespace, "name": name, "decisions": steps}
+	reply(w, r, value, func(w io.Writer) { printDecisions(w, steps) })
+}
+
+// view puts a trace into words.
+func (t *trace) view() decisionView {
+	step := decisionView{Time: t.decided, UID: t.pod.UID}
+	switch e := t.effect.(type) {
+	case scheduling.Bind:
+		step.What, step.Attempt, step.Node = "bind", e.Attempt, e.Node
+	case scheduling.ReportBound:
+		step.What, step.Attempt, step.Node = "found bound", e.Attempt, e.Node
+	case scheduling.BindVolumes:
+		step.What, step.Node = "prepare volumes", e.Node
+	case scheduling.ReportUnschedulable:
+		step.What, step.Attempt, step.Message = "reject", e.Attempt, explain.Message(e.Summary)
+		step.Rules = ruleNames(e.Summary.UnschedulablePlugins)
+	case scheduling.ReportGated:
+		step.What, step.Message, step.Rules = "hold", explain.GatedMessage(e.Verdict), []string{e.Verdict.Plugin.String()}
+	case scheduling.Preempt:
+		step.What, step.Node, step.Victims = "preempt", e.Plan.Node, podKeys(e.Plan.Victims)
+	case scheduling.ClearNomination:
+		step.What = "take nomination back"
+	case scheduling.CallExtenders:
+		step.What, step.Message = "ask extenders", fmt.Sprintf("%d nodes", len(e.Nodes))
+	case scheduling.MissedWakeup:
+		step.What, step.Node, step.Rules = "found to fit by the audit", e.Node, ruleNames(e.Rules)
+	case scheduling.CallPreemptionExtenders:
+		step.What, step.Message = "ask extenders for victims", fmt.Sprintf("%d candidates", len(e.Candidates))
+	}
+	if !t.executed.IsZero() {
+		step.Outcome, step.Why = t.result.String(), t.why
+	}
+	return step
+}
+
+// ruleNames are the names of a set of rules, in their order.
+func ruleNames(set decision.PluginSet) []string {
+	var out []string
+	for r := decision.NoPlugin + 1; r < decision.NumPlugins; r++ {
+		if set.Has(r) {
+			out = append(out, r.String())
+		}
+	}
+	return out
+}
+
+func podKeys(pods []*model.Pod) []string {
+	var out []string
+	for _, p := range pods {
+		out = append(out, p.Key())
+	}
+	return out
+}
+
+func printDecisions(w io.Writer, steps []decisionView) {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "TIME\tWHAT\tATTEMPT\tNODE\tOUTCOME\tMESSAGE")
+	for _, s := range steps {
+		message := s.Message
+		if len(s.Victims) > 0 {
+			message = "victims " + strings.Join(s.Victims, ", ")
+		}
+		if s.Why != "" {
+			message = strings.TrimPrefix(message+"; "+s.Why, "; ")
+		}
+		attempt := ""
+		if s.Attempt > 0 {
+			attempt = fmt.Sprint(s.Attempt)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Time.UTC().Format(time.RFC3339), s.What, orDash(attempt), orDash(s.Node), orDash(s.Outcome), message)
+	}
+	_ = t.Flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

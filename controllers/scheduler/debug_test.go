@@ -1,0 +1,188 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// getPath gets a path from a shell's guarded handlers, past the guard.
+func getPath(s *scheduler, path string) *httptest.ResponseRecorder {
+	page := httptest.NewRecorder()
+	s.protectedHandler().ServeHTTP(page, httptest.NewRequest("GET", path, nil))
+	return page
+}
+
+func TestDebugPod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		create(t, client, "low", "1500m", priority(1))
+		time.Sleep(time.Minute)
+		create(t, client, "high", "1500m", priority(1000))
+		time.Sleep(time.Minute)
+		var got struct{ Decisions []decisionView }
+		if page := getPath(s, "/debug/pods/default/high?format=json"); json.Unmarshal(page.Body.Bytes(), &got) != nil || page.Code != 200 {
+			t.Fatalf("%d %s", page.Code, page.Body)
+		}
+		var course []string
+		for _, d := range got.Decisions {
+			course = append(course, d.What+" "+d.Outcome)
+		}
+		if strings.Join(course, ", ") != "reject done, preempt done, bind done" && strings.Join(course, ", ") != "preempt done, reject done, bind done" {
+			t.Errorf("the course was %q", course)
+		}
+		text := getPath(s, "/debug/pods/default/high").Body.String()
+		for _, want := range []string{"victims default/low", "0/1 nodes are available: 1 Insufficient cpu.", "n1"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the text lacks %q:\n%s", want, text)
+			}
+		}
+		if page := getPath(s, "/debug/pods/default/nobody"); page.Code != 404 || !strings.Contains(page.Body.String(), "pod default/nobody: nothing was decided") {
+			t.Errorf("%d %s", page.Code, page.Body)
+		}
+		if page := getPath(s, "/debug/pods/default/high?format=xml"); page.Code != 400 {
+			t.Errorf("%d %s", page.Code, page.Body)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestDebugQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		create(t, client, "big", "64", priority(7))
+		create(t, client, "gated", "1", func(p *corev1.Pod) { p.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "wait"}} })
+		time.Sleep(time.Minute)
+		var got queueView
+		page := getPath(s, "/debug/queue?format=json")
+		if err := json.Unmarshal(page.Body.Bytes(), &got); err != nil || len(got.Pods) != 2 || got.Counts["gated"] != 1 || got.Counts["unschedulable"] != 1 {
+			t.Fatalf("%v %s", err, page.Body)
+		}
+		if p := got.Pods[0]; p.Pod != "default/big" || p.Pool != "unschedulable" || p.Priority != 7 || p.Attempts != 1 || p.Equals != 1 ||
+			!slices.Contains(p.Rules, "NodeResourcesFit") || !slices.Contains(p.Wakes, "a node comes") || got.Time.Sub(p.First) != time.Minute {
+			t.Errorf("%+v", p)
+		}
+		if text := getPath(s, "/debug/queue?pool=gated").Body.String(); !strings.Contains(text, "1 unschedulable, 1 gated") || !strings.Contains(text, "default/gated") || strings.Contains(text, "default/big") {
+			t.Errorf("%s", text)
+		}
+		if page := getPath(s, "/debug/queue?pool=mine"); page.Code != 400 {
+			t.Errorf("%d %s", page.Code, page.Body)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if page := getPath(s, "/debug/queue"); page.Code != 503 || !strings.Contains(page.Body.String(), "did not come round") {
+			t.Errorf("after the end: %d %s", page.Code, page.Body)
+		}
+	})
+}
+
+// slowWriter is a reader that takes nothing until it is let go.
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	goOn <-chan struct{}
+}
+
+func (s slowWriter) Write(b []byte) (int, error) {
+	<-s.goOn
+	return s.ResponseRecorder.Write(b)
+}
+
+func TestSlowReaderDoesNotBlockLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		time.Sleep(time.Second)
+		goOn, read := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(read)
+			for _, path := range []string{"/debug/queue", "/metrics", "/configz"} {
+				s.protectedHandler().ServeHTTP(slowWriter{httptest.NewRecorder(), goOn}, httptest.NewRequest("GET", path, nil))
+			}
+		}()
+		time.Sleep(time.Second)
+		create(t, client, "a", "1")
+		time.Sleep(time.Second)
+		if get(t, client, "a").Spec.NodeName == "" {
+			t.Error("the pod was not bound while somebody read")
+		}
+		close(goOn)
+		<-read
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDecisionCacheIsBounded fills it over and over: it keeps the last, and a burst of
+// pods that fit leaves why others do not.
+func TestDecisionCacheIsBounded(t *testing.T) {
+	tr := newDecisionCache()
+	pod := func(name string) *model.Pod { return &model.Pod{Namespace: "ns", Name: name, UID: name} }
+	tr.onDecided(time.Time{}, []scheduling.Effect{scheduling.ClearNomination{ID: 1, Pod: pod("waits")}})
+	const n = 3*decisionCacheSize + 7
+	for i := range n {
+		tr.onDecided(time.Time{}, []scheduling.Effect{scheduling.Bind{ID: uint64(i + 2), Pod: pod("fits")}})
+		tr.onExecuted(time.Unix(int64(i), 0), scheduling.Bind{ID: uint64(i + 2)}, scheduling.Outcome{Result: scheduling.Refused, Reason: "no"})
+	}
+	tr.onExecuted(time.Unix(1, 0), scheduling.Bind{ID: 2}, scheduling.Outcome{}) // forgotten meanwhile
+	got := tr.forPod("ns", "fits")
+	if len(got) != decisionCacheSize || got[0].effect.EffectID() != n+2-decisionCacheSize || got[decisionCacheSize-1].effect.EffectID() != n+1 {
+		t.Errorf("%d are kept, from %d to %d", len(got), got[0].effect.EffectID(), got[len(got)-1].effect.EffectID())
+	}
+	for _, g := range got {
+		if g.result != scheduling.Refused || g.why != "no" {
+			t.Fatalf("outcome of %d: %v %q", g.effect.EffectID(), g.result, g.why)
+		}
+	}
+	if len(tr.forPod("ns", "waits")) != 1 {
+		t.Error("a burst of others washed it away")
+	}
+}
+
+func TestDebugEndpointsRequireAuthorization(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		for _, path := range []string{"/configz", "/debug/queue", "/debug/pods/default/a", "/debug/pprof/heap", "/no/such/path"} {
+			for token, want := range map[string]int{"": 401, "forged": 401, "good": 403} { // who may get the metrics only
+				page, request := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
+				request.Header.Set("Authorization", "Bearer "+token)
+				if s.server().Handler().ServeHTTP(page, request); page.Code != want {
+					t.Errorf("%s with token %q: %d %s, want %d", path, token, page.Code, page.Body, want)
+				}
+			}
+		}
+		if getPath(s, "/debug/pprof/cmdline").Code != 404 {
+			t.Error("pprof is served though Profiling is off")
+		}
+		s.o.Profiling = true
+		if getPath(s, "/debug/pprof/cmdline").Code != 200 {
+			t.Error("pprof is not served though Profiling is on")
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestConfigz(t *testing.T) {
+	s := &scheduler{metrics: newMetrics(nil), o: Options{EffectiveConfig: map[string]any{"a": map[string]int{"b": 1}}}}
+	if page := getPath(s, "/configz"); page.Body.String() != "{\"a\":{\"b\":1}}\n" {
+		t.Errorf("%s", page.Body)
+	}
+}

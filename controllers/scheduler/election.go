@@ -1,0 +1,42 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// elect takes part in the election until the context ends; then the lease is
+// given up. Without an election this copy leads at once.
+func (s *scheduler) elect(ctx context.Context, wg *sync.WaitGroup) error {
+	e := s.o.Election
+	if e == nil {
+		close(s.leading)
+		return nil
+	}
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name}, Client: s.leases.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: s.identity}},
+		LeaseDuration: e.LeaseDuration, RenewDeadline: e.RenewDeadline, RetryPeriod: e.RetryPeriod,
+		Name: e.Name, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { close(s.leading) },
+			OnStoppedLeading: func() {
+				close(s.lost)
+				s.stopSending()
+			},
+			OnNewLeader: func(leader string) {
+				s.log.Info("leader elected", "leader", leader, "me", leader == s.identity)
+			},
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("scheduler: leader election: %w", err)
+	}
+	wg.Go(func() { elector.Run(ctx) })
+	return nil
+}

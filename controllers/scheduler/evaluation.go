@@ -1,0 +1,97 @@
+package scheduler
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// maxPendingSpecs is how many kinds of pods are counted apart before they are summed up.
+const maxPendingSpecs = 1000
+
+// evaluations counts which plugins had something to say about the pods that
+// were decided. Counting costs one entry of a map a decision; which plugins these are
+// is worked out by kind of pod, when somebody reads it.
+//
+// It goes by what the pods say themselves: kube-scheduler also counts InterPodAffinity
+// for pods that say nothing of it while a placed pod has anti-affinity.
+type evaluations struct {
+	count    *prometheus.CounterVec
+	profiles map[string]*placement.Config
+	pending  map[*model.PodSpec]uint64
+}
+
+func newEvaluations(profiles []placement.Config) *evaluations {
+	e := &evaluations{profiles: map[string]*placement.Config{}, pending: map[*model.PodSpec]uint64{},
+		count: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "scheduler_plugin_evaluation_total",
+			Help: "Number of attempts to schedule pods by each plugin and the extension point (of PreFilter and Filter)."},
+			[]string{"plugin", "extension_point", "profile"})}
+	for i := range profiles {
+		e.profiles[profiles[i].Name] = &profiles[i]
+	}
+	return e
+}
+
+// add counts a decision about a pod.
+func (e *evaluations) add(s *model.PodSpec) {
+	if len(e.pending) >= maxPendingSpecs {
+		e.flush()
+	}
+	e.pending[s]++
+}
+
+// flush brings the counters up to date.
+func (e *evaluations) flush() {
+	for s, n := range e.pending {
+		c := e.profiles[s.SchedulerName]
+		if c == nil {
+			continue
+		}
+		for _, r := range c.PreFilter {
+			if ruleApplies(r, c, s) {
+				e.count.WithLabelValues(r.String(), "PreFilter", c.Name).Add(float64(n))
+			}
+		}
+		for _, r := range c.Filter {
+			if ruleApplies(r, c, s) {
+				e.count.WithLabelValues(r.String(), "Filter", c.Name).Add(float64(n))
+			}
+		}
+	}
+	clear(e.pending)
+}
+
+// ruleApplies says whether a rule has something to filter by for a pod.
+func ruleApplies(r decision.Plugin, c *placement.Config, s *model.PodSpec) bool {
+	volumes := len(s.Claims)+len(s.Inline) > 0
+	switch r {
+	case decision.NodeAffinity:
+		return len(s.NodeSelector.Labels) > 0 || s.NodeSelector.HasRequired || c.AddedAffinity.HasRequired
+	case decision.NodePorts:
+		return len(s.Ports) > 0
+	case decision.VolumeRestrictions:
+		return volumes || len(s.Disks) > 0
+	case decision.NodeVolumeLimits:
+		return volumes
+	case decision.VolumeBinding, decision.VolumeZone:
+		return len(s.Claims) > 0
+	case decision.PodTopologySpread:
+		return hasHardConstraint(s.Spread) || len(s.Spread) == 0 && hasHardConstraint(c.Spread.DefaultConstraints)
+	case decision.InterPodAffinity:
+		return len(s.Affinity)+len(s.AntiAffinity) > 0
+	case decision.NodeDeclaredFeatures:
+		return len(s.Features) > 0
+	}
+	return true
+}
+
+func hasHardConstraint(constraints []model.SpreadConstraint) bool {
+	for i := range constraints {
+		if constraints[i].Hard {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,125 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+)
+
+// How often it is said that Holds are honoured, and how long that is believed.
+const (
+	advertiseInterval = 30 * time.Second
+	advertiseDuration = 90 * time.Second
+)
+
+// advertiseHoldSupport says that this scheduler honours Holds, while it leads and they are served, which may begin and end at any time:
+// in the Lease that it leads by if that has the name for it, else in one that it keeps for this alone.
+func (s *scheduler) advertiseHoldSupport(ctx context.Context) {
+	for _, known := range []<-chan struct{}{s.leading, s.source.Synced()} {
+		select {
+		case <-known:
+		case <-s.lost:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+	tick := time.NewTicker(advertiseInterval)
+	defer tick.Stop()
+	advertised, warned := false, ""
+	for {
+		switch {
+		case s.holdsServed.Load():
+			advertised = true
+			if err := s.updateHoldSupport(ctx); err != nil && ctx.Err() == nil && err.Error() != warned {
+				warned = err.Error()
+				s.log.Warn("that holds are honoured is not said: a descheduler will hold no places", "lease", v1alpha1.HoldSupportNamespace+"/"+v1alpha1.HoldSupportLease, "error", err)
+			}
+		case advertised:
+			advertised = s.withdrawHoldSupport() != nil
+		}
+		select {
+		case <-tick.C:
+		case <-s.lost:
+			return
+		case <-ctx.Done():
+			if advertised && !s.usesElectionLease() { // the election gives its Lease back by itself
+				_ = s.withdrawHoldSupport() // that it cannot be does not matter: it runs out
+			}
+			return
+		}
+	}
+}
+
+// usesElectionLease says whether the Lease that says so is the one that copies compete for.
+func (s *scheduler) usesElectionLease() bool {
+	e := s.o.Election
+	return e != nil && e.Namespace == v1alpha1.HoldSupportNamespace && e.Name == v1alpha1.HoldSupportLease
+}
+
+// updateHoldSupport brings the Lease up to date.
+func (s *scheduler) updateHoldSupport(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, advertiseInterval/2)
+	defer cancel()
+	leases, names := s.leases.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace), []string{}
+	for _, p := range s.o.profilesOrDefault() {
+		names = append(names, p.Name)
+	}
+	have, err := leases.Get(ctx, v1alpha1.HoldSupportLease, metav1.GetOptions{})
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return err
+	}
+	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}}
+	if !missing {
+		l = have.DeepCopy()
+	}
+	if s.usesElectionLease() {
+		if v1alpha1.AdvertiseHoldSupport(l, names); missing || l.Annotations[v1alpha1.HoldSupportAnnotation] == have.Annotations[v1alpha1.HoldSupportAnnotation] {
+			return nil // or it is about to be made
+		}
+		_, err = leases.Update(ctx, l, metav1.UpdateOptions{})
+		return err
+	}
+	now := metav1.NewMicroTime(time.Now())
+	if h := l.Spec.HolderIdentity; h != nil && *h != "" && *h != s.identity && l.Spec.RenewTime != nil && l.Spec.LeaseDurationSeconds != nil &&
+		now.Before(&metav1.MicroTime{Time: l.Spec.RenewTime.Add(time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second)}) {
+		return fmt.Errorf("another scheduler, %s, holds it", *h)
+	}
+	l.Spec = coordinationv1.LeaseSpec{HolderIdentity: &s.identity, LeaseDurationSeconds: new(int32(advertiseDuration / time.Second)), RenewTime: &now}
+	v1alpha1.AdvertiseHoldSupport(l, names)
+	if missing {
+		_, err = leases.Create(ctx, l, metav1.CreateOptions{})
+	} else {
+		_, err = leases.Update(ctx, l, metav1.UpdateOptions{})
+	}
+	return err
+}
+
+// withdrawHoldSupport takes back what the Lease says, and gives it up if it is there for this alone.
+func (s *scheduler) withdrawHoldSupport() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	leases := s.leases.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace)
+	l, err := leases.Get(ctx, v1alpha1.HoldSupportLease, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity != s.identity:
+		return nil
+	}
+	delete(l.Annotations, v1alpha1.HoldSupportAnnotation)
+	if !s.usesElectionLease() {
+		l.Spec.HolderIdentity = nil
+	}
+	_, err = leases.Update(ctx, l, metav1.UpdateOptions{})
+	return err
+}

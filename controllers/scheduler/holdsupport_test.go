@@ -1,0 +1,108 @@
+package scheduler
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// newAdvertisingScheduler is a scheduler that honours holds for two profiles.
+func newAdvertisingScheduler(client *fake.Clientset, e *Election) *scheduler {
+	first, second := placement.DefaultConfig(), placement.DefaultConfig()
+	second.Name = "second"
+	return &scheduler{o: Options{Profiles: []placement.Config{first, second}, Election: e}, leases: client, identity: "me"}
+}
+
+func TestAdvertiseHoldSupport(t *testing.T) {
+	held := func(by string, age time.Duration) *coordinationv1.Lease {
+		at := metav1.NewMicroTime(time.Now().Add(-age))
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &by, LeaseDurationSeconds: new(int32(60)), RenewTime: &at}}
+	}
+	same := &Election{Namespace: v1alpha1.HoldSupportNamespace, Name: v1alpha1.HoldSupportLease}
+	for name, tc := range map[string]struct {
+		there    *coordinationv1.Lease
+		election *Election
+		fails    bool
+	}{
+		"the Lease is made":                        {nil, nil, false},
+		"ours is renewed":                          {held("me", time.Minute), nil, false},
+		"one that ran out is taken":                {held("another", time.Hour), nil, false},
+		"one of another scheduler is left alone":   {held("another", time.Second), nil, true},
+		"the Lease of the election gets the words": {held("me", time.Second), same, false},
+		"it leads by another Lease":                {nil, &Election{Namespace: "kube-system", Name: "kube-scheduler"}, false},
+	} {
+		client := fake.NewClientset()
+		if tc.there != nil {
+			client = fake.NewClientset(tc.there)
+		}
+		s := newAdvertisingScheduler(client, tc.election)
+		if err := s.updateHoldSupport(t.Context()); (err != nil) != tc.fails {
+			t.Errorf("%s: %v", name, err)
+		}
+		l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, why := v1alpha1.HoldSupport(l, time.Now())
+		if tc.fails != (len(got) == 0) || !tc.fails && !slices.Equal(got, []string{"default-scheduler", "second"}) {
+			t.Errorf("%s: %v, %s", name, got, why)
+		}
+		if err := s.withdrawHoldSupport(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		l, _ = client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{})
+		if gave := l.Spec.HolderIdentity == nil; gave == (tc.fails || tc.election == same) {
+			t.Errorf("%s: taken back, it is held by %v", name, l.Spec.HolderIdentity)
+		}
+		if got, _ := v1alpha1.HoldSupport(l, time.Now()); len(got) > 0 {
+			t.Errorf("%s: taken back, it still says %v", name, got)
+		}
+	}
+}
+
+// Holds may be served long after the scheduler has started, as its log asks for, and be served no more: it is said as long as they are.
+func TestAdvertiseHoldSupportServedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		said := func(when string, want bool) {
+			t.Helper()
+			names, why := []string(nil), "there is no Lease"
+			if l, err := client.CoordinationV1().Leases(v1alpha1.HoldSupportNamespace).Get(t.Context(), v1alpha1.HoldSupportLease, metav1.GetOptions{}); err == nil {
+				names, why = v1alpha1.HoldSupport(l, time.Now())
+			}
+			if got := slices.Equal(names, []string{"default-scheduler"}); got != want {
+				t.Errorf("%s: %v is said, %s", when, names, why)
+			}
+		}
+		time.Sleep(time.Hour)
+		said("before they are served", false)
+		for range 2 {
+			s.holdsServed.Store(true)
+			time.Sleep(advertiseInterval)
+			synctest.Wait()
+			said("once they are served", true)
+			time.Sleep(time.Hour)
+			said("an hour later", true)
+			s.holdsServed.Store(false)
+			time.Sleep(advertiseInterval)
+			synctest.Wait()
+			said("when they are served no more", false)
+		}
+		s.holdsServed.Store(true)
+		time.Sleep(advertiseInterval)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		said("after an orderly stop", false)
+	})
+}

@@ -1,0 +1,56 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+func bound(i int) trace {
+	p := &model.Pod{Namespace: "ns", Name: fmt.Sprint("p", i), UID: fmt.Sprint("u", i)}
+	return trace{decided: time.Unix(int64(i), 0), pod: p, effect: scheduling.Bind{Pod: p, Node: "n1", Attempt: 3}, executed: time.Unix(int64(i), 0), result: scheduling.Conflict, why: "it is another"}
+}
+
+func TestJournalIsFlushedOnShutdown(t *testing.T) {
+	dir := t.TempDir()
+	to, err := journal.OpenDecisions(dir, journal.Options{Writer: "scheduler"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newJournalWriter(to, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); h.run(ctx) }()
+	for i := range 100 {
+		h.add(bound(i))
+	}
+	stop()
+	<-done
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	list, faults, err := journal.ReadDecisions(dir, "ns", "p42")
+	if err != nil || len(faults) != 0 || len(list) != 1 {
+		t.Fatalf("%+v, %v, %v", list, faults, err)
+	}
+	if d := list[0]; d.Action != "bind" || d.Node != "n1" || d.Attempt != 3 || d.UID != "u42" || d.Outcome != scheduling.Conflict.String() || d.Reason != "it is another" || d.Time.Unix() != 42 {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestJournalDoesNotBlock(t *testing.T) {
+	h := &journalWriter{pending: make(chan trace, 2)}
+	for i := range 5 {
+		h.add(bound(i))
+	}
+	if got := h.dropped.Load(); got != 3 {
+		t.Errorf("%d were left out, want 3", got)
+	}
+	(*journalWriter)(nil).add(bound(0)) // where none is kept
+}

@@ -1,0 +1,121 @@
+package scheduler
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+const (
+	decisionsPerStep = 64               // decisions a step
+	heartbeat        = 10 * time.Second // the loop comes round at least this often
+)
+
+// loop is the one goroutine that calls the machine.
+func (s *scheduler) loop(ctx, sendCtx context.Context) error {
+	if err := s.waitForSync(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	timer := time.NewTimer(heartbeat)
+	defer timer.Stop()
+	var events []scheduling.Event
+	leading := s.leading
+	for {
+		limit := 0
+		if s.leads() {
+			limit = min(decisionsPerStep, s.executor.Capacity())
+		}
+		events = s.source.Take(events)
+		now := time.Now()
+		effects, wake := s.machine.Step(now, events, limit)
+		s.metrics.onStep(s.machine, events, effects, time.Since(now))
+		s.decisions.onDecided(now, effects)
+		if s.leads() {
+			s.executor.Submit(sendCtx, effects)
+		} else {
+			s.discard(effects)
+		}
+		sleep := heartbeat
+		if limit > 0 && !wake.IsZero() {
+			sleep = min(sleep, max(0, time.Until(wake)))
+		}
+		timer.Reset(sleep)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.lost:
+			return s.leaseLost(ctx)
+		case <-leading:
+			leading = nil // once is enough
+		case <-s.source.Ready():
+		case query := <-s.queries:
+			query(s.machine)
+		case <-timer.C:
+		}
+	}
+}
+
+// discard does nothing about effects, as this copy does not lead. It made no
+// decision; there are only reports, which are said again until they can be written, and
+// nominations that are void, which the leader takes back.
+func (s *scheduler) discard(effects []scheduling.Effect) {
+	for _, e := range effects {
+		o := scheduling.Outcome{ID: e.EffectID(), Result: scheduling.Unknown, Reason: "not the leader"}
+		if _, ok := e.(scheduling.ClearNomination); ok {
+			o.Result = scheduling.Refused
+		}
+		s.source.Push(o)
+	}
+}
+
+// leads says whether this copy may send.
+func (s *scheduler) leads() bool {
+	select {
+	case <-s.lost:
+		return false
+	default:
+	}
+	select {
+	case <-s.leading:
+		return true
+	default:
+		return false
+	}
+}
+
+// leaseLost words the end of an election that the context did not end.
+func (s *scheduler) leaseLost(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return ErrLeaseLost
+}
+
+// waitForSync waits until the cluster is known: nothing is decided on half of it.
+func (s *scheduler) waitForSync(ctx context.Context) error {
+	ticker := time.NewTicker(heartbeat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.lost:
+			return s.leaseLost(ctx)
+		case <-ticker.C:
+			s.metrics.recordHeartbeat()
+			if s.o.DelayCache && !s.leads() {
+				continue
+			}
+			s.log.Warn("waiting for the first list of some kinds", "kinds", strings.Join(s.source.Unsynced(), ","))
+		case <-s.source.Synced():
+			s.metrics.setSynced()
+			s.log.Info("the cluster is known")
+			if s.o.OnSynced != nil {
+				s.o.OnSynced()
+			}
+			return nil
+		}
+	}
+}

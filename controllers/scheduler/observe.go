@@ -1,0 +1,182 @@
+package scheduler
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// onStep takes in a step: what it decided and how the queue stands.
+func (m *metrics) onStep(machine *scheduling.Machine, events []scheduling.Event, effects []scheduling.Effect, took time.Duration) {
+	decisions := 0
+	for _, e := range effects {
+		decisions += decisionCount(e)
+	}
+	switch {
+	case decisions > 0:
+		each := took / time.Duration(decisions)
+		m.perDecision.Store(int64(each))
+		for range decisions {
+			m.algorithm.Observe(each.Seconds())
+		}
+	case len(events) > 0 && len(effects) == 0:
+		m.events.WithLabelValues(eventsName(events)).Observe((took / time.Duration(len(events))).Seconds())
+	}
+	for _, e := range effects {
+		m.onEmitted(e)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range effects {
+		if decisionCount(e) > 0 {
+			m.evaluations.add(podOf(e).Spec)
+		}
+	}
+	m.lastHeartbeat = time.Now()
+	m.depths, m.wakeups = machine.Depths(), machine.WakeupCounts()
+	m.cache["nodes"] = machine.State().NumNodes()
+	m.cache["pods"], m.cache["assumed_pods"] = machine.State().PodCounts()
+	clear(m.arrivals)
+	machine.Arrivals(func(p queue.Pool, c queue.Cause, n uint64) { m.arrivals[arrival{p.String(), c.String()}] += n })
+}
+
+// podOf is the pod of an effect that a decision ended with.
+func podOf(e scheduling.Effect) *model.Pod {
+	if b, ok := e.(scheduling.Bind); ok {
+		return b.Pod
+	}
+	return e.(scheduling.ReportUnschedulable).Pod
+}
+
+// eventsName is what the events of a step are about; Mixed when that differs.
+func eventsName(events []scheduling.Event) string {
+	name := eventName(events[0])
+	for _, e := range events[1:] {
+		if eventName(e) != name {
+			return "Mixed"
+		}
+	}
+	return name
+}
+
+func eventName(e scheduling.Event) string {
+	switch e := e.(type) {
+	case scheduling.Remove:
+		return kindName(e.Object) + "Delete"
+	case scheduling.Outcome:
+		return "Outcome"
+	}
+	return kindName(e) + "Update"
+}
+
+func kindName(object any) string {
+	switch object.(type) {
+	case *model.Pod:
+		return "Pod"
+	case *model.Node:
+		return "Node"
+	}
+	return "Object"
+}
+
+// decisionCount is 1 for an effect that a decision ended with, and 0 for one that
+// repeats an older decision or follows from something else.
+func decisionCount(e scheduling.Effect) int {
+	switch e := e.(type) {
+	case scheduling.Bind:
+		return boolToInt(!e.Retry)
+	case scheduling.ReportUnschedulable:
+		return boolToInt(isAttempt(e))
+	}
+	return 0
+}
+
+// isAttempt says whether an attempt ended with a Reject: it was not said before, and it is
+// not about what became of an older one's victims.
+func isAttempt(e scheduling.ReportUnschedulable) bool { return !e.Retry && e.Attempt > 0 }
+
+func boolToInt(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// onEmitted counts an effect when it is asked for.
+func (m *metrics) onEmitted(e scheduling.Effect) {
+	switch e := e.(type) {
+	case scheduling.Bind:
+		m.binding.Add(1)
+	case scheduling.ReportUnschedulable:
+		if !isAttempt(e) {
+			return
+		}
+		m.observeAttempt(attemptResult(e.Summary), e.Pod.Spec.SchedulerName, 0)
+		if p := e.Summary.Preemption; p != nil && p.Outcome != decision.PreemptionNotTried {
+			m.preemptions.Inc()
+		}
+	case scheduling.MissedWakeup:
+		m.missedWakeups.Inc()
+	}
+}
+
+// attemptResult is kube-scheduler's word for an attempt without a node.
+func attemptResult(s *decision.Summary) string {
+	if s.Outcome == decision.Errored {
+		return "error"
+	}
+	return "unschedulable"
+}
+
+func (m *metrics) observeAttempt(result, profile string, more time.Duration) {
+	m.attempts.WithLabelValues(result, profile).Inc()
+	m.duration.WithLabelValues(result, profile).Observe((time.Duration(m.perDecision.Load()) + more).Seconds())
+}
+
+// onExecuted takes in an effect that was carried out.
+func (m *metrics) onExecuted(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
+	status := "Success"
+	if o.Result != scheduling.Done {
+		status = "Error"
+	}
+	switch e := e.(type) {
+	case scheduling.Bind:
+		m.binding.Add(-1)
+		m.extensionPoints.WithLabelValues("Bind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
+		switch {
+		case o.Result == scheduling.Conflict && !e.Retry: // that of another Bind ends none
+			m.observeAttempt("error", e.Pod.Spec.SchedulerName, took)
+		case o.Result == scheduling.Done && !e.Retry: // of others a Bound tells
+			m.onBound(e, took)
+		}
+	case scheduling.ReportBound:
+		m.onBound(e.Bind, e.Duration)
+	case scheduling.BindVolumes:
+		if o.Result == scheduling.Conflict { // of which nothing is said
+			m.observeAttempt("error", e.Pod.Spec.SchedulerName, took)
+		}
+		m.extensionPoints.WithLabelValues("PreBind", status, e.Pod.Spec.SchedulerName).Observe(took.Seconds())
+	case scheduling.Preempt:
+		switch o.Result {
+		case scheduling.Done:
+			m.victims.Observe(float64(len(e.Plan.Victims)))
+		case scheduling.Refused:
+			m.debitsRefused.Inc()
+		}
+	}
+}
+
+// onBound takes in a pod that has its node.
+func (m *metrics) onBound(b scheduling.Bind, took time.Duration) {
+	m.observeAttempt("scheduled", b.Pod.Spec.SchedulerName, took)
+	m.podAttempts.Observe(float64(b.Attempt))
+	label := "15+"
+	if b.Attempt < 15 {
+		label = strconv.Itoa(b.Attempt)
+	}
+	m.sli.WithLabelValues(label).Observe(time.Since(b.First).Seconds())
+}

@@ -1,0 +1,75 @@
+package scheduler
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// TestBindWithLostResponseIsCounted: the pod has its node by a request that ended in an
+// error. It is counted and told of once, as any other.
+func TestBindWithLostResponseIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		binds := client.ReactionChain[0]
+		client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+			if a.GetSubresource() != "binding" {
+				return false, nil, nil
+			}
+			if _, _, err := binds.React(a); err != nil {
+				return true, nil, err
+			}
+			return true, nil, apierrors.NewTimeoutError("the answer is lost", 1)
+		})
+		create(t, client, "web", "1")
+		s, stop := start(t, client, client, nil)
+		time.Sleep(time.Minute)
+		page := scrape(s, "good").Body.String()
+		got := values(page)
+		const profile = `profile="default-scheduler"`
+		for _, name := range []string{
+			`scheduler_schedule_attempts_total{` + profile + `,result="scheduled"}`,
+			`scheduler_scheduling_attempt_duration_seconds_count{` + profile + `,result="scheduled"}`,
+			`scheduler_pod_scheduling_attempts_count`,
+			`scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"}`,
+			`scheduler_framework_extension_point_duration_seconds_count{extension_point="Bind",` + profile + `,status="Error"}`,
+		} {
+			if got[name] != "1" {
+				t.Errorf("%s is %q, want 1", name, got[name])
+			}
+		}
+		events, err := client.EventsV1().Events("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(events.Items) != 1 || events.Items[0].Reason != "Scheduled" {
+			t.Errorf("events are %+v (%v)", events, err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestIsAttempt: a conflict ends an attempt, though nothing is said of it; what is said of
+// a nomination that came to nothing ends none.
+func TestIsAttempt(t *testing.T) {
+	m := newMetrics(nil)
+	pod := &model.Pod{Namespace: "default", Name: "web", UID: "web", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
+	conflict := scheduling.Outcome{Result: scheduling.Conflict}
+	m.onExecuted(scheduling.Bind{Pod: pod}, conflict, time.Second)
+	m.onExecuted(scheduling.Bind{Pod: pod, Retry: true}, conflict, time.Second) // the first may be granted still
+	m.onExecuted(scheduling.BindVolumes{Pod: pod}, conflict, time.Second)
+	m.onEmitted(scheduling.ReportUnschedulable{Pod: pod, Attempt: 3, Summary: &decision.Summary{Outcome: decision.Errored}})
+	m.onEmitted(scheduling.ReportUnschedulable{Pod: pod, Summary: &decision.Summary{Outcome: decision.Errored}})
+	if got := testutil.ToFloat64(m.attempts.WithLabelValues("error", "default-scheduler")); got != 3 {
+		t.Errorf("%v attempts, want 3", got)
+	}
+}

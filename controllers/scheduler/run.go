@@ -1,0 +1,233 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/informers"
+)
+
+// ErrLeaseLost means that another copy may lead now; this one has stopped sending.
+var ErrLeaseLost = errors.New("scheduler: the leader lease was lost")
+
+// shutdownTimeout is how long an orderly stop waits for what is under way.
+const shutdownTimeout = 5 * time.Second
+
+// scheduler is one run.
+type scheduler struct {
+	o             Options
+	log           *slog.Logger
+	machine       *scheduling.Machine
+	client        kubernetes.Interface
+	leases        kubernetes.Interface
+	source        *informers.Source
+	executor      *executor.Executor
+	events        *executor.Events
+	metrics       *metrics
+	decisions     *decisionCache
+	journalWriter *journalWriter // nil: none is kept
+	// extenders is nil when there are none.
+	extenders *executor.Extenders
+	// queries are run by the loop, between steps; they must not wait for anything.
+	queries           chan func(*scheduling.Machine)
+	queueSnapshot     cachedSnapshot[queueState]
+	rejectionSnapshot cachedSnapshot[rejections]
+
+	identity    string      // in leases
+	holdsServed atomic.Bool // Holds are served, and may be read
+
+	leading chan struct{} // closed when this copy leads
+	lost    chan struct{} // closed when it leads no more
+	// stopSending gives up all requests, at once.
+	stopSending context.CancelFunc
+}
+
+// Run schedules until the context ends (nil), the lease is lost (ErrLeaseLost),
+// or it cannot start.
+func Run(ctx context.Context, o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if o.Config == nil {
+		return errors.New("scheduler: no API server is given")
+	}
+	m, err := o.newMachine()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(clientConfig(o.Config))
+	if err != nil {
+		return err
+	}
+	leases := client
+	if o.Election != nil {
+		c := rest.CopyConfig(o.Config) // a connection of its own: no queue of requests may delay a renewal
+		c.QPS, c.Timeout = -1, o.Election.RenewDeadline/2
+		if leases, err = kubernetes.NewForConfig(c); err != nil {
+			return err
+		}
+	}
+	s, err := newScheduler(o, m, client, leases)
+	if err != nil {
+		return err
+	}
+	if err := s.watchHolds(); err != nil {
+		return err
+	}
+	return s.run(ctx)
+}
+
+// clientConfig is the connection with what the scheduler needs of it.
+func clientConfig(c *rest.Config) *rest.Config {
+	c = rest.CopyConfig(c)
+	if c.QPS == 0 {
+		c.QPS = -1
+	}
+	c.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	if c.ContentType == "" {
+		c.ContentType = "application/vnd.kubernetes.protobuf"
+	}
+	if c.UserAgent == "" {
+		c.UserAgent = "berth-scheduler"
+	}
+	return c
+}
+
+func newScheduler(o Options, m *scheduling.Machine, client, leases kubernetes.Interface) (*scheduler, error) {
+	s := &scheduler{o: o, log: o.Log, machine: m, client: client, leases: leases, source: informers.New(client), metrics: newMetrics(o.profilesOrDefault()),
+		decisions: newDecisionCache(), queries: make(chan func(*scheduling.Machine)), identity: instanceName() + "_" + rand.String(8), leading: make(chan struct{}), lost: make(chan struct{})}
+	if o.Election != nil && o.Election.Identity != "" {
+		s.identity = o.Election.Identity
+	}
+	s.metrics.registry.MustRegister(&rejectedCollector{s})
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.journalWriter = newJournalWriter(o.Decisions, s.log)
+	s.events = executor.NewEvents(client, instanceName(), time.Now)
+	s.metrics.registerDropped(s.events.Dropped)
+	var err error
+	if s.extenders, err = executor.NewExtenders(client, o.Extenders, s.source.ConvertPod); err != nil {
+		return nil, fmt.Errorf("scheduler: %w", err)
+	}
+	if s.extenders != nil {
+		s.extenders.OnIgnoredError = s.onExtenderError
+		s.metrics.scoring = s.extenders.Scoring
+	}
+	s.executor = executor.New(executor.Options{Client: client, Workers: o.BindWorkers, Timeout: o.RequestTimeout,
+		OnOutcome:  func(out scheduling.Outcome) { s.source.Push(out) },
+		ConvertPod: s.source.ConvertPod, PodScheduled: s.source.PodScheduled, Events: s.events, Extenders: s.extenders, Now: time.Now, Observe: s.onExecuted,
+		ConvertBudget: s.source.ConvertBudget, OnDebitForbidden: newDebitForbiddenHandler(s.metrics.registry, s.log), Journal: o.Journal, OnDisplaced: s.metrics.displacements.Count,
+		OnRecordLost: func(what string, err error) {
+			s.log.Error("the displacement of a victim is not recorded", "where", what, "error", err)
+		}})
+	s.events.SlowDownWhile(func() bool { return s.executor.Pending() > 0 })
+	return s, nil
+}
+
+// onExecuted counts what was carried out and logs what was not.
+func (s *scheduler) onExecuted(e scheduling.Effect, o scheduling.Outcome, took time.Duration) {
+	s.metrics.onExecuted(e, o, took)
+	now := time.Now()
+	s.decisions.onExecuted(now, e, o)
+	if pod, kept := s.decisions.ringFor(e); kept != nil {
+		s.journalWriter.add(trace{decided: now, pod: pod, effect: e, executed: now, result: o.Result, why: o.Reason})
+	}
+	if o.Result == scheduling.Done {
+		return
+	}
+	if b, ok := e.(scheduling.Bind); ok {
+		s.log.Warn("a binding was not granted", "pod", b.Pod.Key(), "node", b.Node, "outcome", o.Result, "why", o.Reason)
+		return
+	}
+	s.log.Info("a request failed", "effect", fmt.Sprintf("%T", e), "outcome", o.Result, "why", o.Reason)
+}
+
+func (s *scheduler) run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	// Requests outlive ctx by a moment, the lease outlives the requests.
+	leaseCtx, releaseLease := context.WithCancel(context.WithoutCancel(ctx))
+	defer releaseLease()
+	var sendCtx context.Context
+	sendCtx, s.stopSending = context.WithCancel(context.WithoutCancel(ctx))
+	defer s.stopSending()
+	informersCtx, stopInformers := context.WithCancel(ctx)
+	defer stopInformers()
+
+	if err := s.elect(leaseCtx, &wg); err != nil {
+		return err
+	}
+	if err := s.startServer(informersCtx, &wg); err != nil {
+		return err
+	}
+	for _, w := range s.o.Warnings {
+		s.log.Warn("configuration: " + w)
+	}
+	if s.journalWriter != nil {
+		historyCtx, stopHistory := context.WithCancel(context.WithoutCancel(ctx)) // it ends after the requests
+		defer stopHistory()
+		wg.Go(func() { s.journalWriter.run(historyCtx) })
+	}
+	wg.Go(func() { s.runInformers(informersCtx) })
+	wg.Go(func() { s.advertiseHoldSupport(informersCtx) })
+	sending := make(chan struct{})
+	go func() {
+		var workers sync.WaitGroup
+		workers.Go(func() { s.executor.Run(sendCtx) })
+		workers.Go(func() { s.events.Run(sendCtx) })
+		workers.Wait()
+		close(sending)
+	}()
+	err := s.loop(ctx, sendCtx)
+	if err == nil {
+		s.drain()
+	}
+	s.stopSending()
+	<-sending
+	return err
+}
+
+// runInformers follows the API; with DelayCache only once this copy leads.
+func (s *scheduler) runInformers(ctx context.Context) {
+	if s.o.DelayCache {
+		select {
+		case <-s.leading:
+		case <-ctx.Done():
+			return
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { s.source.Run(ctx) })
+	wg.Go(func() { s.extenders.Run(ctx) })
+	wg.Wait()
+}
+
+// onExtenderError tells of a call to an extender that failed without failing a pod.
+func (s *scheduler) onExtenderError(extender, verb string, err error) {
+	s.metrics.extenderFailed(extender, verb)
+	s.log.Warn("an extender failed and is passed over", "extender", extender, "why", err)
+}
+
+// drain waits for what is under way, but not for long.
+func (s *scheduler) drain() {
+	deadline := time.Now().Add(shutdownTimeout)
+	for (s.executor.Pending() > 0 || s.events.Queued() > 0) && time.Now().Before(deadline) {
+		select {
+		case <-s.lost:
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+)
+
+// cluster is a fake API that binds, with one node.
+func cluster(cpu string) *fake.Clientset {
+	client := fake.NewClientset(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", UID: "n1"}, Status: corev1.NodeStatus{
+		Allocatable: corev1.ResourceList{"cpu": resource.MustParse(cpu), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}}})
+	authorizeCallers(client)
+	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		if a.GetSubresource() != "binding" {
+			return false, nil, nil
+		}
+		b := a.(ktesting.CreateAction).GetObject().(*corev1.Binding)
+		tracker, pods := client.Tracker(), corev1.SchemeGroupVersion.WithResource("pods")
+		obj, err := tracker.Get(pods, b.Namespace, b.Name)
+		if err != nil {
+			return true, nil, err
+		}
+		p := obj.(*corev1.Pod).DeepCopy()
+		if p.Spec.NodeName != "" {
+			return true, nil, errors.New("bound twice")
+		}
+		p.Spec.NodeName = b.Target.Name
+		return true, b, tracker.Update(pods, p, b.Namespace)
+	})
+	return client
+}
+
+func create(t *testing.T, client *fake.Clientset, name, cpu string, more ...func(*corev1.Pod)) {
+	t.Helper()
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name)},
+		Spec: corev1.PodSpec{SchedulerName: "default-scheduler", Containers: []corev1.Container{{Name: "c",
+			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}}}
+	for _, f := range more {
+		f(p)
+	}
+	if _, err := client.CoreV1().Pods("default").Create(t.Context(), p, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, client *fake.Clientset, name string) *corev1.Pod {
+	t.Helper()
+	p, err := client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// start runs a scheduler until stop is called, which returns Run's error.
+func start(t *testing.T, client *fake.Clientset, leases *fake.Clientset, e *Election, more ...func(*Options)) (s *scheduler, stop func() error) {
+	t.Helper()
+	o := DefaultOptions()
+	o.Election = e
+	for _, f := range more {
+		f(&o)
+	}
+	m, err := o.newMachine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = newScheduler(o, m, client, leases); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.run(ctx) }()
+	return s, func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+func TestPodsAreBoundOrReportedUnschedulable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		for i := range 4 {
+			create(t, client, fmt.Sprintf("p%d", i), "500m")
+		}
+		s, stop := start(t, client, client, nil)
+		time.Sleep(time.Minute)
+		for i := range 4 {
+			if p := get(t, client, fmt.Sprintf("p%d", i)); p.Spec.NodeName != "n1" {
+				t.Errorf("%s is on %q", p.Name, p.Spec.NodeName)
+			}
+		}
+		create(t, client, "late", "500m")
+		time.Sleep(time.Minute)
+		late := get(t, client, "late")
+		if len(late.Status.Conditions) != 1 || late.Status.Conditions[0].Message != "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod." {
+			t.Fatalf("conditions are %+v", late.Status.Conditions)
+		}
+		if err := client.CoreV1().Pods("default").Delete(t.Context(), "p0", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if late = get(t, client, "late"); late.Spec.NodeName != "n1" {
+			t.Error("the room of a deleted pod was not used")
+		}
+		page := scrape(s, "good")
+		for _, want := range []string{
+			`scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 5`,
+			`scheduler_schedule_attempts_total{profile="default-scheduler",result="unschedulable"} 1`,
+			`scheduler_pending_pods{queue="active"} 0`,
+			`scheduler_queue_incoming_pods_total{event="PodAdd",queue="active"} 5`,
+			`scheduler_queue_incoming_pods_total{event="AssignedPodDelete",queue="active"} 1`,
+		} {
+			if !strings.Contains(page.Body.String(), want+"\n") {
+				t.Errorf("the metrics lack %s", want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Errorf("an orderly stop gives %v", err)
+		}
+	})
+}
+
+func TestLeaderFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("64")
+		var broken atomic.Bool
+		leases := fake.NewClientset()
+		firstLeases := fake.NewClientset() // the first's way to the same leases, which can break
+		firstLeases.PrependReactor("*", "leases", func(a ktesting.Action) (bool, runtime.Object, error) {
+			if broken.Load() {
+				return true, nil, errors.New("connection refused")
+			}
+			obj, err := leases.Invokes(a, nil)
+			return true, obj, err
+		})
+		e1, e2 := DefaultElection(), DefaultElection()
+		e1.Identity, e2.Identity = "one", "two"
+		first, stopFirst := start(t, client, firstLeases, &e1)
+		time.Sleep(5 * time.Second)
+		second, stopSecond := start(t, client, leases, &e2)
+		create(t, client, "a", "1")
+		time.Sleep(time.Minute)
+		if get(t, client, "a").Spec.NodeName == "" || !first.leads() || second.leads() {
+			t.Fatalf("the first does not lead: %v %v", first.leads(), second.leads())
+		}
+		broken.Store(true)
+		time.Sleep(e1.RenewDeadline + e1.RetryPeriod) // nobody leads
+		create(t, client, "held", "1", func(p *corev1.Pod) {
+			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &p.Name}}
+		})
+		time.Sleep(time.Second)
+		if c := get(t, client, "held").Status.Conditions; len(c) != 0 {
+			t.Errorf("somebody writes without the lease: %+v", c)
+		}
+		time.Sleep(e1.LeaseDuration + e1.RetryPeriod*3)
+		create(t, client, "b", "1")
+		time.Sleep(2 * heartbeat)
+		if c := get(t, client, "held").Status.Conditions; len(c) != 1 {
+			t.Errorf("the second did not say why a pod is held that came before it led: %+v", c)
+		}
+		if get(t, client, "b").Spec.NodeName == "" || first.leads() || !second.leads() {
+			t.Errorf("the second did not take over: %v %v", first.leads(), second.leads())
+		}
+		if err := stopFirst(); !errors.Is(err, ErrLeaseLost) {
+			t.Errorf("the first ended with %v", err)
+		}
+		if err := stopSecond(); err != nil {
+			t.Errorf("the second ended with %v", err)
+		}
+	})
+}
+
+// TestDelayCacheUntilActive holds delayCacheUntilActive: a copy that waits for
+// its turn is ready, and asks the API for nothing.
+func TestDelayCacheUntilActive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, idle, leases := cluster("64"), cluster("64"), fake.NewClientset()
+		e1, e2 := DefaultElection(), DefaultElection()
+		e1.Identity, e2.Identity = "one", "two"
+		delay := func(o *Options) { o.DelayCache = true }
+		first, stopFirst := start(t, client, leases, &e1, delay)
+		time.Sleep(5 * time.Second)
+		second, stopSecond := start(t, idle, leases, &e2, delay)
+		create(t, client, "a", "1")
+		time.Sleep(time.Minute)
+		if get(t, client, "a").Spec.NodeName == "" || len(idle.Actions()) != 0 {
+			t.Errorf("the first does not lead, or the second asked for %v", idle.Actions())
+		}
+		if err := second.readyz(); err != nil || first.readyz() != nil || second.metrics.livez() != nil {
+			t.Errorf("the second is not ready: %v", err)
+		}
+		if err := stopFirst(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		if len(idle.Actions()) == 0 || second.readyz() != nil || !second.leads() {
+			t.Error("the second did not begin when it came to lead")
+		}
+		if err := stopSecond(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestOptionsValidate(t *testing.T) {
+	o := DefaultOptions()
+	o.BindWorkers, o.MaxBackoff = 0, 0
+	err := Run(t.Context(), o)
+	for _, want := range []string{"bind workers: 0", "back-off from 1s to 0s"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+// authorizeCallers lets the API know "good", who may get the metrics, and "poor", who may
+// not. It must come before anything uses the client.
+func authorizeCallers(client *fake.Clientset) {
+	client.PrependReactor("create", "tokenreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
+		r := a.(ktesting.CreateAction).GetObject().(*authenticationv1.TokenReview).DeepCopy()
+		r.Status.Authenticated = r.Spec.Token == "good" || r.Spec.Token == "poor"
+		r.Status.User.Username = r.Spec.Token
+		return true, r, nil
+	})
+	client.PrependReactor("create", "subjectaccessreviews", func(a ktesting.Action) (bool, runtime.Object, error) {
+		r := a.(ktesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
+		r.Status.Allowed = r.Spec.User == "good" && r.Spec.NonResourceAttributes.Path == "/metrics"
+		return true, r, nil
+	})
+}
+
+// scrape gets the metrics with a token.
+func scrape(s *scheduler, token string) *httptest.ResponseRecorder {
+	page, request := httptest.NewRecorder(), httptest.NewRequest("GET", "/metrics", nil)
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	s.server().Handler().ServeHTTP(page, request)
+	return page
+}
+
+func TestMetricsRequireAuthorization(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := cluster("2")
+		s, stop := start(t, client, client, nil)
+		for token, want := range map[string]int{"": 401, "forged": 401, "poor": 403, "good": 200} {
+			if got := scrape(s, token); got.Code != want {
+				t.Errorf("token %q: %d %s, want %d", token, got.Code, got.Body, want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/berthproject/berth/controllers/metricsserver"
+)
+
+// livenessTimeout is when the loop counts as stuck: some heartbeats without a step.
+const livenessTimeout = 6 * heartbeat
+
+// startServer tells about this copy over TLS until the context ends.
+func (s *scheduler) startServer(ctx context.Context, wg *sync.WaitGroup) error {
+	if s.o.ContentionProfiling && (s.o.Listen != "" || s.o.Listener != nil) {
+		runtime.SetBlockProfileRate(1)
+	}
+	return s.server().Start(ctx, wg)
+}
+
+func (s *scheduler) server() *metricsserver.Server {
+	return &metricsserver.Server{Component: "scheduler", Client: s.client, Listen: s.o.Listen, Listener: s.o.Listener,
+		Livez: s.metrics.livez, Readyz: s.readyz, Protected: s.protectedHandler()}
+}
+
+// protectedHandler is what needs a right of its own by its path, without the guard.
+func (s *scheduler) protectedHandler() http.Handler {
+	mux := metricsserver.NewMux(s.metrics.registry, s.o.EffectiveConfig, "leader_election_", "rest_client_")
+	mux.HandleFunc("GET /debug/queue", s.debugQueue)
+	mux.HandleFunc("GET /debug/pods/{namespace}/{name}", s.debugPod)
+	if s.o.Profiling {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
+	return mux
+}
+
+func (m *metrics) livez() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if since := time.Since(m.lastHeartbeat); since > livenessTimeout {
+		return fmt.Errorf("the scheduling loop has not come round for %v", since.Round(time.Second))
+	}
+	return nil
+}
+
+// readyz says why this copy cannot schedule yet. One that follows the API only once
+// it leads is ready to be the next leader before that.
+func (s *scheduler) readyz() error {
+	if s.o.DelayCache && !s.leads() {
+		return nil
+	}
+	s.metrics.mu.Lock()
+	defer s.metrics.mu.Unlock()
+	if !s.metrics.cacheSynced {
+		return fmt.Errorf("the cluster is not known yet: some kinds were not listed")
+	}
+	return nil
+}

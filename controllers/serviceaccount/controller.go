@@ -1,0 +1,158 @@
+package serviceaccount
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+const (
+	accountName = "default"
+	workers     = 4
+	// resync looks at every namespace again, in case an event was lost on the way.
+	resync = 10 * time.Minute
+)
+
+// controller furnishes namespaces, one key a namespace.
+type controller struct {
+	client     kubernetes.Interface
+	rootCA     string
+	queue      *workqueue.Queue[string]
+	namespaces corelisters.NamespaceLister
+	accounts   corelisters.ServiceAccountLister
+	maps       corelisters.ConfigMapLister
+	log        klog.Logger
+}
+
+// Run furnishes all namespaces until ctx ends. factory (started here if it is
+// not yet) supplies the namespaces; rootCA is the PEM certificate to publish,
+// nil to publish none. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, rootCA []byte, log klog.Logger) error {
+	l := &controller{client: client, rootCA: string(rootCA), log: log}
+	l.queue = workqueue.New("serviceaccount", "Furnishing the namespace", log, func(ctx context.Context, name string) (time.Duration, error) { return 0, l.sync(ctx, name) })
+	namespaces := factory.Core().V1().Namespaces()
+	accounts := newNamedInformer(accountName, client, coreinformers.NewFilteredServiceAccountInformer)
+	maps := newNamedInformer(ConfigMapName, client, coreinformers.NewFilteredConfigMapInformer)
+	l.namespaces = namespaces.Lister()
+	l.accounts = corelisters.NewServiceAccountLister(accounts.GetIndexer())
+	l.maps = corelisters.NewConfigMapLister(maps.GetIndexer())
+
+	byName := func(o metav1.Object) { l.queue.Add(o.GetName()) }
+	byNamespace := func(o metav1.Object) { l.queue.Add(o.GetNamespace()) }
+	if err := watch(namespaces.Informer(), byName, byName, nil); err != nil {
+		return err
+	}
+	if err := watch(accounts, nil, nil, byNamespace); err != nil {
+		return err
+	}
+	if err := watch(maps, byNamespace, byNamespace, byNamespace); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	go accounts.RunWithContext(ctx)
+	go maps.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), namespaces.Informer().HasSynced, accounts.HasSynced, maps.HasSynced) {
+		return nil
+	}
+	go wait.UntilWithContext(ctx, func(context.Context) { l.enqueueAll() }, resync)
+	l.queue.Run(ctx, workers)
+	return nil
+}
+
+// newNamedInformer watches the objects called name in all namespaces: two small caches
+// instead of every ConfigMap of the cluster.
+func newNamedInformer[Tweak ~func(*metav1.ListOptions)](name string, client kubernetes.Interface,
+	informer func(kubernetes.Interface, string, time.Duration, cache.Indexers, Tweak) cache.SharedIndexInformer,
+) cache.SharedIndexInformer {
+	return informer(client, metav1.NamespaceAll, 0,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
+		})
+}
+
+// watch calls the functions that are not nil with added, updated and deleted objects.
+func watch(informer cache.SharedIndexInformer, added, updated, deleted func(metav1.Object)) error {
+	call := func(f func(metav1.Object), obj any) {
+		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = tombstone.Obj
+		}
+		if o, ok := obj.(metav1.Object); ok && f != nil {
+			f(o)
+		}
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { call(added, obj) },
+		UpdateFunc: func(_, obj any) { call(updated, obj) },
+		DeleteFunc: func(obj any) { call(deleted, obj) },
+	})
+	return err
+}
+
+// enqueueAll queues every namespace.
+func (l *controller) enqueueAll() {
+	all, err := l.namespaces.List(labels.Everything())
+	if err != nil {
+		l.log.Error(err, "Listing the namespaces failed")
+	}
+	for _, ns := range all {
+		l.queue.Add(ns.Name)
+	}
+}
+
+// sync makes what the namespace lacks. Whoever else makes it first, or deletes
+// the namespace meanwhile, is welcome.
+func (l *controller) sync(ctx context.Context, namespace string) error {
+	ns, err := l.namespaces.Get(namespace)
+	if apierrors.IsNotFound(err) || err == nil && (ns.Status.Phase == corev1.NamespaceTerminating || ns.DeletionTimestamp != nil) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := ignoreExpected(l.ensureAccount(ctx, namespace)); err != nil {
+		return fmt.Errorf("serviceaccount %s/%s: %w", namespace, accountName, err)
+	}
+	if l.rootCA == "" {
+		return nil
+	}
+	if err := ignoreExpected(l.ensureRootCA(ctx, namespace)); err != nil {
+		return fmt.Errorf("configmap %s/%s: %w", namespace, ConfigMapName, err)
+	}
+	return nil
+}
+
+func (l *controller) ensureAccount(ctx context.Context, namespace string) error {
+	_, err := l.accounts.ServiceAccounts(namespace).Get(accountName)
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: accountName, Namespace: namespace}}
+	_, err = l.client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{})
+	return err
+}
+
+// ignoreExpected drops errors that say that the wanted state is there already or not
+// wanted any more.
+func ignoreExpected(err error) error {
+	if apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) ||
+		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil
+	}
+	return err
+}

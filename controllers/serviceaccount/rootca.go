@@ -1,0 +1,48 @@
+package serviceaccount
+
+import (
+	"context"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// ConfigMapName holds the server's certificate authority in every
+	// namespace; token volumes of pods project it (upstream's name).
+	ConfigMapName = "kube-root-ca.crt"
+	// ConfigMapKey is the key the PEM certificate is under.
+	ConfigMapKey = "ca.crt"
+
+	descriptionAnnotation = "kubernetes.io/description"
+	description           = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+)
+
+func (l *controller) ensureRootCA(ctx context.Context, namespace string) error {
+	want := map[string]string{ConfigMapKey: l.rootCA}
+	client := l.client.CoreV1().ConfigMaps(namespace)
+	found, err := l.maps.ConfigMaps(namespace).Get(ConfigMapName)
+	if apierrors.IsNotFound(err) {
+		_, err = client.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{
+				Name: ConfigMapName, Namespace: namespace,
+				Annotations: map[string]string{descriptionAnnotation: description},
+			},
+			Data: want,
+		}, metav1.CreateOptions{})
+		return err
+	}
+	if err != nil || maps.Equal(found.Data, want) && found.Annotations[descriptionAnnotation] != "" {
+		return err
+	}
+	changed := found.DeepCopy()
+	changed.Data = want
+	if changed.Annotations == nil {
+		changed.Annotations = map[string]string{}
+	}
+	changed.Annotations[descriptionAnnotation] = description
+	_, err = client.Update(ctx, changed, metav1.UpdateOptions{})
+	return err
+}

@@ -1,0 +1,154 @@
+package tainteviction
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/tainteviction"
+	"github.com/berthproject/berth/executor"
+)
+
+const (
+	workers = 16
+	// batchDelay is how long events are gathered before they are looked at.
+	batchDelay = 20 * time.Millisecond
+	// Component is the name under which Kubernetes reports the same events.
+	Component = "taint-eviction-controller"
+)
+
+// Displacer displaces pods.
+type Displacer interface {
+	Displace(ctx context.Context, x executor.Displacement) error
+}
+
+// controller carries the machine's effects out.
+type controller struct {
+	pods      corelisters.PodLister
+	displacer Displacer
+	budgets   *budgetDebiter
+	events    record.EventRecorder
+	metrics   *evictionMetrics
+	stepper   *workqueue.Stepper[tainteviction.Event]
+	queue     *workqueue.Queue[key]
+	log       klog.Logger
+
+	mu      sync.Mutex
+	pending map[key]tainteviction.Evict // that are under way
+}
+
+type key struct{ namespace, name, uid string }
+
+// Run evicts until ctx ends. factory, which is started here if it is not yet, supplies nodes, pods and budgets;
+// metrics, which may be nil, shows what is counted. An error means that it could not
+// start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, displacer Displacer, o tainteviction.Options, registerer prometheus.Registerer, log klog.Logger) error {
+	pods, nodes := factory.Core().V1().Pods(), factory.Core().V1().Nodes()
+	evictionCounts, err := newMetrics(registerer)
+	if err != nil {
+		return err
+	}
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	e := &controller{
+		pods: pods.Lister(), displacer: displacer, budgets: newBudgetDebiter(factory.Policy().V1().PodDisruptionBudgets().Lister()), log: log, pending: map[key]tainteviction.Evict{},
+		events:  broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: Component}),
+		stepper: workqueue.NewStepper[tainteviction.Event](), metrics: evictionCounts,
+	}
+	e.queue = workqueue.New("noexec_taint_pod", "Evicting the pod", log, e.evict)
+	if err := e.watch(pods.Informer(), nodes.Informer()); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	// Budgets are not waited for: who may not read them overrules them as the stock component does.
+	if !cache.WaitForCacheSync(ctx.Done(), pods.Informer().HasSynced, nodes.Informer().HasSynced) {
+		return nil
+	}
+	machine := tainteviction.New(o, time.Now())
+	var wg sync.WaitGroup
+	wg.Go(func() { e.queue.Run(ctx, workers) })
+	e.stepper.Run(ctx, batchDelay, func(now time.Time, events []tainteviction.Event) time.Time {
+		effects, wake := machine.Step(now, events)
+		for _, effect := range effects {
+			e.dispatch(effect)
+		}
+		return wake
+	})
+	wg.Wait()
+	return nil
+}
+
+// dispatch has an effect carried out.
+func (e *controller) dispatch(effect tainteviction.Effect) {
+	switch effect := effect.(type) {
+	case tainteviction.Evict:
+		k := key{effect.Pod.Namespace, effect.Pod.Name, effect.Pod.UID}
+		e.mu.Lock()
+		e.pending[k] = effect
+		e.mu.Unlock()
+		e.queue.Add(k)
+	case tainteviction.Cancel:
+		p, err := e.pods.Pods(effect.Pod.Namespace).Get(effect.Pod.Name)
+		if err == nil && string(p.UID) == effect.Pod.UID {
+			e.events.Eventf(p, corev1.EventTypeNormal, "TaintManagerEviction", "Cancelling deletion of Pod %s", effect.Pod.Key())
+		}
+	}
+}
+
+// evict displaces a pod. What fails is told the machine, which knows whether and when to try again.
+func (e *controller) evict(ctx context.Context, k key) (time.Duration, error) {
+	e.mu.Lock()
+	eviction, ok := e.pending[k]
+	delete(e.pending, k)
+	e.mu.Unlock()
+	if !ok {
+		return 0, nil
+	}
+	p, err := e.pods.Pods(k.namespace).Get(k.name)
+	if err == nil && string(p.UID) == k.uid {
+		err = e.budgets.displace(ctx, e.displacer, executor.Displacement{Pod: p, Cause: displacement.Taint, Rule: evictionRule(&eviction)})
+		if err == nil {
+			e.metrics.observeDeletion(eviction.Due)
+		}
+	}
+	if err != nil && !apierrors.IsNotFound(err) && ctx.Err() == nil {
+		e.log.Error(err, "Evicting the pod failed; trying again", "pod", k.namespace+"/"+k.name, "node", eviction.Pod.Node, "taint", eviction.Taint.Key)
+		e.stepper.Push(tainteviction.EvictFailed{Namespace: k.namespace, Name: k.name, UID: k.uid})
+	}
+	return 0, nil
+}
+
+// evictionRule says by which taint a pod goes, and since when it is due.
+func evictionRule(e *tainteviction.Evict) string {
+	since := e.Added.UTC().Format(time.RFC3339)
+	if !e.Tolerated {
+		return fmt.Sprintf("taint %s on node %s since %s, not tolerated", formatTaint(&e.Taint), e.Pod.Node, since)
+	}
+	return fmt.Sprintf("taint %s on node %s since %s, tolerated for %d s, until %s",
+		formatTaint(&e.Taint), e.Pod.Node, since, e.Seconds, e.Due.UTC().Format(time.RFC3339))
+}
+
+// formatTaint is a taint as kubectl writes it.
+func formatTaint(t *model.Taint) string {
+	if t.Value == "" {
+		return t.Key + ":" + t.Effect.String()
+	}
+	return t.Key + "=" + t.Value + ":" + t.Effect.String()
+}

@@ -1,0 +1,141 @@
+package tainteviction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/tainteviction"
+	"github.com/berthproject/berth/executor"
+)
+
+// fakeDisplacer is a Displacer that notes who goes when, and deletes him.
+type fakeDisplacer struct {
+	client kubernetes.Interface
+	start  time.Time
+	fail   int // so many times
+
+	mu   sync.Mutex
+	went []string
+}
+
+func (n *fakeDisplacer) Displace(ctx context.Context, x executor.Displacement) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.fail > 0 {
+		n.fail--
+		return errors.New("no")
+	}
+	if x.Cause != displacement.Taint || !strings.Contains(x.Rule, "taint out:NoExecute on node n") {
+		return fmt.Errorf("cause %v, rule %q", x.Cause, x.Rule)
+	}
+	n.went = append(n.went, fmt.Sprintf("%s %d", x.Pod.Name, int(time.Since(n.start).Seconds())))
+	return n.client.CoreV1().Pods(x.Pod.Namespace).Delete(ctx, x.Pod.Name, metav1.DeleteOptions{})
+}
+
+func pod(name string, seconds int64) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: "u"},
+		Spec: corev1.PodSpec{NodeName: "n", Tolerations: []corev1.Toleration{
+			{Key: "out", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}}}}
+}
+
+func node(tainted bool) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+	if tainted {
+		n.Spec.Taints = []corev1.Taint{{Key: "out", Effect: corev1.TaintEffectNoExecute}}
+	}
+	return n
+}
+
+// runController runs the loop against a fake API, and calls f.
+func runController(t *testing.T, fail int, f func(ctx context.Context, api kubernetes.Interface, n *fakeDisplacer)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		api := fake.NewClientset(node(false))
+		n := &fakeDisplacer{client: api, start: time.Now(), fail: fail}
+		var wg sync.WaitGroup
+		factory := informers.NewSharedInformerFactory(api, 0)
+		wg.Go(func() {
+			if err := Run(ctx, api, factory, n, tainteviction.Options{}, nil, klog.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(time.Second)
+		f(ctx, api, n)
+		cancel()
+		wg.Wait()
+		factory.Shutdown()
+	})
+}
+
+func must[T any](t *testing.T) func(T, error) {
+	return func(_ T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPodsAreEvictedWhenDue(t *testing.T) {
+	runController(t, 0, func(ctx context.Context, api kubernetes.Interface, n *fakeDisplacer) {
+		pods, nodes := api.CoreV1().Pods("ns"), api.CoreV1().Nodes()
+		for _, p := range []*corev1.Pod{pod("now", 0), pod("soon", 30), pod("edited", 60)} {
+			must[*corev1.Pod](t)(pods.Create(ctx, p, metav1.CreateOptions{}))
+		}
+		time.Sleep(9 * time.Second)
+		must[*corev1.Node](t)(nodes.Update(ctx, node(true), metav1.UpdateOptions{}))
+		time.Sleep(20 * time.Second)
+		must[*corev1.Pod](t)(pods.Update(ctx, pod("edited", 100), metav1.UpdateOptions{}))
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if want := []string{"now 10", "soon 40", "edited 110"}; !slices.Equal(n.went, want) {
+			t.Errorf("went %v, want %v", n.went, want)
+		}
+	})
+}
+
+func TestCancelledEvictionEvent(t *testing.T) {
+	runController(t, 0, func(ctx context.Context, api kubernetes.Interface, n *fakeDisplacer) {
+		must[*corev1.Pod](t)(api.CoreV1().Pods("ns").Create(ctx, pod("p", 60), metav1.CreateOptions{}))
+		for _, tainted := range []bool{true, false} {
+			must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, node(tainted), metav1.UpdateOptions{}))
+			time.Sleep(10 * time.Second)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		events, err := api.CoreV1().Events("ns").List(ctx, metav1.ListOptions{})
+		if err != nil || len(events.Items) != 1 || events.Items[0].Message != "Cancelling deletion of Pod ns/p" || events.Items[0].Reason != "TaintManagerEviction" {
+			t.Errorf("events %+v, %v", events, err)
+		}
+		if len(n.went) != 0 {
+			t.Errorf("went %v", n.went)
+		}
+	})
+}
+
+func TestFailedEvictionIsRetried(t *testing.T) {
+	runController(t, 10, func(ctx context.Context, api kubernetes.Interface, n *fakeDisplacer) {
+		must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, node(true), metav1.UpdateOptions{}))
+		must[*corev1.Pod](t)(api.CoreV1().Pods("ns").Create(ctx, pod("p", 0), metav1.CreateOptions{}))
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if len(n.went) != 1 {
+			t.Errorf("went %v", n.went)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package tainteviction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/executor"
+)
+
+// recordingDisplacer notes what it is asked to debit.
+type recordingDisplacer struct{ debits []string }
+
+func (a *recordingDisplacer) Displace(_ context.Context, x executor.Displacement) error {
+	for _, d := range x.Debits {
+		a.debits = append(a.debits, fmt.Sprintf("%s %v %v", d.Budget.Name, d.Overruled, x.Overrule))
+	}
+	return nil
+}
+
+// TestEvictionsDebitBudgets: in every budget over a pod, in the order of names, if the pod is healthy until now.
+func TestEvictionsDebitBudgets(t *testing.T) {
+	all := &metav1.LabelSelector{}
+	budgets := informers.NewSharedInformerFactory(fake.NewClientset(), 0).Policy().V1().PodDisruptionBudgets()
+	for _, b := range []*policyv1.PodDisruptionBudget{
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "z"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: all}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: all}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "o"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: all}},
+		{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "else"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"no": "pod"}}}},
+	} {
+		if err := budgets.Informer().GetStore().Add(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ready := pod("p", 0)
+	ready.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	gone := ready.DeepCopy()
+	gone.DeletionTimestamp = &metav1.Time{}
+	for name, c := range map[string]struct {
+		pod  *corev1.Pod
+		want []string
+	}{
+		"healthy":   {ready, []string{"a [p] true", "z [p] true"}},
+		"unhealthy": {pod("p", 0), nil},
+		"going":     {gone, nil},
+	} {
+		a := &recordingDisplacer{}
+		if err := newBudgetDebiter(budgets.Lister()).displace(t.Context(), a, executor.Displacement{Pod: c.pod, Cause: displacement.Taint}); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(a.debits, c.want) {
+			t.Errorf("%s: %v is debited, want %v", name, a.debits, c.want)
+		}
+	}
+}

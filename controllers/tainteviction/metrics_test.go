@@ -1,0 +1,76 @@
+package tainteviction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/engine/tainteviction"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/metrics"
+)
+
+// Two pods leave through the real door, one of them at the third try: each counts once.
+func TestDeletionsAreCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := pod("now", 0), pod("soon", 30)
+		first.UID, second.UID = "u1", "u2"
+		api := fake.NewClientset(node(false), first, second)
+		fail := 2
+		api.PrependReactor("delete", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+			if d, ok := a.(ktesting.DeleteAction); !ok || d.GetName() != "soon" || fail == 0 {
+				return false, nil, nil
+			}
+			fail--
+			return true, nil, errors.New("EOF")
+		})
+		registry, displaced := prometheus.NewRegistry(), metrics.NewDisplacements()
+		registry.MustRegister(displaced)
+		door := &executor.Displacer{Client: api, Now: time.Now, Component: Component, OnDisplaced: displaced.Count}
+		factory := informers.NewSharedInformerFactory(api, 0)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if err := Run(ctx, api, factory, door, tainteviction.Options{}, registry, klog.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		time.Sleep(time.Second)
+		must[*corev1.Node](t)(api.CoreV1().Nodes().Update(ctx, node(true), metav1.UpdateOptions{}))
+		time.Sleep(time.Hour)
+		cancel()
+		wg.Wait()
+		factory.Shutdown()
+		if fail != 0 {
+			t.Error("nothing failed")
+		}
+		const want = `# HELP taint_eviction_controller_pod_deletions_total Number of pods that were deleted because of NoExecute taints.
+# TYPE taint_eviction_controller_pod_deletions_total counter
+taint_eviction_controller_pod_deletions_total 2
+`
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "taint_eviction_controller_pod_deletions_total"); err != nil {
+			t.Error(err)
+		}
+		if n := testutil.ToFloat64(displaced.WithLabelValues("Taint", "unasked")); n != 2 {
+			t.Errorf("%v displacements", n)
+		}
+		if families, err := registry.Gather(); err != nil || !strings.Contains(fmt.Sprint(families), "sample_count:2") {
+			t.Errorf("how late they left is not told: %v, %v", families, err)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package tainteviction
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/engine/tainteviction"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// watch tells the machine of nodes and pods, as far as it cares.
+func (e *controller) watch(pods, nodes cache.SharedInformer) error {
+	if err := workqueue.Watch(nodes, func(old, now *corev1.Node) {
+		switch {
+		case now == nil:
+			e.stepper.Push(tainteviction.NodeDeleted{Name: old.Name})
+		case old == nil || !slices.EqualFunc(old.Spec.Taints, now.Spec.Taints, sameTaint):
+			e.stepper.Push(tainteviction.Node{Name: now.Name, Taints: conversion.TimedTaints(now)})
+		}
+	}); err != nil {
+		return err
+	}
+	return workqueue.Watch(pods, func(old, now *corev1.Pod) {
+		switch {
+		case now == nil, now.Spec.NodeName == "" && old != nil && old.Spec.NodeName != "": // or a namesake took its place
+			e.stepper.Push(tainteviction.PodDeleted{Namespace: old.Namespace, Name: old.Name})
+		case now.Spec.NodeName != "" && (old == nil || relevantChange(old, now)):
+			e.stepper.Push(conversion.TaintEvictionPod(now))
+		}
+	})
+}
+
+func sameTaint(a, b corev1.Taint) bool {
+	return a.Key == b.Key && a.Value == b.Value && a.Effect == b.Effect && a.TimeAdded.Equal(b.TimeAdded)
+}
+
+// relevantChange says whether anything changed of a pod that taints read.
+func relevantChange(a, b *corev1.Pod) bool {
+	return a.UID != b.UID || a.Spec.NodeName != b.Spec.NodeName || (a.DeletionTimestamp == nil) != (b.DeletionTimestamp == nil) ||
+		!slices.EqualFunc(a.Spec.Tolerations, b.Spec.Tolerations, sameToleration) || !a.Status.StartTime.Equal(b.Status.StartTime) || !sameScheduled(a, b)
+}
+
+func sameToleration(a, b corev1.Toleration) bool {
+	if (a.TolerationSeconds == nil) != (b.TolerationSeconds == nil) || a.TolerationSeconds != nil && *a.TolerationSeconds != *b.TolerationSeconds {
+		return false
+	}
+	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect
+}
+
+func sameScheduled(a, b *corev1.Pod) bool {
+	at := func(p *corev1.Pod) *corev1.PodCondition {
+		for i := range p.Status.Conditions {
+			if p.Status.Conditions[i].Type == corev1.PodScheduled {
+				return &p.Status.Conditions[i]
+			}
+		}
+		return &corev1.PodCondition{}
+	}
+	x, y := at(a), at(b)
+	return x.Status == y.Status && x.LastTransitionTime.Equal(&y.LastTransitionTime)
+}

@@ -1,0 +1,108 @@
+package upstreamguard
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
+)
+
+// leaseHeldBy is the Lease of kube-controller-manager, renewed a while ago.
+func leaseHeldBy(by string, ago time.Duration) *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &by, LeaseDurationSeconds: ptr.To[int32](15), RenewTime: ptr.To(metav1.NewMicroTime(time.Now().Add(-ago)))}}
+}
+
+func TestControllerRefusedWhileUpstreamRuns(t *testing.T) {
+	for name, tc := range map[string]struct {
+		loops, off []string
+		holder     string
+		ago        time.Duration
+		renews     bool // somebody renews it while we look, with a clock that is behind
+		refused    string
+	}{
+		"no manager ever":              {loops: []string{"taints"}},
+		"live":                         {loops: []string{"taints", "disruption"}, holder: "kcm_1", ago: time.Second, refused: "loops taints, disruption"},
+		"its clock is ahead":           {loops: []string{"taints"}, holder: "kcm_1", ago: -time.Hour, refused: "loop taints"},
+		"its clock is behind":          {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute, renews: true, refused: "loop taints"},
+		"gone":                         {loops: []string{"taints"}, holder: "kcm_1", ago: time.Minute},
+		"long gone":                    {loops: []string{"taints"}, holder: "kcm_1", ago: time.Hour, renews: true},
+		"given back":                   {loops: []string{"taints"}, ago: time.Second},
+		"all twins are off":            {loops: []string{"taints", "podgc"}, off: []string{"taints", "podgc"}, holder: "kcm_1", ago: time.Second},
+		"one twin is off":              {loops: []string{"taints", "podgc"}, off: []string{"taints"}, holder: "kcm_1", ago: time.Second, refused: "loop podgc"},
+		"loops without twins may stay": {loops: []string{"records"}, holder: "kcm_1", ago: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api := fake.NewSimpleClientset()
+				if tc.holder != "" || tc.ago != 0 {
+					api = fake.NewSimpleClientset(leaseHeldBy(tc.holder, tc.ago))
+				}
+				if tc.renews {
+					time.AfterFunc(10*time.Second, func() {
+						_, _ = api.CoordinationV1().Leases(LeaseNamespace).Update(t.Context(), leaseHeldBy(tc.holder, tc.ago), metav1.UpdateOptions{})
+					})
+				}
+				err := (&Guard{Client: api, Host: "https://api", Controllers: tc.loops, UpstreamOff: tc.off}).Check(t.Context())
+				var conflict *ConflictError
+				switch {
+				case tc.refused == "" && err != nil, tc.refused != "" && (!errors.As(err, &conflict) || !strings.HasPrefix(err.Error(), tc.refused)):
+					t.Errorf("got %v, want %q", err, tc.refused)
+				case err != nil && (!strings.Contains(err.Error(), "--controllers=*,-") || !strings.Contains(err.Error(), "--upstream-off=") || !strings.Contains(err.Error(), "kcm_1")):
+					t.Errorf("it does not say what to do: %v", err)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+func TestUnreadableLeaseIsAnError(t *testing.T) {
+	api := fake.NewSimpleClientset()
+	api.PrependReactor("get", "leases", func(kubetesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, LeaseName, errors.New("no"))
+	})
+	err := (&Guard{Client: api, Controllers: []string{"taints"}}).Check(t.Context())
+	if err == nil || !apierrors.IsForbidden(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWatchDetectsLaterControllerManager(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := fake.NewSimpleClientset(leaseHeldBy("kcm_1", time.Hour))
+		g := &Guard{Client: api, Controllers: []string{"taints"}}
+		ended := make(chan error, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		go func() { ended <- g.Watch(ctx) }()
+		time.Sleep(10 * time.Minute)
+		if len(ended) > 0 {
+			t.Fatalf("it ended: %v", <-ended)
+		}
+		if _, err := api.CoordinationV1().Leases(LeaseNamespace).Update(t.Context(), leaseHeldBy("kcm_2", 0), metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		var conflict *ConflictError
+		if len(ended) == 0 || !errors.As(<-ended, &conflict) || conflict.Holder != "kcm_2" {
+			t.Errorf("a manager came, and the loops go on: %+v", conflict)
+		}
+		go func() { ended <- g.Watch(ctx) }()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

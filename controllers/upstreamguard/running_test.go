@@ -1,0 +1,51 @@
+package upstreamguard
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
+)
+
+func TestCheckNotRunning(t *testing.T) {
+	lease := func(holder string, age time.Duration) *coordinationv1.Lease {
+		at := metav1.NewMicroTime(time.Now().Add(-age))
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "descheduler"},
+			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(137)), RenewTime: &at}}
+	}
+	for name, tc := range map[string]struct {
+		lease *coordinationv1.Lease
+		busy  bool
+	}{
+		"nobody ever ran":  {nil, false},
+		"somebody runs":    {lease("pod-1", time.Minute), true},
+		"he has ended":     {lease("", time.Second), false},
+		"he died long ago": {lease("pod-1", time.Hour), false},
+	} {
+		client := fake.NewClientset()
+		if tc.lease != nil {
+			client = fake.NewClientset(tc.lease)
+		}
+		err := CheckNotRunning(t.Context(), client, "descheduler", "https://api", "kube-system", "descheduler")
+		var busy *AlreadyRunningError
+		if errors.As(err, &busy) != tc.busy || (err != nil) != tc.busy {
+			t.Errorf("%s: %v", name, err)
+		}
+		if tc.busy && (!strings.Contains(err.Error(), "held by pod-1") || !strings.Contains(err.Error(), "stop it first")) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	client := fake.NewClientset()
+	client.PrependReactor("get", "leases", func(kubetesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no route to host")
+	})
+	if CheckNotRunning(t.Context(), client, "descheduler", "https://api", "kube-system", "descheduler") == nil {
+		t.Error("a Lease that cannot be read is taken for permission")
+	}
+}

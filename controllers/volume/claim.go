@@ -1,0 +1,142 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/component-helpers/storage/volume"
+	"k8s.io/utils/ptr"
+)
+
+// syncClaim brings a claim nearer to its volume.
+func (l *controller) syncClaim(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+	switch {
+	case c.DeletionTimestamp != nil:
+		return l.removeClaimProtection(ctx, c)
+	case !slices.Contains(c.Finalizers, claimProtection):
+		return l.addClaimProtection(ctx, c)
+	}
+	if _, done := c.Annotations[volume.AnnBindCompleted]; done {
+		return l.syncBound(ctx, c)
+	}
+	if c.Spec.VolumeName != "" {
+		return l.syncRequested(ctx, c)
+	}
+	return l.syncUnbound(ctx, c)
+}
+
+// syncUnbound finds a volume for a claim, or says what it waits for.
+func (l *controller) syncUnbound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+	delayed, err := volume.IsDelayBindingMode(c, l.classes)
+	if err != nil {
+		return err
+	}
+	v, err := l.findVolume(c, delayed)
+	if err != nil {
+		l.events.Event(c, corev1.EventTypeWarning, "FailedBinding", err.Error())
+		return l.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
+	}
+	if v != nil {
+		return l.bind(ctx, v, c)
+	}
+	if assigned, err := l.assignDefault(ctx, c); assigned || err != nil {
+		return err
+	}
+	switch class := volume.GetPersistentVolumeClaimClass(c); {
+	case delayed && !volume.IsDelayBindingProvisioning(c):
+		l.events.Event(c, corev1.EventTypeNormal, "WaitForFirstConsumer", "waiting for first consumer to be created before binding")
+	case class != "":
+		if c, err = l.notifyProvisioner(ctx, c, class); err != nil {
+			return err
+		}
+	default:
+		l.events.Event(c, corev1.EventTypeNormal, "FailedBinding", "no persistent volumes available for this claim and no storage class is set")
+	}
+	return l.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
+}
+
+// findVolume is the volume that a claim gets: one that names it, or, unless the scheduler
+// is to choose, the smallest free one that suits it.
+func (l *controller) findVolume(c *corev1.PersistentVolumeClaim, delayed bool) (*corev1.PersistentVolume, error) {
+	candidates := volumesIn(l.volumeIndex, byClaim, c.Namespace+"/"+c.Name)
+	if !delayed {
+		candidates = append(candidates, volumesIn(l.volumeIndex, byClass, volume.GetPersistentVolumeClaimClass(c))...)
+	}
+	candidates = slices.DeleteFunc(candidates, func(v *corev1.PersistentVolume) bool { return !volume.CheckAccessModes(c, v) })
+	slices.SortFunc(candidates, func(a, b *corev1.PersistentVolume) int { return strings.Compare(a.Name, b.Name) })
+	return volume.FindMatchingVolume(c, candidates, nil, nil, delayed, true)
+}
+
+// syncRequested binds a claim to the volume that it asks for by name, once that is there and its.
+func (l *controller) syncRequested(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+	v, err := l.volumes.Get(c.Spec.VolumeName)
+	switch {
+	case apierrors.IsNotFound(err):
+	case err != nil:
+		return err
+	case v.Spec.ClaimRef == nil:
+		if err := checkVolumeSatisfiesClaim(v, c); err != nil {
+			l.events.Event(c, corev1.EventTypeWarning, "VolumeMismatch", fmt.Sprintf("Cannot bind to requested volume %q: %s", v.Name, err))
+			break
+		}
+		return l.bind(ctx, v, c)
+	case volume.IsVolumeBoundToClaim(v, c):
+		return l.bind(ctx, v, c)
+	default:
+		l.events.Event(c, corev1.EventTypeWarning, "FailedBinding", fmt.Sprintf("volume %q already bound to a different claim.", v.Name))
+	}
+	return l.setClaimPhase(ctx, c, corev1.ClaimPending, nil)
+}
+
+// checkVolumeSatisfiesClaim says what a claim asks for that a volume does not have.
+func checkVolumeSatisfiesClaim(v *corev1.PersistentVolume, c *corev1.PersistentVolumeClaim) error {
+	want, have := c.Spec.Resources.Requests[corev1.ResourceStorage], v.Spec.Capacity[corev1.ResourceStorage]
+	switch {
+	case have.Cmp(want) < 0:
+		return fmt.Errorf("requested PV is too small")
+	case volume.GetPersistentVolumeClass(v) != volume.GetPersistentVolumeClaimClass(c):
+		return fmt.Errorf("storageClassName does not match")
+	case ptr.Deref(v.Spec.VolumeAttributesClassName, "") != ptr.Deref(c.Spec.VolumeAttributesClassName, ""):
+		return fmt.Errorf("volumeAttributesClassName does not match")
+	case volume.CheckVolumeModeMismatches(&c.Spec, &v.Spec):
+		return fmt.Errorf("incompatible volumeMode")
+	case !volume.CheckAccessModes(c, v):
+		return fmt.Errorf("incompatible accessMode")
+	}
+	return nil
+}
+
+// syncBound finishes a binding, or finds that it is lost.
+func (l *controller) syncBound(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+	if c.Spec.VolumeName == "" {
+		return l.markLost(ctx, c, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!")
+	}
+	v, err := l.volumes.Get(c.Spec.VolumeName)
+	if apierrors.IsNotFound(err) { // the cache of volumes may be behind that of claims
+		v, err = l.getLiveVolume(ctx, c.Spec.VolumeName)
+	}
+	switch {
+	case err != nil:
+		return err
+	case v == nil:
+		return l.markLost(ctx, c, "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!")
+	case v.Spec.ClaimRef == nil || v.Spec.ClaimRef.UID == c.UID:
+		return l.bind(ctx, v, c)
+	}
+	return l.markLost(ctx, c, "ClaimMisbound", "Two claims are bound to the same volume, this one is bound incorrectly")
+}
+
+func (l *controller) markLost(ctx context.Context, c *corev1.PersistentVolumeClaim, reason, text string) error {
+	if c.Status.Phase == corev1.ClaimLost {
+		return nil
+	}
+	if err := l.setClaimPhase(ctx, c, corev1.ClaimLost, nil); err != nil {
+		return err
+	}
+	l.events.Event(c, corev1.EventTypeWarning, reason, text)
+	return nil
+}

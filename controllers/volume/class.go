@@ -1,0 +1,82 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/storage/volume"
+)
+
+// noProvisioner is the provisioner of classes whose volumes are made by hand.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+// assignDefault gives a claim without a class the default class, if there is one by now.
+func (l *controller) assignDefault(ctx context.Context, c *corev1.PersistentVolumeClaim) (bool, error) {
+	if volume.PersistentVolumeClaimHasClass(c) {
+		return false, nil
+	}
+	class, err := l.defaultClass()
+	if class == nil || err != nil {
+		return false, err
+	}
+	c = c.DeepCopy()
+	c.Spec.StorageClassName = &class.Name
+	l.log.Info("Giving the claim the default class", "namespace", c.Namespace, "name", c.Name, "class", class.Name)
+	_, err = l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
+	return err == nil, err
+}
+
+// defaultClass is the default class made last, by name among equals, as in
+// admission; nil if there is none.
+func (l *controller) defaultClass() (*storagev1.StorageClass, error) {
+	all, err := l.classes.List(labels.Everything())
+	if err != nil {
+		return nil, err
+	}
+	var best *storagev1.StorageClass
+	for _, c := range all {
+		if !isDefault(c) {
+			continue
+		}
+		if best == nil || best.CreationTimestamp.Before(&c.CreationTimestamp) ||
+			best.CreationTimestamp.Equal(&c.CreationTimestamp) && c.Name < best.Name {
+			best = c
+		}
+	}
+	return best, nil
+}
+
+// notifyProvisioner tells the provisioner of a class, by annotation, that a claim is its to serve.
+func (l *controller) notifyProvisioner(ctx context.Context, c *corev1.PersistentVolumeClaim, name string) (*corev1.PersistentVolumeClaim, error) {
+	class, err := l.classes.Get(name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	why := ""
+	switch {
+	case err != nil:
+		why = fmt.Sprintf("storageclass.storage.k8s.io %q not found", name)
+	case class.Provisioner == noProvisioner:
+		why = "no volume plugin matched name: " + noProvisioner
+	}
+	if why != "" {
+		l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", why)
+		return c, nil
+	}
+	if c.Annotations[volume.AnnStorageProvisioner] != class.Provisioner {
+		c = c.DeepCopy()
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, volume.AnnStorageProvisioner, class.Provisioner)
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, volume.AnnBetaStorageProvisioner, class.Provisioner)
+		if c, err = l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{}); err != nil {
+			return nil, err
+		}
+	}
+	l.events.Event(c, corev1.EventTypeNormal, "ExternalProvisioning", fmt.Sprintf("Waiting for a volume to be created either by the external provisioner '%s' "+
+		"or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.", class.Provisioner))
+	return c, nil
+}

@@ -1,0 +1,159 @@
+package volume
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	storagelisters "k8s.io/client-go/listers/storage/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/component-helpers/storage/volume"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+const (
+	workers = 8
+	// resync looks at everything again, in case an event was lost on the way.
+	resync = 10 * time.Minute
+	// component is the name under which Kubernetes reports the same events.
+	component = "persistentvolume-controller"
+)
+
+// key names a claim, or, without a namespace, a volume.
+type key struct{ namespace, name string }
+
+// controller binds claims and volumes, one key at a time.
+type controller struct {
+	client  kubernetes.Interface
+	queue   *workqueue.Queue[key]
+	volumes corelisters.PersistentVolumeLister
+	claims  corelisters.PersistentVolumeClaimLister
+	classes storagelisters.StorageClassLister
+	// The same with the indexes below.
+	volumeIndex, claimIndex cache.Indexer
+	events                  record.EventRecorder
+	log                     klog.Logger
+}
+
+// Indexes: free volumes by class, others by the claim that they name; claims by the
+// volume that they name, others by class.
+const (
+	byClass  = "berth-class"
+	byClaim  = "berth-claim"
+	byVolume = "berth-volume"
+)
+
+var volumeIndexers = cache.Indexers{
+	byClass: func(obj any) ([]string, error) {
+		v, ok := obj.(*corev1.PersistentVolume)
+		if !ok || v.Spec.ClaimRef != nil {
+			return nil, nil
+		}
+		return []string{volume.GetPersistentVolumeClass(v)}, nil
+	},
+	byClaim: func(obj any) ([]string, error) {
+		v, ok := obj.(*corev1.PersistentVolume)
+		if !ok || v.Spec.ClaimRef == nil {
+			return nil, nil
+		}
+		return []string{v.Spec.ClaimRef.Namespace + "/" + v.Spec.ClaimRef.Name}, nil
+	},
+}
+
+var claimIndexers = cache.Indexers{
+	byVolume: func(obj any) ([]string, error) {
+		c, ok := obj.(*corev1.PersistentVolumeClaim)
+		if !ok || c.Spec.VolumeName == "" {
+			return nil, nil
+		}
+		return []string{c.Spec.VolumeName}, nil
+	},
+	byClass: func(obj any) ([]string, error) {
+		c, ok := obj.(*corev1.PersistentVolumeClaim)
+		if !ok || c.Spec.VolumeName != "" {
+			return nil, nil
+		}
+		return []string{volume.GetPersistentVolumeClaimClass(c)}, nil
+	},
+}
+
+// Run binds until ctx ends. factory, which is started here if it is not yet, supplies volumes, claims
+// and classes. An error means that it could
+// not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+	volumes, claims := factory.Core().V1().PersistentVolumes(), factory.Core().V1().PersistentVolumeClaims()
+	classes := factory.Storage().V1().StorageClasses()
+	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
+	defer broadcaster.Shutdown()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	l := &controller{
+		client: client, log: log,
+		volumes: volumes.Lister(), claims: claims.Lister(), classes: classes.Lister(),
+		volumeIndex: volumes.Informer().GetIndexer(), claimIndex: claims.Informer().GetIndexer(),
+		events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component}),
+	}
+	l.queue = workqueue.New("volumes", "Binding volumes", log, func(ctx context.Context, k key) (time.Duration, error) { return 0, l.sync(ctx, k) })
+	if err := l.watch(volumes.Informer(), claims.Informer(), classes.Informer()); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), volumes.Informer().HasSynced, claims.Informer().HasSynced, classes.Informer().HasSynced) {
+		return nil
+	}
+	go wait.UntilWithContext(ctx, func(context.Context) { l.enqueueAll() }, resync)
+	l.queue.Run(ctx, workers)
+	return nil
+}
+
+// enqueueAll queues every volume and claim.
+func (l *controller) enqueueAll() {
+	volumes, _ := l.volumes.List(labels.Everything())
+	for _, v := range volumes {
+		l.queue.Add(key{name: v.Name})
+	}
+	claims, _ := l.claims.List(labels.Everything())
+	for _, c := range claims {
+		l.queue.Add(key{c.Namespace, c.Name})
+	}
+}
+
+func (l *controller) sync(ctx context.Context, k key) error {
+	if k.namespace == "" {
+		v, err := l.volumes.Get(k.name)
+		if err != nil {
+			return ignoreNotFound(err)
+		}
+		return ignoreNotFound(l.syncVolume(ctx, v))
+	}
+	c, err := l.claims.PersistentVolumeClaims(k.namespace).Get(k.name)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	return ignoreNotFound(l.syncClaim(ctx, c))
+}
+
+// ignoreNotFound drops errors that say that what was looked at is gone.
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// isDefault says whether a class is marked as the default one.
+func isDefault(c *storagev1.StorageClass) bool {
+	return c.Annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
+		c.Annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
+}

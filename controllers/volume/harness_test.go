@@ -1,0 +1,258 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+	"k8s.io/component-helpers/storage/volume"
+	"k8s.io/klog/v2"
+)
+
+// fakeAPI is a fake API server that minds versions, finalizers and who writes a status.
+type fakeAPI struct {
+	*fake.Clientset
+	mu      sync.Mutex
+	version int
+}
+
+func newFakeAPI(there ...runtime.Object) *fakeAPI {
+	a := &fakeAPI{Clientset: fake.NewClientset()}
+	for _, kind := range []string{"persistentvolumes", "persistentvolumeclaims"} {
+		a.PrependReactor("create", kind, a.create)
+		a.PrependReactor("update", kind, a.update)
+		a.PrependReactor("delete", kind, a.remove)
+	}
+	for _, o := range there {
+		if err := a.Tracker().Add(a.stamped(o)); err != nil {
+			panic(err)
+		}
+	}
+	return a
+}
+
+// stamped gives an object the next version.
+func (a *fakeAPI) stamped(o runtime.Object) runtime.Object {
+	o = o.DeepCopyObject()
+	m, _ := meta.Accessor(o)
+	a.version++
+	m.SetResourceVersion(fmt.Sprint(a.version))
+	if m.GetUID() == "" {
+		m.SetUID(types.UID("uid-" + m.GetName()))
+	}
+	return o
+}
+
+func (a *fakeAPI) create(action ktesting.Action) (bool, runtime.Object, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c := action.(ktesting.CreateAction)
+	o := a.stamped(c.GetObject())
+	if v, ok := o.(*corev1.PersistentVolume); ok {
+		v.Status.Phase = corev1.VolumePending
+	}
+	return true, o, a.Tracker().Create(c.GetResource(), o, c.GetNamespace())
+}
+
+func (a *fakeAPI) update(action ktesting.Action) (bool, runtime.Object, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u := action.(ktesting.UpdateAction)
+	m, _ := meta.Accessor(u.GetObject())
+	now, err := a.Tracker().Get(u.GetResource(), u.GetNamespace(), m.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	if is, _ := meta.Accessor(now); is.GetResourceVersion() != m.GetResourceVersion() {
+		return true, nil, apierrors.NewConflict(u.GetResource().GroupResource(), m.GetName(), fmt.Errorf("version %s is %s", m.GetResourceVersion(), is.GetResourceVersion()))
+	}
+	o := a.stamped(merged(u.GetObject(), now, u.GetSubresource() == "status"))
+	if m, _ := meta.Accessor(o); m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 {
+		return true, o, a.Tracker().Delete(u.GetResource(), u.GetNamespace(), m.GetName())
+	}
+	return true, o, a.Tracker().Update(u.GetResource(), o, u.GetNamespace())
+}
+
+// merged takes the status from one object and the rest from the other.
+func merged(wanted, now runtime.Object, status bool) runtime.Object {
+	if status {
+		wanted, now = now, wanted
+	}
+	wanted = wanted.DeepCopyObject()
+	switch o := wanted.(type) {
+	case *corev1.PersistentVolume:
+		o.Status = now.(*corev1.PersistentVolume).Status
+	case *corev1.PersistentVolumeClaim:
+		o.Status = now.(*corev1.PersistentVolumeClaim).Status
+	}
+	return wanted
+}
+
+func (a *fakeAPI) remove(action ktesting.Action) (bool, runtime.Object, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	d := action.(ktesting.DeleteAction)
+	o, err := a.Tracker().Get(d.GetResource(), d.GetNamespace(), d.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	o = a.stamped(o)
+	m, _ := meta.Accessor(o)
+	if len(m.GetFinalizers()) == 0 {
+		return true, nil, a.Tracker().Delete(d.GetResource(), d.GetNamespace(), d.GetName())
+	}
+	now := metav1.Now()
+	m.SetDeletionTimestamp(&now)
+	return true, nil, a.Tracker().Update(d.GetResource(), o, d.GetNamespace())
+}
+
+// runController calls f while the loop runs on an API server with the objects.
+func runController(t *testing.T, f func(w *harness), there ...runtime.Object) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &harness{t: t, api: newFakeAPI(there...), ctx: t.Context()}
+		done := make(chan error, 1)
+		ctx, stop := context.WithCancel(t.Context())
+		go func() { done <- Run(ctx, w.api, informers.NewSharedInformerFactory(w.api, 0), klog.Background()) }()
+		w.waitIdle()
+		f(w)
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		time.Sleep(time.Minute) // virtual; stragglers end
+	})
+}
+
+type harness struct {
+	t   *testing.T
+	api *fakeAPI
+	ctx context.Context
+}
+
+// waitIdle lets everything come to rest.
+func (w *harness) waitIdle() {
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+}
+
+func (w *harness) claim(name string) *corev1.PersistentVolumeClaim {
+	w.t.Helper()
+	c, err := w.api.CoreV1().PersistentVolumeClaims("ns").Get(w.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *harness) volume(name string) *corev1.PersistentVolume {
+	w.t.Helper()
+	v, err := w.api.CoreV1().PersistentVolumes().Get(w.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+// state is volumes and claims shortly, by name: "a Bound c; c Bound a".
+func (w *harness) state() string {
+	w.t.Helper()
+	var out []string
+	volumes, _ := w.api.CoreV1().PersistentVolumes().List(w.ctx, metav1.ListOptions{})
+	for _, v := range volumes.Items {
+		line := v.Name + " " + string(v.Status.Phase)
+		if r := v.Spec.ClaimRef; r != nil {
+			line += " " + r.Name
+		}
+		out = append(out, line)
+	}
+	claims, _ := w.api.CoreV1().PersistentVolumeClaims("ns").List(w.ctx, metav1.ListOptions{})
+	for _, c := range claims.Items {
+		out = append(out, strings.TrimSpace(c.Name+" "+string(c.Status.Phase)+" "+c.Spec.VolumeName))
+	}
+	slices.Sort(out)
+	return strings.Join(out, "; ")
+}
+
+func (w *harness) want(state string) {
+	w.t.Helper()
+	w.waitIdle()
+	if got := w.state(); got != state {
+		w.t.Errorf("got  %s\nwant %s", got, state)
+	}
+}
+
+// events are the events about an object: "Reason: text".
+func (w *harness) events(name string) []string {
+	var out []string
+	for _, namespace := range []string{"ns", "default"} {
+		events, _ := w.api.CoreV1().Events(namespace).List(w.ctx, metav1.ListOptions{})
+		for _, e := range events.Items {
+			if e.InvolvedObject.Name == name {
+				out = append(out, e.Reason+": "+e.Message)
+			}
+		}
+	}
+	return out
+}
+
+func (w *harness) expectEvent(name, begins string) {
+	w.t.Helper()
+	if said := w.events(name); !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, begins) }) {
+		w.t.Errorf("events of %s are %q, none begins with %q", name, said, begins)
+	}
+}
+
+func class(name, provisioner string, mode storagev1.VolumeBindingMode) *storagev1.StorageClass {
+	return &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Provisioner: provisioner, VolumeBindingMode: &mode}
+}
+
+func freeVolume(name, class, size string, change ...func(*corev1.PersistentVolume)) *corev1.PersistentVolume {
+	v := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeSpec{
+		StorageClassName: class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)},
+		PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain}}
+	v.Status.Phase = corev1.VolumeAvailable
+	for _, f := range change {
+		f(v)
+	}
+	return v
+}
+
+func newClaim(name, class, size string, change ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
+	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}}}}
+	if class != "-" {
+		c.Spec.StorageClassName = &class
+	}
+	c.Status.Phase = corev1.ClaimPending
+	for _, f := range change {
+		f(c)
+	}
+	return c
+}
+
+// reserved names a claim in a volume, as the scheduler does.
+func reserved(claim string, uid types.UID) func(*corev1.PersistentVolume) {
+	return func(v *corev1.PersistentVolume) {
+		v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "ns", Name: claim, UID: uid}
+		metav1.SetMetaDataAnnotation(&v.ObjectMeta, volume.AnnBoundByController, "yes")
+	}
+}

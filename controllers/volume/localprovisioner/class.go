@@ -1,0 +1,24 @@
+package localprovisioner
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// ProvisionerName is the provisioner's name, as storage classes have it.
+	ProvisionerName = "berth.dev/local-directory"
+	// ClassName is the class that `berth up` makes.
+	ClassName = "berth-local"
+)
+
+// Class is the default class of a cluster that `berth up` runs.
+func Class() *storagev1.StorageClass {
+	mode, policy := storagev1.VolumeBindingWaitForFirstConsumer, corev1.PersistentVolumeReclaimDelete
+	return &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{Name: ClassName,
+			Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
+		Provisioner: ProvisionerName, VolumeBindingMode: &mode, ReclaimPolicy: &policy,
+	}
+}

@@ -1,0 +1,130 @@
+package localprovisioner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/storage/volume"
+	"k8s.io/utils/ptr"
+)
+
+// finalizer keeps a volume object until its directory is gone; Kubernetes' provisioners
+// share the name.
+const finalizer = "external-provisioner.volume.kubernetes.io/finalizer"
+
+func volumeName(claim types.UID) string { return "pvc-" + string(claim) }
+
+// provision makes a directory and a volume for a claim whose node is known.
+func (l *provisioner) provision(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+	if _, err := l.volumes.Get(volumeName(c.UID)); err == nil {
+		return nil // made before; the binder sees it
+	}
+	class, err := l.classes.Get(volume.GetPersistentVolumeClaimClass(c))
+	if err != nil {
+		return l.reportFailure(c, "", err)
+	}
+	if why := checkSupported(c, class); why != nil {
+		l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class.Name, why))
+		return nil // until the claim changes
+	}
+	selected, chosen := c.Annotations[volume.AnnSelectedNode]
+	if !chosen {
+		return nil // the scheduler's turn
+	}
+	node, err := l.client.CoreV1().Nodes().Get(ctx, selected, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return l.reschedule(ctx, c, class.Name, fmt.Errorf("node %q is not there any more", selected))
+	}
+	if err != nil {
+		return l.reportFailure(c, class.Name, err)
+	}
+	host := node.Labels[corev1.LabelHostname]
+	if host == "" {
+		return l.reschedule(ctx, c, class.Name, fmt.Errorf("node %q has no label %s, by which the volume could be bound to it", selected, corev1.LabelHostname))
+	}
+	l.events.Event(c, corev1.EventTypeNormal, "Provisioning", fmt.Sprintf("External provisioner is provisioning volume for claim %q", c.Namespace+"/"+c.Name))
+	return l.create(ctx, c, class, node.Name, host)
+}
+
+func (l *provisioner) create(ctx context.Context, c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, node, host string) error {
+	path, err := l.storage.create(node, volumeName(c.UID))
+	if err != nil {
+		return l.reportFailure(c, class.Name, err)
+	}
+	v := volumeFor(c, class, path, host)
+	_, err = l.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		err = nil // the name holds the claim's uid
+	}
+	if err != nil {
+		return l.reportFailure(c, class.Name, err)
+	}
+	l.events.Event(c, corev1.EventTypeNormal, "ProvisioningSucceeded", "Successfully provisioned volume "+v.Name)
+	return nil
+}
+
+// checkSupported says what a directory cannot be.
+func checkSupported(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass) error {
+	single := func(m corev1.PersistentVolumeAccessMode) bool {
+		return m == corev1.ReadWriteOnce || m == corev1.ReadWriteOncePod
+	}
+	switch {
+	case ptr.Deref(class.VolumeBindingMode, storagev1.VolumeBindingImmediate) != storagev1.VolumeBindingWaitForFirstConsumer:
+		return fmt.Errorf("volumeBindingMode of the class is Immediate: must be WaitForFirstConsumer, as a directory is on one node")
+	case ptr.Deref(c.Spec.VolumeMode, corev1.PersistentVolumeFilesystem) == corev1.PersistentVolumeBlock:
+		return fmt.Errorf("spec.volumeMode is Block: a directory is a Filesystem")
+	case !slices.ContainsFunc(c.Spec.AccessModes, single) || slices.ContainsFunc(c.Spec.AccessModes, func(m corev1.PersistentVolumeAccessMode) bool { return !single(m) }):
+		return fmt.Errorf("spec.accessModes are %v: a directory on one node can be ReadWriteOnce or ReadWriteOncePod", c.Spec.AccessModes)
+	case c.Spec.Selector != nil:
+		return fmt.Errorf("spec.selector: a volume that is made has no labels to be selected by")
+	case c.Spec.DataSource != nil || c.Spec.DataSourceRef != nil:
+		return fmt.Errorf("spec.dataSource: directories are made empty")
+	}
+	return nil
+}
+
+func volumeFor(c *corev1.PersistentVolumeClaim, class *storagev1.StorageClass, path, host string) *corev1.PersistentVolume {
+	policy := ptr.Deref(class.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
+	v := &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: volumeName(c.UID), Annotations: map[string]string{volume.AnnDynamicallyProvisioned: ProvisionerName}},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:    corev1.ResourceList{corev1.ResourceStorage: c.Spec.Resources.Requests[corev1.ResourceStorage]},
+			AccessModes: c.Spec.AccessModes, VolumeMode: c.Spec.VolumeMode, MountOptions: class.MountOptions,
+			StorageClassName: class.Name, PersistentVolumeReclaimPolicy: policy,
+			ClaimRef: &corev1.ObjectReference{APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name,
+				UID: c.UID, ResourceVersion: c.ResourceVersion},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: path}},
+			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{host}}}}}}},
+		},
+	}
+	if policy == corev1.PersistentVolumeReclaimDelete {
+		v.Finalizers = []string{finalizer}
+	}
+	return v
+}
+
+// reschedule gives the claim back to the scheduler, as nothing can be made on that node.
+func (l *provisioner) reschedule(ctx context.Context, c *corev1.PersistentVolumeClaim, class string, why error) error {
+	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, why)+"; another node is to be selected")
+	c = c.DeepCopy()
+	delete(c.Annotations, volume.AnnSelectedNode)
+	_, err := l.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
+	return ignoreNotFound(err)
+}
+
+// reportFailure reports what will be tried again.
+func (l *provisioner) reportFailure(c *corev1.PersistentVolumeClaim, class string, why error) error {
+	l.events.Event(c, corev1.EventTypeWarning, "ProvisioningFailed", failureMessage(class, why))
+	return why
+}
+
+func failureMessage(class string, why error) string {
+	return fmt.Sprintf("failed to provision volume with StorageClass %q: %s", class, why)
+}

@@ -1,0 +1,204 @@
+package localprovisioner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+	"k8s.io/component-helpers/storage/volume"
+	"k8s.io/klog/v2"
+)
+
+// harness is the loop on a fake API server, in virtual time.
+type harness struct {
+	t    *testing.T
+	ctx  context.Context
+	api  *fake.Clientset
+	root string
+	said recordedEvents
+}
+
+// recordedEvents are the events by what they are about, as sent: in virtual time two of them can
+// have one name.
+type recordedEvents struct {
+	sync.Mutex
+	about map[string][]string
+}
+
+func (s *recordedEvents) hear(action ktesting.Action) (bool, runtime.Object, error) {
+	s.Lock()
+	defer s.Unlock()
+	e, ok := action.(ktesting.CreateAction).GetObject().(*corev1.Event)
+	if ok {
+		s.about[e.InvolvedObject.Name] = append(s.about[e.InvolvedObject.Name], e.Reason+": "+e.Message)
+	}
+	return true, e, nil
+}
+
+func runProvisioner(t *testing.T, f func(w *harness), there ...runtime.Object) {
+	t.Helper()
+	root := filepath.Join(t.TempDir(), "volumes")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		w := &harness{t: t, ctx: t.Context(), api: fake.NewClientset(append(there, Class())...), root: root, said: recordedEvents{about: map[string][]string{}}}
+		w.api.PrependReactor("create", "events", w.said.hear)
+		done := make(chan error, 1)
+		go func() { done <- Run(ctx, w.api, root, klog.Background()) }()
+		w.waitIdle()
+		f(w)
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		time.Sleep(time.Minute) // virtual; stragglers end
+	})
+}
+
+func (w *harness) waitIdle() {
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+}
+
+// directories are those below the root: "n1/pvc-1".
+func (w *harness) directories() string {
+	found, _ := filepath.Glob(filepath.Join(w.root, "*", "*"))
+	for i, f := range found {
+		found[i], _ = filepath.Rel(w.root, f)
+	}
+	return strings.Join(found, " ")
+}
+
+func (w *harness) volume(name string) *corev1.PersistentVolume {
+	v, err := w.api.CoreV1().PersistentVolumes().Get(w.ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+func (w *harness) expectEvent(name, begins string) {
+	w.t.Helper()
+	w.said.Lock()
+	defer w.said.Unlock()
+	said := w.said.about[name]
+	if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, begins) }) {
+		w.t.Errorf("events of %s are %q, none begins with %q", name, said, begins)
+	}
+}
+
+func node(name, host string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelHostname: host}}}
+}
+
+func newClaim(node string, change ...func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
+	class := ClassName
+	c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "1",
+		Annotations: map[string]string{volume.AnnStorageProvisioner: ProvisionerName, volume.AnnSelectedNode: node}},
+		Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class, AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}
+	for _, f := range change {
+		f(c)
+	}
+	return c
+}
+
+func TestProvision(t *testing.T) {
+	runProvisioner(t, func(w *harness) {
+		v := w.volume("pvc-1")
+		if v == nil || w.directories() != "n1/pvc-1" {
+			t.Fatalf("volume %v, directories %q", v, w.directories())
+		}
+		if r := v.Spec.ClaimRef; r.UID != "1" || r.Name != "c" || r.Namespace != "ns" || v.Spec.Local.Path != filepath.Join(w.root, "n1", "pvc-1") ||
+			v.Annotations[volume.AnnDynamicallyProvisioned] != ProvisionerName || v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
+			t.Errorf("volume is %+v", v)
+		}
+		if volume.CheckNodeAffinity(v, map[string]string{corev1.LabelHostname: "host1"}) != nil || volume.CheckNodeAffinity(v, map[string]string{corev1.LabelHostname: "host2"}) == nil {
+			t.Error("the volume is not bound to its node")
+		}
+		w.expectEvent("c", "ProvisioningSucceeded: Successfully provisioned volume pvc-1")
+		if err := os.WriteFile(filepath.Join(v.Spec.Local.Path, "file"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v.Status.Phase = corev1.VolumeReleased
+		if _, err := w.api.CoreV1().PersistentVolumes().UpdateStatus(w.ctx, v, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.waitIdle()
+		if w.volume("pvc-1") != nil || w.directories() != "" {
+			t.Errorf("volume %v, directories %q", w.volume("pvc-1"), w.directories())
+		}
+	}, node("n1", "host1"), newClaim("n1"))
+}
+
+func TestUnsupportedClaims(t *testing.T) {
+	block := corev1.PersistentVolumeBlock
+	for why, tc := range map[string]struct {
+		claim    *corev1.PersistentVolumeClaim
+		selected string // afterwards
+	}{
+		"spec.volumeMode is Block":                   {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeMode = &block }), "n1"},
+		"spec.accessModes are [ReadWriteMany]":       {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes[0] = corev1.ReadWriteMany }), "n1"},
+		"spec.selector":                              {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.Selector = &metav1.LabelSelector{} }), "n1"},
+		`node "n9" is not there any more`:            {newClaim("n9"), ""},
+		`node "n2" has no label kubernetes.io/hostn`: {newClaim("n2"), ""},
+	} {
+		runProvisioner(t, func(w *harness) {
+			w.expectEvent("c", `ProvisioningFailed: failed to provision volume with StorageClass "berth-local": `+why)
+			c, _ := w.api.CoreV1().PersistentVolumeClaims("ns").Get(w.ctx, "c", metav1.GetOptions{})
+			if w.directories() != "" || w.volume("pvc-1") != nil || c.Annotations[volume.AnnSelectedNode] != tc.selected {
+				t.Errorf("%s: directories %q, selected node %q", why, w.directories(), c.Annotations[volume.AnnSelectedNode])
+			}
+		}, node("n1", "host1"), node("n2", ""), tc.claim)
+	}
+}
+
+func TestReclaimIgnoresForeignVolumes(t *testing.T) {
+	v := func(name, provisioner, path string, phase corev1.PersistentVolumePhase, p corev1.PersistentVolumeReclaimPolicy) *corev1.PersistentVolume {
+		out := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{volume.AnnDynamicallyProvisioned: provisioner}},
+			Spec: corev1.PersistentVolumeSpec{PersistentVolumeReclaimPolicy: p}, Status: corev1.PersistentVolumeStatus{Phase: phase}}
+		out.Spec.Local = &corev1.LocalVolumeSource{Path: path}
+		return out
+	}
+	outside := t.TempDir()
+	runProvisioner(t, func(w *harness) {
+		for _, name := range []string{"foreign", "kept", "bound", "outside"} {
+			if w.volume(name) == nil {
+				t.Errorf("volume %s is gone", name)
+			}
+		}
+		w.expectEvent("outside", "VolumeFailedDelete: path ")
+		if !exists(outside) {
+			t.Error("what is outside of the root is gone")
+		}
+	}, v("foreign", "csi.example.com", outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete),
+		v("kept", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimRetain),
+		v("bound", ProvisionerName, outside, corev1.VolumeBound, corev1.PersistentVolumeReclaimDelete),
+		v("outside", ProvisionerName, outside, corev1.VolumeReleased, corev1.PersistentVolumeReclaimDelete))
+}
+
+func TestDeletedClaimIsCleanedUp(t *testing.T) {
+	runProvisioner(t, func(w *harness) {
+		if err := os.MkdirAll(filepath.Join(w.root, "n1", "pvc-1"), 0o700); err != nil { // the volume object was refused
+			t.Fatal(err)
+		}
+		if err := w.api.CoreV1().PersistentVolumeClaims("ns").Delete(w.ctx, "c", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.waitIdle()
+		if w.directories() != "" {
+			t.Errorf("directories %q", w.directories())
+		}
+	}, newClaim("n9"))
+}

@@ -1,0 +1,71 @@
+package localprovisioner
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// reclaim deletes a volume that nobody has any more, if its policy says so: the directory
+// first, then the object, then what keeps the object.
+func (l *provisioner) reclaim(ctx context.Context, seen *corev1.PersistentVolume) error {
+	if !isReclaimable(seen) {
+		return nil
+	}
+	v, err := l.client.CoreV1().PersistentVolumes().Get(ctx, seen.Name, metav1.GetOptions{})
+	if err != nil || v.UID != seen.UID || !isReclaimable(v) || v.DeletionTimestamp != nil && !slices.Contains(v.Finalizers, finalizer) {
+		return ignoreNotFound(err)
+	}
+	if v.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
+		return l.removeFinalizer(ctx, v)
+	}
+	path := ""
+	if v.Spec.Local != nil {
+		path = v.Spec.Local.Path
+	}
+	node, err := l.storage.nodeOf(path, v.Name)
+	if err != nil {
+		l.events.Event(v, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
+		return nil // until the volume changes
+	}
+	if err := l.storage.remove(node, v.Name); err != nil {
+		l.events.Event(v, corev1.EventTypeWarning, "VolumeFailedDelete", err.Error())
+		return err
+	}
+	l.log.Info("Removed the directory of a volume", "volume", v.Name, "path", path)
+	if v.DeletionTimestamp == nil {
+		err := l.client.CoreV1().PersistentVolumes().Delete(ctx, v.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &v.UID}})
+		if ignoreNotFound(err) != nil {
+			return err
+		}
+		if v, err = l.client.CoreV1().PersistentVolumes().Get(ctx, v.Name, metav1.GetOptions{}); err != nil {
+			return ignoreNotFound(err)
+		}
+	}
+	return l.removeFinalizer(ctx, v)
+}
+
+// isReclaimable says whether nobody has a volume any more and it is to go: it was released under the
+// policy Delete, or somebody deleted it.
+func isReclaimable(v *corev1.PersistentVolume) bool {
+	switch v.Status.Phase {
+	case corev1.VolumeReleased:
+		return v.DeletionTimestamp != nil || v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete
+	case corev1.VolumeAvailable:
+		return v.DeletionTimestamp != nil
+	}
+	return false
+}
+
+// removeFinalizer takes the finalizer off.
+func (l *provisioner) removeFinalizer(ctx context.Context, v *corev1.PersistentVolume) error {
+	if !slices.Contains(v.Finalizers, finalizer) {
+		return nil
+	}
+	v = v.DeepCopy()
+	v.Finalizers = slices.DeleteFunc(v.Finalizers, func(f string) bool { return f == finalizer })
+	_, err := l.client.CoreV1().PersistentVolumes().Update(ctx, v, metav1.UpdateOptions{})
+	return ignoreNotFound(err)
+}

@@ -1,0 +1,110 @@
+package localprovisioner
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func openTestStorage(t *testing.T) (*storage, string) {
+	t.Helper()
+	outside := t.TempDir()
+	s, err := openStorage(filepath.Join(outside, "volumes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s, outside
+}
+
+func write(t *testing.T, parts ...string) string {
+	t.Helper()
+	path := filepath.Join(parts...)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("data"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func TestStorageCreateAndRemove(t *testing.T) {
+	s, _ := openTestStorage(t)
+	path, err := s.create("n1", "pvc-1")
+	if err != nil || path != filepath.Join(s.path, "n1", "pvc-1") {
+		t.Fatalf("made %q, %v", path, err)
+	}
+	data := write(t, path, "deep", "file")
+	if again, err := s.create("n1", "pvc-1"); err != nil || again != path || !exists(data) {
+		t.Errorf("again: %q, %v, data there: %v", again, err, exists(data))
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o777 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if node, err := s.nodeOf(path, "pvc-1"); err != nil || node != "n1" {
+		t.Errorf("node is %q, %v", node, err)
+	}
+	for range 2 {
+		if err := s.remove("n1", "pvc-1"); err != nil || exists(path) {
+			t.Errorf("removed: %v, there: %v", err, exists(path))
+		}
+	}
+	if err := s.remove("n9", "pvc-1"); err != nil {
+		t.Errorf("a node without directories: %v", err)
+	}
+}
+
+func TestStorageStaysInsideRoot(t *testing.T) {
+	s, outside := openTestStorage(t)
+	precious := write(t, outside, "pvc-1", "precious")
+	for _, node := range []string{"", ".", "..", "../x", "a/b", "/", `a\b`} {
+		if _, err := s.create(node, "pvc-1"); err == nil {
+			t.Errorf("create under %q", node)
+		}
+		if err := s.remove(node, "pvc-1"); err == nil {
+			t.Errorf("remove under %q", node)
+		}
+		if err := s.remove("n1", node); err == nil {
+			t.Errorf("remove of %q", node)
+		}
+	}
+	// A node's directory that was replaced by a link to somewhere else.
+	if err := os.Symlink(outside, filepath.Join(s.path, "n1")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.create("n1", "pvc-1")
+	if removed := s.remove("n1", "pvc-1"); err == nil || removed == nil {
+		t.Errorf("through a link: create %v, remove %v", err, removed)
+	}
+	// A link in a volume goes, what it points at stays.
+	path, err := s.create("n2", "pvc-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "pvc-1"), filepath.Join(path, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.remove("n2", "pvc-1"); err != nil || exists(path) {
+		t.Errorf("removed: %v", err)
+	}
+	if !exists(precious) {
+		t.Error("what is outside is gone")
+	}
+}
+
+func TestNodeOfRejectsForeignPaths(t *testing.T) {
+	s, outside := openTestStorage(t)
+	for _, path := range []string{"", "/", "/etc", s.path, filepath.Join(s.path, "pvc-1"), filepath.Join(s.path, "n1", "pvc-2"),
+		filepath.Join(s.path, "n1", "x", "pvc-1"), filepath.Join(outside, "n1", "pvc-1"), s.path + "/../volumes/n1/pvc-1",
+		s.path + "/n1/../pvc-1", s.path + "//pvc-1", "n1/pvc-1"} {
+		if node, err := s.nodeOf(path, "pvc-1"); err == nil {
+			t.Errorf("%q is taken for the directory of pvc-1 on %q", path, node)
+		}
+	}
+}

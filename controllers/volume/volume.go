@@ -1,0 +1,109 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/storage/volume"
+)
+
+// syncVolume brings a volume's phase in line with its claim.
+func (l *controller) syncVolume(ctx context.Context, v *corev1.PersistentVolume) error {
+	v, err := l.reconcilePhase(ctx, v)
+	if err != nil {
+		return err
+	}
+	return l.syncVolumeProtection(ctx, v)
+}
+
+// reconcilePhase returns the volume as it is afterwards.
+func (l *controller) reconcilePhase(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
+	ref := v.Spec.ClaimRef
+	if ref == nil || ref.UID == "" { // free, or kept for a claim that has not come yet
+		return l.setVolumePhase(ctx, v, corev1.VolumeAvailable, "")
+	}
+	c, err := l.claimOf(ctx, ref)
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil:
+		return l.release(ctx, v)
+	case c.Spec.VolumeName == v.Name:
+		return l.setVolumePhase(ctx, v, corev1.VolumeBound, "")
+	case c.Spec.VolumeName != "":
+		return l.unbind(ctx, v)
+	case volume.CheckVolumeModeMismatches(&c.Spec, &v.Spec):
+		l.events.Event(v, corev1.EventTypeWarning, "VolumeMismatch", fmt.Sprintf("Cannot bind PersistentVolume to requested PersistentVolumeClaim %q due to incompatible volumeMode.", c.Name))
+		l.events.Event(c, corev1.EventTypeWarning, "VolumeMismatch", fmt.Sprintf("Cannot bind PersistentVolume %q to requested PersistentVolumeClaim %q due to incompatible volumeMode.", v.Name, c.Name))
+		return v, nil
+	}
+	l.queue.Add(key{c.Namespace, c.Name}) // its claim binds it
+	return v, nil
+}
+
+// claimOf is the claim that a volume names; nil when that very claim is not there any
+// more. The cache of claims alone is not believed, as data may be deleted on its word.
+func (l *controller) claimOf(ctx context.Context, ref *corev1.ObjectReference) (*corev1.PersistentVolumeClaim, error) {
+	c, err := l.claims.PersistentVolumeClaims(ref.Namespace).Get(ref.Name)
+	if err == nil && c.UID == ref.UID {
+		return c, nil
+	}
+	c, err = l.client.CoreV1().PersistentVolumeClaims(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err), err == nil && c.UID != ref.UID:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return c, nil
+}
+
+// release ends a volume's use by a claim that is gone, and reclaims it by its policy.
+func (l *controller) release(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
+	if v.Status.Phase == corev1.VolumeFailed {
+		return v, nil
+	}
+	v, err := l.setVolumePhase(ctx, v, corev1.VolumeReleased, "")
+	if err != nil {
+		return nil, err
+	}
+	switch _, made := v.Annotations[volume.AnnDynamicallyProvisioned]; {
+	case v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle:
+		return l.markFailed(ctx, v, "VolumeFailedRecycle", "volumes are not recycled here; use Retain or Delete")
+	case v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete && !made:
+		return l.markFailed(ctx, v, "VolumeFailedDelete", fmt.Sprintf("error getting deleter volume plugin for volume %q: no deletable volume plugin matched", v.Name))
+	}
+	return v, nil // kept, or deleted by its provisioner
+}
+
+func (l *controller) markFailed(ctx context.Context, v *corev1.PersistentVolume, reason, text string) (*corev1.PersistentVolume, error) {
+	v, err := l.setVolumePhase(ctx, v, corev1.VolumeFailed, text)
+	if err == nil {
+		l.events.Event(v, corev1.EventTypeWarning, reason, text)
+	}
+	return v, err
+}
+
+// unbind takes a volume from a claim that has another one. What was made for the claim
+// alone is released; what a controller reserved is free; what its author reserved stays so.
+func (l *controller) unbind(ctx context.Context, v *corev1.PersistentVolume) (*corev1.PersistentVolume, error) {
+	_, made := v.Annotations[volume.AnnDynamicallyProvisioned]
+	if made && v.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete {
+		return l.release(ctx, v)
+	}
+	v = v.DeepCopy()
+	if _, ours := v.Annotations[volume.AnnBoundByController]; ours {
+		v.Spec.ClaimRef = nil
+		delete(v.Annotations, volume.AnnBoundByController)
+	} else {
+		v.Spec.ClaimRef.UID = ""
+	}
+	v, err := l.client.CoreV1().PersistentVolumes().Update(ctx, v, metav1.UpdateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return l.setVolumePhase(ctx, v, corev1.VolumeAvailable, "")
+}

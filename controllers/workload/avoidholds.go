@@ -1,0 +1,157 @@
+package workload
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+// AvoidHolds says which nodes an owner's pods are kept off. The nil *Avoid knows of none.
+//
+// It only matters for pods that no scheduler places, since placement honours Holds for all others.
+type AvoidHolds struct {
+	mu        sync.Mutex
+	held      map[ownerNode]map[string]*v1alpha1.Hold // by the hold's name
+	lifted    map[ownerNode]time.Time
+	listeners []func(kind string, owner types.NamespacedName)
+}
+
+// ownerNode is an owner on a node.
+type ownerNode struct {
+	owner types.UID
+	node  string
+}
+
+// liftedRetention is how long it is remembered that a hold was lifted: the longest pause that it could cut short.
+const liftedRetention = 15 * time.Minute
+
+// NewAvoidHolds makes one that knows of nothing until it runs.
+func NewAvoidHolds() *AvoidHolds {
+	return &AvoidHolds{held: map[ownerNode]map[string]*v1alpha1.Hold{}, lifted: map[ownerNode]time.Time{}}
+}
+
+// OnChange has f called with the kind and the key of an owner whose holds changed. It is to be
+// called before Run.
+func (a *AvoidHolds) OnChange(f func(kind string, owner types.NamespacedName)) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.listeners = append(a.listeners, f)
+}
+
+// HeldUntil says until when an owner's pods are kept off a node, and why; zero if they are not.
+func (a *AvoidHolds) HeldUntil(owner types.UID, node string, now time.Time) (until time.Time, cause string) {
+	if a == nil {
+		return time.Time{}, ""
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, h := range a.held[ownerNode{owner, node}] {
+		if t := h.Spec.Until.Time; t.After(now) && (t.After(until) || t.Equal(until) && h.Spec.Cause < cause) {
+			until, cause = t, h.Spec.Cause
+		}
+	}
+	return until, cause
+}
+
+// LiftedAt is when the last hold of an owner on a node was deleted before its time: its cause has ended,
+// and what happened there before is forgiven. Zero if none was lately.
+func (a *AvoidHolds) LiftedAt(owner types.UID, node string) time.Time {
+	if a == nil {
+		return time.Time{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lifted[ownerNode{owner, node}]
+}
+
+// onHold takes in one hold: now is nil for one that is gone.
+func (a *AvoidHolds) onHold(old, now *v1alpha1.Hold, at time.Time) {
+	a.mu.Lock()
+	if old != nil && old.Spec.Type == v1alpha1.Avoid {
+		s := ownerNode{old.Spec.Owner.UID, old.Spec.Node}
+		if delete(a.held[s], old.Name); len(a.held[s]) == 0 {
+			delete(a.held, s)
+		}
+		if now == nil && at.Before(old.Spec.Until.Time) && !a.stillHeld(s, at) {
+			a.lifted[s] = at
+		}
+	}
+	if now != nil && now.Spec.Type == v1alpha1.Avoid {
+		s := ownerNode{now.Spec.Owner.UID, now.Spec.Node}
+		if a.held[s] == nil {
+			a.held[s] = map[string]*v1alpha1.Hold{}
+		}
+		a.held[s][now.Name] = now
+	}
+	for s, t := range a.lifted {
+		if at.Sub(t) > liftedRetention {
+			delete(a.lifted, s)
+		}
+	}
+	listeners := a.listeners
+	a.mu.Unlock()
+	h := now
+	if h == nil {
+		h = old
+	}
+	for _, f := range listeners {
+		f(h.Spec.Owner.Kind, types.NamespacedName{Namespace: h.Namespace, Name: h.Spec.Owner.Name})
+	}
+}
+
+// stillHeld says whether a hold keeps an owner off a node still. Some that do not are left for what they remember
+// (rebalance/plan, VainHold). The lock is held.
+func (a *AvoidHolds) stillHeld(s ownerNode, at time.Time) bool {
+	for _, h := range a.held[s] {
+		if h.Spec.Until.After(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// Run reads the holds until ctx ends. Where the API does not serve them there are none; it
+// is asked again every minute.
+func (a *AvoidHolds) Run(ctx context.Context, holds *v1alpha1.Client, served discovery.DiscoveryInterface, log klog.Logger) error {
+	logged := false
+	for {
+		_, err := served.ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+		if err == nil {
+			break
+		}
+		if !logged && apierrors.IsNotFound(err) {
+			log.Info("no holds: the API does not serve them, so workloads with a node in their template only pause after deaths that they see")
+			logged = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Minute):
+		}
+	}
+	all := holds.Holds("")
+	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return all.List(ctx, o) },
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return all.Watch(ctx, o) },
+	}, &v1alpha1.Hold{}, 0, nil)
+	if err := workqueue.Watch(informer, func(old, now *v1alpha1.Hold) { a.onHold(old, now, time.Now()) }); err != nil {
+		return err
+	}
+	informer.RunWithContext(ctx)
+	return nil
+}

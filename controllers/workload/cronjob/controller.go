@@ -1,0 +1,138 @@
+package cronjob
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/controllers/workqueue"
+	"github.com/berthproject/berth/engine/workload"
+)
+
+const (
+	workers = 4
+	// component is the name under which Kubernetes reports the same events.
+	component = "cronjob-controller"
+	// timerSlack keeps the loop from waking a hair too early.
+	timerSlack = 10 * time.Millisecond
+)
+
+// Kind is what the loop looks after.
+var Kind = batchv1.SchemeGroupVersion.WithKind("CronJob")
+
+type controller struct {
+	client kubernetes.Interface
+	lister batchlisters.CronJobLister
+	jobs   cache.SharedIndexInformer
+	dedup  *shared.EventDeduplicator
+	events record.EventRecorder
+	queue  *workqueue.Queue[types.NamespacedName]
+
+	mu          sync.Mutex
+	lastCreates map[types.UID]lastCreate
+}
+
+// lastCreate is when a Job was made last of a CronJob: until the cache shows it, the CronJob is left alone.
+type lastCreate struct{ due, at time.Time }
+
+// cacheLagTimeout is how long the cache may be behind; after that, somebody else must have changed the status.
+const cacheLagTimeout = 10 * time.Second
+
+// Run makes Jobs until ctx ends. factory (started here if it is not yet) supplies CronJobs and
+// Jobs. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+	events, stop := shared.NewEventRecorder(ctx, client, component)
+	defer stop()
+	crons, jobs := factory.Batch().V1().CronJobs(), factory.Batch().V1().Jobs().Informer()
+	s := &controller{client: client, lister: crons.Lister(), jobs: jobs, dedup: shared.NewEventDeduplicator(), events: events, lastCreates: map[types.UID]lastCreate{}}
+	s.queue = workqueue.New("cronjob", "Making the CronJob's Jobs", log, s.sync)
+	if err := shared.IndexByController(jobs); err != nil {
+		return err
+	}
+	err := workqueue.Watch(crons.Informer(), func(old, now *batchv1.CronJob) {
+		if now != nil {
+			s.queue.Add(shared.KeyOf(now))
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.lastCreates, old.UID)
+	})
+	if err != nil {
+		return err
+	}
+	if err := shared.WatchControlled[*batchv1.Job](jobs, Kind, s.queue.Add, nil); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), crons.Informer().HasSynced, jobs.HasSynced) {
+		return nil
+	}
+	s.queue.Run(ctx, workers)
+	return nil
+}
+
+// sync brings one CronJob up to date.
+func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	cj, err := s.lister.CronJobs(key.Namespace).Get(key.Name)
+	if err != nil {
+		return 0, shared.IgnoreNotFound(err)
+	}
+	if cj.DeletionTimestamp != nil {
+		return 0, nil // its Jobs go with it, or are left without it
+	}
+	if wait := s.cacheLag(cj); wait > 0 {
+		return wait, nil
+	}
+	r := &reconciliation{controller: s, now: time.Now(), old: cj, cj: cj.DeepCopy(), jobs: shared.Controlled[*batchv1.Job](s.jobs, cj, false)}
+	if err := r.updateActive(ctx); err != nil {
+		return 0, err
+	}
+	wake, err := r.schedule(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := r.updateStatus(ctx); err != nil {
+		return 0, err
+	}
+	if err := r.cleanUpFinishedJobs(ctx); err != nil || wake.IsZero() {
+		return 0, err
+	}
+	return max(time.Until(wake)+timerSlack, timerSlack), nil
+}
+
+// cacheLag says for how long at most to wait for the cache to show what was made last.
+func (s *controller) cacheLag(cj *batchv1.CronJob) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, ok := s.lastCreates[cj.UID]
+	if !ok || cj.Status.LastScheduleTime != nil && !cj.Status.LastScheduleTime.Time.Before(m.due) {
+		return 0
+	}
+	return max(0, cacheLagTimeout-time.Since(m.at))
+}
+
+// newCronJob is what the engine reads of a CronJob with so many active Jobs.
+func newCronJob(cj *batchv1.CronJob, s workload.Schedule, active int) *workload.CronJob {
+	out := &workload.CronJob{
+		Schedule: s, Created: cj.CreationTimestamp.Time, Suspend: cj.Spec.Suspend != nil && *cj.Spec.Suspend, Deleting: cj.DeletionTimestamp != nil, Active: active,
+		Concurrency: map[batchv1.ConcurrencyPolicy]workload.Concurrency{batchv1.ForbidConcurrent: workload.Forbid, batchv1.ReplaceConcurrent: workload.Replace}[cj.Spec.ConcurrencyPolicy],
+	}
+	if cj.Status.LastScheduleTime != nil {
+		out.LastScheduled = cj.Status.LastScheduleTime.Time
+	}
+	if d := cj.Spec.StartingDeadlineSeconds; d != nil {
+		out.HasDeadline, out.Deadline = true, time.Duration(min(*d, int64(100*365*24*time.Hour/time.Second)))*time.Second
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+package cronjob
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/engine/workload"
+)
+
+// reconciliation is one look at a CronJob.
+type reconciliation struct {
+	*controller
+	now  time.Time
+	old  *batchv1.CronJob // as the cache has it: for events and comparison
+	cj   *batchv1.CronJob // with the status that is to be
+	jobs []*batchv1.Job
+}
+
+// finishedCondition says how a Job ended; "" if it has not.
+func finishedCondition(j *batchv1.Job) (how batchv1.JobConditionType, at time.Time) {
+	for _, c := range j.Status.Conditions {
+		if (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) && c.Status == corev1.ConditionTrue {
+			return c.Type, c.LastTransitionTime.Time
+		}
+	}
+	return "", time.Time{}
+}
+
+// updateActive says in the status which Jobs are active and when one last went well.
+func (r *reconciliation) updateActive(ctx context.Context) error {
+	s, there := &r.cj.Status, map[types.UID]*batchv1.Job{}
+	var active []corev1.ObjectReference
+	slices.SortFunc(r.jobs, func(a, b *batchv1.Job) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	for _, j := range r.jobs {
+		there[j.UID] = j
+		how, _ := finishedCondition(j)
+		switch {
+		case how == "":
+			active = append(active, jobReference(j))
+		case how == batchv1.JobComplete && j.Status.CompletionTime != nil && (s.LastSuccessfulTime == nil || s.LastSuccessfulTime.Before(j.Status.CompletionTime)):
+			s.LastSuccessfulTime = j.Status.CompletionTime.DeepCopy()
+		}
+	}
+	for _, ref := range r.old.Status.Active {
+		if j := there[ref.UID]; j != nil {
+			if how, _ := finishedCondition(j); how != "" {
+				r.events.Eventf(r.old, corev1.EventTypeNormal, "SawCompletedJob", "Saw completed job: %s, condition: %v", j.Name, how)
+			}
+			continue
+		}
+		live, err := r.client.BatchV1().Jobs(r.cj.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		switch {
+		case err == nil && live.UID == ref.UID:
+			active = append(active, ref) // the cache does not know it yet
+		case err == nil || apierrors.IsNotFound(err):
+			r.events.Eventf(r.old, corev1.EventTypeNormal, "MissingJob", "Active job went missing: %v", ref.Name)
+		default:
+			return err
+		}
+	}
+	s.Active = active
+	return nil
+}
+
+func jobReference(j *batchv1.Job) corev1.ObjectReference {
+	return corev1.ObjectReference{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Namespace: j.Namespace, Name: j.Name, UID: j.UID, ResourceVersion: j.ResourceVersion}
+}
+
+// schedule makes a Job if one is due.
+func (r *reconciliation) schedule(ctx context.Context) (wake time.Time, err error) {
+	schedule, reason, err := scheduleOf(r.cj)
+	if err != nil {
+		r.events.Event(r.old, corev1.EventTypeWarning, reason, err.Error())
+		return time.Time{}, nil // until it is changed
+	}
+	plan := newCronJob(r.cj, schedule, len(r.cj.Status.Active)).Plan(r.now)
+	if plan.Missed > workload.TooManyMissed && r.dedup.ShouldRecord(r.cj.UID, "missed", plan.Due) {
+		r.events.Eventf(r.old, corev1.EventTypeWarning, "TooManyMissedTimes", "too many missed start times: more than %d. Set or decrease .spec.startingDeadlineSeconds or check clock skew", workload.TooManyMissed)
+	}
+	switch {
+	case plan.DeadlineMissed && r.dedup.ShouldRecord(r.cj.UID, "late", plan.Due):
+		r.events.Eventf(r.old, corev1.EventTypeWarning, "MissSchedule", "Missed scheduled time to start a job: %s", plan.Due.UTC().Format(time.RFC1123Z))
+	case plan.StillActive && r.dedup.ShouldRecord(r.cj.UID, "busy", plan.Due):
+		r.events.Event(r.old, corev1.EventTypeNormal, "JobAlreadyActive", "Not starting job because prior execution is running and concurrency policy is Forbid")
+	case plan.Create:
+		return plan.Next, r.createJob(ctx, plan.Due, plan.Replace)
+	}
+	return plan.Next, nil
+}
+
+// createJob makes the Job of a time, after deleting the active ones if it is to replace them.
+func (r *reconciliation) createJob(ctx context.Context, due time.Time, replace bool) error {
+	if replace {
+		for _, ref := range r.cj.Status.Active {
+			if err := r.deleteJob(ctx, ref.Name, ref.UID); err != nil {
+				return err
+			}
+		}
+		r.cj.Status.Active = nil
+	}
+	job := jobOf(r.cj, due)
+	created, err := r.client.BatchV1().Jobs(job.Namespace).Create(ctx, job, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		r.events.Eventf(r.old, corev1.EventTypeNormal, shared.SuccessfulCreate, "Created job %v", created.Name)
+	case apierrors.IsAlreadyExists(err):
+		// Made, but the loop was killed before it was written down; or somebody else took the name.
+		if created, err = r.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{}); err != nil {
+			return err
+		}
+		if !metav1.IsControlledBy(created, r.old) {
+			return fmt.Errorf("job %s/%s of cronjob %s is there, but belongs to another object", job.Namespace, job.Name, r.cj.Name)
+		}
+	case shared.IsNamespaceTerminating(err):
+		return nil
+	default:
+		r.events.Eventf(r.old, corev1.EventTypeWarning, shared.FailedCreate, "Error creating job: %v", err)
+		return err
+	}
+	known := slices.ContainsFunc(r.cj.Status.Active, func(ref corev1.ObjectReference) bool { return ref.UID == created.UID })
+	if how, _ := finishedCondition(created); how == "" && !known {
+		r.cj.Status.Active = append(r.cj.Status.Active, jobReference(created))
+	}
+	r.cj.Status.LastScheduleTime = &metav1.Time{Time: due}
+	return nil
+}
+
+// jobOf is the Job of a CronJob for a time.
+func jobOf(cj *batchv1.CronJob, due time.Time) *batchv1.Job {
+	t := cj.Spec.JobTemplate.DeepCopy()
+	annotations := maps.Clone(t.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	at := due
+	if cj.Spec.TimeZone != nil {
+		if zone, err := time.LoadLocation(*cj.Spec.TimeZone); err == nil {
+			at = due.In(zone)
+		}
+	}
+	annotations[batchv1.CronJobScheduledTimestampAnnotation] = at.Format(time.RFC3339)
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: cj.Namespace, Name: fmt.Sprintf("%s-%d", cj.Name, due.Unix()/60), Labels: t.Labels, Annotations: annotations,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(cj, Kind)},
+		},
+		Spec: t.Spec,
+	}
+}
+
+func (r *reconciliation) deleteJob(ctx context.Context, name string, uid types.UID) error {
+	background := metav1.DeletePropagationBackground
+	err := r.client.BatchV1().Jobs(r.cj.Namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &uid}})
+	switch {
+	case err == nil:
+		r.events.Eventf(r.old, corev1.EventTypeNormal, shared.SuccessfulDelete, "Deleted job %v", name)
+	case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
+		r.events.Eventf(r.old, corev1.EventTypeWarning, shared.FailedDelete, "Deleted job: %v", err)
+		return err
+	}
+	return nil
+}
+
+// cleanUpFinishedJobs deletes Jobs that are over, beyond the limits of the history.
+func (r *reconciliation) cleanUpFinishedJobs(ctx context.Context) error {
+	var finishedJobs []workload.FinishedJob
+	var jobs []*batchv1.Job
+	for _, j := range r.jobs {
+		how, at := finishedCondition(j)
+		if how == "" || j.DeletionTimestamp != nil {
+			continue
+		}
+		f := workload.FinishedJob{Name: j.Name, Failed: how == batchv1.JobFailed, Finished: at}
+		if j.Status.StartTime != nil {
+			f.Started = j.Status.StartTime.Time
+		}
+		finishedJobs, jobs = append(finishedJobs, f), append(jobs, j)
+	}
+	for _, i := range workload.ExcessJobs(finishedJobs, r.cj.Spec.SuccessfulJobsHistoryLimit, r.cj.Spec.FailedJobsHistoryLimit) {
+		if err := r.deleteJob(ctx, jobs[i].Name, jobs[i].UID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// updateStatus writes the status if it changed.
+func (r *reconciliation) updateStatus(ctx context.Context) error {
+	if equality.Semantic.DeepEqual(withoutVersions(r.old.Status), withoutVersions(r.cj.Status)) {
+		return nil
+	}
+	_, err := r.client.BatchV1().CronJobs(r.cj.Namespace).UpdateStatus(ctx, r.cj, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if last := r.cj.Status.LastScheduleTime; err == nil && last != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.lastCreates[r.cj.UID] = lastCreate{last.Time, r.now}
+	}
+	return err
+}
+
+// withoutVersions leaves out the versions of active Jobs: they change with each of their pods.
+func withoutVersions(s batchv1.CronJobStatus) *batchv1.CronJobStatus {
+	out := s.DeepCopy()
+	for i := range out.Active {
+		out.Active[i].ResourceVersion = ""
+	}
+	return out
+}

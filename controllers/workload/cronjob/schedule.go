@@ -1,0 +1,50 @@
+package cronjob
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata" // time zones by name, wherever it runs
+
+	"github.com/robfig/cron/v3"
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/berthproject/berth/engine/workload"
+)
+
+// scheduleOf reads the schedule of a CronJob. reason is that of the event if it cannot be read.
+func scheduleOf(cj *batchv1.CronJob) (s workload.Schedule, reason string, err error) {
+	text := cj.Spec.Schedule
+	if tz := cj.Spec.TimeZone; tz != nil && !strings.Contains(text, "TZ=") {
+		if _, err := time.LoadLocation(*tz); err != nil {
+			return nil, "UnknownTimeZone", fmt.Errorf("invalid timeZone: %q: %w", *tz, err)
+		}
+		text = "CRON_TZ=" + *tz + " " + text
+	}
+	parsed, err := cron.ParseStandard(text)
+	if err != nil {
+		return nil, "UnparseableSchedule", fmt.Errorf("unparseable schedule: %q : %w", cj.Spec.Schedule, err)
+	}
+	if every, ok := parsed.(cron.ConstantDelaySchedule); ok {
+		anchor := cj.CreationTimestamp.Time
+		if cj.Status.LastScheduleTime != nil {
+			anchor = cj.Status.LastScheduleTime.Time
+		}
+		return intervalSchedule{anchor, every.Delay}, "", nil
+	}
+	return parsed, "", nil
+}
+
+// intervalSchedule is due again and again after the same time, counted from an anchor ("@every 90s").
+type intervalSchedule struct {
+	anchor time.Time
+	every  time.Duration // a second at least
+}
+
+// Next is the first time after t.
+func (p intervalSchedule) Next(t time.Time) time.Time {
+	if t.Before(p.anchor) {
+		return p.anchor.Add(p.every)
+	}
+	return p.anchor.Add((t.Sub(p.anchor)/p.every + 1) * p.every)
+}

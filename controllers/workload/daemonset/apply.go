@@ -1,0 +1,144 @@
+package daemonset
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/berthproject/berth/controllers/podtemplate"
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/controllers/workload/revision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// apply plans what to do about a DaemonSet with these pods, does it, and writes the status.
+func (s *controller) apply(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, revisions *revision.Revisions, pods []*corev1.Pod) (wake time.Time, err error) {
+	now := time.Now()
+	hash := revisions.Latest().Labels[appsv1.DefaultDaemonSetUniqueLabelKey]
+	seen := s.convertPods(ds, pods)
+	nodes, desired, err := s.evaluateNodes(ds, hash, now)
+	if err != nil {
+		return time.Time{}, err
+	}
+	machine := conversion.DaemonSet(ds, hash, desired)
+	plan := machine.Plan(now, nodes, seen)
+	_, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error {
+		pod := podtemplate.DaemonPod(ds, owner.Reference(), hash, plan.Create[i])
+		return s.pods.Create(ctx, owner, pod)
+	})
+	if shared.IsNamespaceTerminating(createErr) {
+		createErr = nil // what is left goes with the namespace
+	}
+	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
+		return s.deletePod(ctx, owner, ds, pods[plan.Delete[i].Pod], &seen[plan.Delete[i].Pod], plan.Delete[i].Reason)
+	})
+	statusErr := s.updateStatus(ctx, ds, &plan.Status, revisions.Collisions)
+	live := map[string]bool{}
+	for i := range seen {
+		live[seen[i].Hash] = true
+	}
+	truncateErr := s.history.Truncate(ctx, revisions, func(r *appsv1.ControllerRevision) bool {
+		return live[r.Labels[appsv1.DefaultDaemonSetUniqueLabelKey]]
+	}, ds.Spec.RevisionHistoryLimit)
+	return plan.Wake, errors.Join(createErr, deleteErr, statusErr, truncateErr)
+}
+
+// convertPods reads the pods, and remembers how those died that failed.
+func (s *controller) convertPods(ds *appsv1.DaemonSet, pods []*corev1.Pod) []workload.DaemonPod {
+	seen := make([]workload.DaemonPod, len(pods))
+	for i, p := range pods {
+		seen[i] = workload.DaemonPod{Pod: conversion.WorkloadPod(p), Target: podtemplate.DaemonNode(p), Hash: conversion.RevisionOf(p)}
+		if d, ok := workload.FailureOf(&seen[i].Pod); ok && p.Status.Phase == corev1.PodFailed {
+			s.failures.Add(ds.UID, failureSlot(seen[i].Target, seen[i].Hash), p.UID, d)
+		}
+	}
+	return seen
+}
+
+// failureSlot is where deaths add up: what a template did on a node is forgiven to the next one.
+func failureSlot(node, hash string) string { return node + "/" + hash }
+
+// evaluateNodes judges the nodes, and counts those that are to have a pod.
+func (s *controller) evaluateNodes(ds *appsv1.DaemonSet, hash string, now time.Time) (out []workload.DaemonNode, desired int, err error) {
+	list, err := s.nodes.List(labels.Everything())
+	if err != nil {
+		return nil, 0, err
+	}
+	trial := podtemplate.Pod(&ds.Spec.Template, ds.Namespace, metav1.OwnerReference{})
+	podtemplate.AddDaemonTolerations(&trial.Spec)
+	nodeName := trial.Spec.NodeName
+	spec := s.converter.Pod(trial).Spec
+	for _, n := range s.convertNodes(list) {
+		place := workload.DaemonNode{Name: n.Name}
+		if nodeName == "" || nodeName == n.Name {
+			place.ShouldRun, place.ShouldContinue = placement.NodeShouldRunDaemonPod(spec, n)
+		}
+		if place.ShouldRun {
+			desired++
+			until, why := s.avoidHolds.NotBefore(now, ds.UID, n.Name, s.failures.List(ds.UID, failureSlot(n.Name, hash), now))
+			place.NotBefore = until
+			if !until.IsZero() && s.dedup.ShouldRecord(ds.UID, n.Name, until) {
+				s.events.Event(ds, corev1.EventTypeWarning, shared.BackOffReason, why)
+			}
+		}
+		out = append(out, place)
+	}
+	return out, desired, nil
+}
+
+// convertNodes reads the nodes; one that is the same object as before need not be read again.
+func (s *controller) convertNodes(list []*corev1.Node) []*model.Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := make(map[string]cachedNode, len(list))
+	out := make([]*model.Node, 0, len(list))
+	for _, n := range list {
+		c := s.nodeCache[n.Name]
+		if c.source != n {
+			c = cachedNode{n, s.converter.Node(n)}
+		}
+		next[n.Name] = c
+		out = append(out, c.node)
+	}
+	s.nodeCache = next
+	return out
+}
+
+// deletePod deletes a pod, and says so when it is because it ended.
+func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, ds *appsv1.DaemonSet, p *corev1.Pod, seen *workload.DaemonPod, why workload.DaemonReason) error {
+	switch why {
+	case workload.DaemonFailed:
+		s.events.Eventf(ds, corev1.EventTypeWarning, "FailedDaemonPod", "Found failed daemon pod %s/%s on node %s, will try to kill it", p.Namespace, p.Name, seen.Target)
+	case workload.DaemonSucceeded:
+		s.events.Eventf(ds, corev1.EventTypeNormal, "SucceededDaemonPod", "Found succeeded daemon pod %s/%s on node %s, will try to delete it", p.Namespace, p.Name, seen.Target)
+	}
+	return s.pods.Delete(ctx, owner, p)
+}
+
+// updateStatus writes the status if it changed.
+func (s *controller) updateStatus(ctx context.Context, ds *appsv1.DaemonSet, n *workload.DaemonStatus, collisions *int32) error {
+	status := appsv1.DaemonSetStatus{
+		CurrentNumberScheduled: n.Current, NumberMisscheduled: n.Misscheduled, DesiredNumberScheduled: n.Desired, NumberReady: n.Ready, ObservedGeneration: n.Observed,
+		UpdatedNumberScheduled: n.Updated, NumberAvailable: n.Available, NumberUnavailable: n.Unavailable, CollisionCount: collisions, Conditions: ds.Status.Conditions,
+	}
+	if equality.Semantic.DeepEqual(ds.Status, status) {
+		return nil
+	}
+	ds = ds.DeepCopy()
+	ds.Status = status
+	_, err := s.client.AppsV1().DaemonSets(ds.Namespace).UpdateStatus(ctx, ds, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,139 @@
+package daemonset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/informers"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workload/workloadtest"
+)
+
+var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) error {
+	return Run(ctx, s.Clientset, factory, nil, klog.Background())
+}}
+
+func add(s *workloadtest.Env, edits ...func(*appsv1.DaemonSet)) {
+	s.Helper()
+	one, t := intstr.FromInt32(1), workloadtest.Template("agent")
+	ds := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: workloadtest.Namespace}, Spec: appsv1.DaemonSetSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: t.Labels}, Template: t,
+		UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.RollingUpdateDaemonSetStrategyType, RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &one}},
+	}}
+	for _, e := range edits {
+		e(ds)
+	}
+	if _, err := s.AppsV1().DaemonSets(workloadtest.Namespace).Create(s.Context(), ds, metav1.CreateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func now(s *workloadtest.Env) *appsv1.DaemonSet {
+	s.Helper()
+	ds, err := s.AppsV1().DaemonSets(workloadtest.Namespace).Get(s.Context(), "agent", metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return ds
+}
+
+func image(s *workloadtest.Env, name string) {
+	s.Helper()
+	ds := now(s)
+	ds.Spec.Template.Spec.Containers[0].Image = name
+	if _, err := s.AppsV1().DaemonSets(workloadtest.Namespace).Update(s.Context(), ds, metav1.UpdateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+	s.Settle(time.Minute)
+}
+
+// podsByNode are the pods as "node image", sorted.
+func podsByNode(s *workloadtest.Env) (out []string) {
+	for _, p := range s.Pods() {
+		out = append(out, p.Spec.NodeName+" "+p.Spec.Containers[0].Image)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func want(s *workloadtest.Env, what string, pods ...string) {
+	s.Helper()
+	if got := podsByNode(s); !slices.Equal(got, pods) {
+		s.Errorf("%s: the pods are %q, want %q", what, got, pods)
+	}
+}
+
+func TestRolloutAndRollback(t *testing.T) {
+	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
+		s.AddNode("a")
+		s.AddNode("b")
+		add(s)
+		s.Settle(10 * time.Second)
+		want(s, "made", "a agent:1", "b agent:1")
+		s.AddNode("c")
+		s.Settle(10 * time.Second)
+		want(s, "a node came", "a agent:1", "b agent:1", "c agent:1")
+		image(s, "agent:2")
+		want(s, "rolled out", "a agent:2", "b agent:2", "c agent:2")
+		if st := now(s).Status; st.DesiredNumberScheduled != 3 || st.UpdatedNumberScheduled != 3 || st.NumberAvailable != 3 {
+			t.Errorf("status %+v", st)
+		}
+		image(s, "agent:1")
+		want(s, "rolled back", "a agent:1", "b agent:1", "c agent:1")
+		list, err := s.AppsV1().ControllerRevisions(workloadtest.Namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var numbers []string
+		for _, r := range list.Items {
+			numbers = append(numbers, fmt.Sprint(r.Revision))
+		}
+		if slices.Sort(numbers); !slices.Equal(numbers, []string{"2", "3"}) {
+			t.Errorf("the revisions are %v, want 2 and 3: the first one came back", numbers)
+		}
+		n, err := s.CoreV1().Nodes().Get(t.Context(), "b", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Spec.Taints = []corev1.Taint{{Key: "broken", Effect: corev1.TaintEffectNoExecute}}
+		if _, err := s.CoreV1().Nodes().Update(t.Context(), n, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.Settle(10 * time.Second)
+		want(s, "a node does not bear them any more", "a agent:1", "c agent:1")
+	})
+}
+
+// TestBackoffOnEvictingNode: #94245. In an hour Kubernetes makes as many as its back-off of the
+// queue allows; here the pauses double from 10 s to 10 min.
+func TestBackoffOnEvictingNode(t *testing.T) {
+	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
+		s.AddNode("a")
+		s.AddNode("b")
+		s.SetPodHook(func(p *corev1.Pod) bool {
+			if p.Spec.NodeName == "a" {
+				workloadtest.Terminate(p, corev1.PodFailed, "Evicted", 1)
+			}
+			return p.Spec.NodeName == "a"
+		})
+		add(s)
+		s.Settle(time.Hour)
+		if n := s.EventCount("FailedDaemonPod"); n < 5 || n > 13 {
+			t.Errorf("%d failed pods were replaced in an hour, want about ten", n)
+		}
+		if s.EventCount("BackOff") == 0 {
+			t.Error("nobody says why there is no pod")
+		}
+		s.SetPodHook(nil)
+		s.Settle(15 * time.Minute)
+		want(s, "the node is well again", "a agent:1", "b agent:1")
+	})
+}

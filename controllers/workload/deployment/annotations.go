@@ -1,0 +1,101 @@
+package deployment
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// maxRevisionHistoryLen bounds, in bytes, the annotation that keeps a ReplicaSet's former revisions.
+const maxRevisionHistoryLen = 2000
+
+// annotationsToSkip are annotations of a Deployment that do not speak of its ReplicaSets.
+var annotationsToSkip = map[string]bool{
+	corev1.LastAppliedConfigAnnotation: true,
+	conversion.RevisionAnnotation:      true, conversion.RevisionHistoryAnnotation: true,
+	conversion.DesiredReplicasAnnotation: true, conversion.MaxReplicasAnnotation: true,
+	appsv1.DeprecatedRollbackTo: true,
+}
+
+// setAnnotations gives the current ReplicaSet the Deployment's annotations (such as the cause of the change,
+// which kubectl rollout history shows), revision and minReadySeconds.
+func (s *rollout) setAnnotations(rs *appsv1.ReplicaSet) {
+	for k, v := range s.d.Annotations {
+		if !annotationsToSkip[k] {
+			rs.Annotations[k] = v
+		}
+	}
+	revision := strconv.FormatInt(s.plan.Revision, 10)
+	if was := rs.Annotations[conversion.RevisionAnnotation]; was != "" && was != revision {
+		rs.Annotations[conversion.RevisionHistoryAnnotation] = appendRevision(rs.Annotations[conversion.RevisionHistoryAnnotation], was)
+	}
+	rs.Annotations[conversion.RevisionAnnotation] = revision
+	rs.Spec.MinReadySeconds = s.d.Spec.MinReadySeconds
+}
+
+// appendRevision adds a revision to a list of them, the oldest of which go when it gets too long.
+func appendRevision(list, revision string) string {
+	if list == "" {
+		return revision
+	}
+	list += "," + revision
+	for len(list) > maxRevisionHistoryLen {
+		_, list, _ = strings.Cut(list, ",")
+	}
+	return list
+}
+
+// needsAnnotations says that the current ReplicaSet lacks something that describe gives it.
+func (s *rollout) needsAnnotations(rs *appsv1.ReplicaSet) bool {
+	want := rs.DeepCopy()
+	if want.Annotations == nil {
+		want.Annotations = map[string]string{}
+	}
+	s.setAnnotations(want)
+	return !equality.Semantic.DeepEqual(rs.Annotations, want.Annotations) || rs.Spec.MinReadySeconds != want.Spec.MinReadySeconds
+}
+
+// setReplicasAnnotations notes on a ReplicaSet the size of the Deployment for which it was scaled.
+func (s *rollout) setReplicasAnnotations(rs *appsv1.ReplicaSet) {
+	machine := conversion.Deployment(s.d)
+	rs.Annotations[conversion.DesiredReplicasAnnotation] = strconv.Itoa(int(machine.Replicas))
+	rs.Annotations[conversion.MaxReplicasAnnotation] = strconv.Itoa(int(machine.Replicas + machine.MaxSurge))
+}
+
+// updateStatus writes the status and the revision, if they changed.
+func (s *rollout) updateStatus(ctx context.Context) error {
+	n := &s.plan.Status
+	d := s.d.DeepCopy()
+	d.Status = appsv1.DeploymentStatus{
+		ObservedGeneration: n.Observed, Replicas: n.Replicas, UpdatedReplicas: n.Updated, ReadyReplicas: n.Ready, AvailableReplicas: n.Available,
+		UnavailableReplicas: n.Unavailable, TerminatingReplicas: &n.Terminating, CollisionCount: s.d.Status.CollisionCount,
+	}
+	for _, c := range n.Conditions {
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message,
+			LastUpdateTime: metav1.NewTime(c.Updated), LastTransitionTime: metav1.NewTime(c.Changed),
+		})
+	}
+	revised := s.d.DeletionTimestamp == nil && (s.plan.Current >= 0 || s.plan.Create)
+	if revision := strconv.FormatInt(s.plan.Revision, 10); revised && d.Annotations[conversion.RevisionAnnotation] != revision {
+		if d.Annotations == nil {
+			d.Annotations = map[string]string{}
+		}
+		d.Annotations[conversion.RevisionAnnotation] = revision
+	} else if equality.Semantic.DeepEqual(d.Status, s.d.Status) {
+		return nil
+	}
+	_, err := s.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package deployment
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+const (
+	workers = 5
+	// component is the name under which Kubernetes reports the same events.
+	component = "deployment-controller"
+	// recreatePollInterval is how often it is looked whether the old pods of a Recreate are gone.
+	recreatePollInterval = time.Second
+)
+
+// Kind is what the loop looks after.
+var Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
+
+type controller struct {
+	client kubernetes.Interface
+	sets   cache.SharedIndexInformer
+	pods   cache.SharedIndexInformer
+	lister appslisters.DeploymentLister
+	writes *writeCache
+	events record.EventRecorder
+	queue  *workqueue.Queue[types.NamespacedName]
+}
+
+// Run takes Deployments through their rollouts until ctx ends. factory (started here if it is not yet)
+// supplies them, their ReplicaSets and pods. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, log klog.Logger) error {
+	events, stop := shared.NewEventRecorder(ctx, client, component)
+	defer stop()
+	deployments := factory.Apps().V1().Deployments()
+	s := &controller{
+		client: client, events: events, writes: newWriteCache(), lister: deployments.Lister(),
+		sets: factory.Apps().V1().ReplicaSets().Informer(), pods: factory.Core().V1().Pods().Informer(),
+	}
+	s.queue = workqueue.New("deployment", "Taking the Deployment further", log, s.sync)
+	if err := s.watch(deployments.Informer()); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), deployments.Informer().HasSynced, s.sets.HasSynced, s.pods.HasSynced) {
+		return nil
+	}
+	s.queue.Run(ctx, workers)
+	return nil
+}
+
+// watch has a Deployment looked at when it or its ReplicaSets change, or one comes that it may adopt.
+func (s *controller) watch(deployments cache.SharedInformer) error {
+	for _, i := range []cache.SharedIndexInformer{s.sets, s.pods} {
+		if err := shared.IndexByController(i); err != nil {
+			return err
+		}
+	}
+	err := workqueue.Watch(deployments, func(old, now *appsv1.Deployment) {
+		if now == nil {
+			now = old
+		}
+		s.queue.Add(shared.KeyOf(now))
+	})
+	if err != nil {
+		return err
+	}
+	orphan := func(rs *appsv1.ReplicaSet) {
+		list, _ := s.lister.Deployments(rs.Namespace).List(labels.Everything())
+		for _, d := range list {
+			if shared.Selects(d.Spec.Selector, rs) {
+				s.queue.Add(shared.KeyOf(d))
+			}
+		}
+	}
+	err = workqueue.Watch(s.sets, func(old, now *appsv1.ReplicaSet) {
+		if now == nil && metav1.GetControllerOfNoCopy(old) != nil {
+			s.writes.drop(metav1.GetControllerOfNoCopy(old).UID, old.UID)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return shared.WatchControlled(s.sets, Kind, s.queue.Add, orphan)
+}
+
+// sync takes one Deployment a step further.
+func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	d, err := s.lister.Deployments(key.Namespace).Get(key.Name)
+	if err != nil {
+		return 0, shared.IgnoreNotFound(err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	if err != nil {
+		return 0, nil // validation lets none through
+	}
+	owner := &shared.Owner{Kind: Kind, Object: d, Selector: selector, GetLive: func(ctx context.Context) (metav1.Object, error) {
+		return s.client.AppsV1().Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
+	}}
+	list := shared.Controlled[*appsv1.ReplicaSet](s.sets, d, true)
+	sets, err := shared.Claim(ctx, owner, list, nil, func(ctx context.Context, name string, kind types.PatchType, data []byte) error {
+		_, err := s.client.AppsV1().ReplicaSets(d.Namespace).Patch(ctx, name, kind, data, metav1.PatchOptions{})
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	sets, err = s.overlayWrites(ctx, d, sets)
+	if err != nil {
+		return 0, err
+	}
+	step := &rollout{controller: s, d: d, owner: owner, sets: sets}
+	return step.run(ctx)
+}
+
+// hasRunningPods says whether a pod of a ReplicaSet has not ended.
+func (s *controller) hasRunningPods(rs *appsv1.ReplicaSet) bool {
+	for _, p := range shared.Controlled[*corev1.Pod](s.pods, rs, false) {
+		if p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed {
+			return true
+		}
+	}
+	return false
+}

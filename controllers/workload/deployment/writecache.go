@@ -1,0 +1,88 @@
+package deployment
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// writeCache are the ReplicaSets as they were written last, as long as the cache shows an older state.
+type writeCache struct {
+	mu   sync.Mutex
+	sets map[types.UID]map[types.UID]cachedWrite // by the Deployment's uid and their own
+}
+
+type cachedWrite struct {
+	set *appsv1.ReplicaSet
+	at  time.Time
+}
+
+// cacheLagTimeout is how long the cache may be behind before the API server is asked.
+const cacheLagTimeout = 10 * time.Second
+
+func newWriteCache() *writeCache { return &writeCache{sets: map[types.UID]map[types.UID]cachedWrite{}} }
+
+func (w *writeCache) record(d *appsv1.Deployment, rs *appsv1.ReplicaSet) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sets[d.UID] == nil {
+		w.sets[d.UID] = map[types.UID]cachedWrite{}
+	}
+	w.sets[d.UID][rs.UID] = cachedWrite{rs, time.Now()}
+}
+
+func (w *writeCache) drop(deployment, uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if delete(w.sets[deployment], uid); len(w.sets[deployment]) == 0 {
+		delete(w.sets, deployment)
+	}
+}
+
+// forDeployment is a copy of what was written for a Deployment.
+func (w *writeCache) forDeployment(d *appsv1.Deployment) map[types.UID]cachedWrite {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := make(map[types.UID]cachedWrite, len(w.sets[d.UID]))
+	for uid, x := range w.sets[d.UID] {
+		out[uid] = x
+	}
+	return out
+}
+
+// overlayWrites are the ReplicaSets of the cache, or as they were written since.
+func (s *controller) overlayWrites(ctx context.Context, d *appsv1.Deployment, sets []*appsv1.ReplicaSet) ([]*appsv1.ReplicaSet, error) {
+	writes := s.writes.forDeployment(d)
+	for i, rs := range sets {
+		x, ok := writes[rs.UID]
+		if !ok {
+			continue
+		}
+		delete(writes, rs.UID)
+		if n, err := resourceversion.CompareResourceVersion(rs.ResourceVersion, x.set.ResourceVersion); err == nil && n < 0 {
+			sets[i] = x.set
+		} else {
+			s.writes.drop(d.UID, rs.UID)
+		}
+	}
+	for uid, x := range writes { // made, but the cache has none of it, or no more
+		if time.Since(x.at) > cacheLagTimeout {
+			now, err := s.client.AppsV1().ReplicaSets(d.Namespace).Get(ctx, x.set.Name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) || err == nil && now.UID != uid {
+				s.writes.drop(d.UID, uid)
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		sets = append(sets, x.set)
+	}
+	return sets, nil
+}

@@ -1,0 +1,147 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/berthproject/berth/controllers/podtemplate"
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// apply plans what to do about a Job with these pods, and does it.
+func (s *controller) apply(ctx context.Context, owner *shared.Owner, job *batchv1.Job, pods []*corev1.Pod) (wake time.Time, err error) {
+	now := time.Now()
+	machine, err := conversion.Job(job)
+	if err != nil {
+		return time.Time{}, err
+	}
+	seen := make([]workload.JobPod, len(pods))
+	for i, p := range pods {
+		seen[i] = conversion.JobPod(p)
+		seen[i].Tracked = seen[i].Tracked && !s.untracked.has(p.UID)
+	}
+	plan := machine.Plan(now, seen)
+	held := s.holdBack(job, &plan, now)
+	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
+		p := pods[plan.Delete[i].Pod]
+		if plan.Delete[i].RemoveFinalizer && isTracked(p) {
+			if err := s.untrack(ctx, p); err != nil {
+				return err
+			}
+		}
+		return s.pods.Delete(ctx, owner, p)
+	})
+	made, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error {
+		pod := podtemplate.JobPod(job, owner.Reference(), plan.Create[i])
+		pod.Name = pod.GenerateName + rand.String(5)
+		return s.pods.Create(ctx, owner, pod)
+	})
+	plan.Status.Active -= int32(len(plan.Create) - made)
+	if shared.IsNamespaceTerminating(createErr) {
+		createErr = nil // what is left goes with the namespace
+	}
+	if err := s.updateStatus(ctx, job, &plan); err != nil {
+		return time.Time{}, errors.Join(deleteErr, createErr, err)
+	}
+	// Only now, that the status has them: those that are not counted yet would be lost.
+	_, untrackErr := shared.SlowStartBatch(len(plan.RemoveFinalizers), func(i int) error { return s.untrack(ctx, pods[plan.RemoveFinalizers[i]]) })
+	if err := errors.Join(deleteErr, createErr, untrackErr); err != nil {
+		return time.Time{}, err
+	}
+	expires, err := s.deleteExpired(ctx, job, &plan.Status, now)
+	return earliest(plan.Wake, held, expires), err
+}
+
+// earliest is the first of some times of which zero means never.
+func earliest(times ...time.Time) (first time.Time) {
+	for _, t := range times {
+		if first.IsZero() || !t.IsZero() && t.Before(first) {
+			first = t
+		}
+	}
+	return first
+}
+
+// holdBack keeps pods from being made, where the template names a node from which the Job's are kept off.
+func (s *controller) holdBack(job *batchv1.Job, plan *workload.JobPlan, now time.Time) (until time.Time) {
+	node := job.Spec.Template.Spec.NodeName
+	if node == "" || len(plan.Create) == 0 {
+		return time.Time{}
+	}
+	until, why := s.avoidHolds.NotBefore(now, job.UID, node, nil)
+	if until.IsZero() {
+		return until
+	}
+	plan.Status.Active -= int32(len(plan.Create))
+	plan.Create = nil
+	if s.dedup.ShouldRecord(job.UID, node, until) {
+		s.events.Event(job, corev1.EventTypeWarning, shared.BackOffReason, why)
+	}
+	return until
+}
+
+// updateStatus writes the status if it changed, and then tells what happened.
+func (s *controller) updateStatus(ctx context.Context, job *batchv1.Job, plan *workload.JobPlan) error {
+	status := statusOf(&job.Status, &plan.Status)
+	if equality.Semantic.DeepEqual(job.Status, status) {
+		return nil
+	}
+	old := job
+	job = job.DeepCopy()
+	job.Status = status
+	job, err := s.client.BatchV1().Jobs(job.Namespace).UpdateStatus(ctx, job, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.writes.record(job)
+	for _, e := range plan.Events {
+		kind := corev1.EventTypeNormal
+		if e.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		s.events.Event(old, kind, e.Reason, e.Message)
+	}
+	return nil
+}
+
+// deleteExpired deletes a Job that is over and whose time is up, or tells when that will be.
+func (s *controller) deleteExpired(ctx context.Context, job *batchv1.Job, status *workload.JobStatus, now time.Time) (at time.Time, err error) {
+	finished, ended := status.Finished()
+	if !finished || job.Spec.TTLSecondsAfterFinished == nil || job.DeletionTimestamp != nil {
+		return time.Time{}, nil
+	}
+	if at = ended.Add(time.Duration(*job.Spec.TTLSecondsAfterFinished) * time.Second); at.After(now) {
+		return at, nil
+	}
+	live, err := s.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && live.UID != job.UID {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	if live.ResourceVersion != job.ResourceVersion {
+		return now.Add(time.Second), nil // the cache is behind: it may have been given more time
+	}
+	background := metav1.DeletePropagationBackground
+	err = s.client.BatchV1().Jobs(job.Namespace).Delete(ctx, job.Name, metav1.DeleteOptions{
+		PropagationPolicy: &background, Preconditions: &metav1.Preconditions{UID: &job.UID, ResourceVersion: &live.ResourceVersion},
+	})
+	if apierrors.IsNotFound(err) {
+		return time.Time{}, nil
+	}
+	return time.Time{}, err
+}

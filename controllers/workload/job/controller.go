@@ -1,0 +1,163 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	batchlisters "k8s.io/client-go/listers/batch/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+const (
+	workers = 5
+	// component is the name under which Kubernetes reports the same events.
+	component = "job-controller"
+	// managedBy is who Jobs are managed by that are ours.
+	managedBy = "kubernetes.io/job-controller"
+	// batchDelay is how long changes of pods are gathered, so that a Job of many pods is not written for each.
+	batchDelay = 100 * time.Millisecond
+)
+
+// Kind is what the loop looks after.
+var Kind = batchv1.SchemeGroupVersion.WithKind("Job")
+
+type controller struct {
+	client      kubernetes.Interface
+	lister      batchlisters.JobLister
+	pods        *shared.Pods
+	podInformer cache.SharedIndexInformer // pods
+	avoidHolds  *shared.AvoidHolds
+	dedup       *shared.EventDeduplicator
+	untracked   *untrackedPods
+	writes      *writeCache
+	events      record.EventRecorder
+	queue       *workqueue.Queue[types.NamespacedName]
+	orphanQueue *workqueue.Queue[types.NamespacedName] // pods whose Job is gone
+}
+
+// Run runs Jobs until ctx ends. factory (started here if it is not yet) supplies them and their pods; avoid (nil: nobody)
+// knows the Holds. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
+	events, stop := shared.NewEventRecorder(ctx, client, component)
+	defer stop()
+	pods, err := shared.NewPods(client, factory, events)
+	if err != nil {
+		return err
+	}
+	jobs := factory.Batch().V1().Jobs()
+	s := &controller{client: client, lister: jobs.Lister(), pods: pods, podInformer: factory.Core().V1().Pods().Informer(), avoidHolds: avoid, events: events, dedup: shared.NewEventDeduplicator(), untracked: newUntrackedPods(), writes: newWriteCache()}
+	s.queue = workqueue.New("job", "Running the Job", log, s.sync)
+	s.orphanQueue = workqueue.New("job_orphan_pod", "Releasing a pod of a Job that is gone", log, s.releaseOrphan)
+	if err := s.watch(jobs.Informer()); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), jobs.Informer().HasSynced, pods.HasSynced) {
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.orphanQueue.Run(ctx, 1)
+	}()
+	s.queue.Run(ctx, workers)
+	<-done
+	return nil
+}
+
+// watch has a Job looked at when it, its pods or its Holds change, or a pod comes that it may adopt; and a pod when its
+// Job is not there.
+func (s *controller) watch(jobs cache.SharedInformer) error {
+	err := workqueue.Watch(jobs, func(old, now *batchv1.Job) {
+		if now != nil {
+			s.queue.Add(shared.KeyOf(now))
+			return
+		}
+		s.queue.Add(shared.KeyOf(old)) // to forget what was written
+		for _, p := range s.pods.ListOwned(old) {
+			s.orphanQueue.Add(shared.KeyOf(p))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
+		if kind == Kind.Kind {
+			s.queue.Add(owner)
+		}
+	})
+	err = workqueue.Watch(s.podInformer, func(_, now *corev1.Pod) {
+		if now != nil && isTracked(now) {
+			if ref := metav1.GetControllerOfNoCopy(now); ref == nil || ref.Kind == Kind.Kind && s.jobMissing(now.Namespace, ref) {
+				s.orphanQueue.Add(shared.KeyOf(now))
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	err = workqueue.Watch(s.podInformer, func(old, now *corev1.Pod) {
+		if now == nil || !isTracked(now) {
+			s.untracked.observe(old, now)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return s.pods.Watch(Kind, func(owner types.NamespacedName) { s.queue.AddAfter(owner, batchDelay) }, s.enqueueForOrphan)
+}
+
+// jobMissing says that the cache does not have the Job that a pod names.
+func (s *controller) jobMissing(namespace string, ref *metav1.OwnerReference) bool {
+	job, err := s.lister.Jobs(namespace).Get(ref.Name)
+	return err != nil || job.UID != ref.UID
+}
+
+// enqueueForOrphan has those looked at that may adopt a pod.
+func (s *controller) enqueueForOrphan(p *corev1.Pod) {
+	if !isTracked(p) {
+		return
+	}
+	list, _ := s.lister.Jobs(p.Namespace).List(labels.Everything())
+	for _, job := range list {
+		if shared.Selects(job.Spec.Selector, p) {
+			s.queue.Add(shared.KeyOf(job))
+		}
+	}
+}
+
+// sync brings one Job up to date.
+func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	job, err := s.lister.Jobs(key.Namespace).Get(key.Name)
+	if job = s.writes.overlay(key, job); err != nil {
+		return 0, shared.IgnoreNotFound(err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(job.Spec.Selector)
+	if err != nil || job.Spec.ManagedBy != nil && *job.Spec.ManagedBy != managedBy {
+		return 0, nil
+	}
+	if err := s.pods.VerifyOverdue(ctx, job.UID); err != nil {
+		return 0, err
+	}
+	owner := &shared.Owner{Kind: Kind, Object: job, Selector: selector, Adopts: isTracked, GetLive: func(ctx context.Context) (metav1.Object, error) {
+		return s.client.BatchV1().Jobs(job.Namespace).Get(ctx, job.Name, metav1.GetOptions{})
+	}}
+	pods, err := s.pods.Claim(ctx, owner)
+	if err != nil {
+		return 0, err
+	}
+	wake, err := s.apply(ctx, owner, job, pods)
+	return shared.EarliestRequeue(s.pods.RequeueAfter(job.UID), wake), err
+}

@@ -1,0 +1,171 @@
+package job
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/workload/workloadtest"
+)
+
+var controllers = []workloadtest.Controller{func(ctx context.Context, s *workloadtest.Env, factory informers.SharedInformerFactory) error {
+	return Run(ctx, s.Clientset, factory, nil, klog.Background())
+}}
+
+func add(s *workloadtest.Env, completions, parallelism int32, edits ...func(*batchv1.Job)) {
+	s.Helper()
+	t := workloadtest.Template("sum")
+	t.Spec.RestartPolicy = corev1.RestartPolicyNever
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "sum", Namespace: workloadtest.Namespace}, Spec: batchv1.JobSpec{
+		Completions: &completions, Parallelism: &parallelism, Selector: &metav1.LabelSelector{MatchLabels: t.Labels}, Template: t,
+	}}
+	for _, e := range edits {
+		e(job)
+	}
+	if _, err := s.BatchV1().Jobs(workloadtest.Namespace).Create(s.Context(), job, metav1.CreateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func now(s *workloadtest.Env) *batchv1.Job {
+	s.Helper()
+	job, err := s.BatchV1().Jobs(workloadtest.Namespace).Get(s.Context(), "sum", metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return job
+}
+
+func has(j *batchv1.Job, kind batchv1.JobConditionType) string {
+	for _, c := range j.Status.Conditions {
+		if c.Type == kind && c.Status == corev1.ConditionTrue {
+			return c.Reason
+		}
+	}
+	return ""
+}
+
+// terminateWith has pods end the second after they run.
+func terminateWith(phase corev1.PodPhase, code int32) func(p *corev1.Pod) bool {
+	return func(p *corev1.Pod) bool {
+		if p.Status.Phase != corev1.PodRunning {
+			return false
+		}
+		workloadtest.Terminate(p, phase, "", code)
+		return true
+	}
+}
+
+func TestCompletionAndTTL(t *testing.T) {
+	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
+		s.SetPodHook(terminateWith(corev1.PodSucceeded, 0))
+		ttl, indexed := int32(100), batchv1.IndexedCompletion
+		add(s, 5, 2, func(j *batchv1.Job) { j.Spec.TTLSecondsAfterFinished, j.Spec.CompletionMode = &ttl, &indexed })
+		s.Settle(time.Minute)
+		job := now(s)
+		if st := job.Status; has(job, batchv1.JobComplete) != "CompletionsReached" || st.Succeeded != 5 || st.CompletedIndexes != "0-4" || st.Active != 0 || st.CompletionTime == nil {
+			t.Errorf("status %+v", st)
+		}
+		pods := s.Pods()
+		for i := range pods {
+			p := &pods[i]
+			if isTracked(p) || p.Spec.Hostname != "sum-"+p.Annotations[batchv1.JobCompletionIndexAnnotation] || p.Spec.Containers[0].Env[0].Name != "JOB_COMPLETION_INDEX" {
+				t.Errorf("pod %s: %+v %+v", p.Name, p.ObjectMeta, p.Spec)
+			}
+		}
+		if len(pods) != 5 || s.EventCount("Completed") != 1 || s.EventCount("SuccessfulCreate") == 0 {
+			t.Errorf("%d pods, %d creates told, %d completions", len(pods), s.EventCount("SuccessfulCreate"), s.EventCount("Completed"))
+		}
+		s.Settle(2 * time.Minute)
+		if _, err := s.BatchV1().Jobs(workloadtest.Namespace).Get(t.Context(), "sum", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("after its time it is still there: %v", err)
+		}
+	})
+}
+
+func TestFailure(t *testing.T) {
+	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
+		s.SetPodHook(terminateWith(corev1.PodFailed, 1))
+		limit := int32(2)
+		add(s, 1, 1, func(j *batchv1.Job) { j.Spec.BackoffLimit = &limit })
+		s.Settle(20 * time.Second)
+		if st := now(s).Status; st.Failed != 2 || st.Active != 0 && st.Active != 1 {
+			t.Errorf("after 20 s: status %+v, want two failures, of which the second waits 20 s", st)
+		}
+		s.Settle(time.Minute)
+		if job := now(s); has(job, batchv1.JobFailed) != "BackoffLimitExceeded" || job.Status.Failed != 3 || s.EventCount("BackoffLimitExceeded") != 1 {
+			t.Errorf("status %+v", job.Status)
+		}
+	})
+}
+
+func TestSuspend(t *testing.T) {
+	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
+		add(s, 2, 2)
+		s.Settle(10 * time.Second)
+		suspend := func(yes bool) {
+			job := now(s)
+			job.Spec.Suspend = &yes
+			if _, err := s.BatchV1().Jobs(workloadtest.Namespace).Update(t.Context(), job, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			s.Settle(10 * time.Second)
+		}
+		suspend(true)
+		if job := now(s); len(s.Pods()) != 0 || has(job, batchv1.JobSuspended) == "" || job.Status.Failed != 0 {
+			t.Errorf("%d pods, status %+v", len(s.Pods()), job.Status)
+		}
+		suspend(false)
+		if job := now(s); len(s.Pods()) != 2 || has(job, batchv1.JobSuspended) != "" || job.Status.Active != 2 {
+			t.Errorf("resumed: %d pods, status %+v", len(s.Pods()), job.Status)
+		}
+	})
+}
+
+// TestOrphanedPodsAreReleased: the finalizer does not keep them.
+func TestOrphanedPodsAreReleased(t *testing.T) {
+	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
+		add(s, 2, 2)
+		s.Settle(10 * time.Second)
+		if err := s.BatchV1().Jobs(workloadtest.Namespace).Delete(t.Context(), "sum", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.Settle(10 * time.Second)
+		for _, p := range s.Pods() {
+			if isTracked(&p) {
+				t.Errorf("pod %s still has the finalizer", p.Name)
+			}
+		}
+	})
+}
+
+// TestLostResponseIsCountedOnce: half of all writes are answered with an error, some of them though they were done.
+func TestLostResponseIsCountedOnce(t *testing.T) {
+	workloadtest.Run(t, controllers, func(s *workloadtest.Env) {
+		n := 0
+		s.Set(func(a clienttesting.Action) (bool, runtime.Object, error) {
+			switch a.GetVerb() + " " + a.GetResource().Resource + "/" + a.GetSubresource() {
+			case "update jobs/status", "patch pods/", "create pods/":
+				if n++; n%2 == 0 {
+					return true, nil, apierrors.NewTooManyRequestsError("try again")
+				}
+			}
+			return false, nil, nil
+		})
+		s.SetPodHook(terminateWith(corev1.PodSucceeded, 0))
+		add(s, 6, 3)
+		s.Settle(5 * time.Minute)
+		if job := now(s); has(job, batchv1.JobComplete) == "" || job.Status.Succeeded != 6 || len(s.Pods()) != 6 {
+			t.Errorf("%d pods, status %+v", len(s.Pods()), job.Status)
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package workload
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// cacheLagTimeout is how long the cache may be behind before the API server is asked.
+const cacheLagTimeout = 10 * time.Second
+
+// pendingWrites is what a loop wrote and its cache does not show yet.
+type pendingWrites struct {
+	mu sync.Mutex
+	// creates by namespace and name: a pod whose create was answered, or whose answer was lost.
+	creates map[types.NamespacedName]pendingCreate
+	// deletes by uid: pods whose deletion was answered.
+	deletes map[types.UID]pendingDelete
+}
+
+type pendingCreate struct {
+	pod   *corev1.Pod
+	owner types.UID
+	at    time.Time
+}
+
+type pendingDelete struct {
+	name  types.NamespacedName
+	owner types.UID
+	at    time.Time
+}
+
+func newPendingWrites() *pendingWrites {
+	return &pendingWrites{creates: map[types.NamespacedName]pendingCreate{}, deletes: map[types.UID]pendingDelete{}}
+}
+
+// observe forgets what the cache now shows.
+func (w *pendingWrites) observe(p *corev1.Pod, deleted bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+	if m, ok := w.creates[name]; ok && (m.pod.UID == "" && !deleted || m.pod.UID == p.UID) {
+		delete(w.creates, name) // not by the last word on another pod of that name
+	}
+	if deleted {
+		delete(w.deletes, p.UID)
+	}
+}
+
+func (w *pendingWrites) expectCreate(owner types.UID, p *corev1.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.creates[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = pendingCreate{p, owner, time.Now()}
+}
+
+// confirmCreate notes the answer to a create, unless the cache has shown the pod already.
+func (w *pendingWrites) confirmCreate(p *corev1.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
+	if m, ok := w.creates[name]; ok {
+		w.creates[name] = pendingCreate{p, m.owner, m.at}
+	}
+}
+
+func (w *pendingWrites) cancelCreate(name types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.creates, name)
+}
+
+func (w *pendingWrites) expectDelete(owner types.UID, p *corev1.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deletes[p.UID] = pendingDelete{types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, owner, time.Now()}
+}
+
+func (w *pendingWrites) cancelDelete(uid types.UID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.deletes, uid)
+}
+
+// overlay is the owner's pods of the cache, corrected by what was written.
+func (w *pendingWrites) overlay(owner types.UID, pods []*corev1.Pod) []*corev1.Pod {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	there := make(map[types.NamespacedName]bool, len(pods))
+	for i, p := range pods {
+		there[types.NamespacedName{Namespace: p.Namespace, Name: p.Name}] = true
+		if g, ok := w.deletes[p.UID]; ok && p.DeletionTimestamp == nil {
+			deleting := *p
+			deleting.DeletionTimestamp = &metav1.Time{Time: g.at}
+			pods[i] = &deleting
+		}
+	}
+	for name, m := range w.creates {
+		if m.owner == owner && !there[name] {
+			pods = append(pods, m.pod)
+		}
+	}
+	return pods
+}
+
+// RequeueAfter says that something written for an owner is not in the cache yet, so that it must be looked
+// at again after Overdue even if nothing happens.
+func (p *Pods) RequeueAfter(owner types.UID) (requeueAfter time.Duration) {
+	p.pending.mu.Lock()
+	defer p.pending.mu.Unlock()
+	for _, m := range p.pending.creates {
+		if m.owner == owner {
+			return cacheLagTimeout
+		}
+	}
+	for _, g := range p.pending.deletes {
+		if g.owner == owner {
+			return cacheLagTimeout
+		}
+	}
+	return 0
+}
+
+// VerifyOverdue asks the API server what became of what was written long ago for an owner. It is to
+// be called before Claim.
+func (p *Pods) VerifyOverdue(ctx context.Context, owner types.UID) error {
+	made, gone := p.pending.olderThan(owner, time.Now().Add(-cacheLagTimeout))
+	for _, name := range made {
+		if _, err := p.getLive(ctx, name); apierrors.IsNotFound(err) {
+			p.pending.cancelCreate(name)
+		} else if err != nil {
+			return err
+		}
+	}
+	for uid, name := range gone {
+		pod, err := p.getLive(ctx, name)
+		switch {
+		case apierrors.IsNotFound(err) || err == nil && pod.UID != uid:
+			// It is gone indeed; the cache will know, or has forgotten it already.
+			if _, there, _ := p.informer.GetIndexer().GetByKey(name.String()); !there {
+				p.pending.cancelDelete(uid)
+			}
+		case err != nil:
+			return err
+		case pod.DeletionTimestamp == nil:
+			p.pending.cancelDelete(uid)
+		}
+	}
+	return nil
+}
+
+// getLive asks the API server for a pod.
+func (p *Pods) getLive(ctx context.Context, name types.NamespacedName) (*corev1.Pod, error) {
+	return p.client.CoreV1().Pods(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+}
+
+func (w *pendingWrites) olderThan(owner types.UID, before time.Time) (made []types.NamespacedName, gone map[types.UID]types.NamespacedName) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	gone = map[types.UID]types.NamespacedName{}
+	for name, m := range w.creates {
+		if m.owner == owner && m.at.Before(before) {
+			made = append(made, name)
+		}
+	}
+	for uid, g := range w.deletes {
+		if g.owner == owner && g.at.Before(before) {
+			gone[uid] = g.name
+		}
+	}
+	return made, gone
+}

@@ -1,0 +1,76 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
+
+	"github.com/berthproject/berth/controllers/podtemplate"
+)
+
+// The reasons of events about pods that are made and deleted.
+const (
+	SuccessfulCreate = "SuccessfulCreate"
+	FailedCreate     = "FailedCreate"
+	SuccessfulDelete = "SuccessfulDelete"
+	FailedDelete     = "FailedDelete"
+)
+
+// Create makes a pod for an owner. Without a name it gets one of the owner's prefix and five random
+// characters. The owner gets an event. An error that TerminatingNamespace knows makes none.
+func (p *Pods) Create(ctx context.Context, o *Owner, pod *corev1.Pod) error {
+	if pod.Name == "" {
+		pod.GenerateName = podtemplate.NamePrefix(o.Object.GetName())
+		pod.Name = pod.GenerateName + rand.String(5)
+	}
+	name, owner := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}, o.Object.GetUID()
+	p.pending.expectCreate(owner, pod) // first: the cache may hear of it before the answer is here
+	made, err := p.client.CoreV1().Pods(pod.Namespace).Create(ctx, pod, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		p.pending.confirmCreate(made)
+		p.events.Eventf(o.Object, corev1.EventTypeNormal, SuccessfulCreate, "Created pod: %v", made.Name)
+		return nil
+	case !isOutcomeUnknown(err):
+		p.pending.cancelCreate(name)
+	}
+	if !IsNamespaceTerminating(err) {
+		p.events.Eventf(o.Object, corev1.EventTypeWarning, FailedCreate, "Error creating: %v", err)
+	}
+	return fmt.Errorf("creating pod %s: %w", name, err)
+}
+
+// isOutcomeUnknown says that nobody knows whether a request was carried out.
+func isOutcomeUnknown(err error) bool {
+	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
+}
+
+// IsNamespaceTerminating says that a create was refused because its namespace is to go, so that
+// trying again is of no use.
+func IsNamespaceTerminating(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// Delete deletes an owner's pod, if it still is the same one. One that is gone already is deleted.
+func (p *Pods) Delete(ctx context.Context, o *Owner, pod *corev1.Pod) error {
+	if pod.UID == "" {
+		return fmt.Errorf("deleting pod %s/%s: whether it was made is not known yet", pod.Namespace, pod.Name)
+	}
+	p.pending.expectDelete(o.Object.GetUID(), pod)
+	err := p.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID}})
+	switch {
+	case err == nil:
+		p.events.Eventf(o.Object, corev1.EventTypeNormal, SuccessfulDelete, "Deleted pod: %v", pod.Name)
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil
+	}
+	p.pending.cancelDelete(pod.UID)
+	p.events.Eventf(o.Object, corev1.EventTypeWarning, FailedDelete, "Error deleting: %v", err)
+	return fmt.Errorf("deleting pod %s/%s: %w", pod.Namespace, pod.Name, err)
+}

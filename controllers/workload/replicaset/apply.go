@@ -1,0 +1,127 @@
+package replicaset
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/controllers/podtemplate"
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// apply plans what to do about a ReplicaSet with these pods, does it, and writes the status.
+func (s *controller) apply(ctx context.Context, owner *shared.Owner, rs *appsv1.ReplicaSet, pods []*corev1.Pod) (wake time.Time, err error) {
+	now := time.Now()
+	machine := conversion.ReplicaSet(rs)
+	seen, deaths := convertPods(pods)
+	notBefore, why := s.avoidHolds.NotBefore(now, rs.UID, machine.Node, deaths)
+	plan := machine.Plan(now, seen, s.podsPerNode(rs, machine.Replicas, pods, seen), notBefore)
+	if plan.Delayed > 0 {
+		s.recordBackoff(owner.Object, notBefore, why)
+	}
+	reason, message := "", ""
+	switch {
+	case plan.Create > 0:
+		_, err = shared.SlowStartBatch(int(plan.Create), func(int) error {
+			return s.pods.Create(ctx, owner, podtemplate.Pod(&rs.Spec.Template, rs.Namespace, owner.Reference()))
+		})
+		if shared.IsNamespaceTerminating(err) {
+			err = nil // what is left goes with the namespace
+		}
+		reason = shared.FailedCreate
+	case len(plan.Delete) > 0:
+		_, err = shared.SlowStartBatch(len(plan.Delete), func(i int) error { return s.pods.Delete(ctx, owner, pods[plan.Delete[i]]) })
+		reason = shared.FailedDelete
+	}
+	if err == nil {
+		reason = ""
+	} else {
+		message = cmp.Or(errors.Unwrap(err), err).Error() // what the API server said, as Kubernetes puts it there
+	}
+	plan.Status.Conditions = plan.Status.Conditions.WithReplicaFailure(now, reason, message)
+	if e := s.writeStatus(ctx, owner.Object, rs, &plan.Status); e != nil && err == nil {
+		err = e
+	}
+	return plan.Wake, err
+}
+
+func convertPods(pods []*corev1.Pod) (seen []workload.Pod, deaths []workload.PodFailure) {
+	for _, p := range pods {
+		seen = append(seen, conversion.WorkloadPod(p))
+		if d, ok := workload.FailureOf(&seen[len(seen)-1]); ok && p.Status.Phase == corev1.PodFailed {
+			deaths = append(deaths, d)
+		}
+	}
+	return seen, deaths
+}
+
+// podsPerNode counts by node the pods of the ReplicaSet and of those with the same owner (of one
+// Deployment), if there are any to delete.
+func (s *controller) podsPerNode(rs *appsv1.ReplicaSet, replicas int32, pods []*corev1.Pod, seen []workload.Pod) map[string]int {
+	if int(replicas) >= len(pods) {
+		return nil
+	}
+	counts := workload.CountActiveByNode(seen)
+	ref := metav1.GetControllerOfNoCopy(rs)
+	if ref == nil {
+		return counts
+	}
+	siblings := shared.Controlled[*appsv1.ReplicaSet](s.informer, &metav1.ObjectMeta{UID: ref.UID, Namespace: rs.Namespace}, false)
+	for _, sibling := range siblings {
+		if sibling.UID != rs.UID {
+			others, _ := convertPods(s.pods.ListOwned(sibling))
+			for node, n := range workload.CountActiveByNode(others) {
+				counts[node] += n
+			}
+		}
+	}
+	return counts
+}
+
+// recordBackoff tells, once for each pause, that pods wait.
+func (s *controller) recordBackoff(owner shared.Object, until time.Time, why string) {
+	s.mu.Lock()
+	requeueAfter := s.backoffUntil[owner.GetUID()].Equal(until)
+	s.backoffUntil[owner.GetUID()] = until
+	for uid, t := range s.backoffUntil {
+		if time.Since(t) > time.Hour {
+			delete(s.backoffUntil, uid)
+		}
+	}
+	s.mu.Unlock()
+	if !requeueAfter {
+		s.events.Event(owner, corev1.EventTypeWarning, shared.BackOffReason, why)
+	}
+}
+
+// writeStatus writes the status if it changed.
+func (s *controller) writeStatus(ctx context.Context, owner shared.Object, rs *appsv1.ReplicaSet, n *workload.ReplicaSetStatus) error {
+	status := appsv1.ReplicaSetStatus{
+		Replicas: n.Replicas, FullyLabeledReplicas: n.FullyLabeled, ReadyReplicas: n.Ready, AvailableReplicas: n.Available, ObservedGeneration: n.Observed,
+	}
+	if s.kind == Kind {
+		status.TerminatingReplicas = &n.Terminating
+	}
+	for _, c := range n.Conditions {
+		status.Conditions = append(status.Conditions, appsv1.ReplicaSetCondition{
+			Type: appsv1.ReplicaSetConditionType(c.Type), Status: corev1.ConditionStatus(c.Status), Reason: c.Reason, Message: c.Message, LastTransitionTime: metav1.NewTime(c.Changed),
+		})
+	}
+	if equality.Semantic.DeepEqual(rs.Status, status) {
+		return nil
+	}
+	err := s.updateStatus(ctx, owner, status)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

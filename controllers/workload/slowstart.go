@@ -1,0 +1,29 @@
+package workload
+
+import "sync"
+
+// SlowStartBatch calls do for 0 to n-1: first once, then, as long as all goes well, twice as many at a time.
+// It tells how many went well and the first error. So a quota that is used up costs
+// one request, not hundreds.
+func SlowStartBatch(n int, do func(i int) error) (done int, err error) {
+	for begin, batch := 0, 1; begin < n; begin, batch = begin+batch, 2*batch {
+		batch = min(batch, n-begin)
+		errs := make([]error, batch)
+		var wg sync.WaitGroup
+		for i := range batch {
+			wg.Go(func() { errs[i] = do(begin + i) })
+		}
+		wg.Wait()
+		for _, e := range errs {
+			if e == nil {
+				done++
+			} else if err == nil {
+				err = e
+			}
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}

@@ -1,0 +1,152 @@
+package statefulset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/controllers/podtemplate"
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/controllers/workload/revision"
+	"github.com/berthproject/berth/engine/workload"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// errStaleClaim says that a number waits for the claims of its predecessor to go.
+var errStaleClaim = errors.New("its claims are still about to go")
+
+// apply plans what to do about a StatefulSet with these pods, does it, and writes the status.
+func (s *controller) apply(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, revisions *revision.Revisions, all []*corev1.Pod) (wake time.Time, err error) {
+	now := time.Now()
+	update := revisions.Latest()
+	current := revisions.ByName(set.Status.CurrentRevision)
+	if current == nil {
+		current = update
+	}
+	pods, seen := s.convertPods(set, all, now)
+	machine := conversion.StatefulSet(set, current.Name, update.Name)
+	plan := machine.Plan(now, seen)
+	unsynced, claimsErr := s.syncClaims(ctx, set, pods, seen, plan.ScaledDown)
+	// Once a pod that is too many is gone, nobody knows any more that its claims were to go with it.
+	plan.Delete = slices.DeleteFunc(plan.Delete, func(d workload.StatefulDelete) bool {
+		return d.Reason == workload.StatefulScaledDown && slices.Contains(unsynced, d.Pod)
+	})
+	_, createErr := shared.SlowStartBatch(len(plan.Create), func(i int) error { return s.createPod(ctx, owner, set, revisions, plan.Create[i]) })
+	wake = plan.Wake
+	switch {
+	case errors.Is(createErr, errStaleClaim):
+		createErr = nil
+		if retryAt := now.Add(staleClaimRetry); wake.IsZero() || retryAt.Before(wake) {
+			wake = retryAt
+		}
+	case shared.IsNamespaceTerminating(createErr):
+		createErr = nil
+	}
+	_, deleteErr := shared.SlowStartBatch(len(plan.Delete), func(i int) error {
+		d := plan.Delete[i]
+		return s.deletePod(ctx, owner, set, pods[d.Pod], d.Reason)
+	})
+	statusErr := s.updateStatus(ctx, set, &plan.Status, revisions.Collisions)
+	live := map[string]bool{current.Name: true, plan.Status.Current: true}
+	for i := range seen {
+		live[seen[i].Revision] = true
+	}
+	truncateErr := s.history.Truncate(ctx, revisions, func(r *appsv1.ControllerRevision) bool { return live[r.Name] }, set.Spec.RevisionHistoryLimit)
+	return wake, errors.Join(claimsErr, createErr, deleteErr, statusErr, truncateErr)
+}
+
+// convertPods reads the pods that have a number.
+func (s *controller) convertPods(set *appsv1.StatefulSet, all []*corev1.Pod, now time.Time) (pods []*corev1.Pod, seen []workload.StatefulPod) {
+	for _, p := range all {
+		n, member := podtemplate.Ordinal(set.Name, p.Name)
+		if !member {
+			continue
+		}
+		v := workload.StatefulPod{Pod: conversion.WorkloadPod(p), Ordinal: n, Revision: conversion.RevisionOf(p)}
+		if d, ok := workload.FailureOf(&v.Pod); ok && p.Status.Phase == corev1.PodFailed {
+			s.failures.Add(set.UID, p.Name, p.UID, d)
+			until, why := s.avoidHolds.NotBefore(now, set.UID, set.Spec.Template.Spec.NodeName, s.failures.List(set.UID, p.Name, now))
+			v.NotBefore = until
+			if !until.IsZero() && s.dedup.ShouldRecord(set.UID, p.Name, until) {
+				s.events.Event(set, corev1.EventTypeWarning, shared.BackOffReason, why)
+			}
+		}
+		pods, seen = append(pods, p), append(seen, v)
+	}
+	return pods, seen
+}
+
+// createPod makes the claims of a number, and then its pod.
+func (s *controller) createPod(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, revisions *revision.Revisions, c workload.StatefulCreate) error {
+	t := &set.Spec.Template
+	if rev := revisions.ByName(c.Revision); rev != nil && rev != revisions.Latest() {
+		old, err := podtemplate.TemplateOf(rev)
+		if err != nil {
+			return err
+		}
+		t = old
+	}
+	if err := s.createClaims(ctx, set, c.Ordinal); err != nil {
+		return err
+	}
+	return s.pods.Create(ctx, owner, podtemplate.StatefulPod(set, t, owner.Reference(), c.Ordinal, c.Revision))
+}
+
+// deletePod deletes a pod, and says so when it is because it ended.
+func (s *controller) deletePod(ctx context.Context, owner *shared.Owner, set *appsv1.StatefulSet, p *corev1.Pod, why workload.StatefulReason) error {
+	switch why {
+	case workload.StatefulFailed:
+		s.events.Eventf(set, corev1.EventTypeWarning, "RecreatingFailedPod", "StatefulSet %s/%s is recreating failed Pod %s", set.Namespace, set.Name, p.Name)
+	case workload.StatefulSucceeded:
+		s.events.Eventf(set, corev1.EventTypeNormal, "RecreatingTerminatedPod", "StatefulSet %s/%s is recreating terminated Pod %s", set.Namespace, set.Name, p.Name)
+	}
+	return s.pods.Delete(ctx, owner, p)
+}
+
+// setIdentity gives an adopted pod the labels of its number.
+func (s *controller) setIdentity(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, ordinal int32) error {
+	if p.UID == "" || p.DeletionTimestamp != nil || p.Labels[appsv1.StatefulSetPodNameLabel] == p.Name && p.Labels[appsv1.PodIndexLabel] != "" {
+		return nil
+	}
+	p = p.DeepCopy()
+	volumes := p.DeepCopy().Spec.Volumes
+	podtemplate.SetIdentity(set, p, ordinal)
+	p.Spec.Volumes = volumes // they cannot be changed any more
+	_, err := s.client.CoreV1().Pods(p.Namespace).Update(ctx, p, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("labelling pod %s/%s: %w", p.Namespace, p.Name, err)
+	}
+	return nil
+}
+
+// updateStatus writes the status if it changed.
+func (s *controller) updateStatus(ctx context.Context, set *appsv1.StatefulSet, n *workload.StatefulStatus, collisions *int32) error {
+	status := appsv1.StatefulSetStatus{
+		ObservedGeneration: n.Observed, Replicas: n.Replicas, ReadyReplicas: n.Ready, AvailableReplicas: n.Available, CurrentReplicas: n.CurrentReplicas, UpdatedReplicas: n.UpdatedReplicas,
+		CurrentRevision: n.Current, UpdateRevision: n.Update, CollisionCount: collisions, Conditions: set.Status.Conditions,
+	}
+	if collisions == nil {
+		status.CollisionCount = new(int32) // as Kubernetes writes it
+	}
+	if equality.Semantic.DeepEqual(set.Status, status) {
+		return nil
+	}
+	set = set.DeepCopy()
+	set.Status = status
+	_, err := s.client.AppsV1().StatefulSets(set.Namespace).UpdateStatus(ctx, set, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

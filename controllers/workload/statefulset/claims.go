@@ -1,0 +1,132 @@
+package statefulset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/controllers/podtemplate"
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/engine/workload"
+)
+
+var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
+
+// createClaims sees to it that the claims of a number are there. errStale says that one is about to go.
+func (s *controller) createClaims(ctx context.Context, set *appsv1.StatefulSet, ordinal int32) error {
+	for _, c := range podtemplate.Claims(set, ordinal) {
+		there, err := s.claims.PersistentVolumeClaims(c.Namespace).Get(c.Name)
+		switch {
+		case err == nil && isStaleClaim(there, podtemplate.StatefulPodName(set.Name, ordinal)):
+			return errStaleClaim
+		case err == nil:
+			continue
+		case !apierrors.IsNotFound(err):
+			return err
+		}
+		c.OwnerReferences = claimOwners(set, nil, nil, false)
+		_, err = s.client.CoreV1().PersistentVolumeClaims(c.Namespace).Create(ctx, c, metav1.CreateOptions{})
+		switch pod := podtemplate.StatefulPodName(set.Name, ordinal); {
+		case err == nil:
+			s.events.Eventf(set, corev1.EventTypeNormal, shared.SuccessfulCreate, "create Claim %s Pod %s in StatefulSet %s success", c.Name, pod, set.Name)
+		case apierrors.IsAlreadyExists(err):
+		default:
+			if !shared.IsNamespaceTerminating(err) {
+				s.events.Eventf(set, corev1.EventTypeWarning, shared.FailedCreate, "create Claim %s for Pod %s in StatefulSet %s failed error: %s", c.Name, pod, set.Name, err)
+			}
+			return fmt.Errorf("creating claim %s/%s: %w", c.Namespace, c.Name, err)
+		}
+	}
+	return nil
+}
+
+// isStaleClaim says that a claim is about to go, or belongs to a former pod of that name, with which it goes. It
+// is asked when no pod of that name is there.
+func isStaleClaim(c *corev1.PersistentVolumeClaim, pod string) bool {
+	return c.DeletionTimestamp != nil || slices.ContainsFunc(c.OwnerReferences, func(r metav1.OwnerReference) bool {
+		return r.APIVersion == "v1" && r.Kind == podKind.Kind && r.Name == pod
+	})
+}
+
+// syncClaims gives the claims of all pods the owners that the retention policy says, labels pods that were
+// adopted, and makes claims that a pod waits for. scaled are the pods that are too many, unkept those whose claims do not have their
+// owners yet.
+func (s *controller) syncClaims(ctx context.Context, set *appsv1.StatefulSet, pods []*corev1.Pod, seen []workload.StatefulPod, scaled []int) (unsynced []int, err error) {
+	var errs []error
+	for i, p := range pods {
+		condemned := slices.Contains(scaled, i)
+		if !condemned {
+			errs = append(errs, s.setIdentity(ctx, set, p, seen[i].Ordinal))
+			if p.Status.Phase == corev1.PodPending && p.Spec.NodeName == "" && p.UID != "" && p.DeletionTimestamp == nil {
+				if err := s.createClaims(ctx, set, seen[i].Ordinal); !errors.Is(err, errStaleClaim) {
+					errs = append(errs, err)
+				}
+			}
+		}
+		for _, want := range podtemplate.Claims(set, seen[i].Ordinal) {
+			if p.UID == "" {
+				continue
+			}
+			if err := s.syncClaim(ctx, set, p, want.Name, condemned); err != nil {
+				errs, unsynced = append(errs, err), append(unsynced, i)
+			}
+		}
+	}
+	return unsynced, errors.Join(errs...)
+}
+
+func (s *controller) syncClaim(ctx context.Context, set *appsv1.StatefulSet, p *corev1.Pod, name string, condemned bool) error {
+	c, err := s.claims.PersistentVolumeClaims(set.Namespace).Get(name)
+	if apierrors.IsNotFound(err) && condemned { // it may have been made a moment ago, and there is no later chance
+		c, err = s.client.CoreV1().PersistentVolumeClaims(set.Namespace).Get(ctx, name, metav1.GetOptions{})
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading claim %s/%s: %w", set.Namespace, name, err)
+	case c.DeletionTimestamp != nil:
+		return nil
+	}
+	refs := claimOwners(set, p, c.OwnerReferences, condemned)
+	if equality.Semantic.DeepEqual(refs, c.OwnerReferences) {
+		return nil
+	}
+	c = c.DeepCopy()
+	c.OwnerReferences = refs
+	_, err = s.client.CoreV1().PersistentVolumeClaims(c.Namespace).Update(ctx, c, metav1.UpdateOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("changing the owners of claim %s/%s: %w", c.Namespace, c.Name, err)
+	}
+	return nil
+}
+
+// claimOwners are those that a claim is to have: the StatefulSet if it is to go with it, the pod if it is too many and the
+// claim is to go with it; others are left as they are.
+func claimOwners(set *appsv1.StatefulSet, pod *corev1.Pod, have []metav1.OwnerReference, condemned bool) []metav1.OwnerReference {
+	withSet, withPod := false, false
+	if r := set.Spec.PersistentVolumeClaimRetentionPolicy; r != nil {
+		withSet = r.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+		withPod = condemned && r.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
+	}
+	ours := []types.UID{set.UID}
+	if pod != nil {
+		ours = append(ours, pod.UID)
+	}
+	out := slices.DeleteFunc(slices.Clone(have), func(r metav1.OwnerReference) bool { return slices.Contains(ours, r.UID) })
+	switch {
+	case withPod:
+		out = append(out, metav1.OwnerReference{APIVersion: "v1", Kind: podKind.Kind, Name: pod.Name, UID: pod.UID})
+	case withSet:
+		out = append(out, metav1.OwnerReference{APIVersion: Kind.GroupVersion().String(), Kind: Kind.Kind, Name: set.Name, UID: set.UID})
+	}
+	return out
+}

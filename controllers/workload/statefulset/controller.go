@@ -1,0 +1,152 @@
+package statefulset
+
+import (
+	"context"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	appslisters "k8s.io/client-go/listers/apps/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/controllers/podtemplate"
+	shared "github.com/berthproject/berth/controllers/workload"
+	"github.com/berthproject/berth/controllers/workload/revision"
+	"github.com/berthproject/berth/controllers/workqueue"
+)
+
+const (
+	workers = 4
+	// component is the name under which Kubernetes reports the same events.
+	component = "statefulset-controller"
+	// hashLabel is the label of a revision that carries its hash.
+	hashLabel = "controller.kubernetes.io/hash"
+	// staleClaimRetry is when a number is looked at again whose claims are about to go.
+	staleClaimRetry = 2 * time.Second
+)
+
+// Kind is what the loop looks after.
+var Kind = appsv1.SchemeGroupVersion.WithKind("StatefulSet")
+
+type controller struct {
+	client     kubernetes.Interface
+	lister     appslisters.StatefulSetLister
+	claims     corelisters.PersistentVolumeClaimLister
+	pods       *shared.Pods
+	history    *revision.History
+	avoidHolds *shared.AvoidHolds
+	failures   *shared.FailureTracker
+	dedup      *shared.EventDeduplicator
+	events     record.EventRecorder
+	queue      *workqueue.Queue[types.NamespacedName]
+}
+
+// Run keeps StatefulSets until ctx ends. factory (started here if it is not yet) supplies them, their pods and their
+// claims; avoid (nil: nobody) knows the Holds. It returns an error only if it could not start.
+func Run(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, avoid *shared.AvoidHolds, log klog.Logger) error {
+	events, stop := shared.NewEventRecorder(ctx, client, component)
+	defer stop()
+	pods, err := shared.NewPods(client, factory, events)
+	if err != nil {
+		return err
+	}
+	revisions, err := revision.New(client, factory)
+	if err != nil {
+		return err
+	}
+	sets, claims := factory.Apps().V1().StatefulSets(), factory.Core().V1().PersistentVolumeClaims()
+	s := &controller{client: client, lister: sets.Lister(), claims: claims.Lister(), pods: pods, history: revisions, avoidHolds: avoid, events: events,
+		failures: shared.NewFailureTracker(), dedup: shared.NewEventDeduplicator()}
+	s.queue = workqueue.New("statefulset", "Keeping the StatefulSet", log, s.sync)
+	claimsSynced := claims.Informer().HasSynced
+	if err := s.watch(sets.Informer()); err != nil {
+		return err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), sets.Informer().HasSynced, claimsSynced, pods.HasSynced, revisions.HasSynced) {
+		return nil
+	}
+	s.queue.Run(ctx, workers)
+	return nil
+}
+
+// watch has a StatefulSet looked at when it, its pods, revisions or Holds change, or a pod comes that it may adopt.
+func (s *controller) watch(sets cache.SharedInformer) error {
+	err := workqueue.Watch(sets, func(old, now *appsv1.StatefulSet) {
+		if now == nil {
+			now = old
+			s.failures.Forget(old.UID)
+		}
+		s.queue.Add(shared.KeyOf(now))
+	})
+	if err != nil {
+		return err
+	}
+	s.avoidHolds.OnChange(func(kind string, owner types.NamespacedName) {
+		if kind == Kind.Kind {
+			s.queue.Add(owner)
+		}
+	})
+	if err := s.history.Watch(Kind, s.queue.Add); err != nil {
+		return err
+	}
+	return s.pods.Watch(Kind, s.queue.Add, s.enqueueForOrphan)
+}
+
+// enqueueForOrphan has those looked at that may adopt a pod.
+func (s *controller) enqueueForOrphan(p *corev1.Pod) {
+	list, _ := s.lister.StatefulSets(p.Namespace).List(labels.Everything())
+	for _, set := range list {
+		if shared.Selects(set.Spec.Selector, p) {
+			s.queue.Add(shared.KeyOf(set))
+		}
+	}
+}
+
+// sync brings one StatefulSet up to date.
+func (s *controller) sync(ctx context.Context, key types.NamespacedName) (requeueAfter time.Duration, err error) {
+	set, err := s.lister.StatefulSets(key.Namespace).Get(key.Name)
+	if err != nil {
+		return 0, shared.IgnoreNotFound(err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(set.Spec.Selector)
+	if err != nil {
+		return 0, nil // validation lets none through
+	}
+	if err := s.pods.VerifyOverdue(ctx, set.UID); err != nil {
+		return 0, err
+	}
+	owner := &shared.Owner{Kind: Kind, Object: set, Selector: selector,
+		GetLive: func(ctx context.Context) (metav1.Object, error) {
+			return s.client.AppsV1().StatefulSets(set.Namespace).Get(ctx, set.Name, metav1.GetOptions{})
+		},
+		Adopts: func(p *corev1.Pod) bool {
+			_, member := podtemplate.Ordinal(set.Name, p.Name)
+			return member
+		},
+	}
+	if set.DeletionTimestamp != nil {
+		return 0, nil // what belongs to it goes with it, or is left without it
+	}
+	revisions, err := s.history.Sync(ctx, owner, &set.Spec.Template, hashLabel, set.Status.CollisionCount)
+	if shared.IsNamespaceTerminating(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	pods, err := s.pods.Claim(ctx, owner)
+	if err != nil {
+		return 0, err
+	}
+	wake, err := s.apply(ctx, owner, set, revisions, pods)
+	return shared.EarliestRequeue(s.pods.RequeueAfter(set.UID), wake), err
+}

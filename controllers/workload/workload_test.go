@@ -1,0 +1,202 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/workload"
+)
+
+var kind = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+
+func owner(edits ...func(*appsv1.ReplicaSet)) *Owner {
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns", UID: "me"}}
+	for _, e := range edits {
+		e(rs)
+	}
+	return &Owner{Kind: kind, Object: rs, Selector: labels.SelectorFromSet(labels.Set{"app": "web"}), GetLive: func(context.Context) (metav1.Object, error) { return rs, nil }}
+}
+
+func pod(name, app string, owners ...metav1.OwnerReference) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name), Labels: map[string]string{"app": app}, OwnerReferences: owners}}
+}
+
+func TestClaim(t *testing.T) {
+	o := owner()
+	other := o.Reference()
+	other.UID = "other"
+	deleting := pod("leaving", "web")
+	deleting.DeletionTimestamp = &metav1.Time{}
+	pods := []*corev1.Pod{pod("mine", "web", o.Reference()), pod("alone", "web"), pod("strange", "else"), pod("theirs", "web", other), pod("former", "else", o.Reference()), deleting, pod("unwanted", "web")}
+	for name, tc := range map[string]struct {
+		owner *Owner
+		fails map[string]error
+		own   string
+		did   string
+		err   string
+	}{
+		"adopts and releases":   {owner: o, own: "mine alone", did: "alone former"},
+		"about to go: neither":  {owner: owner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine former"},
+		"a pod that went":       {owner: o, fails: map[string]error{"alone": apierrors.NewNotFound(corev1.Resource("pods"), "alone")}, own: "mine", did: "alone former"},
+		"one that is not let":   {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", did: "alone former", err: "adopting alone: no"},
+		"a release that fails":  {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", did: "alone former", err: "releasing former: no"},
+		"released by another":   {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", did: "alone former"},
+		"really it is to go":    {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted, so it adopts nothing"},
+		"really it was another": {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced by another one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var did []string
+			own, err := Claim(t.Context(), tc.owner, pods, func(p *corev1.Pod) bool { return p.Name != "unwanted" }, func(_ context.Context, name string, _ types.PatchType, data []byte) error {
+				did = append(did, name)
+				if !strings.Contains(string(data), fmt.Sprintf(`"uid":%q`, name)) {
+					t.Errorf("%s is changed whatever it is: %s", name, data)
+				}
+				return tc.fails[name]
+			})
+			var names []string
+			for _, p := range own {
+				names = append(names, p.Name)
+			}
+			if got := strings.Join(names, " "); got != tc.own || strings.Join(did, " ") != tc.did {
+				t.Errorf("its own are %q, want %q; it changed %q, want %q", got, tc.own, did, tc.did)
+			}
+			if tc.err == "" && err != nil || err != nil && !strings.Contains(err.Error(), tc.err) || tc.err != "" && err == nil {
+				t.Errorf("the error is %v, want %q", err, tc.err)
+			}
+		})
+	}
+}
+
+// newReplacedOwner is an owner of which the API server knows more than the cache.
+func newReplacedOwner(edit func(*appsv1.ReplicaSet)) *Owner {
+	o := owner()
+	o.GetLive = func(context.Context) (metav1.Object, error) { return owner(edit).Object, nil }
+	return o
+}
+
+func TestSlowStartBatch(t *testing.T) {
+	for name, tc := range map[string]struct{ n, failAt, tried, done int }{
+		"all go well":            {20, -1, 20, 20},
+		"the first fails":        {20, 0, 1, 0},
+		"one of the third batch": {20, 4, 7, 6},
+		"nothing to do":          {0, -1, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tried := make(chan int, tc.n)
+			done, err := SlowStartBatch(tc.n, func(i int) error {
+				tried <- i
+				if i == tc.failAt {
+					return errors.New("no")
+				}
+				return nil
+			})
+			if done != tc.done || len(tried) != tc.tried || (err != nil) != (tc.failAt >= 0) {
+				t.Errorf("%d were tried, %d done, error %v", len(tried), done, err)
+			}
+		})
+	}
+}
+
+func TestPendingWritesUntilObserved(t *testing.T) {
+	w := newPendingWrites()
+	mine, others := pod("a", "web"), pod("b", "web")
+	names := func(cached ...*corev1.Pod) (out []string) {
+		for _, p := range w.overlay("me", cached) {
+			out = append(out, fmt.Sprint(p.Name, " ", p.DeletionTimestamp != nil))
+		}
+		slices.Sort(out)
+		return out
+	}
+	check := func(what string, got []string, want ...string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	unanswered := pod("a", "web")
+	unanswered.UID = ""
+	w.expectCreate("me", unanswered)
+	w.expectCreate("other", others)
+	check("made", names(), "a false")
+	check("made, and in the cache before it is seen", names(mine), "a false")
+	w.confirmCreate(mine)
+	old := pod("a", "web")
+	old.UID = "old"
+	w.observe(old, true)
+	check("an older one of the name is gone", names(), "a false")
+	w.observe(mine, false)
+	check("seen, and gone again", names())
+	w.expectDelete("me", mine)
+	check("deleted", names(mine), "a true")
+	if mine.DeletionTimestamp != nil {
+		t.Error("the cache's pod was changed")
+	}
+	w.observe(mine, false)
+	check("an old word on it", names(mine), "a true")
+	w.observe(mine, true)
+	check("it leaves", names(mine), "a false")
+}
+
+func TestNotBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now, a := time.Now(), NewAvoidHolds()
+		var listeners []string
+		a.OnChange(func(kind string, owner types.NamespacedName) { listeners = append(listeners, kind+" "+owner.String()) })
+		deaths := []workload.PodFailure{{Node: "n1", Cause: "Evicted", StartedAt: now, FailedAt: now}}
+		hold := &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: "h", Namespace: "ns"}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Cause: "Pressure",
+			Owner: v1alpha1.Owner{Kind: "ReplicaSet", Name: "web", UID: "me"}, Until: metav1.NewTime(now.Add(time.Minute))}}
+		look := func(what string, at time.Time, want time.Duration, why string) {
+			t.Helper()
+			until, logged := a.NotBefore(at, "me", "n1", deaths)
+			if want == 0 && !until.IsZero() || want > 0 && !until.Equal(now.Add(want)) || !strings.Contains(logged, why) {
+				t.Errorf("%s: until %v: %s", what, until, logged)
+			}
+		}
+		look("without a hold", now, 10*time.Second, "n1 ended at once with Evicted")
+		a.onHold(nil, hold, now)
+		look("the hold counts", now, time.Minute, "held off after Pressure")
+		look("and ends by itself", now.Add(2*time.Minute), 0, "")
+		a.onHold(hold, nil, now.Add(5*time.Second))
+		look("it is lifted, and what was before forgiven", now.Add(5*time.Second), 0, "")
+		deaths = append(deaths, workload.PodFailure{Node: "n1", Cause: "Evicted", StartedAt: now.Add(6 * time.Second), FailedAt: now.Add(7 * time.Second)})
+		look("but not what came later", now.Add(7*time.Second), 17*time.Second, "Evicted")
+		if !slices.Equal(listeners, []string{"ReplicaSet ns/web", "ReplicaSet ns/web"}) {
+			t.Errorf("told %q", listeners)
+		}
+		var none *AvoidHolds
+		if until, _ := none.NotBefore(now, "me", "n1", nil); !until.IsZero() {
+			t.Error("nobody knows of holds, and yet it waits")
+		}
+	})
+}
+
+// What the descheduler remembers of a node in a Hold that has ended does not keep another one from being lifted.
+func TestHoldLiftedBesideExpiredOne(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	hold := func(name string, until time.Duration) *v1alpha1.Hold {
+		return &v1alpha1.Hold{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.HoldSpec{Type: v1alpha1.Avoid, Node: "n1", Until: metav1.NewTime(now.Add(until)), Owner: v1alpha1.Owner{UID: "me"}}}
+	}
+	for other, lifted := range map[time.Duration]bool{-time.Hour: true, time.Hour: false} {
+		a := NewAvoidHolds()
+		a.onHold(nil, hold("vain", other), now)
+		a.onHold(nil, hold("pressure", time.Minute), now)
+		a.onHold(hold("pressure", time.Minute), nil, now)
+		if got := !a.LiftedAt("me", "n1").IsZero(); got != lifted {
+			t.Errorf("beside one that ends in %v: lifted is %v", other, got)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package workloadtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/controllers/podtemplate"
+)
+
+// Namespace is where everything plays.
+const Namespace = "ns"
+
+// Env is an API with loops at work. Once a second each pod is taken one step on: it is bound, runs and is ready; one that is
+// deleted ends, and goes when no finalizer keeps it.
+type Env struct {
+	*testing.T
+	*fake.Clientset
+	Reactor
+	podHook atomic.Pointer[func(p *corev1.Pod) bool]
+	made    int
+}
+
+// SetPodHook has f change pods that are bound before anything else, from now on; it says whether it did. Nil: no more.
+func (s *Env) SetPodHook(f func(p *corev1.Pod) bool) {
+	if f == nil {
+		f = func(*corev1.Pod) bool { return false }
+	}
+	s.podHook.Store(&f)
+}
+
+func (s *Env) runPodHook(p *corev1.Pod) bool {
+	f := s.podHook.Load()
+	return f != nil && (*f)(p)
+}
+
+// Controller is what plays: the Run of a loop.
+type Controller func(ctx context.Context, s *Env, factory informers.SharedInformerFactory) error
+
+// Run runs a test with loops at work.
+func Run(t *testing.T, controllers []Controller, test func(s *Env)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &Env{T: t, Clientset: fake.NewSimpleClientset()}
+		s.PrependReactor("create", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
+			if m, ok := a.(clienttesting.CreateAction).GetObject().(metav1.Object); ok {
+				s.made++
+				m.SetUID(types.UID(fmt.Sprint("uid-", s.made)))
+				m.SetCreationTimestamp(metav1.Now())
+			}
+			return false, nil, nil
+		})
+		s.PrependReactor("delete", "pods", s.deletePod)
+		s.Install(s.Clientset)
+		ctx, cancel := context.WithCancel(t.Context())
+		factory := informers.NewSharedInformerFactory(s.Clientset, 0)
+		done := make(chan error, len(controllers)+1)
+		for _, l := range controllers {
+			go func() { done <- l(ctx, s, factory) }()
+		}
+		go func() { done <- s.runNodes(ctx) }()
+		test(s)
+		cancel()
+		for range len(controllers) + 1 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		factory.Shutdown()
+	})
+}
+
+// deletePod marks pods that a finalizer keeps, or that run: they are to end first.
+func (s *Env) deletePod(a clienttesting.Action) (bool, runtime.Object, error) {
+	gvr, name := a.GetResource(), a.(clienttesting.DeleteAction).GetName()
+	obj, err := s.Tracker().Get(gvr, Namespace, name)
+	if err != nil {
+		return true, nil, err
+	}
+	p := obj.(*corev1.Pod).DeepCopy()
+	if len(p.Finalizers) == 0 && p.Status.Phase != corev1.PodRunning {
+		return false, nil, nil
+	}
+	if p.DeletionTimestamp == nil {
+		p.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	}
+	return true, nil, s.Tracker().Update(gvr, p, Namespace)
+}
+
+// runNodes take the pods on until ctx ends.
+func (s *Env) runNodes(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+		for _, p := range s.Pods() {
+			if err := s.stepPod(ctx, &p); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+	}
+}
+
+func (s *Env) stepPod(ctx context.Context, p *corev1.Pod) error {
+	pods := s.CoreV1().Pods(Namespace)
+	ended := p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+	switch {
+	case p.DeletionTimestamp != nil && ended && len(p.Finalizers) == 0:
+		return s.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), Namespace, p.Name)
+	case p.DeletionTimestamp != nil && !ended:
+		p.Status.Phase, p.Status.Conditions = corev1.PodFailed, nil
+	case ended:
+		return nil
+	case p.Spec.NodeName == "":
+		if p.Spec.NodeName = podtemplate.DaemonNode(p); p.Spec.NodeName == "" {
+			p.Spec.NodeName = "n1"
+		}
+	case s.runPodHook(p):
+	case p.Status.Phase == corev1.PodRunning:
+		return nil
+	default:
+		now := metav1.Now()
+		p.Status = corev1.PodStatus{Phase: corev1.PodRunning, StartTime: &now, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now}}}
+	}
+	_, err := pods.Update(ctx, p, metav1.UpdateOptions{})
+	return err
+}
+
+// Settle lets time pass until all is quiet.
+func (s *Env) Settle(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// Pods are those that are there, by name.
+func (s *Env) Pods() []corev1.Pod {
+	list, err := s.CoreV1().Pods(Namespace).List(s.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.Error(err)
+		return nil
+	}
+	slices.SortFunc(list.Items, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return list.Items
+}
+
+// AddNode makes a node.
+func (s *Env) AddNode(name string) {
+	s.Helper()
+	if _, err := s.CoreV1().Nodes().Create(s.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// EventCount counts the events of a reason; of those of one instant, whose names are the same, only one is kept.
+func (s *Env) EventCount(reason string) (n int) {
+	s.Helper()
+	list, err := s.CoreV1().Events(Namespace).List(s.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	for i := range list.Items {
+		if list.Items[i].Reason == reason {
+			n += int(max(list.Items[i].Count, 1))
+		}
+	}
+	return n
+}
+
+// Terminate ends a pod.
+func Terminate(p *corev1.Pod, phase corev1.PodPhase, reason string, code int32) {
+	now := metav1.Now()
+	p.Status.Phase, p.Status.Reason, p.Status.Conditions = phase, reason, nil
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, FinishedAt: now}}}}
+	if p.Status.StartTime == nil {
+		p.Status.StartTime = &now
+	}
+}
+
+// Template is that of pods with a label app of this name.
+func Template(app string) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": app}}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: app + ":1"}}}}
+}

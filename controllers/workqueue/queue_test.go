@@ -1,0 +1,68 @@
+package workqueue
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/klog/v2"
+)
+
+func TestErrorsRetryWithBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		started := time.Now()
+		var at []time.Duration
+		l := New("trying", "Trying", klog.Background(), func(context.Context, string) (time.Duration, error) {
+			at = append(at, time.Since(started))
+			if len(at) < 4 {
+				return 0, errors.New("no")
+			}
+			return time.Minute, nil
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		l.Add("a")
+		l.Run(ctx, 2)
+		if len(at) != 5 || at[1]-at[0] > at[2]-at[1] || at[4]-at[3] != time.Minute {
+			t.Errorf("it was done at %v", at)
+		}
+	})
+}
+
+func TestWatchPassesOldAndNew(t *testing.T) {
+	client := fake.NewSimpleClientset()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	seen := make(chan [2]*corev1.Pod, 10)
+	if err := Watch(factory.Core().V1().Pods().Informer(), func(old, now *corev1.Pod) { seen <- [2]*corev1.Pod{old, now} }); err != nil {
+		t.Fatal(err)
+	}
+	factory.Start(t.Context().Done())
+	factory.WaitForCacheSync(t.Context().Done())
+	pods := client.CoreV1().Pods("default")
+	p, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "default"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := <-seen; s[0] != nil || s[1].Name != "p" {
+		t.Errorf("added: %v", s)
+	}
+	p.Labels = map[string]string{"a": "b"}
+	if _, err := pods.Update(t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if s := <-seen; len(s[0].Labels) != 0 || s[1].Labels["a"] != "b" {
+		t.Errorf("changed: %v", s)
+	}
+	if err := pods.Delete(t.Context(), "p", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if s := <-seen; s[0].Name != "p" || s[1] != nil {
+		t.Errorf("gone: %v", s)
+	}
+}

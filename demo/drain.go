@@ -1,0 +1,114 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// drainNode: a drain under a budget goes as it was foretold.
+func drainNode(ctx context.Context, s *session) error {
+	if err := s.createDeployment(ctx, deployment{name: "shop", replicas: 4, memory: 64 * mib, usage: 16 * mib, spread: true, softSpread: true}); err != nil {
+		return err
+	}
+	pods, err := s.pods.waitReady(ctx, "shop", 4)
+	if err != nil {
+		return err
+	}
+	if err := s.createBudget(ctx, "shop", 1); err != nil {
+		return err
+	}
+	on := map[string]int{}
+	node := ""
+	for _, p := range pods {
+		if on[p.pod.Spec.NodeName]++; on[p.pod.Spec.NodeName] > 1 {
+			node = p.pod.Spec.NodeName
+		}
+	}
+	s.printIndented("shop has 4 pods, 2 of them on %s, and a budget: at most one may be away.", node)
+	selector, err := conversion.Selector(&metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop"}})
+	if err != nil {
+		return err
+	}
+	options := drain.Options{IgnoreDaemonSets: true, Selector: selector}
+	preview, err := s.previewDrain(ctx, node, options)
+	if err != nil {
+		return err
+	}
+	defer s.uncordon(ctx, node)
+	asked := time.Now()
+	d := drain.Drain{Client: s.client, Holds: s.holds, Scheduler: s.Scheduler, Nodes: []string{node}, Options: options, Timeouts: drain.DefaultTimeouts(), Timeout: waitTimeout}
+	result, err := d.Run(ctx)
+	if err != nil {
+		return err
+	}
+	s.printIndented("berth drain %s, done after %s:", node, formatDuration(time.Since(asked)))
+	if err := s.showDrain(result, false); err != nil {
+		return err
+	}
+	return s.comparePreview(preview, result)
+}
+
+// previewDrain says what a drain comes to, and does nothing.
+func (s *session) previewDrain(ctx context.Context, node string, o drain.Options) (*drain.Result, error) {
+	objects, err := informers.List(ctx, s.client, s.holds)
+	if err != nil {
+		return nil, err
+	}
+	c := drain.Cluster{Now: time.Now(), Scheduler: s.Scheduler}
+	c.Read(objects)
+	r, err := drain.Preview(c, []string{node}, o)
+	if err != nil {
+		return nil, err
+	}
+	s.printIndented("berth drain %s --what-if:", node)
+	return r, s.showDrain(r, true)
+}
+
+// showDrain shows what a drain comes to, or has come to.
+func (s *session) showDrain(r *drain.Result, preview bool) error {
+	var text strings.Builder
+	if err := r.Text(&text, preview); err != nil {
+		return err
+	}
+	s.printBlock(text.String())
+	return nil
+}
+
+// comparePreview says how far it came as it was foretold.
+func (s *session) comparePreview(preview, result *drain.Result) error {
+	to := map[string]string{}
+	for _, p := range result.Pods {
+		to[p.UID] = p.To
+	}
+	if len(preview.Pods) != 2 || len(result.Pods) != 2 || result.ExitCode() != 0 {
+		return fmt.Errorf("%d pods were to move, %d have been asked to, and %d still wait", len(preview.Pods), len(result.Pods), result.NumNotMoved())
+	}
+	for _, p := range preview.Pods {
+		if p.To == "" || to[p.UID] != p.To {
+			return fmt.Errorf("the replacement of %s was foretold on %s and came to %s: is the scheduler's --config the one that berth demo was given?", p.Pod, p.To, to[p.UID])
+		}
+	}
+	if preview.Rounds != result.Rounds {
+		return fmt.Errorf("%d rounds were foretold, %d it took", preview.Rounds, result.Rounds)
+	}
+	s.printIndented("Both replacements are where it was foretold, in %d rounds.", result.Rounds)
+	return nil
+}
+
+// uncordon takes the cordon back, also after Ctrl-C.
+func (s *session) uncordon(ctx context.Context, node string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	if _, err := s.client.CoreV1().Nodes().Patch(ctx, node, types.MergePatchType, []byte(`{"spec":{"unschedulable":false}}`), metav1.PatchOptions{}); err != nil {
+		s.printIndented("%s stays cordoned: %v", node, err)
+	}
+}

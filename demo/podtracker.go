@@ -1,0 +1,186 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	// waitTimeout is how long anything is waited for: far longer than it takes, for loaded machines.
+	waitTimeout = 60 * time.Second
+	// pollInterval is how often it is looked for what no watch tells.
+	pollInterval = 100 * time.Millisecond
+)
+
+// podTimes is a pod with the times at which the watch has shown first that it came to something.
+type podTimes struct {
+	pod                           *corev1.Pod
+	created, bound, ready, failed time.Time
+	deleted, gone                 time.Time
+}
+
+// podTracker is all pods of the namespace, those that are gone included.
+type podTracker struct {
+	mu      sync.Mutex
+	pods    map[types.UID]*podTimes
+	changed chan struct{} // closed at the next change
+}
+
+// watchPods follows the pods of the namespace until ctx ends.
+func watchPods(ctx context.Context, client kubernetes.Interface) (*podTracker, error) {
+	c := &podTracker{pods: map[types.UID]*podTimes{}, changed: make(chan struct{})}
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(Namespace))
+	informer := factory.Core().V1().Pods().Informer()
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { c.observe(o, false) },
+		UpdateFunc: func(_, o any) { c.observe(o, false) },
+		DeleteFunc: func(o any) { c.observe(o, true) },
+	}); err != nil {
+		return nil, err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return nil, fmt.Errorf("the pods of namespace %s cannot be watched: %w", Namespace, ctx.Err())
+	}
+	return c, nil
+}
+
+func (c *podTracker) observe(object any, gone bool) {
+	if last, ok := object.(cache.DeletedFinalStateUnknown); ok {
+		object = last.Obj
+	}
+	pod, ok := object.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.pods[pod.UID]
+	if s == nil {
+		s = &podTimes{created: now}
+		c.pods[pod.UID] = s
+	}
+	s.pod = pod
+	setOnce(&s.bound, now, pod.Spec.NodeName != "")
+	setOnce(&s.ready, now, isReady(pod))
+	setOnce(&s.failed, now, pod.Status.Phase == corev1.PodFailed)
+	setOnce(&s.deleted, now, pod.DeletionTimestamp != nil)
+	setOnce(&s.gone, now, gone)
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// setOnce sets at to now the first time that it is so.
+func setOnce(at *time.Time, now time.Time, so bool) {
+	if so && at.IsZero() {
+		*at = now
+	}
+}
+
+func isReady(p *corev1.Pod) bool {
+	return p.DeletionTimestamp == nil && p.Status.Phase == corev1.PodRunning && slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// list are the pods of an application that are not gone, by name; of all for "".
+func (c *podTracker) list(app string) (out []podTimes) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.pods {
+		if s.gone.IsZero() && (app == "" || s.pod.Labels["app"] == app) {
+			out = append(out, *s)
+		}
+	}
+	slices.SortFunc(out, func(a, b podTimes) int { return strings.Compare(a.pod.Name, b.pod.Name) })
+	return out
+}
+
+// get is a pod by its uid.
+func (c *podTracker) get(uid types.UID) podTimes {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.pods[uid]; s != nil {
+		return *s
+	}
+	return podTimes{pod: &corev1.Pod{}}
+}
+
+func (c *podTracker) nextChange() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
+}
+
+// waitFor waits until missing says "", that is, that nothing is missing; it looks at each
+// change of a pod, and now and then.
+func (c *podTracker) waitFor(ctx context.Context, missing func() string) error {
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
+	defer cancel()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		next := c.nextChange()
+		what := missing()
+		if what == "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not within %s: %s", formatDuration(waitTimeout), what)
+		case <-next:
+		case <-tick.C:
+		}
+	}
+}
+
+// waitReady waits until just n pods of an application run, all of them Ready, and returns them.
+func (c *podTracker) waitReady(ctx context.Context, app string, n int) (out []podTimes, err error) {
+	err = c.waitFor(ctx, func() string {
+		out = nil
+		for _, s := range c.list(app) {
+			if isReady(s.pod) {
+				out = append(out, s)
+			}
+		}
+		if len(out) != n {
+			return fmt.Sprintf("%d of %d pods of %s are Ready", len(out), n, app)
+		}
+		return ""
+	})
+	return out, err
+}
+
+// latest is the latest of a time of pods.
+func latest(pods []podTimes, of func(podTimes) time.Time) (at time.Time) {
+	for _, p := range pods {
+		if t := of(p); t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// waitUntilOlder waits until all pods were made in a second before this one: records tell a pod that was there from
+// one that came by the second of its creation.
+func (c *podTracker) waitUntilOlder(ctx context.Context) error {
+	return c.waitFor(ctx, func() string {
+		for _, p := range c.list("") {
+			if time.Since(p.pod.CreationTimestamp.Time) < time.Second {
+				return p.pod.Name + " is new"
+			}
+		}
+		return ""
+	})
+}

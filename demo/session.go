@@ -1,0 +1,174 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+)
+
+// Priorities of the demo's pods are below that of all pods which say nothing.
+const (
+	lowClass, highClass       = "berth-demo-low", "berth-demo-high"
+	lowPriority, highPriority = -2000, -1000
+)
+
+// cleanupTimeout bounds the removal of what the demo has made.
+const cleanupTimeout = time.Minute
+
+// session is what all acts use.
+type session struct {
+	Options
+	printer
+	client     kubernetes.Interface
+	holds      *v1alpha1.Client
+	pods       *podTracker
+	actStarted time.Time          // the act
+	stopWatch  context.CancelFunc // of the watch
+	// pressure is which node this act has brought under pressure; nil: none.
+	pressure *nodePressure
+}
+
+// nodePressure is a node that has a condition since a time. Its status may tell of it after the pods' do.
+type nodePressure struct {
+	node      string
+	condition corev1.NodeConditionType
+	since     time.Time
+}
+
+// newSession makes the namespace and the priority classes. The stage that it returns is to be struck even with an error.
+func newSession(ctx context.Context, o Options) (*session, error) {
+	s := &session{Options: o, printer: printer{o.Out}, stopWatch: func() {}}
+	var err error
+	if s.client, err = kubernetes.NewForConfig(o.Config); err != nil {
+		return nil, err
+	}
+	if s.holds, err = v1alpha1.NewClient(o.Config); err != nil {
+		return nil, err
+	}
+	if err := s.removeLeftovers(ctx); err != nil {
+		return nil, err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}
+	if _, err := s.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return s, err
+	}
+	for name, value := range map[string]int32{lowClass: lowPriority, highClass: highPriority} {
+		class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value, Description: "pods of berth demo"}
+		if _, err := s.client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+			return s, err
+		}
+	}
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	s.stopWatch = end
+	if s.pods, err = watchPods(watching, s.client); err != nil {
+		return s, err
+	}
+	return s, s.pods.waitFor(ctx, func() string {
+		if _, err := s.client.CoreV1().ServiceAccounts(Namespace).Get(ctx, "default", metav1.GetOptions{}); err != nil {
+			return "namespace " + Namespace + " has no service account (do the cluster's controllers run?): " + err.Error()
+		}
+		return ""
+	})
+}
+
+// removeLeftovers removes what a demo that was killed has left.
+func (s *session) removeLeftovers(ctx context.Context) error {
+	_, err := s.client.CoreV1().Namespaces().Get(ctx, Namespace, metav1.GetOptions{})
+	if err == nil {
+		s.print("An earlier demo was killed; what it left (namespace %s) is removed first.", Namespace)
+	} else if !apierrors.IsNotFound(err) {
+		return err
+	}
+	return s.removeAll(ctx)
+}
+
+// removeAll removes namespace and priority classes, and waits until they are gone.
+func (s *session) removeAll(ctx context.Context) error {
+	namespaces := s.client.CoreV1().Namespaces()
+	errs := []error{ignoreNotFound(namespaces.Delete(ctx, Namespace, metav1.DeleteOptions{}))}
+	for _, name := range []string{lowClass, highClass} {
+		errs = append(errs, ignoreNotFound(s.client.SchedulingV1().PriorityClasses().Delete(ctx, name, metav1.DeleteOptions{})))
+	}
+	for tick := time.NewTicker(pollInterval); ; {
+		_, err := namespaces.Get(ctx, Namespace, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			tick.Stop()
+			return errors.Join(errs...)
+		}
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return errors.Join(append(errs, fmt.Errorf("namespace %s is not gone yet: %w", Namespace, ctx.Err()))...)
+		case <-tick.C:
+		}
+	}
+}
+
+// ignoreNotFound takes it for no error that something is not there.
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// cleanup removes all that the demo has made.
+func (s *session) cleanup(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+	defer cancel()
+	defer s.stopWatch()
+	if err := s.removeAll(ctx); err != nil {
+		return fmt.Errorf("what the demo made could not be removed: %w", err)
+	}
+	return nil
+}
+
+// clearAct removes what an act has made and waits until its nodes are as before.
+func (s *session) clearAct(ctx context.Context) error {
+	background := metav1.DeletePropagationBackground
+	all := metav1.DeleteOptions{PropagationPolicy: &background}
+	err := errors.Join(s.client.AppsV1().Deployments(Namespace).DeleteCollection(ctx, all, metav1.ListOptions{}),
+		s.client.PolicyV1().PodDisruptionBudgets(Namespace).DeleteCollection(ctx, all, metav1.ListOptions{}))
+	if err != nil {
+		return err
+	}
+	defer func() { s.pressure = nil }()
+	return s.pods.waitFor(ctx, func() string {
+		if n := len(s.pods.list("")); n > 0 {
+			return fmt.Sprintf("%d pods are still there", n)
+		}
+		return s.blockedReason(ctx)
+	})
+}
+
+// blockedReason says which node is not free for the next act.
+func (s *session) blockedReason(ctx context.Context) string {
+	for _, name := range s.Nodes {
+		n, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		if i := slices.IndexFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key != Taint.Key }); i >= 0 {
+			return fmt.Sprintf("node %s has taint %s", name, n.Spec.Taints[i].Key)
+		}
+		for _, c := range n.Status.Conditions {
+			if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
+				return fmt.Sprintf("node %s has %s", name, c.Type)
+			}
+			if p := s.pressure; p != nil && p.node == name && p.condition == c.Type && c.LastTransitionTime.Time.Before(p.since) {
+				return fmt.Sprintf("node %s does not tell of %s yet", name, c.Type)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,154 @@
+package drain
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// Cluster is what is foretold about.
+type Cluster struct {
+	Now     time.Time
+	Objects []any // pointers to values of engine/model
+	// Scale is how many pods a controller wants; a Fault where that is not known: as many as there are.
+	Scale func(model.Owner) budget.Scale
+	Scheduler
+}
+
+// Scheduler is how pods are placed.
+type Scheduler struct {
+	Profiles   []*placement.Profile
+	Seed       uint64
+	Preemption preemption.Options
+	// Machine is the policy of the queue and of time-outs; its Profiles are made of those above.
+	Machine scheduling.Config
+}
+
+// machineConfig is the machine's policy with the profiles in it.
+func (s *Scheduler) machineConfig() scheduling.Config {
+	cfg := s.Machine
+	cfg.Profiles, cfg.AuditInterval = nil, 0
+	for _, p := range s.Profiles {
+		cfg.Profiles = append(cfg.Profiles, scheduling.NewProfileWithOptions(p, scheduling.PlacementOptions{Seed: s.Seed, Preemption: s.Preemption}))
+	}
+	return cfg
+}
+
+// Preview says what draining nodes would come to if nothing else happened meanwhile and
+// each replacement got Ready, but those of workloads none of whose pods is Ready. What depends on who of
+// equals is first is marked Uncertain. The error says which options forbid it.
+func Preview(c Cluster, nodes []string, o Options) (*Result, error) {
+	r, err := c.previewOnce(nodes, o, timings[0])
+	if err != nil || !r.hasContention() {
+		return r, err
+	}
+	for _, by := range timings[1:] {
+		other, err := c.previewOnce(nodes, o, by)
+		if errors.Is(err, ErrPreemptionLoop) {
+			continue // it says nothing of the others
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.markUncertain(other)
+	}
+	return r, nil
+}
+
+// previewOnce is one course of events.
+func (c *Cluster) previewOnce(nodes []string, o Options, by timing) (*Result, error) {
+	cfg := c.machineConfig()
+	w := newSimulatedCluster(c.Now, cfg, c.Objects, c.Scale)
+	w.timing = by
+	gets := w.readinessAssumption()
+	if w.runScheduler(); w.preemptionLoop {
+		return nil, w.loopError()
+	}
+	if err := o.Check(w.view, nodes); err != nil {
+		return nil, err
+	}
+	w.cordon(nodes)
+	w.preempted = nil
+	m := New(nodes, o, DefaultTimeouts(), &c.Scheduler, w.view)
+	for !w.preemptionLoop {
+		if by.readyFirst {
+			w.markReady(gets)
+		}
+		a, wake := m.Step(w.now, w.view)
+		switch a := a.(type) {
+		case Evict:
+			ok, words := w.evict(a.Pod, a.SurgePod)
+			m.HandleEviction(w.now, a.Pod.UID, EvictionResult{Granted: ok, Message: words})
+			continue
+		case SurgeUp:
+			w.surge(a.Pod, 1)
+			m.HandleSurge(w.now, "")
+			continue
+		case SurgeDown:
+			w.surge(a.Pod, -1)
+			m.HandleSurge(w.now, "")
+			continue
+		}
+		if w.advance(gets) {
+			continue
+		}
+		if m.Idle() || !wake.After(w.now) {
+			break
+		}
+		w.now = wake
+	}
+	if w.preemptionLoop {
+		return nil, w.loopError()
+	}
+	r := m.Result(w.view)
+	r.Explain(w.view, &c.Scheduler)
+	for _, p := range w.preempted {
+		r.Preempted = append(r.Preempted, PreemptedPod{Pod: p.Pod.Key(), Node: p.Pod.NodeName, By: p.By.Key()})
+	}
+	for i := range r.Pods {
+		r.Pods[i].Replacement = "" // it will have another name
+	}
+	return r, nil
+}
+
+// ErrPreemptionLoop is why a drain cannot be foretold in which the scheduler never comes to rest.
+var ErrPreemptionLoop = errors.New("the scheduler goes round in circles, whatever is drained when")
+
+// loopError names the last pod that was preempted.
+func (w *simulatedCluster) loopError() error {
+	if len(w.preempted) == 0 {
+		return ErrPreemptionLoop
+	}
+	last := w.preempted[len(w.preempted)-1]
+	owner := last.Pod.Owner.Kind + " " + last.Pod.Owner.Name
+	return fmt.Errorf("%w: %s preempts pods of %s on %s, and their replacements come back there", ErrPreemptionLoop, last.By.Key(), owner, last.Pod.NodeName)
+}
+
+// readinessAssumption says of which pods it is assumed that they get Ready: of those that the copy
+// placed, unless their workload has pods on nodes for a while and none of them is Ready; and of the
+// young ones of workloads that replace a pod already.
+func (w *simulatedCluster) readinessAssumption() func(*model.Pod) bool {
+	there, began := map[string]bool{}, w.now
+	ready, hopeless, replaces := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, p := range w.view.All() {
+		if p.NodeName == "" {
+			continue
+		}
+		there[p.UID] = true
+		replaces[p.Owner.UID] = replaces[p.Owner.UID] || p.Deleting
+		ready[p.Owner.UID] = ready[p.Owner.UID] || p.Ready
+		if !p.Ready && !p.Started.IsZero() && w.now.Sub(p.Started) >= unreadyTimeout {
+			hopeless[p.Owner.UID] = true
+		}
+	}
+	return func(p *model.Pod) bool {
+		young := p.Owner.UID != "" && replaces[p.Owner.UID] && p.Created.After(began.Add(-unreadyTimeout))
+		return (!there[p.UID] || young) && (ready[p.Owner.UID] || !hopeless[p.Owner.UID])
+	}
+}

@@ -1,0 +1,210 @@
+package drain_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/drainactor"
+	"github.com/berthproject/berth/sim/script"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// indexAtStart is when the drain begins, by when the cluster has come to rest; ends is when it is
+// given up.
+const (
+	indexAtStart = 2 * time.Minute
+	ends         = time.Hour
+	// mostSteps ends a simulation that runs in circles.
+	mostSteps = 1_000_000
+)
+
+// TestPreviewMatchesRunSoak: what --what-if says of random clusters is what a drain then
+// comes to in the simulation, pod for pod and node for node, whatever pods take to stop and
+// watches to tell; but for what it says is not certain, which are few. BERTH_CLUSTERS and BERTH_SEED say how many and from where.
+func TestPreviewMatchesRunSoak(t *testing.T) {
+	n, first := number(t, "BERTH_CLUSTERS", 0), number(t, "BERTH_SEED", 1)
+	deadline := time.Time{}
+	if n == 0 {
+		n, deadline = 60, time.Now().Add(20*time.Second)
+		if os.Getenv("BERTH_SOAK") != "" {
+			n, deadline = 1000, time.Time{}
+		}
+	}
+	var done, pods, failures, circles, uncertain, otherwise int
+	count := map[drain.Outcome]int{}
+	for i := range n {
+		if failures >= 50 || !deadline.IsZero() && time.Now().After(deadline) {
+			break
+		}
+		foretold, is, err := twice(first + i)
+		if errors.Is(err, drain.ErrPreemptionLoop) {
+			circles++
+			continue
+		}
+		if err == nil {
+			err = differ(foretold, is)
+		}
+		if err != nil {
+			failures++
+			t.Errorf("seed %d (BERTH_SEED=%d BERTH_CLUSTERS=1 runs it again): %v", first+i, first+i, err)
+			continue
+		}
+		done++
+		pods += len(is.Pods)
+		for j := range is.Pods {
+			count[is.Pods[j].Outcome]++
+		}
+		for j := range foretold.Pods {
+			if foretold.Pods[j].Uncertain {
+				uncertain++
+			}
+		}
+		if lines(foretold, nil) != lines(is, nil) {
+			otherwise++
+		}
+	}
+	if most := 20 + pods/20; uncertain > most {
+		t.Errorf("of %d pods %d are said to be uncertain: want %d at most", pods, uncertain, most)
+	}
+	fmt.Printf("soak: drains of %d random clusters were as foretold, %d were not, in %d the scheduler goes round in circles; of %d pods %d moved, %d were pending, %d held; of %d it was said that they are not certain, and in %d clusters some of these came otherwise\n",
+		done, failures, circles, pods, count[drain.OutcomeMoved], count[drain.OutcomePending], count[drain.OutcomeBlocked], uncertain, otherwise)
+}
+
+func number(t *testing.T, name string, otherwise int64) int64 {
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 {
+		t.Fatalf("%s=%s: want a whole number from 1", name, s)
+	}
+	return n
+}
+
+// twice foretells the drain of a cluster and then does it.
+func twice(seed int64) (foretold, is *drain.Result, err error) {
+	d := draw(seed)
+	o, err := sim.Defaults()
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := script.Parse("cluster", d.text())
+	if err != nil {
+		return nil, nil, err
+	}
+	a := &actor{r: rand.New(rand.NewSource(seed)), nodes: d.drain, options: drain.Options{IgnoreDaemonSets: true}}
+	s.Configure(&o)
+	a.scheduler = drain.Scheduler{Profiles: o.Profiles, Seed: o.TieBreakSeed, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()}
+	if os.Getenv("BERTH_TRACE") != "" { // the scenario, and what happens
+		fmt.Println(d.text(), "drain", d.drain)
+		o.OnLine = func(l sim.Line) { fmt.Println(l) }
+	}
+	o.Stop = func() bool {
+		if a.w.Steps() > mostSteps {
+			a.err = fmt.Errorf("the simulation has made %d steps by %v", a.w.Steps(), a.w.Elapsed())
+		}
+		return a.result != nil || a.err != nil
+	}
+	result, err := s.RunOn(o, ends, func(w *sim.World) error {
+		a.w = w
+		w.At(indexAtStart, a.begin)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case result.Violation != nil:
+		return nil, nil, result.Violation
+	case a.err != nil:
+		return nil, nil, a.err
+	case a.result == nil:
+		return nil, nil, fmt.Errorf("the drain has not ended after %v", ends)
+	}
+	return a.foretold, a.result, nil
+}
+
+// actor foretells a drain of a simulated cluster, and begins it.
+type actor struct {
+	w         *sim.World
+	r         *rand.Rand
+	nodes     []string
+	options   drain.Options
+	scheduler drain.Scheduler
+	foretold  *drain.Result
+	result    *drain.Result
+	err       error
+}
+
+func (a *actor) begin() {
+	var objects []runtime.Object
+	for _, k := range store.SchedulingKinds {
+		for _, o := range a.w.API().List(k) {
+			objects = append(objects, o)
+		}
+	}
+	c := drain.Cluster{Now: a.w.Now(), Scheduler: a.scheduler}
+	c.Read(objects)
+	if a.foretold, a.err = drain.Preview(c, a.nodes, a.options); a.err != nil {
+		return
+	}
+	d, err := drainactor.New(a.w, a.nodes, a.options, a.scheduler)
+	if err != nil {
+		a.err = err
+		return
+	}
+	d.PollDelay = func(most time.Duration) time.Duration {
+		return time.Duration(1+a.r.Intn(int(most/time.Millisecond))) * time.Millisecond
+	}
+	d.OnDone = func(r *drain.Result) { a.result = r }
+}
+
+// differ says where two results differ, in what is certain.
+func differ(foretold, is *drain.Result) error {
+	uncertain := map[string]bool{}
+	for i := range foretold.Pods {
+		if p := &foretold.Pods[i]; p.Uncertain {
+			uncertain[p.Pod] = true
+		}
+	}
+	want, got := lines(foretold, uncertain), lines(is, uncertain)
+	if want == got && (len(uncertain) > 0 || foretold.ExitCode() == is.ExitCode()) {
+		return nil
+	}
+	if os.Getenv("BERTH_TRACE") != "" {
+		want += fmt.Sprintf("preempted: %v", foretold.Preempted)
+	}
+	return fmt.Errorf("foretold (exit %d)\n%s\nbut what happened is (exit %d)\n%s", foretold.ExitCode(), want, is.ExitCode(), got)
+}
+
+// lines tell what becomes of the pods, but for some.
+func lines(r *drain.Result, but map[string]bool) string {
+	var b strings.Builder
+	for i := range r.Pods {
+		p := &r.Pods[i]
+		if but[p.Pod] {
+			continue
+		}
+		fmt.Fprintf(&b, "  %s %s %s round=%d", p.Pod, p.Outcome, p.To, p.Round)
+		if p.Block != nil {
+			fmt.Fprintf(&b, " %s %s never=%v", p.Block.Kind, p.Block.Budget, p.Block.Permanent)
+		}
+		if p.FirstBlock != nil && os.Getenv("BERTH_TRACE") != "" {
+			fmt.Fprintf(&b, " first held by %s %s: %s, until %s", p.FirstBlock.Kind, p.FirstBlock.Budget, p.FirstBlock.Reason, p.FirstBlock.ClearedBy)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

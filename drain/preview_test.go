@@ -1,0 +1,206 @@
+package drain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+const gib = 1 << 30
+
+var start = time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
+
+func node(name string, cpu int64) *model.Node {
+	return &model.Node{Name: name, Labels: model.LabelsOf(map[string]string{placement.HostnameKey: name}), AllocatablePods: 110,
+		Allocatable: model.Resources{MilliCPU: cpu, Memory: 8 * gib}, Ready: true}
+}
+
+// pod is a Ready pod of ReplicaSet app on a node.
+func pod(app, name, node string, cpu int64) *model.Pod {
+	return &model.Pod{Namespace: "default", Name: name, UID: name, NodeName: node, Labels: model.LabelsOf(map[string]string{"app": app}),
+		Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: "rs-" + app}, Ready: true, Phase: model.Running,
+		Created: start.Add(-time.Hour), Started: start.Add(-time.Hour),
+		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: cpu}, Scoring: model.Resources{MilliCPU: cpu}, ImageContainers: 1}}
+}
+
+// guard is a budget over an app.
+func guard(app string, set func(*model.Budget)) *model.Budget {
+	b := &model.Budget{Namespace: "default", Name: app, UID: "pdb-" + app,
+		Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Values: []string{app}}}}}
+	set(b)
+	return b
+}
+
+func maxUnavailable(n int32) func(*model.Budget) {
+	return func(b *model.Budget) { b.MaxUnavailable = model.IntOrPercent{Set: true, Value: n} }
+}
+
+func minAvailable(n int32) func(*model.Budget) {
+	return func(b *model.Budget) { b.MinAvailable = model.IntOrPercent{Set: true, Value: n} }
+}
+
+// clusterOf puts objects together, with the status of budgets as the controller has it.
+func clusterOf(t *testing.T, objects ...any) Cluster {
+	t.Helper()
+	profile, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pods []*model.Pod
+	replicas := map[string]int32{}
+	for _, o := range objects {
+		if p, ok := o.(*model.Pod); ok {
+			pods = append(pods, p)
+			replicas[p.Owner.UID]++
+		}
+	}
+	c := Cluster{Now: start, Scheduler: Scheduler{Profiles: []*placement.Profile{profile}, Seed: 1, Preemption: preemption.Defaults(), Machine: scheduling.DefaultConfig()},
+		Scale: func(o model.Owner) budget.Scale { return budget.Scale{UID: o.UID, Replicas: replicas[o.UID]} }}
+	for _, o := range objects {
+		if b, ok := o.(*model.Budget); ok {
+			n := budget.StatusInputs{Budget: b, Pods: pods, Scale: c.Scale, Now: start}.ComputeStatus()
+			b.DisruptionsAllowed, b.CurrentHealthy, b.DesiredHealthy, b.ExpectedPods = n.DisruptionsAllowed, n.CurrentHealthy, n.DesiredHealthy, n.ExpectedPods
+		}
+		c.Objects = append(c.Objects, o)
+	}
+	return c
+}
+
+func foretell(t *testing.T, o Options, objects ...any) *Result {
+	t.Helper()
+	r, err := Preview(clusterOf(t, objects...), []string{"n1"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// line is a pod's result in short.
+func line(p *Pod) string {
+	s := fmt.Sprintf("%s %s", p.Pod, p.Outcome)
+	if p.To != "" {
+		s += " " + p.To
+	}
+	if p.Block != nil {
+		s += fmt.Sprintf(" %s never=%v", p.Block.Kind, p.Block.Permanent)
+	}
+	return s + fmt.Sprintf(" round=%d", p.Round)
+}
+
+func lines(r *Result) string {
+	var out []string
+	for i := range r.Pods {
+		out = append(out, line(&r.Pods[i]))
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestOnePodPerWorkloadAndRound(t *testing.T) {
+	r := foretell(t, Options{IgnoreDaemonSets: true}, node("n1", 4000), node("n2", 2000), node("n3", 1000),
+		pod("web", "web-1", "n1", 500), pod("web", "web-2", "n1", 500), pod("web", "web-3", "n1", 500), pod("db", "db-1", "n1", 500))
+	want := "default/db-1 moves n2 round=1\ndefault/web-1 moves n2 round=1\ndefault/web-2 moves n3 round=2\ndefault/web-3 moves n2 round=3"
+	if got := lines(r); got != want || r.ExitCode() != 0 || r.Rounds != 3 {
+		t.Errorf("exit %d, %d rounds:\n%s\nwant\n%s", r.ExitCode(), r.Rounds, got, want)
+	}
+	if h := r.Pods[2].FirstBlock; h == nil || h.Kind != ByWorkload || h.ClearedBy != "the replacement of default/web-1 is Ready" {
+		t.Errorf("web-2 was held by %+v", h)
+	}
+}
+
+func TestPermanentBlocksNameTheField(t *testing.T) {
+	unready := func() *model.Pod { p := pod("ill", "ill-1", "n1", 100); p.Ready = false; return p }
+	lone := pod("lone", "lone-1", "n1", 100)
+	lone.Owner = model.Owner{}
+	for name, c := range map[string]struct {
+		objects []any
+		field   string
+	}{
+		"maxUnavailable 0":    {[]any{pod("web", "web-1", "n1", 100), guard("web", maxUnavailable(0))}, "spec.maxUnavailable of budget default/web: 1 or more"},
+		"minAvailable is all": {[]any{pod("web", "web-1", "n1", 100), guard("web", minAvailable(1))}, "spec.minAvailable of budget default/web: less"},
+		"minAvailable 100%": {[]any{pod("web", "web-1", "n1", 100), guard("web", func(b *model.Budget) { b.MinAvailable = model.IntOrPercent{Set: true, Percent: true, Value: 100} })},
+			"less than 100%"},
+		"a pod that is not Ready": {[]any{unready(), pod("ill", "ill-2", "n2", 100), pod("ill", "ill-3", "n2", 100), guard("ill", minAvailable(2)),
+			func() any { p := pod("ill", "ill-4", "n2", 100); p.Ready = false; return p }()}, ""},
+		"pods that are not Ready": {[]any{unready(), pod("ill", "ill-2", "n2", 100), guard("ill", func(b *model.Budget) { b.MaxUnavailable = model.IntOrPercent{Set: true, Percent: true, Value: 0} })},
+			"spec.maxUnavailable of budget default/ill"},
+		"too few Ready": {[]any{unready(), func() any { p := pod("ill", "ill-2", "n2", 100); p.Ready = false; return p }(), pod("ill", "ill-3", "n2", 100), guard("ill", minAvailable(2))},
+			"spec.unhealthyPodEvictionPolicy of budget default/ill: AlwaysAllow"},
+		"no controller": {[]any{lone, guard("lone", maxUnavailable(1))}, "spec.minAvailable of budget default/lone: a number"},
+	} {
+		r := foretell(t, Options{Force: true}, append([]any{node("n1", 4000), node("n2", 4000)}, c.objects...)...)
+		p := &r.Pods[0]
+		if c.field == "" {
+			if p.Outcome != OutcomeMoved || r.ExitCode() != 0 {
+				t.Errorf("%s: %s", name, line(p))
+			}
+			continue
+		}
+		if p.Outcome != OutcomeBlocked || p.Block == nil || !p.Block.Permanent || !strings.Contains(p.Block.Field, c.field) || r.ExitCode() != 4 {
+			t.Errorf("%s: exit %d, %s, %+v", name, r.ExitCode(), line(p), p.Block)
+		}
+	}
+}
+
+func TestPendingReplacementsAreExplained(t *testing.T) {
+	big := pod("big", "big-1", "n1", 3000)
+	picky := pod("picky", "picky-1", "n1", 100)
+	picky.Spec.NodeSelector.Labels = model.Labels{{Key: placement.HostnameKey, Value: "n1"}}
+	r := foretell(t, Options{}, node("n1", 4000), node("n2", 4000), big, picky, pod("other", "other-1", "n2", 2000))
+	want := "default/big-1 pending round=1\ndefault/picky-1 pending round=1"
+	if got := lines(r); got != want || r.ExitCode() != 4 {
+		t.Errorf("exit %d\n%s", r.ExitCode(), got)
+	}
+	if p := &r.Pods[0]; p.Permanent || !strings.HasPrefix(p.PendingReason, "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable") || !slices.ContainsFunc(p.Suggestions, func(s string) bool { return strings.Contains(s, "free 1 cpu on n2") }) {
+		t.Errorf("%+v", p)
+	}
+	if p := &r.Pods[1]; !p.Permanent || !strings.HasPrefix(p.Field, "spec.nodeSelector") {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestOptionsCheck(t *testing.T) {
+	lone, data, set, static := pod("a", "lone", "n1", 1), pod("b", "data", "n1", 1), pod("c", "set", "n1", 1), pod("d", "static", "n1", 1)
+	lone.Owner, data.HasEmptyDir, set.Owner.Kind, static.Mirror = model.Owner{}, true, "DaemonSet", true
+	c := clusterOf(t, node("n1", 1000), node("n2", 1000), lone, data, set, static)
+	_, err := Preview(c, []string{"n1", "n9"}, Options{})
+	for _, want := range []string{"node n9: not found among 2 nodes", "they go with --force: default/lone", "they go with --delete-emptydir-data: default/data",
+		"they stay with --ignore-daemonsets: default/set"} {
+		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "which stay", "they stay"), want) {
+			t.Errorf("%q is missing in: %v", want, err)
+		}
+	}
+	r, err := Preview(c, []string{"n1"}, Options{Force: true, DeleteEmptyDirData: true, IgnoreDaemonSets: true})
+	if err != nil || lines(r) != "default/data moves n2 round=1\ndefault/lone goes round=1" || len(r.Skipped) != 2 {
+		t.Errorf("%v\n%+v", err, r)
+	}
+}
+
+func TestPodThatWouldReturnIsBlocked(t *testing.T) {
+	back := pod("back", "back-1", "n1", 900)
+	back.Spec.Tolerations = []model.Toleration{{Op: model.TolExists}}
+	r := foretell(t, Options{}, node("n1", 4000), node("n2", 1000), pod("other", "other-1", "n2", 500), back)
+	if got := lines(r); got != "default/back-1 held straight back never=true round=0" || r.ExitCode() != 4 {
+		t.Errorf("exit %d: %s", r.ExitCode(), got)
+	}
+}
+
+func TestSurgePodReplaces(t *testing.T) {
+	objects := []any{node("n1", 4000), node("n2", 2000), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)),
+		pod("rest", "rest-1", "n1", 500), guard("rest", maxUnavailable(0))}
+	r := foretell(t, Options{Surge: true}, objects...)
+	if got := lines(r); got != "default/web-1 moves n2 round=1\ndefault/rest-1 held budget never=true round=0" || !r.Pods[0].Surged {
+		t.Errorf("%s\n%+v", got, r.Pods)
+	}
+	full := foretell(t, Options{Surge: true}, node("n1", 4000), node("n2", 400), pod("web", "web-1", "n1", 500), guard("web", minAvailable(1)))
+	if b := full.Pods[0].Block; b == nil || !strings.Contains(b.Reason, "the pod more has no node") {
+		t.Errorf("%s: %+v", lines(full), b)
+	}
+}

@@ -1,0 +1,69 @@
+package drain
+
+import "fmt"
+
+// progressLog is what was said of each pod, so that only news are.
+type progressLog struct{ last map[string]string }
+
+// report says what is new.
+func (t *progressLog) report(m *Machine, say func(string)) {
+	if t.last == nil {
+		t.last = map[string]string{}
+	}
+	moves := m.Moves()
+	n := 0
+	for _, x := range moves {
+		if x.Evicted() && (x.Gone() || !x.alreadyTerminating()) {
+			n++
+		}
+	}
+	for _, x := range moves {
+		s := describeProgress(x)
+		if s == "" || t.last[x.Pod.UID] == s {
+			continue
+		}
+		t.last[x.Pod.UID] = s
+		say(fmt.Sprintf("[%d/%d] %s", n, len(moves), s))
+	}
+}
+
+// describeProgress is how far a pod is, in a line; empty while its turn has not come.
+func describeProgress(x *Move) string {
+	name, r := x.Pod.Key(), x.Replacement
+	switch {
+	case !x.Evicted() && x.Block != nil && x.Block.Kind != ByWorkload:
+		return name + " is held: " + x.Block.describe()
+	case !x.Evicted():
+		return ""
+	case x.alreadyTerminating() && x.Gone():
+		return name + " is gone, and was on its way out"
+	case x.alreadyTerminating():
+		return name + " is on its way out already"
+	case r != nil && r.Ready:
+		return fmt.Sprintf("%s is replaced by %s, Ready on %s", name, r.Key(), r.NodeName)
+	case r != nil && r.NodeName != "":
+		return fmt.Sprintf("%s is replaced by %s, starting on %s", name, r.Key(), r.NodeName)
+	case r != nil && r.UnschedulableReason != "":
+		return fmt.Sprintf("%s is replaced by %s, which has no node", name, r.Key())
+	case x.Gone() && !x.expectsReplacement():
+		return name + " is gone"
+	}
+	return name + " is evicted"
+}
+
+// describe are a block in a line.
+func (b *Block) describe() string {
+	s := b.Reason
+	if b.Budget != "" {
+		s = "budget " + b.Budget + ": " + s
+	}
+	switch {
+	case b.Field != "":
+		s += "; change " + b.Field
+	case b.Permanent:
+		s += "; asking again is of no use"
+	case b.ClearedBy != "":
+		s += "; until " + b.ClearedBy
+	}
+	return s
+}

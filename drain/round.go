@@ -1,0 +1,137 @@
+package drain
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// nextAction is the next thing to do in this round; nil when there is nothing left.
+func (m *Machine) nextAction(now time.Time, v *View) Action {
+	busy := m.busyOwners()
+	for _, x := range m.moves {
+		if x.stage != waiting || x.lastTried == m.iteration {
+			continue
+		}
+		x.lastTried = m.iteration
+		x.Block = m.findBlock(now, v, x, busy)
+		if x.FirstBlock == nil {
+			x.FirstBlock = x.Block
+		}
+		if x.Block == nil {
+			return m.beginEviction(now, v, x)
+		}
+		m.recordFailedSurge(x)
+		if a := m.surgeUp(now, v, x); a != nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// busyOwners are the workloads that wait for a replacement, with the pod that it replaces. One
+// that was not Ready when the round began is waited for until the next.
+func (m *Machine) busyOwners() map[string]*Move {
+	busy := map[string]*Move{}
+	for _, x := range m.moves {
+		if o := x.Pod.Owner.UID; o != "" && busy[o] == nil && (x.busy() || x.Replacement != nil && !m.ledger.ready[x.Replacement.UID]) {
+			busy[o] = x
+		}
+	}
+	return busy
+}
+
+func (m *Machine) beginEviction(now time.Time, v *View, x *Move) Action {
+	if m.evicted == 0 {
+		m.round++
+	}
+	x.setStage(requested, now)
+	x.Round, x.awaitTermination = m.round, m.awaitTermination || terminationMatters(v, x.Pod)
+	x.before = map[string]bool{}
+	for _, p := range v.OwnedBy(x.Pod.Owner) {
+		x.before[p.UID] = p.NodeName != ""
+	}
+	m.useSurgePod(x)
+	m.ledger.debit(now, x.Pod)
+	if o := x.Pod.Owner.UID; o != "" {
+		m.evictedByOwner[o] = x
+	}
+	m.current = x
+	m.evicted++
+	m.acted = true
+	return m.evictAction(x)
+}
+
+// evictAction asks for a pod to be evicted.
+func (m *Machine) evictAction(x *Move) Evict {
+	e := Evict{Pod: x.Pod}
+	if s := m.surges[x.Pod.Owner.UID]; x.Surged && s != nil && s.move == x && s.stage == scaledUp {
+		e.SurgePod = x.Replacement
+	}
+	return e
+}
+
+// findBlock says what holds a pod now; nil: nothing.
+func (m *Machine) findBlock(now time.Time, v *View, x *Move, busy map[string]*Move) *Block {
+	p := x.Pod
+	if b := cmp.Or(busy[p.Owner.UID], m.evictedByOwner[p.Owner.UID]); b != nil {
+		return workloadBlock(b)
+	}
+	if x.refusal != "" && (x.refusedPermanently || x.retryAfter.After(now)) {
+		return x.apiServerBlock()
+	}
+	if b := m.ledger.check(now, v, p); b != nil {
+		return b
+	}
+	if toleratesCordon(p) {
+		if n := m.returnsTo(v, p); n != "" {
+			return &Block{Kind: ByReturn, Permanent: true, Reason: "its replacement would be put on " + n + ", which is drained, as it tolerates " + unschedulable.Key,
+				Field: "spec.tolerations of its owner's template"}
+		}
+	}
+	return nil
+}
+
+// returnsTo is the drained node that a replacement would be put on, while the pod is still
+// there or after it is gone; empty: none.
+func (m *Machine) returnsTo(v *View, p *model.Pod) string {
+	profile, ok := m.profiles[p.Spec.SchedulerName]
+	if !ok || p.Owner.UID == "" {
+		return ""
+	}
+	q := newReplica(p, p.Name+"-foretold", "foretold/"+p.UID)
+	gone := v.State.Fork()
+	gone.RemovePod(p.UID)
+	for _, node := range []string{chooseNode(m.placers[profile.Name], q), chooseNode(profile.NewPlacer(gone), q)} {
+		if slices.Contains(m.nodes, node) {
+			return node
+		}
+	}
+	return ""
+}
+
+// settled says whether the next pod may go, the last one being x: its replacement is
+// decided, it is gone where that could be noticed, and nobody waits who would fit.
+func (m *Machine) settled(now time.Time, v *View, x *Move) (wake time.Time, ok bool) {
+	if x.stage == waiting {
+		return time.Time{}, true // it was refused
+	}
+	if !x.Gone() && !x.Pod.Deleting {
+		at := x.since.Add(m.timeouts.EvictionObserved)
+		if now.Before(at) {
+			return at, false
+		}
+		x.setStage(waiting, now) // it was granted, and is there as if nothing had been
+		x.withdraw()
+		return time.Time{}, true
+	}
+	if x.expectsReplacement() && x.Replacement == nil {
+		return x.deadline(m.timeouts), false
+	}
+	if !x.Gone() && x.awaitTermination {
+		return time.Time{}, false
+	}
+	return m.schedulerIdle(now, v)
+}

@@ -1,0 +1,349 @@
+package drain
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// simulatedCluster is a copy of a cluster in which owners replace pods, the scheduler's machine places
+// them, and what was placed gets Ready. Its API answers at once; time passes only when
+// everything waits for it.
+type simulatedCluster struct {
+	now     time.Time
+	machine *scheduling.Machine
+	view    *View
+	scale   func(model.Owner) budget.Scale
+	timing  timing
+	surged  map[string]int32 // pods that owners want on top, by uid
+
+	budgets        map[string]map[string]*model.Budget // by namespace, then by name
+	events         []scheduling.Event
+	terminating    []*model.Pod // in the order in which they were told to go
+	serial         int
+	preempted      []preemptionVictim
+	preemptionLoop bool // the machine never came to rest
+}
+
+// preemptionVictim is a pod that has to make room for a replacement.
+type preemptionVictim struct{ Pod, By *model.Pod }
+
+// schedulerStep is what a step of the scheduler takes.
+const schedulerStep = time.Millisecond
+
+func newSimulatedCluster(now time.Time, cfg scheduling.Config, objects []any, scale func(model.Owner) budget.Scale) *simulatedCluster {
+	w := &simulatedCluster{now: now, machine: scheduling.New(cfg), scale: scale, surged: map[string]int32{}, budgets: map[string]map[string]*model.Budget{}}
+	w.view = NewView(w.machine.State())
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *model.Pod:
+			w.put(o)
+			if o.Deleting {
+				w.terminating = append(w.terminating, o)
+			}
+		case *model.Budget:
+			w.putBudget(o)
+		default:
+			w.events = append(w.events, o)
+		}
+	}
+	return w
+}
+
+// putBudget writes a budget.
+func (w *simulatedCluster) putBudget(b *model.Budget) {
+	if w.budgets[b.Namespace] == nil {
+		w.budgets[b.Namespace] = map[string]*model.Budget{}
+	}
+	w.budgets[b.Namespace][b.Name] = b
+	w.events = append(w.events, b)
+}
+
+// budgetsIn are the budgets of a namespace as they are now.
+func (w *simulatedCluster) budgetsIn(namespace string) []*model.Budget {
+	out := slices.Collect(maps.Values(w.budgets[namespace]))
+	slices.SortFunc(out, func(a, b *model.Budget) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// put writes a pod.
+func (w *simulatedCluster) put(p *model.Pod) {
+	w.view.Put(p)
+	w.events = append(w.events, p)
+}
+
+// change writes a pod that is there, changed.
+func (w *simulatedCluster) change(uid string, f func(*model.Pod)) *model.Pod {
+	p := w.view.Pod(uid)
+	if p == nil {
+		return nil
+	}
+	q := *p
+	f(&q)
+	w.put(&q)
+	return &q
+}
+
+// cordon makes nodes unschedulable.
+func (w *simulatedCluster) cordon(nodes []string) {
+	for _, name := range nodes {
+		id, ok := w.view.State.NodeID(name)
+		if !ok {
+			continue
+		}
+		n := *w.view.State.Node(id).Model
+		n.Unschedulable = true
+		if !slices.Contains(n.Taints, unschedulable) {
+			n.Taints = append(slices.Clone(n.Taints), unschedulable)
+		}
+		w.events = append(w.events, &n)
+	}
+	w.runScheduler()
+}
+
+// How many steps the machine may need to come to rest, and how many pods may be replaced
+// meanwhile for each that there is, before it is said to go round in circles.
+const (
+	mostSteps             = 100_000
+	maxReplacementsPerPod = 2
+)
+
+// runScheduler lets the scheduler decide about everything, and whoever has to make room for a
+// nominated pod leave.
+func (w *simulatedCluster) runScheduler() {
+	most := w.serial + 100 + maxReplacementsPerPod*w.view.Len()
+	for range mostSteps {
+		if w.serial > most {
+			break
+		}
+		events := w.events
+		w.events = nil
+		w.now = w.now.Add(schedulerStep)
+		effects, wake := w.machine.Step(w.now, events, 64)
+		for _, e := range slices.Clone(effects) {
+			w.applyEffect(e)
+		}
+		d := w.machine.Depths()
+		switch {
+		case len(w.events) > 0:
+		case d.Active+d.Backoff > 0 && wake.After(w.now):
+			w.now = wake
+		case d.Active+d.Backoff > 0:
+		case w.terminateForNominated():
+		default:
+			return
+		}
+	}
+	w.preemptionLoop = true
+}
+
+// terminateForNominated has the next pod die that somebody waits for; false when nobody does.
+func (w *simulatedCluster) terminateForNominated() bool {
+	var next []*model.Pod
+	for _, p := range w.view.Pending() {
+		for _, v := range w.terminating {
+			if p.NominatedNodeName != "" && v.NodeName == p.NominatedNodeName {
+				next = append(next, v)
+			}
+		}
+	}
+	if len(next) == 0 {
+		return false
+	}
+	w.removePod(next[w.timing.pickTerminated(len(next))])
+	return true
+}
+
+// evict answers as the eviction API does. A pod with a stand-in is not replaced.
+func (w *simulatedCluster) evict(p, standIn *model.Pod) (ok bool, words string) {
+	w.now = w.now.Add(w.timing.stepDuration) // what happens later is queued later
+	is := w.view.Pod(p.UID)
+	if is == nil {
+		return true, ""
+	}
+	verdict := evictionRules.Check(is, w.budgetsIn(is.Namespace), w.view.InNamespace(is.Namespace), w.now)
+	if verdict.Result != budget.Granted {
+		return false, verdict.Reason
+	}
+	for _, b := range verdict.Debits {
+		w.putBudget(budget.Debit(b, is, w.now))
+	}
+	w.deletePod(is, "EvictionByEvictionAPI", standIn == nil || w.view.Pod(standIn.UID) == nil)
+	w.runScheduler()
+	return true, ""
+}
+
+// deletePod has a pod told to go, and its owner notice, who replaces it if it is to.
+func (w *simulatedCluster) deletePod(p *model.Pod, reason string, replaced bool) {
+	q := w.change(p.UID, func(p *model.Pod) { p.Deleting, p.DisruptionReason = true, reason })
+	if q == nil || p.Deleting {
+		return
+	}
+	if q.NodeName == "" {
+		w.removePod(q)
+		return
+	}
+	w.terminating = append(w.terminating, q)
+	if replaced && q.Owner.Kind != "StatefulSet" {
+		w.replacePod(q)
+	}
+}
+
+// removePod has a pod be gone.
+func (w *simulatedCluster) removePod(p *model.Pod) {
+	w.terminating = slices.DeleteFunc(w.terminating, func(q *model.Pod) bool { return q.UID == p.UID })
+	if w.view.Pod(p.UID) == nil {
+		return
+	}
+	w.now = w.now.Add(w.timing.stepDuration)
+	w.view.Remove(p.UID)
+	w.events = append(w.events, scheduling.Remove{Object: p})
+	if p.Owner.Kind == "StatefulSet" {
+		w.replacePod(p)
+	}
+	w.updateBudgetStatus(p.Namespace)
+}
+
+// replacePod makes a pod in place of another, if its owner wants as many.
+func (w *simulatedCluster) replacePod(p *model.Pod) {
+	if p.Owner.UID == "" {
+		return
+	}
+	if s := w.desiredScale(p.Owner); s.Fault == "" && countActive(w.view, p.Owner) >= int(s.Replicas) {
+		return
+	}
+	w.serial++
+	name := p.Name
+	if p.Owner.Kind != "StatefulSet" {
+		name += "-again-" + strconv.Itoa(w.serial)
+	}
+	q := newReplica(p, name, "foretold/"+strconv.Itoa(w.serial)+"/"+p.UID)
+	q.Created = w.now
+	w.recreateClaims(p, q)
+	w.put(q)
+}
+
+// desiredScale is how many pods an owner wants now.
+func (w *simulatedCluster) desiredScale(o model.Owner) budget.Scale {
+	s := w.scale(o)
+	s.Replicas += w.surged[o.UID]
+	return s
+}
+
+// surge has the owner of a pod want one more, or one less again.
+func (w *simulatedCluster) surge(p *model.Pod, by int32) {
+	w.now = w.now.Add(w.timing.stepDuration)
+	w.surged[p.Owner.UID] += by
+	if by > 0 {
+		q := *p
+		if q.Owner.Kind == "StatefulSet" {
+			q.Name += "-surge"
+		}
+		w.replacePod(&q)
+	} else if extra := w.leastReady(p.Owner); extra != nil && countActive(w.view, p.Owner) > int(w.desiredScale(p.Owner).Replicas) {
+		w.deletePod(extra, "", true)
+	}
+	w.updateBudgetStatus(p.Namespace)
+	w.runScheduler()
+}
+
+// leastReady is the pod that an owner removes which has one too many: of a StatefulSet the one
+// that was made on top, else one without a node, or not Ready, or the youngest.
+func (w *simulatedCluster) leastReady(o model.Owner) *model.Pod {
+	var least *model.Pod
+	rank := func(p *model.Pod) int {
+		switch {
+		case strings.HasSuffix(p.Name, "-surge"):
+			return 0
+		case p.NodeName == "":
+			return 1
+		case !p.Ready:
+			return 2
+		}
+		return 3
+	}
+	for _, p := range w.view.OwnedBy(o) {
+		if !p.Deleting && (least == nil || rank(p) <= rank(least)) {
+			least = p
+		}
+	}
+	return least
+}
+
+// recreateClaims gives a new pod claims of its own in place of those that were made for the old one.
+func (w *simulatedCluster) recreateClaims(p, q *model.Pod) {
+	if q.Name == p.Name || !slices.ContainsFunc(p.Spec.Claims, func(c model.PodClaim) bool { return c.Ephemeral }) {
+		return
+	}
+	s := *q.Spec
+	s.Claims = slices.Clone(s.Claims)
+	for i := range s.Claims {
+		c := &s.Claims[i]
+		old, ok := w.view.State.PVC(p.Namespace, c.Claim)
+		if !c.Ephemeral || !ok {
+			continue
+		}
+		c.Claim = q.Name + "-" + c.Volume
+		fresh := *old
+		fresh.Name, fresh.UID, fresh.VolumeName, fresh.Bound, fresh.HasSelectedNode, fresh.SelectedNode = c.Claim, q.UID+"/"+c.Volume, "", false, false, ""
+		fresh.Owner = model.Owner{APIVersion: "v1", Kind: "Pod", Name: q.Name, UID: q.UID}
+		w.events = append(w.events, &fresh)
+	}
+	q.Spec = &s
+}
+
+// advance lets time pass until everybody is gone who is to go, and everybody Ready who
+// will be; false when nothing was left to happen.
+func (w *simulatedCluster) advance(ready func(*model.Pod) bool) bool {
+	return w.terminateNext() || w.markReady(ready)
+}
+
+// terminateNext has one more pod be gone; false when there is none to go.
+func (w *simulatedCluster) terminateNext() bool {
+	if len(w.terminating) == 0 {
+		return false
+	}
+	w.removePod(w.terminating[w.timing.pickTerminated(len(w.terminating))])
+	w.runScheduler()
+	return true
+}
+
+// markReady has all pods get Ready that will; false when there are none.
+func (w *simulatedCluster) markReady(ready func(*model.Pod) bool) bool {
+	var unready []*model.Pod
+	for _, p := range w.view.All() {
+		if p.NodeName != "" && !p.Ready && !p.Deleting && ready(p) {
+			unready = append(unready, p)
+		}
+	}
+	slices.SortFunc(unready, func(a, b *model.Pod) int { return cmp.Or(cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.UID, b.UID)) })
+	for _, p := range unready {
+		w.change(p.UID, func(p *model.Pod) { p.Ready, p.Phase, p.Started = true, model.Running, w.now })
+		w.updateBudgetStatus(p.Namespace)
+	}
+	w.runScheduler()
+	return len(unready) > 0
+}
+
+// updateBudgetStatus does what the disruption controller does.
+func (w *simulatedCluster) updateBudgetStatus(namespace string) {
+	for _, b := range w.budgetsIn(namespace) {
+		c := budget.StatusInputs{Budget: b, Pods: w.view.InNamespace(namespace), Scale: w.desiredScale, Now: w.now}.ComputeStatus()
+		q := *b
+		q.ObservedGeneration, q.DisruptionsAllowed, q.CurrentHealthy = c.ObservedGeneration, c.DisruptionsAllowed, c.CurrentHealthy
+		q.DesiredHealthy, q.ExpectedPods, q.Disrupted, q.DisruptedAt = c.DesiredHealthy, c.ExpectedPods, c.Disrupted, c.DisruptedAt
+		if c.Failed() {
+			q.SyncError = c.Message
+		} else {
+			q.SyncError = ""
+		}
+		w.putBudget(&q)
+	}
+}

@@ -1,0 +1,102 @@
+package drain
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// applyEffect does at once what the scheduler's machine asks for, and answers.
+func (w *simulatedCluster) applyEffect(e scheduling.Effect) {
+	out := scheduling.Outcome{ID: e.EffectID(), Result: scheduling.Done}
+	switch e := e.(type) {
+	case scheduling.Bind:
+		w.change(e.Pod.UID, func(p *model.Pod) { p.NodeName, p.NominatedNodeName, p.UnschedulableReason = e.Node, "", "" })
+	case scheduling.ReportUnschedulable:
+		if p := w.view.Pod(e.Pod.UID); p != nil && p.UnschedulableReason != "Unschedulable" {
+			w.change(p.UID, func(p *model.Pod) { p.UnschedulableReason = "Unschedulable" })
+		}
+	case scheduling.ReportGated:
+		w.change(e.Pod.UID, func(p *model.Pod) { p.UnschedulableReason = "SchedulingGated" })
+	case scheduling.RefreshPod:
+		out.Pod = w.view.Pod(e.Pod.UID)
+	case scheduling.Preempt:
+		w.preemptVictims(e)
+	case scheduling.ClearNomination:
+		if p := w.view.Pod(e.Pod.UID); p != nil && p.NominatedNodeName != "" {
+			w.change(p.UID, func(p *model.Pod) { p.NominatedNodeName = "" })
+		}
+	case scheduling.BindVolumes:
+		w.prepareClaims(e)
+	case scheduling.MissedWakeup:
+		return
+	}
+	w.events = append(w.events, out)
+}
+
+// preemptVictims nominates a pod and has its victims leave.
+func (w *simulatedCluster) preemptVictims(e scheduling.Preempt) {
+	p := w.view.Pod(e.Pod.UID)
+	if p == nil {
+		return
+	}
+	if p.NominatedNodeName != e.Plan.Node {
+		w.change(p.UID, func(p *model.Pod) { p.NominatedNodeName = e.Plan.Node })
+	}
+	for i := range e.Plan.Debits {
+		d := &e.Plan.Debits[i]
+		b := w.budgets[d.Budget.Namespace][d.Budget.Name]
+		if b == nil {
+			continue
+		}
+		for _, v := range e.Plan.Victims {
+			b = debitVictim(b, d, v, w.now)
+		}
+		w.putBudget(b)
+	}
+	for _, v := range e.Plan.Victims {
+		if is := w.view.Pod(v.UID); is != nil && !is.Deleting {
+			w.preempted = append(w.preempted, preemptionVictim{Pod: is, By: e.Pod})
+			w.deletePod(is, displacement.Preemption.Reason(), true)
+		}
+	}
+}
+
+// debitVictim is a budget after a victim was paid for, or booked against its will.
+func debitVictim(b *model.Budget, d *decision.Debit, v *model.Pod, now time.Time) *model.Budget {
+	if !slices.Contains(d.Granted, v.Name) && !slices.Contains(d.Overruled, v.Name) {
+		return b
+	}
+	c := *budget.Debit(b, v, now)
+	c.DisruptionsAllowed = max(c.DisruptionsAllowed, 0)
+	return &c
+}
+
+// prepareClaims gives claims their volumes, and makes those that are to be made.
+func (w *simulatedCluster) prepareClaims(e scheduling.BindVolumes) {
+	for _, b := range e.Plan.Bind {
+		w.bindClaim(b.Claim, b.Volume)
+	}
+	for _, c := range e.Plan.Provision {
+		v := &model.PersistentVolume{Name: "foretold-" + c.Namespace + "-" + c.Name, Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Block: c.Block, Phase: "Bound"}
+		if id, ok := w.view.State.NodeID(e.Node); ok {
+			if host, ok := w.view.State.Node(id).Model.Labels.Get(placement.HostnameKey); ok {
+				v.Affinity = &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: placement.HostnameKey, Values: []string{host}}}}}}
+			}
+		}
+		w.bindClaim(c, v)
+	}
+}
+
+func (w *simulatedCluster) bindClaim(claim *model.PersistentVolumeClaim, volume *model.PersistentVolume) {
+	c, v := *claim, *volume
+	c.VolumeName, c.Bound = v.Name, true
+	v.Claim, v.Phase = model.ClaimRef{Namespace: c.Namespace, Name: c.Name, UID: c.UID}, "Bound"
+	w.events = append(w.events, &v, &c)
+}

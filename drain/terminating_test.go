@@ -1,0 +1,117 @@
+package drain
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// leavingPod is a pod that was deleted and has not stopped yet.
+func leavingPod(app, name, node string) *model.Pod {
+	p := pod(app, name, node, 100)
+	p.Deleting = true
+	return p
+}
+
+// TestTerminatingPodsAreNotMoved: it costs nothing, and the others of its workload go as if it were not there.
+func TestTerminatingPodsAreNotMoved(t *testing.T) {
+	starting := pod("web", "web-4", "n2", 100) // the pod that was made for web-1
+	starting.Ready, starting.Created, starting.Started = false, start.Add(-time.Second), time.Time{}
+	ordinal := func(p *model.Pod) *model.Pod { p.Owner.Kind = "StatefulSet"; return p }
+	moved := "default/web-2 moves n2 round=1\ndefault/web-1 leaving round=0"
+	gone := "default/web-1 is gone, which was on its way out"
+	for name, tc := range map[string]struct {
+		objects     []any
+		lines, held string
+	}{
+		"replaced on the same node": {[]any{leavingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), pod("web", "web-4", "n2", 100)}, moved, ""},
+		"evicted by a drain that was stopped": {[]any{leavingPod("web", "web-1", "n1"), pod("web", "web-2", "n1", 100), pod("web", "web-3", "n2", 100), starting,
+			guard("web", maxUnavailable(1))}, moved, gone},
+		"a StatefulSet's":      {[]any{ordinal(leavingPod("web", "web-1", "n1")), ordinal(pod("web", "web-2", "n1", 100)), ordinal(pod("web", "web-3", "n2", 100))}, moved, gone},
+		"nobody else is there": {[]any{leavingPod("web", "web-1", "n1")}, "default/web-1 leaving round=0", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := clusterOf(t, append([]any{node("n1", 4000), node("n2", 4000)}, tc.objects...)...)
+			c.Scale = func(o model.Owner) budget.Scale { return budget.Scale{UID: o.UID, Replicas: 3} }
+			r, err := Preview(c, []string{"n1"}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := lines(r); got != tc.lines || r.ExitCode() != 0 || r.NumNotMoved() != 0 || r.Count(OutcomeRemoved) != 0 {
+				t.Errorf("exit %d, %d wait:\n%s\nwant\n%s", r.ExitCode(), r.NumNotMoved(), got, tc.lines)
+			}
+			if h := r.Pods[0].FirstBlock; (h == nil) != (tc.held == "") || h != nil && h.ClearedBy != tc.held {
+				t.Errorf("the other one was held by %+v, want until %q", h, tc.held)
+			}
+			var text strings.Builder
+			if err := r.Text(&text, true); err != nil || !strings.Contains(text.String(), "was on its way out\n") || !strings.HasSuffix(text.String(), "\nAll pods leave.\n") ||
+				strings.Contains(text.String(), "makes no other") || strings.Contains(text.String(), "gone for good") {
+				t.Errorf("%v\n%s", err, text.String())
+			}
+		})
+	}
+}
+
+// TestTerminatingPodsAreAwaited and is not said to be evicted, nor asked to go.
+func TestTerminatingPodsAreAwaited(t *testing.T) {
+	web := livePod("web", "web-a", "n1")
+	now := metav1.Now()
+	web.DeletionTimestamp = &now
+	l := newLive(t, liveNode("n1"), liveNode("n2"), web, livePod("web", "web-b", "n1"))
+	l.refuse = func(name string) error {
+		if name == "web-a" {
+			t.Error("web-a is asked to go")
+		}
+		return nil
+	}
+	var said []string
+	d := l.drain(Options{})
+	d.OnProgress = func(s string) {
+		if said = append(said, s); strings.Contains(s, "web-b is replaced") {
+			if err := l.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "default", "web-a"); err != nil && !apierrors.IsNotFound(err) {
+				t.Error(err)
+			}
+		}
+	}
+	r, err := d.Run(t.Context())
+	if err != nil || r.ExitCode() != 0 || r.Count(OutcomeMoved) != 1 || r.Count(OutcomeTerminating) != 1 || r.Count(OutcomeRemoved) != 0 {
+		t.Fatalf("%v\n%+v", err, r)
+	}
+	all := strings.Join(said, "\n")
+	if strings.Contains(all, "web-a is evicted") || !strings.Contains(all, "[0/2] default/web-a is on its way out already") || !strings.Contains(all, "[2/2] default/web-a is gone") {
+		t.Error(all)
+	}
+}
+
+// TestInterruptedDrainHasNoExitCode: it exits with another.
+func TestInterruptedDrainHasNoExitCode(t *testing.T) {
+	l := newLive(t, liveNode("n1"), liveNode("n2"), livePod("web", "web-a", "n1"), livePod("db", "db-a", "n1"))
+	ctx, cancel := context.WithCancel(t.Context())
+	l.refuse = func(name string) error {
+		if name == "web-a" {
+			cancel()
+			return apierrors.NewTooManyRequests("not now", 10)
+		}
+		return apierrors.NewForbidden(corev1.Resource("pods"), name, errors.New("not by you"))
+	}
+	r, err := l.drain(Options{}).Run(ctx)
+	if !errors.Is(err, context.Canceled) || r.ExitCode() != 4 {
+		t.Fatalf("%v\n%+v", err, r)
+	}
+	var text strings.Builder
+	if err := r.Text(&text, false); err != nil || strings.Contains(text.String(), "exit code") || !strings.HasSuffix(text.String(), "\nSome pods never move as things are.\n") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+	if data, err := r.JSON(); err != nil || !strings.Contains(string(data), `"exitCode": 1`) || !strings.Contains(string(data), `"stopped": true`) {
+		t.Errorf("%v\n%s", err, data)
+	}
+}

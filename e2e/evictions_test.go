@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/agent/image/oci"
+)
+
+// testMemoryEviction: the memory. How soon is for make bench-pressure to judge; here it is told.
+func (n *constrainedNode) testMemoryEviction(t *testing.T) {
+	usage, capacity := n.usage(t)
+	level := capacity - 100<<20
+	stop, told := make(chan struct{}), make(chan string)
+	go func() {
+		var crossed, below time.Time
+		var most int64
+		for {
+			select {
+			case <-stop:
+				told <- fmt.Sprintf("above the threshold for %.1f ms, by %d MiB at most", float64(below.Sub(crossed).Microseconds())/1000, max(0, most-level)>>20)
+				return
+			case <-time.After(time.Millisecond):
+			}
+			used, err := usage()
+			most = max(most, used)
+			switch {
+			case err != nil:
+			case crossed.IsZero() && used > level:
+				crossed = time.Now()
+			case !crossed.IsZero() && below.IsZero() && used <= level:
+				below = time.Now()
+			}
+		}
+	}()
+	n.makePod(t, "hog", nil, "-memory=4Gi", "-memory-rate=30Mi")
+	n.checkOnlyEviction(t, "hog", "memory", corev1.NodeMemoryPressure)
+	close(stop)
+	t.Logf("a hog of 30 MiB/s on a node of %d MiB: %s", capacity>>20, <-told)
+}
+
+// testPIDEviction: the processes.
+func (n *constrainedNode) testPIDEviction(t *testing.T) {
+	n.makePod(t, "bomb", nil, "-processes=-1")
+	n.checkOnlyEviction(t, "bomb", "pids", corev1.NodePIDPressure)
+}
+
+// testInodeEviction: the inodes. Another pod has more bytes.
+func (n *constrainedNode) testInodeEviction(t *testing.T) {
+	n.makePod(t, "hoarder", withScratch, "-listen=:80", "-inodes=3800", "-inodes-in=/scratch")
+	n.checkOnlyEviction(t, "hoarder", "inodes", corev1.NodeDiskPressure)
+}
+
+// testDiskEviction: all bytes of the disk, to the last. Another pod has more inodes.
+func (n *constrainedNode) testDiskEviction(t *testing.T) {
+	n.makePod(t, "writer", withScratch, "-listen=:80", "-write=1Gi", "-write-to=/scratch/file")
+	n.checkOnlyEviction(t, "writer", "ephemeral-storage", corev1.NodeDiskPressure)
+}
+
+// testImageGCByInodes: an image of many files that nobody runs any more goes when the images' disk is short of inodes.
+func (n *constrainedNode) testImageGCByInodes(t *testing.T) {
+	var many []oci.File
+	for i := range 2000 {
+		many = append(many, oci.File{Path: fmt.Sprintf("/many/%d", i), Mode: 0o644})
+	}
+	n.testImageGC(t, "many", many, func() {
+		var s unix.Statfs_t
+		if err := unix.Statfs(n.imagefs, &s); err != nil {
+			t.Fatal(err)
+		}
+		for i := range int(s.Ffree) - int(s.Files*15/100) {
+			if err := os.WriteFile(filepath.Join(n.imagefs, fmt.Sprint("filler-", i)), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// testImageGCByBytes: a large image that nobody runs any more goes when the images' disk is short of bytes.
+func (n *constrainedNode) testImageGCByBytes(t *testing.T) {
+	data := make([]byte, 25<<20) // as large packed as unpacked
+	rand.New(rand.NewSource(1)).Read(data)
+	n.testImageGC(t, "large", []oci.File{{Path: "/data", Mode: 0o644, Data: data}}, func() { fill(t, n.imagefs, 15) })
+	if emulated() {
+		return // berth explain asks the API server, which is for v1 to show
+	}
+	out := n.testHome.run("explain", "node", n.name, "--disk", "--kubeconfig", n.kubeconfig)
+	if out.code != 0 || !strings.Contains(out.stdout, n.name+"/bytes") {
+		t.Errorf("berth explain node --disk: %s", out)
+	}
+}
+
+// testImageGC runs an image once, fills the images' disk beside it, and wants the image to be gone, and nobody else.
+func (n *constrainedNode) testImageGC(t *testing.T, name string, files []oci.File, fill func()) {
+	t.Helper()
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(busybox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := oci.Build(oci.Spec{Entrypoint: []string{"/busybox", "true"},
+		Layers: [][]oci.File{append(files, oci.File{Path: "/busybox", Mode: 0o755, Data: program})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := n.registry.Add(name, n.name, image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.makePod(t, "ran-"+name, func(_ *corev1.PodSpec, c *corev1.Container) { c.Image = ref })
+	n.waitForPhase(t, "ran-"+name, corev1.PodSucceeded, "")
+	n.hasImage(t, ref, true)
+	fill()
+	n.hasImage(t, ref, false)
+	n.hasImage(t, n.image, true)
+	fillers, err := filepath.Glob(filepath.Join(n.imagefs, "filler-*"))
+	if err != nil || len(fillers) == 0 {
+		t.Fatalf("fillers %v: %v", fillers, err)
+	}
+	for _, f := range fillers {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.waitForCondition(t, corev1.NodeDiskPressure, corev1.ConditionFalse)
+	n.checkSurvivors(t)
+}
+
+// hasImage waits until the node's status has an image, or no longer.
+func (n *constrainedNode) hasImage(t *testing.T, ref string, want bool) {
+	t.Helper()
+	eventually(t, happenWithin, func() error {
+		node, err := n.client.CoreV1().Nodes().Get(t.Context(), n.name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		has := false
+		for _, i := range node.Status.Images {
+			for _, of := range i.Names {
+				has = has || of == ref
+			}
+		}
+		if has != want {
+			return fmt.Errorf("image %s is there: %v, want %v: %v", ref, has, want, node.Status.Images)
+		}
+		return nil
+	})
+}
+
+// fill writes a file that leaves so many percent of a disk available, as it is now: what is freed meanwhile stays
+// free. It returns the file's path.
+func fill(t *testing.T, disk string, percent uint64) string {
+	t.Helper()
+	f, err := os.CreateTemp(disk, "filler-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var s unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &s); err != nil {
+		t.Fatal(err)
+	}
+	left := (int64(s.Bavail) - int64(s.Blocks*percent/100)) * s.Frsize
+	for block := make([]byte, 64<<10); left > 0; {
+		n, err := f.Write(block[:min(int64(len(block)), left)])
+		if err == nil {
+			err = f.Sync() // blocks are counted when they are there
+		}
+		if err != nil {
+			break // it is full
+		}
+		left -= int64(n)
+	}
+	return f.Name()
+}
+
+// testDiskPressureAdmission: with nobody left to evict the pressure lasts as long as the file, and an agent starts all the same.
+func (n *constrainedNode) testDiskPressureAdmission(t *testing.T) {
+	n.deletePods(t)
+	filler := fill(t, n.node.Disk, 0)
+	n.waitForCondition(t, corev1.NodeDiskPressure, corev1.ConditionTrue)
+	n.agent.kill()
+	n.startAgent(t)
+	n.makePod(t, "late", nil, "-listen=:80")
+	if p := n.waitForPhase(t, "late", corev1.PodFailed, "Evicted"); !strings.Contains(p.Status.Message, "The node had condition: [DiskPressure].") {
+		t.Errorf("refused with %q", p.Status.Message)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	n.waitForCondition(t, corev1.NodeDiskPressure, corev1.ConditionFalse)
+	n.makePod(t, "again", nil, "-listen=:80")
+	n.waitForPhase(t, "again", corev1.PodRunning, "")
+}

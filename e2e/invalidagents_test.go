@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// TestInvalidAgents gives agents, and what makes nodes, flags and files that cannot be meant. Each
+// is refused at once, in words that name it and say what would be right.
+func TestInvalidAgents(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		testkit.SkipOrFail(t, "root", "agents of real nodes are asked")
+	}
+	h := newTestHome(t)
+	c := h.server("--disable-admission-plugins", "ServiceAccount")
+	// Something that listens, as a container runtime does; no agent gets so far as to ask it.
+	dir, err := os.MkdirTemp("/tmp", "bt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	credential := c.credential("n1", "--node", "n1")
+	agent := func(args ...string) []string {
+		return append([]string{"agent", "--kubeconfig", credential, "--runtime-endpoint", "unix://" + socket, "--root-dir", h.path("agent")}, args...)
+	}
+	kubelet := func(name, text string) []string {
+		return agent("--config", h.write(name+".yaml", "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"+text+"\n"))
+	}
+	up := func(args ...string) []string {
+		return append([]string{"up", "--data-dir", h.path("other"), "--listen", "127.0.0.1:0"}, args...)
+	}
+	for name, tc := range map[string]struct {
+		args  []string
+		words []string
+	}{
+		"threshold below zero":     {kubelet("below", `evictionHard: {memory.available: "-1"}`), []string{"below.yaml", "evictionHard.memory.available", `"-1"`, "must be positive"}},
+		"a command line's form":    {kubelet("form", `evictionHard: {"memory.available<-1": "1"}`), []string{"form.yaml", "memory.available<-1"}},
+		"over a hundred percent":   {kubelet("percent", `evictionHard: {nodefs.available: 101%}`), []string{"percent.yaml", "evictionHard.nodefs.available", "101%", "<= 100%"}},
+		"soft without a grace":     {kubelet("soft", `evictionSoft: {memory.available: 1Gi}`), []string{"soft.yaml", "evictionSoft.memory.available", "grace period must be specified"}},
+		"grace below zero":         {kubelet("grace", `evictionSoftGracePeriod: {memory.available: -1s}`), []string{"grace.yaml", "evictionSoftGracePeriod", "-1s"}},
+		"unknown signal":           {kubelet("signal", `evictionHard: {memory.free: 1Gi}`), []string{"signal.yaml", "unsupported eviction signal memory.free"}},
+		"unknown field":            {kubelet("field", `evictionHardest: {}`), []string{"field.yaml", "evictionHardest", "unknown field"}},
+		"images, upside down":      {kubelet("images", `imageGCLowThresholdPercent: 90`), []string{"images.yaml", "imageGCLowThresholdPercent", "90", "85"}},
+		"reserved below zero":      {kubelet("reserved", `systemReserved: {memory: "-1"}`), []string{"reserved.yaml", "systemReserved.memory", "-1"}},
+		"shutdown, upside down":    {kubelet("shutdown", "shutdownGracePeriod: 5s\nshutdownGracePeriodCriticalPods: 6s"), []string{"shutdown.yaml", "shutdownGracePeriodCriticalPods", "6s", "5s"}},
+		"no number of pods":        {kubelet("pods", `maxPods: many`), []string{"pods.yaml", "maxPods", `"many"`, "whole number"}},
+		"disk reserve below zero":  {agent("--low-diskspace-threshold-mb", "-1"), []string{"--low-diskspace-threshold-mb", "-1", "not negative"}},
+		"no container runtime":     {agent("--runtime-endpoint", "unix:///nowhere.sock"), []string{"--runtime-endpoint", "unix:///nowhere.sock", "--simulated"}},
+		"no such effect":           {agent("--register-with-taints", "a=b:NoSleep"), []string{"--register-with-taints", "a=b:NoSleep", "NoSchedule"}},
+		"no label":                 {agent("--node-labels", "a=b c"), []string{"--node-labels", "a=b c"}},
+		"no address":               {agent("--node-ip", "here"), []string{"--node-ip", "here", "IP address"}},
+		"no network":               {agent("--pod-cidr", "10.0.0.0"), []string{"--pod-cidr", "10.0.0.0", "range"}},
+		"no port":                  {agent("--port", "70000"), []string{"--port", "70000", "65535"}},
+		"cgroup is no path":        {agent("--cgroup", "nodes"), []string{"--cgroup", `"nodes"`}},
+		"directory is relative":    {agent("--root-dir", "here"), []string{"--root-dir", `"here"`, "absolute"}},
+		"another's credential":     {agent("--node-name", "n2"), []string{"n2", "credential"}},
+		"both kinds of node":       {agent("--simulated"), []string{"real node", "--simulated"}},
+		"size of a node that runs": {agent("--node-cpu", "4"), []string{"--node-cpu", "--simulated"}},
+		"virtual nodes below zero": {up("--virtual-nodes", "-1"), []string{"--virtual-nodes", "-1", "0 and 100"}},
+		"virtual memory in words":  {up("--virtual-nodes", "1", "--virtual-memory", "much"), []string{"--virtual-memory", "much", "2Gi"}},
+		"no runtime for this node": {up("--real-node", "--runtime-endpoint", "unix:///nowhere.sock"), []string{"--real-node", "unix:///nowhere.sock", "--virtual-nodes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := h.run(tc.args...)
+			if r.code != 1 || strings.Contains(r.stderr, "panic") || strings.Contains(r.stderr, "goroutine") {
+				t.Errorf("want code 1 and words; %s", r)
+			}
+			for _, w := range tc.words {
+				if !strings.Contains(r.stderr, w) {
+					t.Errorf("it does not say %q: %s", w, r)
+				}
+			}
+		})
+	}
+}

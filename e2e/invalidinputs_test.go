@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestInvalidInputs gives the commands of displacement, and the files and objects that they go by, what
+// cannot be meant. Each is refused, with the exit code of a refusal, in words that name it.
+func TestInvalidInputs(t *testing.T) {
+	t.Parallel()
+	h := newTestHome(t)
+	c := h.server("--disable-admission-plugins", "ServiceAccount")
+	option := func(name, text string) []string {
+		return []string{"config", "--config", h.write(name+".yaml", "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"+text+"\n")}
+	}
+	object := func(name, text string) []string {
+		return []string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "-f", h.write(name+".yaml", text)}
+	}
+	with := func(args ...string) []string { return append(args, "--kubeconfig", c.kubeconfig) }
+	const lease = "--leader-elect-lease-duration"
+	for name, tc := range map[string]struct {
+		args  []string
+		words []string
+	}{
+		"controller, no such loop":            {with("controller", "taint"), []string{`loop "taint"`, "taints"}},
+		"controller, a loop twice":            {with("controller", "taints", "taints"), []string{`loop "taints"`, "twice"}},
+		"controller, no such twin":            {with("controller", "taints", "--upstream-off", "tants"), []string{"--upstream-off", `"tants"`}},
+		"controller, twin of another":         {with("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
+		"controller, short lease":             {with("controller", lease, "2s"), []string{"lease duration 2s", "renew deadline 10s"}},
+		"controller, no lease":                {with("controller", "--leader-elect-resource-name", ""), []string{"Lease", "named"}},
+		"controller, no duration":             {with("controller", lease, "soon"), []string{lease, "soon"}},
+		"controller, journal is a file":       {with("controller", "--journal", h.write("file", "")), []string{"--journal", "file"}},
+		"controller, no right":                {[]string{"controller", "--kubeconfig", c.credential("n1", "--node", "n1")}, []string{"system:node:n1", "may not list namespaces", "--for controller"}},
+		"drain, no node named":                {with("drain"), []string{"no node named"}},
+		"drain, no such node":                 {with("drain", "nowhere", "--what-if"), []string{"nowhere", "not found"}},
+		"drain, a dump":                       {[]string{"drain", "n1", "-f", h.write("dump.yaml", "apiVersion: v1\nkind: List\nitems: []\n")}, []string{"-f", "--what-if"}},
+		"drain, negative time-out":            {with("drain", "n1", "--timeout", "-3s"), []string{"--timeout", "-3s"}},
+		"drain, bad selector":                 {with("drain", "n1", "--pod-selector", "a=b=c"), []string{"--pod-selector", "a=b=c"}},
+		"drain, output":                       {with("drain", "n1", "-o", "xml"), []string{"-o", `"xml"`}},
+		"evictions, since the future":         {with("evictions", "--since", "-1h"), []string{"--since", "-1h"}},
+		"evictions, no such cause":            {with("evictions", "--cause", "Boredom"), []string{"Boredom"}},
+		"evictions, two scopes":               {with("evictions", "-n", "a", "-A"), []string{"-n", "-A"}},
+		"evictions, no journal":               {with("evictions", "--journal", h.path("nowhere")), []string{"--journal", "nowhere"}},
+		"evictions, output":                   {with("evictions", "-o", "xml"), []string{"-o", `"xml"`}},
+		"explain displacement, unknown pod":   {with("explain", "displacement", "default/nobody"), []string{"default/nobody", "nothing is known"}},
+		"explain displacement, no pod":        {with("explain", "displacement"), []string{"0 names given", "one pod"}},
+		"zones, a word":                       {with("zones", "east"), []string{"east"}},
+		"zones, output":                       {with("zones", "-o", "xml"), []string{"-o", `"xml"`}},
+		"option budgets.severalMatch":         {option("several", "budgets: {severalMatch: or}"), []string{"several.yaml", "budgets.severalMatch", `"or"`, "and", "refuse"}},
+		"option nodeLifecycle, range":         {option("grace", "nodeLifecycle: {gracePeriodSeconds: 0}"), []string{"nodeLifecycle.gracePeriodSeconds", "0", "between 2 and 86400"}},
+		"option nodeLifecycle, share":         {option("share", "nodeLifecycle: {unhealthyZoneThreshold: 55}"), []string{"nodeLifecycle.unhealthyZoneThreshold", "55", "between 0 and 1"}},
+		"option podGC, negative":              {option("cap", "podGC: {evictedCap: -1}"), []string{"podGC.evictedCap", "-1"}},
+		"option taints, unknown":              {option("frozen", "taints: {frozenDeadlines: true}"), []string{"frozenDeadlines", "frozenDeadline"}},
+		"option holds, upside down":           {option("holds", "holds: {firstSeconds: 700}"), []string{"holds", "700", "600"}},
+		"option holds, a word":                {option("avoid", "holds: {avoid: often}"), []string{"avoid.yaml", "holds.avoid"}},
+		"budget, both forms":                  {object("both", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: both}\nspec: {minAvailable: 1, maxUnavailable: 1, selector: {}}\n"), []string{"spec", "minAvailable", "maxUnavailable"}},
+		"budget, a share of too much":         {object("much", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: much}\nspec: {minAvailable: 101%, selector: {}}\n"), []string{"spec.minAvailable", "101%"}},
+		"deployment, foreign selector":        {object("foreign", workload("apps/v1", "Deployment", "selector: {matchLabels: {app: other}}, ")), []string{"spec.template.metadata.labels", "selector"}},
+		"deployment, rollout that cannot":     {object("stuck", workload("apps/v1", "Deployment", "selector: {matchLabels: {app: a}}, strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}, ")), []string{"maxUnavailable"}},
+		"statefulset, negative":               {object("minus", workload("apps/v1", "StatefulSet", "selector: {matchLabels: {app: a}}, replicas: -1, ")), []string{"spec.replicas", "-1"}},
+		"job that always restarts its pods":   {object("always", workload("batch/v1", "Job", "")), []string{"spec.template.spec.restartPolicy", "OnFailure", "Never"}},
+		"cronjob, no schedule":                {object("cron", "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: w}\nspec: {schedule: every noon, jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: x}]}}}}}\n"), []string{"spec.schedule", "every noon"}},
+		"eviction of nobody":                  {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/nobody/eviction", "-f", h.write("eviction.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"nobody"}}`)}, []string{"nobody", "not found"}},
+		"eviction under another name than it": {[]string{"kubectl", "--kubeconfig", c.kubeconfig, "create", "--raw", "/api/v1/namespaces/default/pods/nobody/eviction", "-f", h.write("other.json", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"other"}}`)}, []string{"name"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := h.run(tc.args...)
+			if r.code != 1 || strings.Contains(r.stderr, "panic") || strings.Contains(r.stderr, "goroutine") {
+				t.Errorf("want code 1 and words; %s", r)
+			}
+			for _, w := range tc.words {
+				if !strings.Contains(r.stderr, w) {
+					t.Errorf("it does not say %q: %s", w, r)
+				}
+			}
+		})
+	}
+}
+
+// workload is a workload of one container, with more of a specification before its template.
+func workload(version, kind, spec string) string {
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: w}\nspec: {%stemplate: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: x}]}}}\n", version, kind, spec)
+}

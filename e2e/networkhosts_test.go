@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// networkHosts are machines on one: network namespaces that hang on a bridge, which is where
+// the API server listens.
+type networkHosts struct {
+	t       testing.TB
+	bridge  string
+	network string // its first three bytes
+}
+
+// newNetworkHosts makes n of them, numbered from 1; they are removed when the test ends.
+func newNetworkHosts(t testing.TB, n int) *networkHosts {
+	t.Helper()
+	for _, tool := range []string{"ip", "nsenter"} {
+		if _, err := exec.LookPath(tool); err != nil || os.Getuid() != 0 {
+			testkit.SkipOrFail(t, "network namespaces", "root, ip and nsenter are needed to make them")
+		}
+	}
+	pid := os.Getpid()
+	h := &networkHosts{t: t, bridge: fmt.Sprintf("berth%d", pid), network: freeNetwork(t, pid)}
+	t.Cleanup(func() {
+		for i := range n {
+			_ = exec.Command("ip", "netns", "delete", h.name(i+1)).Run() // with its end of the cable
+		}
+		h.ip("link", "delete", h.bridge)
+	})
+	h.ip("link", "add", h.bridge, "type", "bridge")
+	h.ip("address", "add", h.address(0)+"/24", "dev", h.bridge)
+	h.ip("link", "set", h.bridge, "up")
+	for i := 1; i <= n; i++ {
+		h.ip("netns", "add", h.name(i))
+		h.ip("link", "add", h.link(i), "type", "veth", "peer", "name", "eth0", "netns", h.name(i))
+		h.ip("link", "set", h.link(i), "master", h.bridge, "up")
+		h.ip("-n", h.name(i), "address", "add", h.address(i)+"/24", "dev", "eth0")
+		h.ip("-n", h.name(i), "link", "set", "eth0", "up")
+		h.ip("-n", h.name(i), "link", "set", "lo", "up")
+		h.ip("-n", h.name(i), "route", "add", "default", "via", h.address(0))
+	}
+	return h
+}
+
+// freeNetwork is a part of the range for tests between networks (RFC 2544) in which this machine has no address: a test that was
+// killed has left its bridge.
+func freeNetwork(t testing.TB, from int) string {
+	t.Helper()
+	taken, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := from; i < from+512; i++ {
+		network := fmt.Sprintf("198.%d.%d", 18+i/256%2, i%256)
+		if !slices.ContainsFunc(taken, func(a net.Addr) bool { return strings.HasPrefix(a.String(), network+".") }) {
+			return network
+		}
+	}
+	t.Fatal("no network is free in 198.18.0.0/15")
+	return ""
+}
+
+func (h *networkHosts) ip(args ...string) {
+	h.t.Helper()
+	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		h.t.Errorf("ip %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+}
+
+func (h *networkHosts) name(i int) string { return fmt.Sprintf("%s-%d", h.bridge, i) }
+func (h *networkHosts) link(i int) string { return fmt.Sprintf("%sv%d", h.bridge, i) }
+
+// address is that of a host; 0 is where the others meet.
+func (h *networkHosts) address(i int) string { return fmt.Sprintf("%s.%d", h.network, i+1) }
+
+// disconnect pulls the cable of a host, join plugs it in again.
+func (h *networkHosts) disconnect(i int) { h.ip("link", "set", h.link(i), "down") }
+func (h *networkHosts) reconnect(i int)  { h.ip("link", "set", h.link(i), "up") }
+
+// start starts a berth on a host. Only the network is the host's own: files, mounts and
+// cgroups are those of the machine.
+func (h *networkHosts) start(i int, on testHome, args ...string) *process {
+	h.t.Helper()
+	return on.startIn([]string{"nsenter", "--net=/run/netns/" + h.name(i), "--"}, args...)
+}

@@ -1,0 +1,216 @@
+package nodeapi_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metrics "k8s.io/metrics/pkg/client/clientset/versioned"
+
+	"github.com/berthproject/berth/agent/server"
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+)
+
+// eventually tries until f is content: what the API server's own caches see takes a moment.
+func eventually(t *testing.T, f func() error) {
+	t.Helper()
+	var err error
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if err = f(); err == nil {
+			return
+		}
+	}
+	t.Fatal(err)
+}
+
+// usage is what kubectl top asks for.
+func (w *testCluster) usage(t *testing.T) {
+	client, err := metrics.NewForConfig(w.admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := client.MetricsV1beta1().NodeMetricses().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, n := range nodes.Items { // s2 does not measure: it is left out
+		found[n.Name] = formatUsage(n.Usage)
+	}
+	if fmt.Sprint(found) != "map[n1:250m 64Mi s1:1 1Gi]" {
+		t.Errorf("nodes use %v", found)
+	}
+	if one, err := client.MetricsV1beta1().NodeMetricses().List(t.Context(), metav1.ListOptions{LabelSelector: "name=s1"}); err != nil || len(one.Items) != 1 {
+		t.Errorf("nodes by label: %v, %v", one, err)
+	}
+	pods, err := client.MetricsV1beta1().PodMetricses("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = map[string]string{}
+	for _, p := range pods.Items {
+		found[p.Namespace+"/"+p.Name+"/"+p.Containers[0].Name] = formatUsage(p.Containers[0].Usage)
+	}
+	if fmt.Sprint(found) != "map[default/calm/main:1 1Gi default/web/main:250m 64Mi]" {
+		t.Errorf("pods use %v", found)
+	}
+	one, err := client.MetricsV1beta1().PodMetricses("default").Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil || one.Timestamp.IsZero() || one.Window.Duration <= 0 {
+		t.Errorf("one pod: %+v, %v", one, err)
+	}
+	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "s2", metav1.GetOptions{}); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("a node that does not measure: %v", err)
+	}
+	if _, err := client.MetricsV1beta1().NodeMetricses().Get(t.Context(), "ghost", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("a node that is not: %v", err)
+	}
+	var table metav1.Table
+	err = w.client.CoreV1().RESTClient().Get().AbsPath("/apis/metrics.k8s.io/v1beta1/nodes").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(t.Context()).Into(&table)
+	if err != nil || len(table.Rows) != 2 || fmt.Sprint(table.Rows[0].Cells[:3]) != "[n1 250m 64Mi]" {
+		t.Errorf("as a table: %v, %v", table.Rows, err)
+	}
+}
+
+func formatUsage(l corev1.ResourceList) string { return l.Cpu().String() + " " + l.Memory().String() }
+
+// testUntrustedPeers are those who ask an agent itself, and agents that are not whom the
+// API server means.
+func (w *testCluster) testUntrustedPeers(t *testing.T, n *server.Node) {
+	at := w.agent(pki.Node("n1"), n)
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(w.server.Authority().CAPEM())
+	ask := func(path string, id *pki.Identity, token string) int {
+		config := &tls.Config{InsecureSkipVerify: true}
+		if id != nil {
+			certPEM, keyPEM, err := w.server.Authority().ClientPEM(*id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cert, err := tls.X509KeyPair(certPEM, keyPEM)
+			if err != nil {
+				t.Fatal(err)
+			}
+			config.Certificates = []tls.Certificate{cert}
+		}
+		transport := &http.Transport{TLSClientConfig: config}
+		defer transport.CloseIdleConnections()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("https://%s%s", at, path), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		_, _ = io.Copy(io.Discard, resp.Body)
+		return resp.StatusCode
+	}
+	token := w.createServiceAccount(t, "scraper")
+	for path, want := range map[string]int{"/metrics/resource": 200, "/stats/summary": 403, "/containerLogs/default/web/main": 403} {
+		if got := ask(path, nil, token); got != want {
+			t.Errorf("a service account at %s: %d, want %d", path, got, want)
+		}
+	}
+	admin, server, other, scheduler := pki.Admin(), pki.KubeletClient(), pki.Node("n2"), pki.Scheduler()
+	for name, tc := range map[string]struct {
+		id    *pki.Identity
+		token string
+		want  int
+	}{
+		"nobody": {nil, "", 401}, "a token of nobody": {nil, "no.such.token", 401}, "another node": {&other, "", 403},
+		"the scheduler": {&scheduler, "", 403}, "the admin": {&admin, "", 200}, "the API server": {&server, "", 200},
+	} {
+		for _, path := range []string{"/pods", "/stats/summary", "/healthz", "/containerLogs/default/web/main"} {
+			if got := ask(path, tc.id, tc.token); got != tc.want {
+				t.Errorf("%s at %s: %d, want %d", name, path, got, tc.want)
+			}
+		}
+	}
+	w.node("n9", at, nil)
+	w.refused(t, "n9", `the agent's certificate is for "system:node:n1", want "system:node:n9"`)
+	w.node("n8", w.agent(pki.Scheduler(), n), nil)
+	w.refused(t, "n8", "the agent shows a certificate of its own making")
+	w.node("n7", nil, nil)
+	w.refused(t, "n7", `node "n7" has no agent that answers`)
+	w.node("n6", nil, map[string]string{v1alpha1.AgentURLAnnotation: "http://" + at.String()})
+	w.refused(t, "n6", "want https://HOST:PORT or https://HOST:PORT/nodes/n6")
+	w.node("n5", nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/n5", at)})
+	w.refused(t, "n5", `the agent's certificate is for "system:node:n1", want "system:berth:simulated-nodes"`)
+	w.node("n4", &net.TCPAddr{Port: 1}, nil)
+	w.refused(t, "n4", "connection refused")
+}
+
+// createServiceAccount is a token of a service account that may read metrics of nodes.
+func (w *testCluster) createServiceAccount(t *testing.T, name string) string {
+	t.Helper()
+	accounts := w.client.CoreV1().ServiceAccounts("default")
+	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.grant(t, name, rbacv1.Subject{Kind: "ServiceAccount", Namespace: "default", Name: name}, "nodes/metrics")
+	// An agent remembers what it was told; so nobody asks it before the API server knows.
+	eventually(t, func() error {
+		review, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "system:serviceaccount:default:" + name, ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Subresource: "metrics"}}}, metav1.CreateOptions{})
+		if err == nil && !review.Status.Allowed {
+			err = errors.New("not granted yet")
+		}
+		return err
+	})
+	token, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token.Status.Token
+}
+
+// grant lets somebody get resources of the core group.
+func (w *testCluster) grant(t *testing.T, name string, who rbacv1.Subject, resources ...string) {
+	t.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: resources}}}
+	if _, err := w.client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []rbacv1.Subject{who},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}}
+	if _, err := w.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *testCluster) refused(t *testing.T, node, why string) {
+	t.Helper()
+	text, err := w.raw("", "/api/v1/nodes/"+node+"/proxy/healthz")
+	if err == nil || !strings.Contains(text+err.Error(), why) {
+		t.Errorf("node %s: %q, %v, want %q", node, text, err, why)
+	}
+}
+
+func (w *testCluster) simulated(t *testing.T) {
+	const why = `pod "calm" is simulated by node "s1": it has no processes, and writes no logs`
+	if _, err := w.client.CoreV1().Pods("default").GetLogs("calm", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), why) {
+		t.Errorf("logs: %v", err)
+	}
+	w.pod("ghost", "s1", "main")
+	if _, err := w.client.CoreV1().Pods("default").GetLogs("ghost", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsNotFound(err) {
+		t.Errorf("logs of a pod that its node does not have: %v", err)
+	}
+}

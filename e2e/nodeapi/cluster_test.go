@@ -1,0 +1,192 @@
+package nodeapi_test
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+	"k8s.io/klog/v2"
+	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+	"k8s.io/utils/ptr"
+
+	"github.com/berthproject/berth/agent/server"
+	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+)
+
+// testCluster is an API server and the agents of some nodes, in this process but over real TLS.
+type testCluster struct {
+	t      *testing.T
+	server *apiserver.Server
+	admin  *rest.Config
+	client kubernetes.Interface
+}
+
+func newTestCluster(t *testing.T) *testCluster {
+	t.Helper()
+	o := apiserver.DefaultOptions()
+	o.Listen, o.DataDir = "127.0.0.1:0", t.TempDir()
+	o.DisableAdmissionPlugins = []string{"ServiceAccount"}
+	server, err := apiserver.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-server.Ready():
+	case <-time.After(time.Minute):
+		t.Fatal("the API server is not ready after a minute")
+	}
+	admin, err := clientcmd.BuildConfigFromFlags("", server.KubeconfigPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin.QPS = -1
+	w := &testCluster{t: t, server: server, admin: admin}
+	w.client = w.impersonate("", admin)
+	return w
+}
+
+// impersonate is a client under another name; empty: the admin.
+func (w *testCluster) impersonate(user string, config *rest.Config) kubernetes.Interface {
+	w.t.Helper()
+	config = rest.CopyConfig(config)
+	config.Impersonate.UserName = user
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return client
+}
+
+// credential is a client's certificate, and a client with it.
+func (w *testCluster) credential(id pki.Identity) (tls.Certificate, kubernetes.Interface) {
+	w.t.Helper()
+	certPEM, keyPEM, err := w.server.Authority().ClientPEM(id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	cert, err := server.ServingCertificate("any", certPEM, keyPEM)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(w.admin)
+	config.CertData, config.KeyData = certPEM, keyPEM
+	return cert, w.impersonate("", config)
+}
+
+// agent serves nodes under an identity until the test ends, and returns its address.
+func (w *testCluster) agent(id pki.Identity, nodes ...*server.Node) *net.TCPAddr {
+	w.t.Helper()
+	cert, client := w.credential(id)
+	listener, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	server, err := server.New(server.Options{Listener: listener, Certificate: cert, ClientCA: w.server.Authority().CAPEM(), Client: client, Nodes: nodes, Log: klog.Background()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx) }()
+	w.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Error(err)
+		}
+	})
+	return listener.Addr().(*net.TCPAddr)
+}
+
+// node makes a Node whose agent is at an address.
+func (w *testCluster) node(name string, at *net.TCPAddr, annotations map[string]string) {
+	w.t.Helper()
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations, Labels: map[string]string{"name": name}}}
+	n.Status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110")}
+	n.Status.Allocatable = n.Status.Capacity
+	n.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: "nowhere.invalid"}, {Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
+	if at != nil {
+		n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(at.Port)
+	}
+	if _, err := w.client.CoreV1().Nodes().Create(w.t.Context(), n, metav1.CreateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// pod makes a pod that runs on a node.
+func (w *testCluster) pod(name, node string, containers ...string) *corev1.Pod {
+	w.t.Helper()
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"}, Spec: corev1.PodSpec{NodeName: node}}
+	for _, c := range containers {
+		p.Spec.Containers = append(p.Spec.Containers, corev1.Container{Name: c, Image: "img"})
+	}
+	pods := w.client.CoreV1().Pods("default")
+	p, err := pods.Create(w.t.Context(), p, metav1.CreateOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p.Status.Phase = corev1.PodRunning
+	if p, err = pods.UpdateStatus(w.t.Context(), p, metav1.UpdateOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// startContainer makes the runtime run a container of a pod and returns its id.
+func (s *streamingRuntime) startContainer(t *testing.T, p *corev1.Pod, container string, attempt uint32) string {
+	t.Helper()
+	logs := filepath.Join(t.TempDir(), "logs")
+	if err := os.MkdirAll(logs, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{"io.kubernetes.pod.uid": string(p.UID), "io.kubernetes.container.name": container}
+	box := &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: p.Name, Namespace: p.Namespace, Uid: string(p.UID), Attempt: attempt}, LogDirectory: logs, Labels: labels}
+	sandbox, err := s.RunPodSandbox(t.Context(), box, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := s.CreateContainer(t.Context(), sandbox, &cri.ContainerConfig{Metadata: &cri.ContainerMetadata{Name: container, Attempt: attempt},
+		Image: &cri.ImageSpec{Image: "img"}, LogPath: container + ".log", Labels: labels}, box)
+	if err == nil {
+		err = s.StartContainer(t.Context(), id)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// podUsageSummary is a summary of a node on which each pod has one container with these figures.
+func podUsageSummary(node string, nanoCores, bytes uint64, pods ...*corev1.Pod) func(context.Context) (*stats.Summary, error) {
+	return func(context.Context) (*stats.Summary, error) {
+		now := metav1.Now()
+		cpu := &stats.CPUStats{Time: now, UsageNanoCores: ptr.To(nanoCores), UsageCoreNanoSeconds: ptr.To(nanoCores * 100)}
+		memory := &stats.MemoryStats{Time: now, WorkingSetBytes: ptr.To(bytes)}
+		s := &stats.Summary{Node: stats.NodeStats{NodeName: node, CPU: cpu, Memory: memory, Fs: &stats.FsStats{Time: now}}}
+		for _, p := range pods {
+			s.Pods = append(s.Pods, stats.PodStats{PodRef: stats.PodReference{Name: p.Name, Namespace: p.Namespace, UID: string(p.UID)}, CPU: cpu, Memory: memory,
+				Containers: []stats.ContainerStats{{Name: p.Spec.Containers[0].Name, StartTime: now, CPU: cpu, Memory: memory}}})
+		}
+		return s, nil
+	}
+}

@@ -1,0 +1,151 @@
+package nodeapi_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/runtime/fake"
+)
+
+// streamingRuntime is a runtime whose streams are served, over SPDY as containerd serves
+// them: commands say what they were asked, ports echo.
+type streamingRuntime struct {
+	*fake.Service
+	server *httptest.Server
+
+	mu   sync.Mutex
+	exec []*cri.ExecRequest
+}
+
+func newStreamingRuntime(t *testing.T) *streamingRuntime {
+	s := &streamingRuntime{Service: fake.New("img")}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/exec/{n}", func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		_, _ = fmt.Sscan(r.PathValue("n"), &n)
+		s.mu.Lock()
+		asked := s.exec[n]
+		s.mu.Unlock()
+		run(w, r, asked.Stdin, asked.Stdout, asked.Stderr, strings.Join(asked.Cmd, " "))
+	})
+	mux.HandleFunc("/attach", func(w http.ResponseWriter, r *http.Request) { run(w, r, false, true, false, "attached") })
+	mux.HandleFunc("/portforward", forward)
+	s.server = httptest.NewServer(mux)
+	t.Cleanup(s.server.CloseClientConnections)
+	return s
+}
+
+func (s *streamingRuntime) Exec(_ context.Context, r *cri.ExecRequest) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exec = append(s.exec, r)
+	return fmt.Sprintf("%s/exec/%d", s.server.URL, len(s.exec)-1), nil
+}
+
+func (s *streamingRuntime) Attach(context.Context, *cri.AttachRequest) (string, error) {
+	return s.server.URL + "/attach", nil
+}
+
+func (s *streamingRuntime) PortForward(context.Context, *cri.PortForwardRequest) (string, error) {
+	return s.server.URL + "/portforward", nil
+}
+
+// accept upgrades a connection and hands out the streams that the client opens.
+func accept(w http.ResponseWriter, r *http.Request, protocols ...string) (httpstream.Connection, chan httpstream.Stream) {
+	if _, err := httpstream.Handshake(r, w, protocols); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return nil, nil
+	}
+	opened := make(chan httpstream.Stream, 20)
+	conn := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, replied <-chan struct{}) error {
+		go func() {
+			<-replied
+			opened <- stream
+		}()
+		return nil
+	})
+	return conn, opened
+}
+
+// run is a command: it says its words on stdout, "complaint" on stderr, gives
+// stdin back in upper case, and ends with 7 when its words are "exit 7".
+func run(w http.ResponseWriter, r *http.Request, in, out, errs bool, words string) {
+	conn, opened := accept(w, r, "v4.channel.k8s.io")
+	if conn == nil {
+		return
+	}
+	defer conn.Close()
+	want := 1
+	for _, on := range []bool{in, out, errs} {
+		if on {
+			want++
+		}
+	}
+	streams := map[string]httpstream.Stream{}
+	for len(streams) < want {
+		select {
+		case s := <-opened:
+			streams[s.Headers().Get("streamType")] = s
+		case <-conn.CloseChan():
+			return
+		}
+	}
+	if out {
+		fmt.Fprintln(streams["stdout"], words)
+	}
+	if errs {
+		fmt.Fprintln(streams["stderr"], "complaint")
+	}
+	if in {
+		text, _ := io.ReadAll(streams["stdin"])
+		fmt.Fprint(streams["stdout"], strings.ToUpper(string(text)))
+	}
+	status := metav1.Status{Status: metav1.StatusSuccess}
+	if words == "exit 7" {
+		status = metav1.Status{Status: metav1.StatusFailure, Reason: "NonZeroExitCode", Message: "command terminated with non-zero exit code",
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: "ExitCode", Message: "7"}}}}
+	}
+	_ = json.NewEncoder(streams["error"]).Encode(status)
+	for _, s := range streams {
+		_ = s.Close()
+	}
+	<-conn.CloseChan() // the client has read all
+}
+
+// forward answers each line that comes to a port with the port and the line.
+func forward(w http.ResponseWriter, r *http.Request) {
+	conn, opened := accept(w, r, "portforward.k8s.io")
+	if conn == nil {
+		return
+	}
+	defer conn.Close()
+	for {
+		select {
+		case s := <-opened:
+			if s.Headers().Get("streamType") == "error" {
+				_ = s.Close()
+				continue
+			}
+			go func() {
+				line, _ := bufio.NewReader(s).ReadString('\n')
+				fmt.Fprintf(s, "%s %s", s.Headers().Get("port"), line)
+				_ = s.Close()
+			}()
+		case <-conn.CloseChan():
+			return
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package nodeapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/client-go/transport/spdy"
+	"k8s.io/client-go/util/exec"
+	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
+	"k8s.io/utils/ptr"
+
+	"github.com/berthproject/berth/agent/server"
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/apiserver/auth/pki"
+)
+
+// TestNodeAPI drives clients of the API server against agents with a
+// runtime whose containers do not really run.
+func TestNodeAPI(t *testing.T) {
+	w, rt := newTestCluster(t), newStreamingRuntime(t)
+	var web, calm *corev1.Pod
+	real := &server.Node{Name: "n1", Runtime: rt, Pods: func() []*corev1.Pod { return []*corev1.Pod{web} },
+		Summary: func(ctx context.Context) (*stats.Summary, error) {
+			return podUsageSummary("n1", 250e6, 64<<20, web)(ctx)
+		},
+		Disk: func(context.Context) (any, error) { return map[string]int{"images": 3}, nil }}
+	w.node("n1", w.agent(pki.Node("n1"), real), nil)
+	web = w.pod("web", "n1", "main", "side")
+	id := rt.startContainer(t, web, "main", 0)
+
+	playing := w.agent(pki.SimulatedNodes(),
+		&server.Node{Name: "s1", Pods: func() []*corev1.Pod { return []*corev1.Pod{calm} }, Summary: func(ctx context.Context) (*stats.Summary, error) { return podUsageSummary("s1", 1e9, 1<<30, calm)(ctx) }},
+		&server.Node{Name: "s2", Pods: func() []*corev1.Pod { return nil }})
+	for _, name := range []string{"s1", "s2"} {
+		w.node(name, nil, map[string]string{v1alpha1.AgentURLAnnotation: fmt.Sprintf("https://%s/nodes/%s", playing, name)})
+	}
+	calm = w.pod("calm", "s1", "main")
+
+	t.Run("logs", func(t *testing.T) { w.logs(t, rt, web, id) })
+	t.Run("exec", func(t *testing.T) { w.exec(t) })
+	t.Run("attach", func(t *testing.T) { w.attach(t) })
+	t.Run("port-forward", func(t *testing.T) { w.forward(t) })
+	t.Run("proxy", func(t *testing.T) { w.proxy(t) })
+	t.Run("usage", func(t *testing.T) { w.usage(t) })
+	t.Run("rights", func(t *testing.T) { w.rights(t) })
+	t.Run("strangers", func(t *testing.T) { w.testUntrustedPeers(t, real) })
+	t.Run("simulated", func(t *testing.T) { w.simulated(t) })
+}
+
+func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id string) {
+	pods := w.client.CoreV1().Pods("default")
+	for _, line := range []string{"one", "two"} {
+		if err := rt.Log(id, "stdout", line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(o corev1.PodLogOptions) string {
+		stream, err := pods.GetLogs("web", &o).Stream(t.Context())
+		if err != nil {
+			return err.Error()
+		}
+		defer stream.Close()
+		text, err := io.ReadAll(stream)
+		if err != nil {
+			return err.Error()
+		}
+		return string(text)
+	}
+	for want, o := range map[string]corev1.PodLogOptions{
+		"one\ntwo\n": {Container: "main"},
+		"two\n":      {Container: "main", TailLines: ptr.To[int64](1)},
+		"a container name must be specified for pod web, choose one of: [main side]":      {},
+		"container ghost is not valid for pod web":                                        {Container: "ghost"},
+		`container "side" in pod "web" is waiting to start: no logs yet`:                  {Container: "side"},
+		`previous terminated container "main" in pod "web" not found`:                     {Container: "main", Previous: true},
+		`tailLines: Invalid value: -1: must be greater than or equal to 0`:                {Container: "main", TailLines: ptr.To[int64](-1)},
+		`stream: Unsupported value: "Stdin": supported values: "All", "Stderr", "Stdout"`: {Container: "main", Stream: ptr.To("Stdin")},
+	} {
+		if got := read(o); !strings.HasSuffix(got, want) {
+			t.Errorf("%+v: have %q, want %q", o, got, want)
+		}
+	}
+	stream, err := pods.GetLogs("web", &corev1.PodLogOptions{Container: "main", Follow: true, TailLines: ptr.To[int64](1)}).Stream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	lines := bufio.NewReader(stream)
+	for _, want := range []string{"two\n", "three\n"} {
+		if line, err := lines.ReadString('\n'); line != want {
+			t.Errorf("followed: %q, %v", line, err)
+		}
+		if want == "two\n" {
+			if err := rt.Log(id, "stderr", "three"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rt.Exit("web", "main", 1, "")
+	if rest, err := io.ReadAll(lines); len(rest) > 0 || err != nil {
+		t.Errorf("after its end: %q, %v", rest, err)
+	}
+	second := rt.startContainer(w.t, p, "main", 1)
+	if err := rt.Log(second, "stdout", "again"); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(corev1.PodLogOptions{Container: "main"}); got != "again\n" {
+		t.Errorf("after a restart: %q", got)
+	}
+	if got := read(corev1.PodLogOptions{Container: "main", Previous: true}); got != "one\ntwo\nthree\n" {
+		t.Errorf("of before the restart: %q", got)
+	}
+}
+
+// executors are the protocols that clients speak.
+func (w *testCluster) executors(t *testing.T, path string, o any, method string) map[string]remotecommand.Executor {
+	t.Helper()
+	u := w.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource(path)
+	switch o := o.(type) {
+	case *corev1.PodExecOptions:
+		u = u.VersionedParams(o, scheme.ParameterCodec)
+	case *corev1.PodAttachOptions:
+		u = u.VersionedParams(o, scheme.ParameterCodec)
+	}
+	old, err := remotecommand.NewSPDYExecutor(w.admin, method, u.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := remotecommand.NewWebSocketExecutor(w.admin, http.MethodGet, u.URL().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]remotecommand.Executor{"SPDY": old, "WebSocket": now}
+}
+
+func (w *testCluster) exec(t *testing.T) {
+	o := &corev1.PodExecOptions{Container: "main", Command: []string{"say", "it&is"}, Stdin: true, Stdout: true, Stderr: true}
+	for way, e := range w.executors(t, "exec", o, http.MethodPost) {
+		var out, errs bytes.Buffer
+		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader("quiet"), Stdout: &out, Stderr: &errs})
+		if err != nil || out.String() != "say it&is\nQUIET" || errs.String() != "complaint\n" {
+			t.Errorf("%s: %q, %q, %v", way, out.String(), errs.String(), err)
+		}
+	}
+	for way, e := range w.executors(t, "exec", &corev1.PodExecOptions{Container: "main", Command: []string{"exit", "7"}, Stdout: true}, http.MethodPost) {
+		err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard})
+		if code, ok := err.(exec.CodeExitError); !ok || code.Code != 7 {
+			t.Errorf("%s: %v, want exit code 7", way, err)
+		}
+	}
+	for way, e := range w.executors(t, "exec", &corev1.PodExecOptions{Container: "side", Command: []string{"x"}, Stdout: true}, http.MethodPost) {
+		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err == nil || !strings.Contains(err.Error(), `container "side" in pod "web" does not run`) {
+			t.Errorf("%s: in a container that does not run: %v", way, err)
+		}
+	}
+}
+
+func (w *testCluster) attach(t *testing.T) {
+	for way, e := range w.executors(t, "attach", &corev1.PodAttachOptions{Container: "main", Stdout: true}, http.MethodPost) {
+		var out bytes.Buffer
+		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: &out}); err != nil || out.String() != "attached\n" {
+			t.Errorf("%s: %q, %v", way, out.String(), err)
+		}
+	}
+}
+
+func (w *testCluster) forward(t *testing.T) {
+	u := w.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource("portforward").URL()
+	transport, upgrader, err := spdy.RoundTripperFor(w.admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tunnel, err := portforward.NewSPDYOverWebsocketDialer(u, w.admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for way, dialer := range map[string]httpstream.Dialer{"SPDY": spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, u), "WebSocket": tunnel} {
+		stop, ready := make(chan struct{}), make(chan struct{})
+		f, err := portforward.NewOnAddresses(dialer, []string{"127.0.0.1"}, []string{"0:8080"}, stop, ready, io.Discard, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- f.ForwardPorts() }()
+		select {
+		case <-ready:
+		case err := <-done:
+			t.Fatalf("%s: %v", way, err)
+		}
+		ports, err := f.GetPorts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", ports[0].Local))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(conn, "hello")
+		if line, err := bufio.NewReader(conn).ReadString('\n'); line != "8080 hello\n" {
+			t.Errorf("%s: %q, %v", way, line, err)
+		}
+		_ = conn.Close()
+		close(stop)
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", way, err)
+		}
+	}
+}
+
+func (w *testCluster) raw(user, path string) (string, error) {
+	client := w.client
+	if user != "" {
+		client = w.impersonate(user, w.admin)
+	}
+	text, err := client.CoreV1().RESTClient().Get().AbsPath(path).DoRaw(w.t.Context())
+	var status metav1.Status
+	if err != nil && json.Unmarshal(text, &status) == nil {
+		return status.Message, err
+	}
+	return string(text), err
+}
+
+func (w *testCluster) proxy(t *testing.T) {
+	for path, want := range map[string]string{
+		"/api/v1/nodes/n1/proxy/healthz":          "ok",
+		"/api/v1/nodes/n1/proxy/disk":             `{"images":3}`,
+		"/api/v1/nodes/n1/proxy/pods":             `"name":"web"`,
+		"/api/v1/nodes/n1/proxy/stats/summary":    `"nodeName":"n1"`,
+		"/api/v1/nodes/n1/proxy/metrics/resource": `container_memory_working_set_bytes{container="main",namespace="default",pod="web"} 6.7108864e+07`,
+		"/api/v1/nodes/s2/proxy/pods":             `"items":[]`,
+	} {
+		if got, err := w.raw("", path); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
+		}
+	}
+	for path, want := range map[string]string{
+		"/api/v1/nodes/s2/proxy/stats/summary":       `node "s2" does not measure what it uses`,
+		"/api/v1/nodes/n1:22/proxy/x":                `port 22 is not proxied to`,
+		"/api/v1/nodes/ghost/proxy/healthz":          `nodes "ghost" not found`,
+		"/api/v1/namespaces/default/pods/web/proxy/": `pod "web": has no address yet`,
+	} {
+		if got, err := w.raw("", path); err == nil || !strings.Contains(got+err.Error(), want) {
+			t.Errorf("%s: %q, %v, want %q", path, got, err, want)
+		}
+	}
+}
+
+func (w *testCluster) rights(t *testing.T) {
+	w.grant(t, "looks", rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: "eve"}, "pods/log", "pods/exec", "nodes/proxy")
+	eventually(t, func() error { _, err := w.raw("eve", "/api/v1/nodes/n1/proxy/healthz"); return err })
+	if _, err := w.impersonate("eve", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).DoRaw(t.Context()); err != nil {
+		t.Errorf("logs by who may get them: %v", err)
+	}
+	if _, err := w.impersonate("bob", w.admin).CoreV1().Pods("default").GetLogs("web", &corev1.PodLogOptions{Container: "main"}).Stream(t.Context()); !apierrors.IsForbidden(err) {
+		t.Errorf("logs by who may not: %v", err)
+	}
+	eve := rest.CopyConfig(w.admin)
+	eve.Impersonate.UserName = "eve"
+	for name, path := range map[string]string{
+		"exec":            "/api/v1/namespaces/default/pods/web/exec?container=main&command=x&stdout=true",
+		"the agent's own": "/api/v1/nodes/n1/proxy/exec/default/web/main?command=x&output=1",
+	} {
+		e, err := remotecommand.NewWebSocketExecutor(eve, http.MethodGet, w.admin.Host+path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdout: io.Discard}); err == nil || !strings.Contains(err.Error(), "create") && !strings.Contains(err.Error(), "orbidden") {
+			t.Errorf("%s over a WebSocket, with the verb get alone: %v", name, err)
+		}
+	}
+}

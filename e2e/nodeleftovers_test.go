@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/runtime/embedded/shim"
+)
+
+// embeddedRuntimePath is where the agent has the things of its own runtime.
+func (n *realNode) embeddedRuntimePath(parts ...string) string {
+	return filepath.Join(append([]string{n.node.Disk, "agent", "runtime"}, parts...)...)
+}
+
+// running counts the containers of each pod that run now.
+func (n *realNode) running(ctx context.Context) (map[string]int, error) {
+	now := map[string]int{}
+	if n.daemon != nil {
+		list, err := n.daemon.Service().ListContainers(ctx, &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
+		for _, c := range list {
+			now[c.Labels["io.kubernetes.pod.name"]]++
+		}
+		return now, err
+	}
+	dirs, err := filepath.Glob(n.embeddedRuntimePath("containers", "*"))
+	for _, dir := range dirs {
+		ids, err := shim.ReadProcesses(dir)
+		if err != nil || shim.StartTime(ids.Container) != ids.Start {
+			continue // not started, or ended
+		}
+		var record struct {
+			Raw struct{ Labels map[string]string }
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "container.json"))
+		if err == nil {
+			err = json.Unmarshal(text, &record)
+		}
+		if err != nil {
+			return nil, err
+		}
+		now[record.Raw.Labels["io.kubernetes.pod.name"]]++
+	}
+	return now, err
+}
+
+// leftovers says what is left of pods.
+func (n *realNode) leftovers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, happenWithin/6)
+	defer cancel()
+	var errs []error
+	pods, err := n.pods(ctx)
+	if err != nil || len(pods) > 0 {
+		errs = append(errs, fmt.Errorf("%d pods in the API: %w", len(pods), err))
+	}
+	errs = append(errs, n.runtimeLeftovers(ctx))
+	host, err := cgroup.Detect()
+	if err != nil {
+		return err
+	}
+	for _, level := range []string{"", "burstable", "besteffort"} {
+		groups, _ := host.Children(filepath.Join(n.node.Cgroup, "berthpods", level))
+		for _, g := range groups {
+			if strings.HasPrefix(filepath.Base(g), "pod") {
+				errs = append(errs, fmt.Errorf("cgroup %s", g))
+			}
+		}
+	}
+	for _, dir := range []string{"pods", "log/pods"} {
+		if files, _ := filepath.Glob(filepath.Join(n.node.Disk, "agent", dir, "*")); len(files) > 0 {
+			errs = append(errs, fmt.Errorf("directories %v", files))
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(mounts)) {
+		point := strings.Fields(line)[4]
+		if point == filepath.Join(n.node.Disk, "agent", "images") { // another disk of the node
+			continue
+		}
+		if strings.HasPrefix(point, n.node.Disk+"/") || strings.HasPrefix(point, n.node.RunDir+"/") {
+			errs = append(errs, fmt.Errorf("mounted: %s", point))
+		}
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// runtimeLeftovers says what the runtime has that it should not.
+func (n *realNode) runtimeLeftovers(ctx context.Context) error {
+	if n.daemon != nil {
+		boxes, err := n.daemon.Service().ListPodSandbox(ctx, nil)
+		containers, err2 := n.daemon.Service().ListContainers(ctx, nil)
+		if len(boxes)+len(containers) > 0 || err != nil || err2 != nil {
+			return fmt.Errorf("%d sandboxes, %d containers: %v %v", len(boxes), len(containers), err, err2)
+		}
+		return nil
+	}
+	var errs []error
+	for _, dir := range []string{"sandboxes", "containers", "network"} {
+		if left, err := os.ReadDir(n.embeddedRuntimePath(dir)); err != nil || len(left) > 0 {
+			errs = append(errs, fmt.Errorf("%s has %d entries: %w", dir, len(left), err))
+		}
+	}
+	// No process of the runtime: shims name its directory.
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range lines {
+		if text, _ := os.ReadFile(file); strings.Contains(string(text), n.embeddedRuntimePath()+"/") {
+			errs = append(errs, fmt.Errorf("process %q", text))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// wipe removes what the agent's own runtime has left, its bridge too.
+func (n *realNode) wipe(t *testing.T) {
+	o := embedded.Options{Dir: n.embeddedRuntimePath()}
+	prefix, err := netip.ParsePrefix(n.node.Subnet)
+	if err != nil {
+		t.Error(err)
+	}
+	all, err := net.Interfaces()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, i := range all {
+		addrs, _ := i.Addrs()
+		for _, a := range addrs {
+			if own, err := netip.ParsePrefix(a.String()); err == nil && own.Masked() == prefix {
+				o.Bridge = i.Name
+			}
+		}
+	}
+	if n.agent != nil {
+		n.agent.kill()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := embedded.Cleanup(ctx, o); err != nil {
+		t.Errorf("what the agent's runtime left: %v", err)
+	}
+}

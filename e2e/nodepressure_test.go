@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/agent/image/oci"
+	"github.com/berthproject/berth/agent/virtualnode"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// TestRealNodes has real nodes run out of what they have, and their agents killed: with the embedded runtime, on v1
+// here and on v2 in the machine of make test-v2; with containerd too, where make soak has the time for it.
+func TestRealNodes(t *testing.T) {
+	t.Parallel()
+	skipIfMissing(t, true)
+	m := newNodeMachine(t)
+	parallel := func(t *testing.T) {
+		if !soaking() && !emulated() {
+			t.Parallel()
+		}
+	}
+	t.Run("embedded", func(t *testing.T) {
+		parallel(t)
+		m.testNodePressure(t, true)
+	})
+	t.Run("embedded killed", func(t *testing.T) {
+		parallel(t)
+		m.testAgentKill(t, true)
+	})
+	if emulated() {
+		return // there is no containerd
+	}
+	t.Run("containerd", func(t *testing.T) {
+		if !soaking() {
+			t.Skip("for make soak: it takes longer than with the embedded runtime")
+		}
+		m.testNodePressure(t, false)
+	})
+	t.Run("containerd killed", func(t *testing.T) {
+		parallel(t)
+		skipIfMissing(t, false)
+		m.testAgentKill(t, false)
+	})
+}
+
+// constrainedKubeletConfig is the configuration of nodes that run short.
+const constrainedKubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+evictionHard: {memory.available: 100Mi, pid.available: "200", nodefs.available: "20%", nodefs.inodesFree: "20%", imagefs.available: "20%", imagefs.inodesFree: "20%"}
+evictionPressureTransitionPeriod: 1s
+imageMinimumGCAge: 1ms
+`
+
+// constrainedNode is a node that has little of each.
+type constrainedNode struct {
+	*realNode
+	registry *oci.Registry
+	imagefs  string
+	lives    []string // pods that are to live through all
+	evicted  int      // pods that had to go so far
+}
+
+// testNodePressure has a node run out of memory, processes, inodes and bytes, one after the other: each time the pod
+// that took it goes, and no other, and all is as before then.
+func (m *nodeMachine) testNodePressure(t *testing.T, embeds bool) {
+	skipIfMissing(t, embeds)
+	name := map[bool]string{true: "short", false: "short-cri"}[embeds]
+	n := &constrainedNode{registry: m.registry, imagefs: container.Disk(t, 320<<20, 6000)}
+	n.realNode = m.add(t, embeds, virtualnode.Options{Name: name, Memory: 640 << 20, Disk: 160 << 20, Inodes: 4000, Pids: 700}, n.imagefs)
+	n.agentArgs = []string{"--low-diskspace-threshold-mb", "0", "--config", n.write(name+".yaml", constrainedKubeletConfig)}
+	n.startAgent(t)
+	n.startSurvivors(t)
+	for _, part := range []struct {
+		name string
+		test func(*testing.T)
+	}{
+		{"memory", n.testMemoryEviction}, {"processes", n.testPIDEviction}, {"inodes", n.testInodeEviction}, {"bytes", n.testDiskEviction},
+		{"image inodes", n.testImageGCByInodes}, {"images", n.testImageGCByBytes}, {"nothing left", n.testDiskPressureAdmission},
+	} {
+		if !t.Run(part.name, part.test) {
+			return
+		}
+	}
+	n.deletePods(t)
+	if code := n.agent.stop(); code != 0 {
+		t.Errorf("the agent ended with %d: %s", code, n.agent.out.String())
+	}
+}
+
+// withScratch gives a pod an emptyDir at /scratch.
+func withScratch(s *corev1.PodSpec, c *corev1.Container) {
+	s.Volumes = []corev1.Volume{{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}
+	c.VolumeMounts = []corev1.VolumeMount{{Name: "scratch", MountPath: "/scratch"}}
+}
+
+// startSurvivors starts the pods that are to live. Each has some of what others run out of.
+func (n *constrainedNode) startSurvivors(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	n.lives = []string{"bytes", "inodes", "memory"}
+	n.makePod(t, "bytes", withScratch, "-listen=:80", "-write=16Mi", "-write-to=/scratch/file")
+	n.makePod(t, "inodes", withScratch, "-listen=:80", "-inodes=300", "-inodes-in=/scratch")
+	n.makePod(t, "memory", nil, "-listen=:80", "-memory=64Mi", "-processes=20")
+	for _, name := range n.lives {
+		if p := n.waitForPhase(t, name, corev1.PodRunning, ""); p.Status.PodIP == "" {
+			t.Errorf("pod %s has no address", name)
+		}
+	}
+	t.Logf("%d pods run after %d ms", len(n.lives), time.Since(began).Milliseconds())
+}
+
+// checkOnlyEviction checks that one more pod had to go, for this reason, that the others live, and that the pressure passes.
+func (n *constrainedNode) checkOnlyEviction(t *testing.T, name, of string, condition corev1.NodeConditionType) {
+	t.Helper()
+	p := n.waitForPhase(t, name, corev1.PodFailed, "Evicted")
+	if !strings.Contains(p.Status.Message, "The node was low on resource: "+of) {
+		t.Errorf("pod %s was evicted with %q, want %s to be named", name, p.Status.Message, of)
+	}
+	n.evicted++
+	n.waitForCondition(t, condition, corev1.ConditionFalse)
+	n.checkSurvivors(t)
+}
+
+// checkSurvivors checks that who is to live does, and that nobody else had to go.
+func (n *constrainedNode) checkSurvivors(t *testing.T) {
+	t.Helper()
+	all, err := n.pods(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	evicted, live := 0, map[string]bool{}
+	for _, p := range all {
+		if p.Status.Reason == "Evicted" {
+			evicted++
+		}
+		live[p.Name] = p.Status.Phase == corev1.PodRunning && p.Status.ContainerStatuses[0].RestartCount == 0
+	}
+	if evicted != n.evicted {
+		t.Errorf("%d pods were evicted, want %d: %+v", evicted, n.evicted, all)
+	}
+	for _, name := range n.lives {
+		if !live[name] {
+			t.Errorf("pod %s does not live", name)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/berthproject/berth/agent/cgroup"
+	"github.com/berthproject/berth/agent/volume"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// partitionedCluster is a cluster of three machines, each with a container runtime.
+type partitionedCluster struct {
+	*cluster
+	hosts    *networkHosts
+	runtimes []*container.Containerd // of n1, n2 and n3
+}
+
+func startPartitionable(t *testing.T) *partitionedCluster {
+	t.Helper()
+	c := &partitionedCluster{hosts: newNetworkHosts(t, 3)}
+	for range 3 {
+		r := container.StartContainerd(t, nil)
+		t.Cleanup(func() { unmountVolumes(t, r.Dir+"/a") })
+		r.LoadWorkload(t)
+		c.runtimes = append(c.runtimes, r)
+	}
+	h := newTestHome(t)
+	config := h.write("loss.yaml", lossConfig)
+	// The nodes share the machine's disk, which may be as full as it likes.
+	kubelet := h.write("kubelet.yaml", "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nevictionHard: {memory.available: 10Mi}\n")
+	c.cluster = h.up("--nodes", "0", "--config", config, "--listen", c.hosts.address(0)+":0")
+	groups, err := cgroup.Detect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range c.runtimes {
+		name := fmt.Sprintf("n%d", i+1)
+		if err := groups.Create(r.Cgroup, cgroup.Limits{Memory: 512 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		c.hosts.start(i+1, h, "agent", "--kubeconfig", c.credential(name, "--node", name), "--config", config, "--config", kubelet, "--node-ip", c.hosts.address(i+1),
+			"--runtime-endpoint", "unix://"+r.Socket, "--root-dir", r.Dir+"/a", "--cgroup", r.Cgroup, "--port", "0", "--low-diskspace-threshold-mb", "0")
+	}
+	c.waitForNodes("n1", "n2", "n3")
+	c.mustKubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
+	return c
+}
+
+// unmountVolumes lets go of what pods still have mounted when their agent has ended.
+func unmountVolumes(t *testing.T, root string) {
+	t.Helper()
+	volumes, err := volume.New(volume.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uids, err := volumes.Pods()
+	for _, uid := range uids {
+		err = errors.Join(err, volumes.Teardown(uid))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// running are the containers that a node's runtime runs, by the names of their pods.
+func (c *partitionedCluster) running(node int) map[string]string {
+	c.t.Helper()
+	list, err := c.runtimes[node-1].Service.ListContainers(c.t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, one := range list {
+		out[one.Labels["io.kubernetes.pod.name"]] = one.Id
+	}
+	return out
+}
+
+// web has a pod on n1, as long as that can be. When its node is lost it is made anew on another at once.
+const web = `---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers: [{name: main, image: "berth.test/workload:1"}]
+      tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 0}]
+      affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}}]}}
+`
+
+// TestNetworkPartition cuts one of three machines off until its pods have been evicted and made anew: they
+// run on there until it is back, then they are stopped and removed, as is what was deleted by
+// force; what bears the taint has not noticed.
+func TestNetworkPartition(t *testing.T) {
+	t.Parallel()
+	testPartition(t, 0)
+}
+
+// TestSoakNetworkPartition is TestCutOff with a minute's cut.
+func TestSoakNetworkPartition(t *testing.T) {
+	if os.Getenv("BERTH_SOAK") == "" {
+		t.Skip("takes minutes; make soak runs it")
+	}
+	testPartition(t, time.Minute)
+}
+
+func testPartition(t *testing.T, least time.Duration) {
+	began := time.Now()
+	c := startPartitionable(t)
+	pods := tolerantPod("leaves", "n1", 0) + tolerantPod("soon", "n1", 5) + tolerantPod("forced", "n1", 3000) + tolerantPod("never", "n1", -1) + tolerantPod("elsewhere", "n2", 0)
+	c.mustKubectl("apply", "-f", c.write("pods.yaml", web+strings.ReplaceAll(pods, "x:1", container.WorkloadName)))
+	c.mustKubectl("rollout", "status", "deployment/web", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=Ready", "pod", "--all", "--timeout=60s")
+	before := c.running(1)
+	lost := c.webOn("n1")
+	if len(before) != 5 || len(lost) != 1 || before[lost[0]] == "" {
+		t.Fatalf("n1 runs %v, and %v of web by what the API says; want one of web and four others", before, lost)
+	}
+
+	t.Logf("all runs after %.1f s", time.Since(began).Seconds())
+	began = time.Now()
+	c.hosts.disconnect(1)
+	c.waitForNode("n1", corev1.ConditionUnknown, "unreachable:NoExecute", "unreachable:NoSchedule")
+	c.waitForTaintEvictions(slices.Sorted(slices.Values(append([]string{"leaves", "soon"}, lost...)))...)
+	c.mustKubectl("delete", "pod", "forced", "--grace-period=0", "--force")
+	c.mustKubectl("wait", "--for=jsonpath={.status.availableReplicas}=1", "deployment/web", "--timeout=60s")
+	time.Sleep(least - time.Since(began)) // a cut of so long, not a wait
+	if got := c.running(1); fmt.Sprint(got) != fmt.Sprint(before) {
+		t.Errorf("while it is cut off n1 runs %v, want %v", got, before)
+	}
+	t.Logf("soak: n1 was cut off for %.1f s", time.Since(began).Seconds())
+
+	c.hosts.reconnect(1)
+	joined := time.Now()
+	c.waitForNode("n1", corev1.ConditionTrue)
+	t.Logf("n1 is ready again %.1f s after it was joined again", time.Since(joined).Seconds())
+	c.mustKubectl("wait", "--for=delete", "pod/leaves", "pod/soon", "--timeout=60s")
+	eventually(t, happenWithin, func() error {
+		got := c.running(1)
+		for _, gone := range append([]string{"leaves", "soon", "forced"}, lost...) {
+			if got[gone] != "" {
+				return fmt.Errorf("n1 still runs %s", gone)
+			}
+		}
+		if got["never"] != before["never"] {
+			t.Fatalf("never ran as %s and runs as %s: it was to notice nothing", before["never"], got["never"])
+		}
+		return nil
+	})
+	c.ready(c.expectReady("never", "elsewhere"))
+	c.checkNoOtherPods(1)
+	t.Logf("soak: all is as it should be %.1f s after it was joined again", time.Since(joined).Seconds())
+}
+
+// webOn are the pods of web on a node, by name.
+func (c *partitionedCluster) webOn(node string) []string {
+	var out []string
+	for _, p := range c.pods() {
+		if p.Labels["app"] == "web" && p.Spec.NodeName == node {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// expectReady are these pods and those of web.
+func (c *partitionedCluster) expectReady(names ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, p := range c.pods() {
+		if p.Labels["app"] == "web" && p.DeletionTimestamp == nil {
+			names = append(names, p.Name)
+		}
+	}
+	for _, name := range names {
+		out[name] = true
+	}
+	return out
+}
+
+// checkNoOtherPods waits until a node has sandboxes and cgroups of its pods only.
+func (c *partitionedCluster) checkNoOtherPods(node int) {
+	c.t.Helper()
+	eventually(c.t, happenWithin, func() error {
+		want := map[string]bool{}
+		for _, p := range c.pods() {
+			if p.Spec.NodeName == fmt.Sprintf("n%d", node) {
+				want[string(p.UID)] = true
+			}
+		}
+		boxes, err := c.runtimes[node-1].Service.ListPodSandbox(c.t.Context(), nil)
+		if err != nil {
+			return err
+		}
+		for _, b := range boxes {
+			if !want[b.Metadata.Uid] {
+				return fmt.Errorf("the sandbox of %s is left", b.Metadata.Name)
+			}
+		}
+		dirs, err := os.ReadDir(c.runtimes[node-1].Dir + "/a/pods")
+		for _, d := range dirs {
+			if !want[d.Name()] {
+				return fmt.Errorf("the directory of pod %s is left", d.Name())
+			}
+		}
+		return err
+	})
+}

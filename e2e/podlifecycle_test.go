@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestPodRunAndExit: annotations script what becomes of pods on simulated nodes.
+func TestPodRunAndExit(t *testing.T) {
+	t.Parallel()
+	h := newTestHome(t)
+	c := h.up("--nodes", "2")
+	pods := ""
+	for _, p := range [][3]string{{"good", "0.2", "0"}, {"bad", "0.2", "3"}} {
+		pods += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, annotations: {sim.berth.dev/run-seconds: %q, sim.berth.dev/exit-code: %q}}\n"+
+			"spec: {restartPolicy: Never, containers: [{name: main, image: \"x:1\", resources: {requests: {cpu: 8}}}]}\n", p[0], p[1], p[2])
+	}
+	pods += "---\napiVersion: v1\nkind: Pod\nmetadata: {name: again, annotations: {sim.berth.dev/run-seconds: \"0.2\"}}\nspec: {containers: [{name: main, image: \"x:1\"}]}\n"
+	c.mustKubectl("apply", "-f", h.write("pods.yaml", pods))
+	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/good", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/bad", "--timeout=60s")
+	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].restartCount}=1", "pod/again", "--timeout=60s")
+	var bad corev1.Pod
+	c.json(&bad, "get", "pod", "bad")
+	end := bad.Status.ContainerStatuses[0].State.Terminated
+	if end == nil || end.ExitCode != 3 || end.Reason != "Error" || end.FinishedAt.Before(&end.StartedAt) {
+		t.Errorf("bad ended as %+v, want exit code 3", end)
+	}
+	if table := c.mustKubectl("get", "pods"); !strings.Contains(table, "Completed") || !strings.Contains(table, "Error") {
+		t.Errorf("get pods: %s", table)
+	}
+	// What has ended takes no room: both nodes are whole again.
+	for i := range 2 {
+		c.mustKubectl("run", fmt.Sprint("next-", i), "--image", "x:1", "--overrides", `{"spec":{"containers":[{"name":"x","image":"x:1","resources":{"requests":{"cpu":"8"}}}]}}`)
+	}
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/next-0", "pod/next-1", "--timeout=60s")
+	checkNodeCapacity(t, c.pods(), c.nodes())
+}
+
+// TestGracefulDeletion: a pod that runs is given its time and then goes; one that
+// waits goes at once; one with a finalizer stays until that is gone.
+func TestGracefulDeletion(t *testing.T) {
+	t.Parallel()
+	h := newTestHome(t)
+	c := h.up("--nodes", "1")
+	c.mustKubectl("run", "runs", "--image", "x:1")
+	c.mustKubectl("run", "held", "--image", "x:1", "--overrides", `{"metadata":{"finalizers":["example.com/hold"]}}`)
+	c.mustKubectl("run", "waits", "--image", "x:1", "--overrides", `{"spec":{"nodeSelector":{"no":"where"}}}`)
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/runs", "pod/held", "--timeout=60s")
+	c.mustKubectl("wait", "--for=condition=PodScheduled=false", "pod/waits", "--timeout=60s")
+
+	// A simulated program obeys at once: nobody waits for the end of its grace.
+	c.mustKubectl("delete", "pod", "runs", "waits", "--grace-period=600", "--timeout=60s")
+	c.mustKubectl("delete", "pod", "held", "--wait=false")
+	var held corev1.Pod
+	eventually(t, happenWithin, func() error {
+		c.json(&held, "get", "pod", "held")
+		if held.DeletionTimestamp == nil || held.Status.Phase == corev1.PodRunning {
+			return fmt.Errorf("held is being deleted since %v, phase %s", held.DeletionTimestamp, held.Status.Phase)
+		}
+		return nil
+	})
+	c.mustKubectl("patch", "pod", "held", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+	c.mustKubectl("wait", "--for=delete", "pod/held", "--timeout=60s")
+	if left := c.pods(); len(left) > 0 {
+		t.Errorf("%d pods are left: %s", len(left), left[0].Name)
+	}
+}
+
+// TestNamespaceDeletion deletes a namespace and what is in it.
+func TestNamespaceDeletion(t *testing.T) {
+	t.Parallel()
+	h := newTestHome(t)
+	c := h.up("--nodes", "1")
+	c.mustKubectl("create", "namespace", "team")
+	c.mustKubectl("create", "configmap", "settings", "-n", "team", "--from-literal=a=b")
+	c.mustKubectl("run", "one", "-n", "team", "--image", "x:1")
+	c.mustKubectl("wait", "-n", "team", "--for=condition=Ready", "pod/one", "--timeout=60s")
+	c.mustKubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=60s")
+	c.mustKubectl("delete", "namespace", "team", "--timeout=90s")
+	if r := c.kubectl("get", "configmap", "settings", "-n", "team"); r.code == 0 {
+		t.Errorf("its config map is still there: %s", r)
+	}
+	if r := c.kubectl("create", "configmap", "late", "-n", "team"); r.code == 0 || !strings.Contains(r.stderr, `namespaces "team" not found`) {
+		t.Errorf("creating in a namespace that is gone: %s", r)
+	}
+}

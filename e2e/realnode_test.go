@@ -1,0 +1,100 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/internal/testkit"
+)
+
+// noEvictionConfig has the machine's node not look after the machine, which has other tests to run.
+const noEvictionConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+evictionHard: {memory.available: 1Mi, nodefs.available: 1Mi, nodefs.inodesFree: "1", imagefs.available: 1Mi, imagefs.inodesFree: "1", pid.available: "1"}
+imageGCHighThresholdPercent: 100
+imageGCLowThresholdPercent: 99
+`
+
+const realNodePod = `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{name: main, image: "berth.dev/workload:1", args: ["-listen=:80"]}]
+`
+
+// TestUpRealNode: berth up --real-node has this machine run a pod in Berth's own runtime; the pod outlives berth up, which
+// takes it up again, and nothing is left when it is deleted.
+func TestUpRealNode(t *testing.T) {
+	t.Parallel()
+	if err := embedded.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "embedded runtime", err.Error())
+	}
+	h := newTestHome(t)
+	args := []string{"--real-node", "--runtime", "embedded", "--config", h.write("calm.yaml", noEvictionConfig)}
+	root := h.path("data/agent")
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := embedded.Cleanup(ctx, embedded.Options{Dir: filepath.Join(root, "runtime"), Bridge: bridgeOf(root)}); err != nil {
+			t.Errorf("what the node's runtime left: %v", err)
+		}
+	})
+	c := h.up(args...)
+	c.mustKubectl("apply", "-f", h.write("web.yaml", realNodePod))
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	if r := c.kubectl("exec", "web", "--", "/workload", "-help"); r.code != 2 || !strings.Contains(r.stderr, "-listen") {
+		t.Errorf("exec: %s", r)
+	}
+	first := containerOf(c)
+	if _, err := net.InterfaceByName(bridgeOf(root)); err != nil {
+		t.Errorf("the pods' bridge: %v", err)
+	}
+	if code := c.proc.stop(); code != 0 || !strings.Contains(c.proc.out.String(), "1 pod runs on") {
+		t.Errorf("it ended with %d: %s", code, c.proc.out.String())
+	}
+	c = h.up(args...)
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	if again := containerOf(c); again.ContainerID != first.ContainerID || again.RestartCount != 0 {
+		t.Errorf("taken up was %s after %d restarts, want %s after none", again.ContainerID, again.RestartCount, first.ContainerID)
+	}
+	c.mustKubectl("delete", "pod", "web", "--timeout=60s")
+	if code := c.proc.stop(); code != 0 || strings.Contains(c.proc.out.String(), "runs on") {
+		t.Errorf("it ended with %d: %s", code, c.proc.out.String())
+	}
+	for _, dir := range []string{"runtime/containers", "runtime/sandboxes", "images/uses", "pods"} {
+		if left, _ := os.ReadDir(filepath.Join(root, dir)); len(left) > 0 {
+			t.Errorf("left in %s: %v", dir, left)
+		}
+	}
+	if _, err := net.InterfaceByName(bridgeOf(root)); err == nil {
+		t.Error("the pods' bridge is left")
+	}
+}
+
+// bridgeOf is the device of a node whose directory this is, as agent/nodeagent names it.
+func bridgeOf(root string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(root))
+	return fmt.Sprintf("berth-%08x", h.Sum32())
+}
+
+func containerOf(c *cluster) corev1.ContainerStatus {
+	c.t.Helper()
+	var pod corev1.Pod
+	c.json(&pod, "get", "pod", "web")
+	if len(pod.Status.ContainerStatuses) != 1 || pod.Status.ContainerStatuses[0].ContainerID == "" {
+		c.t.Fatalf("its containers are %+v", pod.Status.ContainerStatuses)
+	}
+	return pod.Status.ContainerStatuses[0]
+}

@@ -1,0 +1,220 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/agent/runtime/cri/containerd"
+	"github.com/berthproject/berth/agent/runtime/embedded"
+	"github.com/berthproject/berth/agent/virtualnode"
+	"github.com/berthproject/berth/internal/testkit"
+	"github.com/berthproject/berth/internal/testkit/container"
+)
+
+// virtualNodeCluster is a cluster with a virtual node, and an image for its pods.
+type virtualNodeCluster struct {
+	*cluster
+	image string
+	files int      // of manifests written
+	up    []string // the flags
+}
+
+// oneVirtualNode asks for one virtual node.
+var oneVirtualNode = []string{"--virtual-nodes", "1", "--virtual-memory", "1Gi", "--virtual-disk", "1Gi"}
+
+// startVirtualNode starts `berth up` with one virtual node whose pods run in containerd.
+func startVirtualNode(t *testing.T, args ...string) *virtualNodeCluster {
+	t.Helper()
+	if err := containerd.CheckRequirements(true); err != nil {
+		testkit.SkipOrFail(t, "containerd", err.Error())
+	}
+	return startVirtualNodeWith(t, "cri", args...)
+}
+
+// startVirtualNodeWith starts `berth up` with one virtual node and that runtime.
+func startVirtualNodeWith(t *testing.T, runtime string, args ...string) *virtualNodeCluster {
+	t.Helper()
+	image, err := container.Registry(t).Add("workload", "1", container.Image(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newTestHome(t)
+	t.Cleanup(func() { sweep(t, h.path("data/virtual")) })
+	up := slices.Concat(oneVirtualNode, []string{"--runtime", runtime}, args)
+	return &virtualNodeCluster{cluster: h.up(up...), image: image, up: up}
+}
+
+// sweep removes what a test that failed has left of its virtual nodes.
+func sweep(t *testing.T, place string) {
+	p, err := virtualnode.NewPool(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := p.Cleanup(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// pod is a manifest of a pod with one container; spec and container are more fields of each, in flow style.
+func (c *virtualNodeCluster) pod(name, spec, container string) string {
+	return fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {app: %s}}\nspec: {terminationGracePeriodSeconds: 2, %scontainers: [{name: main, image: %q, %s}]}\n",
+		name, name, spec, c.image, container)
+}
+
+// run makes pods of manifests.
+func (c *virtualNodeCluster) run(manifests ...string) {
+	c.t.Helper()
+	c.files++
+	c.mustKubectl("apply", "-f", c.write(fmt.Sprintf("pods-%d.yaml", c.files), strings.Join(manifests, "")))
+}
+
+func (c *virtualNodeCluster) get(name string) *corev1.Pod {
+	c.t.Helper()
+	var p corev1.Pod
+	c.json(&p, "get", "pod", name)
+	return &p
+}
+
+// TestContainerdPods runs pods in containers, from `berth up` alone, and leaves nothing behind.
+func TestContainerdPods(t *testing.T) {
+	t.Parallel()
+	c := startVirtualNode(t)
+	wrong := c.createInvalidPods()
+	t.Run("volumes of each kind", c.testVolumeTypes)
+	t.Run("wrong pods", func(t *testing.T) { c.checkInvalidPods(t, wrong) })
+	c.testPods(t)
+}
+
+// TestEmbeddedPods does the same with nothing installed.
+func TestEmbeddedPods(t *testing.T) {
+	t.Parallel()
+	if err := embedded.CheckRequirements(); err != nil {
+		testkit.SkipOrFail(t, "embedded runtime", err.Error())
+	}
+	startVirtualNodeWith(t, "embedded").testPods(t)
+}
+
+func (c *virtualNodeCluster) testPods(t *testing.T) {
+	c.mustKubectl("create", "configmap", "settings", "--from-literal=a=from a config map")
+	c.mustKubectl("create", "secret", "generic", "key", "--from-literal=b=from a secret")
+	// All at once, as a node has them; each is looked at below.
+	c.run(
+		c.pod("web", "", `args: ["-listen=:8080"], readinessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1}`),
+		c.pod("ends", "restartPolicy: Never, ", `args: [exit, "7"]`),
+		c.pod("fails", "restartPolicy: OnFailure, ", `args: [exit, "3"]`),
+		c.pod("sick", "", `args: ["-listen=:8080", "-unready-after=1s"], livenessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1, failureThreshold: 1}`),
+		c.pod("reads", `restartPolicy: Never, volumes: [{name: c, configMap: {name: settings}}, {name: s, secret: {secretName: key}}, {name: e, emptyDir: {}},
+  {name: d, downwardAPI: {items: [{path: name, fieldRef: {fieldPath: metadata.labels}}]}}],
+  initContainers: [{name: before, image: "`+c.image+`", args: [touch, /e/made], volumeMounts: [{name: e, mountPath: /e}]}], `,
+			`args: [cat, /c/a, /s/b, /d/name, /e/made], volumeMounts: [{name: c, mountPath: /c}, {name: s, mountPath: /s}, {name: d, mountPath: /d}, {name: e, mountPath: /e}]`),
+	)
+	t.Run("logs and exec", c.testLogsAndExec)
+	t.Run("streams", c.testStreams)
+	t.Run("ends and restarts", c.testExitAndRestart)
+	t.Run("volumes", func(t *testing.T) {
+		c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/reads", "--timeout=60s")
+		want := "from a config mapfrom a secretapp=\"reads\""
+		if got := c.mustKubectl("logs", "reads", "-c", "main"); strings.TrimSpace(got) != want {
+			t.Errorf("reads saw %q, want %q", got, want)
+		}
+	})
+	t.Run("eviction by memory", c.testMemoryEviction)
+	t.Run("killed and started again", c.testRestartAfterKill)
+	place := c.path("data/virtual")
+	if code := c.proc.stop(); code != 0 {
+		t.Errorf("berth up ended with %d: %s", code, c.proc.out.String())
+	}
+	checkNoLeftovers(t, place)
+}
+
+func (c *virtualNodeCluster) testLogsAndExec(t *testing.T) {
+	c.mustKubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+	if logs := c.mustKubectl("logs", "web"); !strings.Contains(logs, "listening at") {
+		t.Errorf("logs of web: %q", logs)
+	}
+	if out := c.mustKubectl("exec", "web", "--", "/workload", "echo", "hello"); out != "hello\n" {
+		t.Errorf("exec: %q", out)
+	}
+	web := c.get("web")
+	runtime := map[bool]string{false: "containerd://", true: embedded.Name + "://"}[slices.Contains(c.up, "embedded")]
+	if web.Status.PodIP == "" || !strings.HasPrefix(web.Status.ContainerStatuses[0].ContainerID, runtime) {
+		t.Errorf("web has IP %q, container %q", web.Status.PodIP, web.Status.ContainerStatuses[0].ContainerID)
+	}
+}
+
+func (c *virtualNodeCluster) testExitAndRestart(t *testing.T) {
+	c.mustKubectl("wait", "--for=jsonpath={.status.phase}=Failed", "pod/ends", "--timeout=60s")
+	if end := c.get("ends").Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != 7 || end.Reason != "Error" {
+		t.Errorf("ends: %+v, want exit code 7", end)
+	}
+	c.mustKubectl("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "pod/fails", "--timeout=60s")
+	if last := c.get("fails").Status.ContainerStatuses[0].LastTerminationState.Terminated; last == nil || last.ExitCode != 3 {
+		t.Errorf("fails ended last as %+v, want exit code 3", last)
+	}
+	// A probe that fails ends the container, and it is started again.
+	eventually(t, happenWithin, func() error {
+		if s := c.get("sick").Status.ContainerStatuses[0]; s.RestartCount == 0 {
+			return fmt.Errorf("sick has not been restarted: %+v", s.State)
+		}
+		return nil
+	})
+	c.mustKubectl("delete", "pod", "fails", "sick", "--timeout=60s")
+}
+
+// testMemoryEviction: the pod that takes the node's memory goes, no other.
+func (c *virtualNodeCluster) testMemoryEviction(t *testing.T) {
+	c.run(c.pod("hog", "restartPolicy: Never, ", `args: ["-memory=2Gi", "-memory-rate=300Mi"]`))
+	c.mustKubectl("wait", "--for=jsonpath={.status.reason}=Evicted", "pod/hog", "--timeout=60s")
+	hog := c.get("hog")
+	if hog.Status.Phase != corev1.PodFailed || !strings.Contains(hog.Status.Message, "The node was low on resource: memory") {
+		t.Errorf("hog is %s: %s", hog.Status.Phase, hog.Status.Message)
+	}
+	if web := c.get("web"); web.Status.Phase != corev1.PodRunning || web.Status.ContainerStatuses[0].RestartCount > 0 {
+		t.Errorf("web is %s after %d restarts", web.Status.Phase, web.Status.ContainerStatuses[0].RestartCount)
+	}
+}
+
+// testRestartAfterKill: a start after kill -9 finds a node with nothing on it, and runs again
+// what the API says.
+func (c *virtualNodeCluster) testRestartAfterKill(t *testing.T) {
+	c.proc.kill()
+	c.cluster = c.testHome.up(c.up...)
+	eventually(t, happenWithin, func() error {
+		web := c.get("web")
+		if s := web.Status.ContainerStatuses[0]; s.RestartCount == 0 || !s.Ready {
+			return fmt.Errorf("web has not been started again: %+v", s)
+		}
+		return nil
+	})
+	if logs := c.mustKubectl("logs", "web"); !strings.Contains(logs, "listening at") {
+		t.Errorf("logs of web: %q", logs)
+	}
+	if ends := c.get("ends"); ends.Status.Phase != corev1.PodFailed || ends.Status.ContainerStatuses[0].State.Terminated.ExitCode != 7 {
+		t.Errorf("ends, which had ended, is %s: %+v", ends.Status.Phase, ends.Status.ContainerStatuses)
+	}
+}
+
+// checkNoLeftovers checks that nothing of virtual nodes in a place is left.
+func checkNoLeftovers(t *testing.T, place string) {
+	t.Helper()
+	if left, _ := filepath.Glob(place + "/*"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(mounts), place) {
+		t.Errorf("still mounted below %s", place)
+	}
+}

@@ -1,0 +1,83 @@
+package budget
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Allowances is what a few budgets allow at one moment.
+type Allowances struct {
+	Rule    Rule
+	Budgets []*model.Budget // by namespace and name
+	Allowed []int32         // of each
+}
+
+// NewAllowances opens an account of budgets, given the number of healthy pods of
+// each in the same order; the Stale rule takes none.
+func NewAllowances(r Rule, budgets []*model.Budget, healthy []int32) *Allowances {
+	a := &Allowances{Rule: r, Budgets: budgets, Allowed: make([]int32, len(budgets))}
+	for i, b := range budgets {
+		var n int32
+		if i < len(healthy) {
+			n = healthy[i]
+		}
+		a.Allowed[i] = r.Allowed(b, n)
+	}
+	return a
+}
+
+// Split divides pods that might have to leave, the most important first, into
+// those whose leaving would go past a budget and the others, keeping their order. Each
+// pod takes one from every budget that covers it, the ones past it, too.
+func (a *Allowances) Split(pods []*model.Pod) (violating, others []*model.Pod) {
+	left := slices.Clone(a.Allowed)
+	for _, p := range pods {
+		past := false
+		for i, b := range a.Budgets {
+			if a.Rule.Covers(b, p) && a.Rule.Costs(b, p) {
+				left[i]--
+				past = past || left[i] < 0
+			}
+		}
+		if past {
+			violating = append(violating, p)
+		} else {
+			others = append(others, p)
+		}
+	}
+	return violating, others
+}
+
+// Debits are what victims, the most important first, take from the budgets:
+// as many as a budget allows are paid, the rest overrule it. Budgets that nothing is
+// taken from are left out. The Stale rule debits nothing.
+func (a *Allowances) Debits(victims []*model.Pod) []decision.Debit {
+	if a.Rule == StatusOnly {
+		return nil
+	}
+	var out []decision.Debit
+	for i, b := range a.Budgets {
+		d := decision.Debit{Budget: b}
+		for _, p := range victims {
+			switch {
+			case !a.Rule.Covers(b, p) || !a.Rule.Costs(b, p):
+			case int32(len(d.Granted)) < a.Allowed[i]:
+				d.Granted = append(d.Granted, p.Name)
+			default:
+				d.Overruled = append(d.Overruled, p.Name)
+			}
+		}
+		if len(d.Granted)+len(d.Overruled) > 0 {
+			out = append(out, d)
+		}
+	}
+	slices.SortFunc(out, func(x, y decision.Debit) int { return compareName(x.Budget, y.Budget) })
+	return out
+}
+
+func compareName(a, b *model.Budget) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}

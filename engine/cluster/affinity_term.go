@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"strconv"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// TermKind is in which of a pod's lists a term stands.
+type TermKind uint8
+
+// The kinds of terms.
+const (
+	RequiredAffinity TermKind = iota
+	RequiredAntiAffinity
+	PreferredAffinity
+	PreferredAntiAffinity
+)
+
+// Term is an inter-pod term that counted pods have, with the number of its
+// owners by domain: what acts on a pod that comes and that the term matches.
+type Term struct {
+	Kind   TermKind
+	Weight int32 // of a preferred term
+	Match  MatchTerm
+	// Counter counts owners, not matching pods.
+	DomainCounter
+}
+
+// specTerms are the terms of a specification that counted pods have.
+type specTerms struct {
+	terms []*Term
+	pods  int
+}
+
+func hasTerms(s *model.PodSpec) bool {
+	return len(s.Affinity)+len(s.AntiAffinity)+len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) > 0
+}
+
+// countTerms counts a pod as an owner of its terms on a node.
+func (x *Index) countTerms(id NodeID, spec *model.PodSpec, sign int32) {
+	st := x.specs[spec]
+	if st == nil {
+		st = &specTerms{terms: x.termsOf(spec)}
+		x.specs[spec] = st
+	}
+	st.pods += int(sign)
+	for _, t := range st.terms {
+		t.addOnNode(id, sign)
+	}
+	if st.pods == 0 {
+		delete(x.specs, spec)
+	}
+}
+
+func (x *Index) termsOf(spec *model.PodSpec) []*Term {
+	var out []*Term
+	for i := range spec.Affinity {
+		out = append(out, x.term(RequiredAffinity, 0, &spec.Affinity[i]))
+	}
+	for i := range spec.AntiAffinity {
+		out = append(out, x.term(RequiredAntiAffinity, 0, &spec.AntiAffinity[i]))
+	}
+	for i := range spec.PreferredAffinity {
+		w := &spec.PreferredAffinity[i]
+		out = append(out, x.term(PreferredAffinity, w.Weight, &w.Term))
+	}
+	for i := range spec.PreferredAntiAffinity {
+		w := &spec.PreferredAntiAffinity[i]
+		out = append(out, x.term(PreferredAntiAffinity, w.Weight, &w.Term))
+	}
+	return out
+}
+
+// MatchTermOf is which pods an inter-pod term matches.
+func MatchTermOf(t *model.PodAffinityTerm) MatchTerm {
+	return MatchTerm{Namespaces: t.Namespaces, NamespaceSelector: t.NamespaceSelector, Selector: t.Selector}
+}
+
+func (x *Index) term(kind TermKind, weight int32, pt *model.PodAffinityTerm) *Term {
+	m := MatchTermOf(pt)
+	b := append(make([]byte, 0, 128), '0'+byte(kind))
+	b = strconv.AppendInt(b, int64(weight), 10)
+	b = AppendTerm(appendText(b, pt.TopologyKey), &m)
+	t := x.terms[string(b)]
+	if t == nil {
+		x.trackTerm(&m)
+		t = &Term{Kind: kind, Weight: weight, Match: m, DomainCounter: DomainCounter{Topology: x.Topology(pt.TopologyKey), index: x}}
+		x.terms[string(b)] = t
+		one := []MatchTerm{m}
+		pairs, loose := requiredLabels(one)
+		x.termRegistry.add(t, pairs, loose)
+		x.visitClasses(one, func(cl *PodClass) {
+			if x.termMatchesIncoming(&t.Match, cl) {
+				cl.terms = append(cl.terms, t)
+			}
+		})
+	}
+	return t
+}

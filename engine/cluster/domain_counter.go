@@ -1,0 +1,219 @@
+package cluster
+
+// DomainCounter counts pods by topology domain: how many pods that match are on the
+// eligible nodes of each domain.
+type DomainCounter struct {
+	Match Matcher
+	// Topology gives the domains.
+	Topology *Topology
+	// Eligible: only nodes with a value other than 0 count; nil: all do.
+	Eligible *NodeValues
+	// Counts are the pods by domain id.
+	Counts []int32
+	// Total is their sum.
+	Total int64
+
+	index    *Index
+	nonzero  intSet  // domains with pods
+	minimum  bool    // Min is asked for, so what follows is kept
+	eligible []int32 // eligible nodes by domain id
+	domains  int     // with eligible nodes
+	// hist is how many domains with eligible nodes have a count; nil while
+	// nobody asks for the minimum or domains are few.
+	hist []int32
+	low  int
+}
+
+// CounterKey is what makes a counter what it is, for a name.
+func CounterKey(key, eligible string, m *Matcher) string {
+	b := make([]byte, 0, 128)
+	b = appendText(b, key)
+	b = appendText(b, eligible)
+	if m.SkipDeleting {
+		b = append(b, '!')
+	}
+	for i := range m.Terms {
+		b = AppendTerm(append(b, '&'), &m.Terms[i])
+	}
+	return string(b)
+}
+
+// Counter returns the counter of a name (CounterName), counting the pods that
+// are there when it is new. eligible may be nil. Min answers only where minimum was
+// asked for, by this call or an earlier one.
+func (x *Index) Counter(name, key string, eligible *NodeValues, m Matcher, minimum bool) *DomainCounter {
+	c := x.counters[name]
+	if c == nil {
+		c = x.newCounter(key, eligible, m)
+		x.counters[name] = c
+		x.counterList = append(x.counterList, c)
+		pairs, loose := requiredLabels(m.Terms)
+		x.counterRegistry.add(c, pairs, loose)
+	}
+	if minimum && !c.minimum {
+		c.minimum = true
+		x.countEligible(c)
+	}
+	return c
+}
+
+// eligibleKey is what the eligible nodes by domain follow from.
+type eligibleKey struct {
+	topology *Topology
+	eligible *NodeValues
+}
+
+// countEligible counts the eligible nodes by domain, or takes over what a counter of
+// the same domains and the same eligible nodes has.
+func (x *Index) countEligible(c *DomainCounter) {
+	key := eligibleKey{c.Topology, c.Eligible}
+	like := x.byEligible[key]
+	if like == nil {
+		x.byEligible[key] = c
+		for _, id := range x.state.NodeIDs() {
+			c.updateEligible(id, 1)
+		}
+		return
+	}
+	if n := len(like.eligible); n > 0 {
+		c.grow(int32(n - 1))
+		copy(c.eligible, like.eligible)
+	}
+	c.domains = like.domains
+}
+
+func (x *Index) newCounter(key string, eligible *NodeValues, m Matcher) *DomainCounter {
+	for i := range m.Terms {
+		x.trackTerm(&m.Terms[i])
+	}
+	c := &DomainCounter{Match: m, Topology: x.Topology(key), Eligible: eligible, index: x}
+	x.visitClasses(m.Terms, func(cl *PodClass) {
+		if !x.matches(&m, cl) {
+			return
+		}
+		cl.counters = append(cl.counters, c)
+		for id, n := range cl.byNode { // sums; the order does not matter
+			if !m.SkipDeleting {
+				n.live += n.deleting
+			}
+			c.add(id, n.live)
+		}
+	})
+	return c
+}
+
+// OnNode is the count in the domain of a node, 0 where the node is in none.
+func (c *DomainCounter) OnNode(id NodeID) int32 { return c.InDomain(c.Topology.DomainOf[id]) }
+
+// InDomain is the count in a domain.
+func (c *DomainCounter) InDomain(domain int32) int32 {
+	if int(domain) >= len(c.Counts) {
+		return 0
+	}
+	return c.Counts[domain]
+}
+
+// grow makes room for a domain.
+func (c *DomainCounter) grow(domain int32) {
+	size := max(int(domain)+1, len(c.Topology.names))
+	if int(domain) >= len(c.Counts) {
+		c.index.bytes += 4 * (size - len(c.Counts))
+		c.Counts = append(c.Counts, make([]int32, size-len(c.Counts))...)
+	}
+	if c.minimum && int(domain) >= len(c.eligible) {
+		c.index.bytes += 4 * (size - len(c.eligible))
+		c.eligible = append(c.eligible, make([]int32, size-len(c.eligible))...)
+	}
+}
+
+// addOnNode counts pods on a node, and logs the other nodes of a fine domain, whose
+// counts have changed with it.
+func (c *DomainCounter) addOnNode(id NodeID, n int32) {
+	if !c.add(id, n) || !c.Topology.FineGrained {
+		return
+	}
+	for _, m := range c.Topology.Members[c.Topology.DomainOf[id]] {
+		if m != id {
+			c.index.log(m, false)
+		}
+	}
+}
+
+func (c *DomainCounter) add(id NodeID, n int32) bool {
+	d := c.Topology.DomainOf[id]
+	if n == 0 || d == 0 || (c.Eligible != nil && c.Eligible.Values[id] == 0) {
+		return false
+	}
+	c.grow(d)
+	if c.hist != nil && c.eligible[d] > 0 {
+		c.updateHistogram(c.Counts[d], -1)
+		c.updateHistogram(c.Counts[d]+n, 1)
+	}
+	c.Counts[d] += n
+	c.nonzero.set(d, c.Counts[d] != 0)
+	c.Total += int64(n)
+	return true
+}
+
+// updateEligible counts a node as part of its domain if it is eligible, or takes
+// it out. No pod of the node may be in the counter then.
+func (c *DomainCounter) updateEligible(id NodeID, sign int32) {
+	d := c.Topology.DomainOf[id]
+	if d == 0 || !c.minimum || (c.Eligible != nil && c.Eligible.Values[id] == 0) {
+		return
+	}
+	c.grow(d)
+	before := c.eligible[d]
+	c.eligible[d] += sign
+	switch {
+	case before == 0:
+		c.domains++
+	case c.eligible[d] == 0:
+		c.domains--
+	default:
+		return
+	}
+	if c.hist != nil {
+		c.updateHistogram(c.Counts[d], sign)
+	}
+}
+
+func (c *DomainCounter) updateHistogram(count, sign int32) {
+	for len(c.hist) <= int(count) {
+		c.hist = append(c.hist, 0)
+	}
+	c.hist[count] += sign
+	if sign > 0 && int(count) < c.low {
+		c.low = int(count)
+	}
+}
+
+// Min is the smallest count over the domains that have eligible nodes, and the
+// number of these domains; 0 and 0 when there are none.
+func (c *DomainCounter) Min() (least int32, domains int) {
+	if c.domains == 0 {
+		return 0, 0
+	}
+	if c.domains <= c.index.thresholds.manyDomains {
+		c.hist = nil
+		least = 1<<31 - 1
+		for d, n := range c.eligible {
+			if n > 0 {
+				least = min(least, c.Counts[d])
+			}
+		}
+		return least, c.domains
+	}
+	if c.hist == nil {
+		c.hist, c.low = []int32{}, 0
+		for d, n := range c.eligible {
+			if n > 0 {
+				c.updateHistogram(c.Counts[d], 1)
+			}
+		}
+	}
+	for c.hist[c.low] == 0 {
+		c.low++
+	}
+	return int32(c.low), c.domains
+}

@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// podAssigned takes notice that a pod takes room.
+func (h *holds) podAssigned(s *State, p *model.Pod) {
+	h.updateAssigned(s, p, func(list []*model.Pod) []*model.Pod { return insertPod(list, p, byUID) })
+}
+
+// podUnassigned takes notice that a pod takes no room any more.
+func (h *holds) podUnassigned(s *State, p *model.Pod) {
+	h.updateAssigned(s, p, func(list []*model.Pod) []*model.Pod { return deletePod(list, p, byUID) })
+}
+
+func (h *holds) updateAssigned(s *State, p *model.Pod, change func([]*model.Pod) []*model.Pod) {
+	if h.owners.len() == 0 || p.Owner.UID == "" {
+		return
+	}
+	key := holdOwnerKey(p.Namespace, p.Owner.UID)
+	old, known := h.owners.get(key)
+	if !known {
+		return
+	}
+	c := *old
+	c.assigned = change(slices.Clone(c.assigned))
+	s.updateReservations(key, &c)
+}
+
+// updateReservations puts a claimant into place: works out which reservations are used up, and
+// nominates the phantoms of the others.
+func (s *State) updateReservations(key string, c *holdOwner) {
+	was := c.open
+	c.open = openPlaceholders(c.holds, c.assigned)
+	for _, p := range was {
+		if !slices.Contains(c.open, p) {
+			s.removeNomination(p)
+			s.holds.released = append(s.holds.released, p)
+		}
+	}
+	for _, p := range c.open {
+		if !slices.Contains(was, p) {
+			s.addNomination(p)
+		}
+	}
+	if len(c.holds) == 0 {
+		s.holds.owners.del(key)
+		return
+	}
+	s.holds.owners.put(key, c)
+}
+
+// isReplacement says whether a pod is one that a reservation was made for: not the victim, not older than the
+// reservation, and of a StatefulSet's pods the victim's namesake.
+func isReplacement(p *model.Pod, h *model.Hold) bool {
+	return p.UID != h.Victim && !p.Created.Before(h.Created) && (h.Owner.Kind != "StatefulSet" || h.VictimName == "" || h.VictimName == p.Name)
+}
+
+// openPlaceholders are the phantoms of the reservations that no pod has used up. A pod that replaces the
+// victim uses up one: on its own node if there is one, else the first by name, since the replacement has
+// found another place.
+func openPlaceholders(list []*model.Hold, placed []*model.Pod) []*model.Pod {
+	var open []*model.Hold
+	for _, h := range list {
+		if h.Type == model.Reserve && h.Placeholder != nil {
+			open = append(open, h)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	pods := slices.Clone(placed)
+	slices.SortStableFunc(pods, func(a, b *model.Pod) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) })
+	var elsewhere []*model.Pod
+	for _, p := range pods {
+		i := slices.IndexFunc(open, func(h *model.Hold) bool { return h.Node == p.NodeName && isReplacement(p, h) })
+		if i < 0 {
+			elsewhere = append(elsewhere, p)
+			continue
+		}
+		open = slices.Delete(open, i, i+1)
+	}
+	for _, p := range elsewhere {
+		if i := slices.IndexFunc(open, func(h *model.Hold) bool { return isReplacement(p, h) }); i >= 0 {
+			open = slices.Delete(open, i, i+1)
+		}
+	}
+	var out []*model.Pod
+	for _, h := range open {
+		out = append(out, h.Placeholder)
+	}
+	return out
+}
+
+// TakeReleased are the phantoms that keep no room any more since it was asked last: their
+// reservation was used up, has ended or was removed.
+func (s *State) TakeReleased() []*model.Pod {
+	out := s.holds.released
+	s.holds.released = nil
+	return out
+}
+
+// AppendReserved appends the known nodes that are held for a pod that has none: it is the first replacement of a pod that
+// left, and has not used up the reservation. In the order of the holds' names.
+func (s *State) AppendReserved(to []NodeID, pod *model.Pod) []NodeID {
+	if s.holds.owners.len() == 0 || pod.Owner.UID == "" || pod.NodeName != "" {
+		return to
+	}
+	c, known := s.holds.owners.get(holdOwnerKey(pod.Namespace, pod.Owner.UID))
+	if !known || len(c.open) == 0 {
+		return to
+	}
+	for _, h := range c.holds {
+		if h.Placeholder == nil || !slices.Contains(c.open, h.Placeholder) || !isReplacement(pod, h) {
+			continue
+		}
+		if id, known := s.ids.get(h.Node); known {
+			to = append(to, id)
+		}
+	}
+	return to
+}
+
+// AvoidHold is the hold that keeps a pod off a node; nil when there is none.
+func (s *State) AvoidHold(pod *model.Pod, node string) *model.Hold {
+	for _, h := range s.HoldsOf(pod.Namespace, pod.Owner.UID) {
+		if h.Type == model.Avoid && h.Node == node {
+			return h
+		}
+	}
+	return nil
+}
+
+// HasAvoidHold says whether a pod is to be kept off some node.
+func (s *State) HasAvoidHold(pod *model.Pod) bool {
+	return slices.ContainsFunc(s.HoldsOf(pod.Namespace, pod.Owner.UID), func(h *model.Hold) bool { return h.Type == model.Avoid })
+}

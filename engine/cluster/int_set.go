@@ -1,0 +1,70 @@
+package cluster
+
+import "math/bits"
+
+// intSet is a set of small numbers, of which mostly few are in it.
+type intSet struct {
+	words []uint64
+	n     int
+}
+
+// set puts a number in, or takes it out.
+func (s *intSet) set(i int32, in bool) {
+	w, bit := int(i>>6), uint64(1)<<(i&63)
+	if w >= len(s.words) {
+		if !in {
+			return
+		}
+		s.words = append(s.words, make([]uint64, w+1-len(s.words))...)
+	}
+	switch was := s.words[w]&bit != 0; {
+	case in && !was:
+		s.n++
+	case !in && was:
+		s.n--
+	default:
+		return
+	}
+	s.words[w] ^= bit
+}
+
+// each calls visit with the numbers in ascending order until it says no.
+func (s *intSet) each(visit func(int32) bool) bool {
+	for w, word := range s.words {
+		for ; word != 0; word &= word - 1 {
+			if !visit(int32(w<<6 + bits.TrailingZeros64(word))) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// AppendCounted appends the nodes of the domains that count any pods, if that makes
+// no more than a number of nodes; ok is false otherwise.
+func (c *DomainCounter) AppendCounted(to []NodeID, most int) (nodes []NodeID, ok bool) {
+	if c.nonzero.n > most { // a domain has a node at least
+		return to, false
+	}
+	ok = c.nonzero.each(func(d int32) bool {
+		to = append(to, c.Topology.Members[d]...)
+		return len(to) <= most
+	})
+	return to, ok
+}
+
+// AppendNonzero appends the nodes with other values than 0, if that makes no more than
+// a number of nodes; ok is false otherwise.
+func (d *NodeValues) AppendNonzero(to []NodeID, most int) (nodes []NodeID, ok bool) {
+	if d.nonzero.n > most {
+		return to, false
+	}
+	ok = d.nonzero.each(func(id int32) bool {
+		to = append(to, NodeID(id))
+		return len(to) <= most
+	})
+	return to, ok
+}
+
+// OnAllNodes says whether all nodes have the label.
+func (x *Index) OnAllNodes(c *Topology) bool { return c.nodes == x.state.NumNodes() }

@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// UpsertNamespace takes notice of a namespace and its labels.
+func (s *State) UpsertNamespace(n model.Namespace) {
+	s.revision++
+	old, known := s.namespaces.get(n.Name)
+	s.namespaces.put(n.Name, n.Labels)
+	if !known || !slices.Equal(old, n.Labels) {
+		s.index.namespaceChanged(n.Name)
+	}
+}
+
+// RemoveNamespace forgets a namespace.
+func (s *State) RemoveNamespace(name string) {
+	s.revision++
+	s.namespaces.del(name)
+	s.index.namespaceChanged(name)
+}
+
+// NamespaceLabels are the labels of a namespace and whether it is known.
+func (s *State) NamespaceLabels(name string) (model.Labels, bool) { return s.namespaces.get(name) }
+
+func compareGroups(a, b model.SpreadGroup) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+}
+
+// UpsertSpreadGroup takes notice of a Service, ReplicationController, ReplicaSet or
+// StatefulSet.
+func (s *State) UpsertSpreadGroup(g model.SpreadGroup) {
+	s.revision++
+	list, _ := s.spreadGroups.get(g.Namespace)
+	list = slices.Clone(list)
+	i, found := slices.BinarySearchFunc(list, g, compareGroups)
+	known := found && slices.Equal(AppendSelector(nil, list[i].Selector), AppendSelector(nil, g.Selector))
+	if found {
+		list[i] = g
+	} else {
+		list = slices.Insert(list, i, g)
+	}
+	s.spreadGroups.put(g.Namespace, list)
+	if !known {
+		s.index.spreadGroupsChanged(g.Namespace)
+	}
+}
+
+// RemoveSpreadGroup forgets one.
+func (s *State) RemoveSpreadGroup(kind, namespace, name string) {
+	s.revision++
+	list, _ := s.spreadGroups.get(namespace)
+	i, found := slices.BinarySearchFunc(list, model.SpreadGroup{Kind: kind, Name: name}, compareGroups)
+	if !found {
+		return
+	}
+	s.spreadGroups.put(namespace, slices.Delete(slices.Clone(list), i, i+1))
+	s.index.spreadGroupsChanged(namespace)
+}
+
+// SpreadGroups are the groups of a namespace, sorted by kind and name. The slice must
+// not be changed.
+func (s *State) SpreadGroups(namespace string) []model.SpreadGroup {
+	list, _ := s.spreadGroups.get(namespace)
+	return list
+}
+
+func compareBudgetName(a *model.Budget, name string) int { return cmp.Compare(a.Name, name) }
+
+// UpsertBudget takes notice of a PodDisruptionBudget.
+func (s *State) UpsertBudget(b *model.Budget) {
+	s.revision++
+	s.budgetsVersion++
+	list, _ := s.budgets.get(b.Namespace)
+	list = slices.Clone(list)
+	i, found := slices.BinarySearchFunc(list, b.Name, compareBudgetName)
+	if found {
+		list[i] = b
+	} else {
+		list = slices.Insert(list, i, b)
+	}
+	s.budgets.put(b.Namespace, list)
+}
+
+// RemoveBudget forgets one.
+func (s *State) RemoveBudget(namespace, name string) {
+	s.revision++
+	s.budgetsVersion++
+	list, _ := s.budgets.get(namespace)
+	if i, found := slices.BinarySearchFunc(list, name, compareBudgetName); found {
+		s.budgets.put(namespace, slices.Delete(slices.Clone(list), i, i+1))
+	}
+}
+
+// Budgets are the budgets of a namespace, sorted by name. The slice must not be
+// changed.
+func (s *State) Budgets(namespace string) []*model.Budget {
+	list, _ := s.budgets.get(namespace)
+	return list
+}
+
+// UpsertPriorityClass takes notice of a priority class.
+func (s *State) UpsertPriorityClass(c *model.PriorityClass) {
+	s.revision++
+	s.priorityClasses.put(c.Name, c)
+}
+
+// RemovePriorityClass forgets one.
+func (s *State) RemovePriorityClass(name string) {
+	s.revision++
+	s.priorityClasses.del(name)
+}
+
+// PriorityClass returns a priority class by name; nil when it is not known.
+func (s *State) PriorityClass(name string) *model.PriorityClass {
+	c, _ := s.priorityClasses.get(name)
+	return c
+}

@@ -1,0 +1,76 @@
+package cluster
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// addPodToNode adds a pod to a node.
+func (s *State) addPodToNode(id NodeID, p *model.Pod) {
+	info := s.writableNode(id)
+	info.Pods = insertPod(info.Pods, p, byUID)
+	addResources(&info.Used, &p.Spec.Requests, 1)
+	addResources(&info.Scoring, &p.Spec.Scoring, 1)
+	info.Ports = append(info.Ports, p.Spec.Ports...)
+	for i := range p.Spec.Claims {
+		key := p.Namespace + "/" + p.Spec.Claims[i].Claim
+		list, _ := s.claimUsers.get(key)
+		if _, found := slices.BinarySearchFunc(list, p, byUID); !found { // two volumes may name one claim
+			s.claimUsers.put(key, insertPod(slices.Clone(list), p, byUID))
+		}
+	}
+	s.index.podAdded(info, p)
+}
+
+// removePodFromNode undoes count.
+func (s *State) removePodFromNode(id NodeID, p *model.Pod) {
+	info := s.writableNode(id)
+	info.Pods = deletePod(info.Pods, p, byUID)
+	addResources(&info.Used, &p.Spec.Requests, -1)
+	addResources(&info.Scoring, &p.Spec.Scoring, -1)
+	for _, port := range p.Spec.Ports {
+		if i := slices.Index(info.Ports, port); i >= 0 {
+			info.Ports = slices.Delete(info.Ports, i, i+1)
+		}
+	}
+	for i := range p.Spec.Claims {
+		key := p.Namespace + "/" + p.Spec.Claims[i].Claim
+		list, _ := s.claimUsers.get(key)
+		putOrDel(&s.claimUsers, key, deletePod(slices.Clone(list), p, byUID))
+	}
+	s.index.podRemoved(info, p)
+}
+
+// addResources adds sign times the amounts of r to sum. Scalars stay sorted by name and
+// without zeros, so that the sum does not tell in which order it was made.
+func addResources(sum, r *model.Resources, sign int64) {
+	sum.MilliCPU += sign * r.MilliCPU
+	sum.Memory += sign * r.Memory
+	sum.Ephemeral += sign * r.Ephemeral
+	for i := range r.Scalars {
+		sc := &r.Scalars[i]
+		if sc.Amount == 0 {
+			continue
+		}
+		at, found := slices.BinarySearchFunc(sum.Scalars, sc.Name, func(e model.Scalar, name string) int {
+			return cmp.Compare(e.Name, name)
+		})
+		switch {
+		case !found:
+			sum.Scalars = slices.Insert(sum.Scalars, at, model.Scalar{Name: sc.Name, Amount: sign * sc.Amount})
+		case sum.Scalars[at].Amount+sign*sc.Amount == 0:
+			sum.Scalars = slices.Delete(sum.Scalars, at, at+1)
+		default:
+			sum.Scalars[at].Amount += sign * sc.Amount
+		}
+	}
+}
+
+// ClaimUsers are the counted pods of known nodes that use a claim, sorted by
+// uid. The slice must not be changed.
+func (s *State) ClaimUsers(namespace, claim string) []*model.Pod {
+	list, _ := s.claimUsers.get(namespace + "/" + claim)
+	return list
+}

@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"strconv"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// NodeValues is a number a node that follows from what the node is (labels,
+// taints, images), kept while nodes come, change and go.
+type NodeValues struct {
+	Values []int32 // by NodeID
+
+	eval    func(*NodeInfo) int32
+	nonzero intSet // nodes with other values than 0
+}
+
+func (d *NodeValues) set(n *NodeInfo) {
+	for len(d.Values) <= int(n.ID) {
+		d.Values = append(d.Values, 0)
+	}
+	d.put(n.ID, d.eval(n))
+}
+
+func (d *NodeValues) put(id NodeID, v int32) {
+	d.Values[id] = v
+	d.nonzero.set(int32(id), v != 0)
+}
+
+// NodeValues returns the derived numbers of a name, computing them by eval when
+// they are not there. Equal names must mean equal functions, and eval must read
+// nothing but what the node is.
+func (x *Index) NodeValues(name string, eval func(*NodeInfo) int32) *NodeValues {
+	d := x.nodeValues[name]
+	if d == nil {
+		d = &NodeValues{Values: make([]int32, len(x.Rows)), eval: eval}
+		for _, id := range x.state.NodeIDs() {
+			d.put(id, eval(x.state.nodes[id]))
+		}
+		x.nodeValues[name] = d
+	}
+	return d
+}
+
+// taintSets interns what keeps pods off nodes: their taints, and whether they
+// are cordoned. There are few different ones.
+type taintSets struct {
+	ids map[string]int32
+	of  []int32 // by NodeID
+}
+
+// set interns a node's taints.
+func (t *taintSets) set(n *NodeInfo) {
+	b := make([]byte, 0, 64)
+	b = strconv.AppendBool(b, n.Model.Unschedulable)
+	for _, taint := range n.Model.Taints {
+		b = appendText(b, taint.Key)
+		b = appendText(b, taint.Value)
+		b = append(b, byte(taint.Effect))
+	}
+	id, ok := t.ids[string(b)]
+	if !ok {
+		id = int32(len(t.ids))
+		t.ids[string(b)] = id
+	}
+	t.of[n.ID] = id
+}
+
+// MemoizeByTaints wraps a function of a node's taints and cordon so that it is called
+// once for each set of taints.
+func (x *Index) MemoizeByTaints(eval func(*model.Node) int32) func(*NodeInfo) int32 {
+	memo := map[int32]int32{}
+	return func(n *NodeInfo) int32 {
+		set := x.taints.of[n.ID]
+		v, ok := memo[set]
+		if !ok {
+			v = eval(n.Model)
+			memo[set] = v
+		}
+		return v
+	}
+}
+
+// appendText appends a string so that no two sequences of strings look alike.
+func appendText(b []byte, s string) []byte {
+	b = strconv.AppendInt(b, int64(len(s)), 10)
+	b = append(b, ':')
+	return append(b, s...)
+}

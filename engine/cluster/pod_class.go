@@ -1,0 +1,182 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// PodClass is all pods of a namespace that are alike in those labels that any
+// selector in use reads. Labels that nobody selects by (a pod's own name in a
+// StatefulSet, its index in a Job) do not split classes.
+type PodClass struct {
+	Namespace string
+	Labels    model.Labels // only keys in use
+
+	byNode map[NodeID]podCount
+
+	counters []*DomainCounter // that the class counts in
+	terms    []*Term          // of other pods, that act on the class
+}
+
+// podCount is how many pods of a class a node has.
+type podCount struct{ live, deleting int32 }
+
+func (c *PodClass) count(id NodeID, deleting bool, sign int32) {
+	n := c.byNode[id]
+	if deleting {
+		n.deleting += sign
+	} else {
+		n.live += sign
+	}
+	if n == (podCount{}) {
+		delete(c.byNode, id)
+	} else {
+		c.byNode[id] = n
+	}
+}
+
+// podClasses finds classes by labels.
+type podClasses struct {
+	keys      map[string]bool // label keys that selectors in use read
+	byHash    map[uint64][]*PodClass
+	byPair    map[model.Label][]*PodClass
+	count     int
+	dropAt    int    // drop those without pods when there are more
+	minDropAt int    // the least of sweep
+	filled    bool   // pods are counted
+	version   uint64 // how often keys came into use
+}
+
+func (c *podClasses) init() {
+	c.keys = map[string]bool{}
+	c.byHash, c.byPair = map[uint64][]*PodClass{}, map[model.Label][]*PodClass{}
+	c.minDropAt = max(c.minDropAt, 1)
+	c.count, c.dropAt, c.filled = 0, c.minDropAt, false
+}
+
+// Class returns the class of a pod with these labels.
+func (x *Index) Class(namespace string, labels model.Labels) *PodClass {
+	cs := &x.classes
+	h := Hash64(1, namespace)
+	for i := range labels {
+		if cs.keys[labels[i].Key] {
+			h = h*31 + (Hash64(2, labels[i].Key) ^ Hash64(3, labels[i].Value))
+		}
+	}
+	for _, c := range cs.byHash[h] {
+		if c.Namespace == namespace && cs.equalInUsedKeys(c.Labels, labels) {
+			return c
+		}
+	}
+	c := &PodClass{Namespace: namespace, byNode: map[NodeID]podCount{}}
+	for _, l := range labels {
+		if cs.keys[l.Key] {
+			c.Labels = append(c.Labels, l)
+		}
+	}
+	if cs.count >= cs.dropAt {
+		cs.dropEmpty()
+	}
+	cs.add(h, c)
+	x.counterRegistry.visit(c.Labels, func(k *DomainCounter) {
+		if x.matches(&k.Match, c) {
+			c.counters = append(c.counters, k)
+		}
+	})
+	x.termRegistry.visit(c.Labels, func(t *Term) {
+		if x.termMatchesIncoming(&t.Match, c) {
+			c.terms = append(c.terms, t)
+		}
+	})
+	return c
+}
+
+// dropEmpty drops the classes without pods; they are made again when needed.
+func (cs *podClasses) dropEmpty() {
+	old := cs.byHash
+	cs.byHash, cs.byPair, cs.count = map[uint64][]*PodClass{}, map[model.Label][]*PodClass{}, 0
+	for h, list := range old {
+		for _, c := range list {
+			if len(c.byNode) > 0 {
+				cs.add(h, c)
+			}
+		}
+	}
+	cs.dropAt = max(cs.minDropAt, 2*cs.count)
+}
+
+func (cs *podClasses) add(hash uint64, c *PodClass) {
+	cs.byHash[hash] = append(cs.byHash[hash], c)
+	for _, l := range c.Labels {
+		cs.byPair[l] = append(cs.byPair[l], c)
+	}
+	cs.count++
+}
+
+// equalInUsedKeys says whether labels, without the keys that are not in use, are want.
+func (cs *podClasses) equalInUsedKeys(want, labels model.Labels) bool {
+	i := 0
+	for j := range labels {
+		if i < len(want) && labels[j] == want[i] {
+			i++
+		} else if cs.keys[labels[j].Key] {
+			return false
+		}
+	}
+	return i == len(want)
+}
+
+// KeysVersion changes when label keys come into use: pods that were of one class
+// until then may differ.
+func (x *Index) KeysVersion() uint64 { return x.classes.version }
+
+// TrackSelector makes sure that classes tell apart what a selector reads. Pods that
+// have a label of a key that was not in use so far change their class.
+func (x *Index) TrackSelector(s *model.Selector) {
+	if s == nil {
+		return
+	}
+	var fresh []string
+	for i := range s.Requirements {
+		if k := s.Requirements[i].Key; !x.classes.keys[k] && !slices.Contains(fresh, k) {
+			fresh = append(fresh, k)
+		}
+	}
+	x.trackKeys(fresh)
+}
+
+func (x *Index) trackKeys(fresh []string) {
+	if len(fresh) == 0 {
+		return
+	}
+	type move struct {
+		id  NodeID
+		pod *model.Pod
+		old *PodClass
+	}
+	var moves []move
+	for _, n := range x.state.nodes {
+		if n == nil || !x.classes.filled {
+			continue
+		}
+		for _, p := range n.Pods {
+			if slices.ContainsFunc(fresh, func(k string) bool { _, ok := p.Labels.Get(k); return ok }) {
+				moves = append(moves, move{n.ID, p, x.Class(p.Namespace, p.Labels)})
+			}
+		}
+	}
+	for _, k := range fresh {
+		x.classes.keys[k] = true
+	}
+	x.classes.version++
+	for _, m := range moves {
+		m.old.count(m.id, m.pod.Deleting, -1)
+		x.Class(m.pod.Namespace, m.pod.Labels).count(m.id, m.pod.Deleting, 1)
+	}
+}
+
+// TermsMatching are the terms of other pods that match pods of the class: their
+// required anti-affinity, required affinity and preferences. Terms without an
+// owner may be among them. The slice grows as terms come; what was in it stays.
+func (x *Index) TermsMatching(cl *PodClass) []*Term { return cl.terms }

@@ -1,0 +1,113 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// ofOwner are the uids of an owner's pods that take room, and of those that wait, as a walk through all pods finds them.
+func ofOwner(s *State, namespace, owner string) (placed, waiting []string) {
+	for _, uid := range s.pods.keys() {
+		e, _ := s.pods.get(uid)
+		switch p := s.Pod(uid); {
+		case p.Owner.UID != owner || p.Namespace != namespace:
+		case e.counted != nil:
+			placed = append(placed, uid)
+		case !p.Finished():
+			waiting = append(waiting, uid)
+		}
+	}
+	return placed, waiting
+}
+
+func uids(pods []*model.Pod) []string {
+	var out []string
+	for _, p := range pods {
+		out = append(out, p.UID)
+	}
+	return out
+}
+
+// TestPodsByOwner: they are what a walk through all pods finds, however they came, moved and went, and forks keep apart.
+func TestPodsByOwner(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		s := New()
+		s.UpsertNode(&model.Node{Name: "a"})
+		owners := []string{"o", "q", ""}
+		pod := func() *model.Pod {
+			i := r.IntN(200)
+			p := ownedPod(fmt.Sprintf("p%03d", i), owners[r.IntN(3)], "", 1)
+			p.Namespace = []string{"x", "y"}[i%2]
+			return p
+		}
+		check := func(s *State, when string) {
+			for _, owner := range owners[:2] {
+				for _, namespace := range []string{"x", "y"} {
+					placed, waiting := ofOwner(s, namespace, owner)
+					if got := uids(s.assignedPodsOf(namespace, owner)); !slices.Equal(got, placed) {
+						t.Fatalf("seed %d, %s: pods of %s/%s with a place are %v, want %v", seed, when, namespace, owner, got, placed)
+					}
+					if got := uids(s.PendingPodsOf(namespace, owner)); !slices.Equal(got, waiting) {
+						t.Fatalf("seed %d, %s: waiting pods of %s/%s are %v, want %v", seed, when, namespace, owner, got, waiting)
+					}
+				}
+			}
+		}
+		act := func(s *State) {
+			switch p := pod(); r.IntN(8) {
+			case 0, 1, 2:
+				s.UpsertPod(p)
+			case 3:
+				p.NodeName = []string{"a", "unknown"}[r.IntN(2)]
+				s.UpsertPod(p)
+			case 4:
+				p.Phase = model.Succeeded
+				s.UpsertPod(p)
+			case 5:
+				_ = s.Assume(p, "a") // those that are counted already are refused
+			case 6:
+				s.Forget(p.UID)
+			case 7:
+				s.RemovePod(p.UID)
+			}
+		}
+		for range 10 {
+			for range 100 {
+				act(s)
+			}
+			check(s, "after a while")
+			fork := s.Fork()
+			for range 20 {
+				act(fork)
+			}
+			check(s, "after its fork changed")
+			for range 20 {
+				act(s)
+			}
+			check(fork, "in the fork")
+		}
+	}
+}
+
+// BenchmarkHoldOfOneOwner is what it costs among very many pods that a hold comes and goes.
+func BenchmarkHoldOfOneOwner(b *testing.B) {
+	s := New()
+	s.UpsertNode(&model.Node{Name: "a"})
+	for i := range 100_000 {
+		s.UpsertPod(ownedPod(fmt.Sprint("p", i), fmt.Sprint("o", i%1000), []string{"a", ""}[i%2], 1))
+	}
+	h := reserve("o7", "a", 1)
+	h.Type, h.Placeholder = model.Avoid, nil
+	for b.Loop() {
+		s.UpsertHold(h)
+		if len(s.PendingPodsOf("x", "o7")) != 100 {
+			b.Fatal("not all are found")
+		}
+		s.RemoveHold(h.Namespace, h.Name)
+	}
+}

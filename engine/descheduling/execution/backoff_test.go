@@ -1,0 +1,87 @@
+package execution
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/model"
+)
+
+func TestReturnedPodBacksOff(t *testing.T) {
+	for _, mode := range []planning.Mode{planning.WithHolds, planning.WithoutHolds} {
+		s := startMove(t, mode)
+		s.setPod(s.pod("web-2", "a", 1000))
+		want := "avoid a 1 10m0s"
+		if mode == planning.WithHolds {
+			want = "release b: its move is over"
+		}
+		s.step(1, want)
+		s.completeAll()
+		s.expectOutcome(`web-1 over returned "x/web-2, which came for x/web-1, was put back on a"`)
+		again := moveIn(mode, "web-2", 1000)
+		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{again}})
+		s.removePod("web-1")
+		s.step(60, "")
+		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "was put back on a; not tried again until") {
+			t.Errorf("it is moved again: %s", s.state())
+		}
+	}
+}
+
+// Whose replacement is missing, or does not become Ready, loses no other pod to the next plan either.
+func TestFailedWorkloadBacksOff(t *testing.T) {
+	for _, made := range []bool{true, false} {
+		s := startMove(t, planning.WithoutHolds)
+		s.removePod("web-1")
+		if made {
+			on := s.pod("web-2", "b", 1000)
+			on.Ready = false
+			s.setPod(on)
+		}
+		s.step(1, "")
+		s.step(301, "")
+		s.setPod(s.pod("web-3", "a", 1000))
+		s.setPod(s.pod("more", "a", 1500)) // so that b is better
+		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "web-3", 1000)}})
+		s.step(1, "")
+		if x := s.m.Moves()[0]; x.Outcome != Abandoned || !strings.Contains(x.Reason, "x/web-1 was moved: ") {
+			t.Errorf("replaced %t: %s", made, s.state())
+		}
+		s.m.SetPlan(s.now, &planning.Plan{Moves: []*planning.Move{moveIn(planning.WithoutHolds, "web-3", 1000)}})
+		s.step(600, "evict web-3")
+	}
+}
+
+// An Avoid Hold of ours goes when what it says does not count any more, as there may be nobody else to delete it; others' stay.
+func TestAvoidHoldsAreReleased(t *testing.T) {
+	s := newTestMachine(t, Options{})
+	for _, cause := range []string{planning.HoldCause, "Pressure"} {
+		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: "avoid-" + cause, Type: model.Avoid, Node: "a", Cause: cause, Until: s.now.Add(time.Minute),
+			Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: cause}})
+	}
+	s.step(60, "")
+	s.step(24*60*60-1, "")
+	s.step(1, "release a: its time is over")
+}
+
+// Who runs once every few minutes knows from the Hold how often a move was in vain, also when the node has thrown a pod out since.
+func TestBackoffIsRestoredFromAvoidHolds(t *testing.T) {
+	for ago, want := range map[time.Duration]string{time.Hour: "avoid a 4 1h20m0s", 25 * time.Hour: "avoid a 1 10m0s"} {
+		s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "web-1", 1000))
+		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: planning.AvoidHoldName("web", "a"), Type: model.Avoid, Node: "a", Cause: planning.HoldCause, Count: 3,
+			Until: s.now.Add(-ago), Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}})
+		s.v.State.UpsertHold(&model.Hold{Namespace: "x", Name: cluster.HoldName("web", "a", model.Avoid), Type: model.Avoid, Node: "a", Cause: "Pressure", Count: 1,
+			Until: s.now.Add(time.Minute), Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "web"}})
+		if ago > 24*time.Hour {
+			s.step(0, "release a: its time is over, evict web-1")
+		} else {
+			s.step(0, "evict web-1")
+		}
+		s.completeAll()
+		s.setPod(s.pod("web-2", "a", 1000))
+		s.step(1, want)
+	}
+}

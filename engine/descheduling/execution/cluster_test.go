@@ -1,0 +1,335 @@
+package execution
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// workload is a controller that keeps so many pods.
+type workload struct {
+	owner    model.Owner
+	replicas int
+	spec     *model.PodSpec
+	labels   model.Labels
+}
+
+// testCluster is a random cluster with an API, controllers, a scheduler and kubelets, in virtual time, and a machine
+// that carries out plans on it. Its view may lag behind.
+type testCluster struct {
+	*rand.Rand
+	t       *testing.T
+	seed    uint64
+	now     time.Time
+	profile map[string]*placement.Profile
+	mode    planning.Mode
+	others  map[string]bool // schedulers that heed no Holds, though mode is Held
+	lag     time.Duration   // of the view, at most
+	flaky   bool            // actions fail now and then
+	quiet   bool            // nobody else acts
+	scatter bool            // pods get any node that they fit
+
+	api           *cluster.State
+	pods          map[string]*model.Pod
+	workloads     []*workload
+	since         map[string]time.Time // when a pod got its node, or began to leave
+	serial        int
+	view          *View
+	notifications []notification
+
+	memory *planning.MoveBackoff
+	m      *Machine
+	seen   map[*Move]bool
+	counts map[Outcome]int
+	futile map[planning.BackoffKey]time.Time // what came back, and when
+}
+
+// notification is a change that the view has not heard of.
+type notification struct {
+	at    time.Time
+	apply func(v *View)
+}
+
+const cores = 4000 // of each node
+
+// holdSupport is of what kind the schedulers of a world are.
+type holdSupport int
+
+const (
+	held   holdSupport = iota // all heed Holds
+	unheld                    // none does
+	mixed                     // that of every second workload does not
+)
+
+func (y holdSupport) String() string { return [...]string{"held", "unheld", "mixed"}[y] }
+
+func newTestCluster(t *testing.T, seed uint64, y holdSupport) *testCluster {
+	c := placement.DefaultConfig()
+	p, err := placement.NewProfile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Name = "other"
+	other, err := placement.NewProfile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &testCluster{Rand: rand.New(rand.NewPCG(seed, 6)), t: t, seed: seed, now: time.Unix(1e6, 0),
+		profile: map[string]*placement.Profile{p.Name(): p, other.Name(): other}, api: cluster.New(), pods: map[string]*model.Pod{}, since: map[string]time.Time{},
+		view: NewView(cluster.New()), memory: planning.NewMoveBackoff(), seen: map[*Move]bool{}, counts: map[Outcome]int{}, futile: map[planning.BackoffKey]time.Time{}}
+	switch y {
+	case unheld:
+		w.mode = planning.WithoutHolds
+	case mixed:
+		w.others = map[string]bool{"other": true}
+	}
+	for i := range 3 + w.IntN(5) {
+		n := &model.Node{Name: fmt.Sprint("n", i), Allocatable: model.Resources{MilliCPU: cores, Memory: 1 << 34}, AllocatablePods: 20,
+			Labels: model.LabelsOf(map[string]string{"kubernetes.io/hostname": fmt.Sprint("n", i), "zone": fmt.Sprint("z", i%2)})}
+		w.notify(func(s *cluster.State, v *View) { s.UpsertNode(n) })
+	}
+	for i := range 2 + w.IntN(8) {
+		w.workload(i)
+	}
+	w.restart()
+	w.scatter = true
+	for range 60 {
+		w.tick()
+	}
+	w.scatter = false
+	return w
+}
+
+// workload makes one, and for half of them a budget.
+func (w *testCluster) workload(i int) {
+	name := fmt.Sprint("w", i)
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(w.IntN(3)), ImageContainers: 1,
+		Requests: model.Resources{MilliCPU: int64(100 * (1 + w.IntN(12))), Memory: 1 << 28}}
+	spec.Scoring = spec.Requests
+	if len(w.others) > 0 && i%2 == 1 {
+		spec.SchedulerName = "other"
+	}
+	kind := "ReplicaSet"
+	if w.IntN(4) == 0 {
+		kind = "StatefulSet"
+	}
+	l := &workload{owner: model.Owner{APIVersion: "apps/v1", Kind: kind, Name: name, UID: name}, replicas: 1 + w.IntN(5), spec: spec,
+		labels: model.LabelsOf(map[string]string{"app": name, "tier": fmt.Sprint("t", i%2)})}
+	if w.IntN(4) == 0 {
+		spec.AntiAffinity = []model.PodAffinityTerm{{Selector: of("app", name), TopologyKey: "kubernetes.io/hostname", Namespaces: []string{"x"}}}
+	}
+	w.workloads = append(w.workloads, l)
+	if w.IntN(2) == 0 {
+		return
+	}
+	sel := of("app", name)
+	if w.IntN(2) == 0 {
+		sel = of("tier", fmt.Sprint("t", i%2))
+	}
+	b := &model.Budget{Namespace: "x", Name: "b-" + name, Selector: sel, Generation: 1, ObservedGeneration: 1,
+		MaxUnavailable: model.IntOrPercent{Set: true, Value: int32(w.IntN(2))}}
+	w.notify(func(s *cluster.State, v *View) { s.UpsertBudget(b) })
+}
+
+func of(key, value string) *model.Selector {
+	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}
+}
+
+// restart begins with a new machine, as after a crash.
+func (w *testCluster) restart() {
+	w.m = New(Options{Holds: true, Profiles: w.profile, Seed: w.seed, Backoff: w.memory})
+}
+
+// notify makes a change, which the view hears of later.
+func (w *testCluster) notify(f func(s *cluster.State, v *View)) {
+	f(w.api, nil)
+	at := w.now
+	if w.lag > 0 {
+		at = at.Add(time.Duration(w.Int64N(int64(w.lag))))
+	}
+	if n := len(w.notifications); n > 0 && w.notifications[n-1].at.After(at) {
+		at = w.notifications[n-1].at
+	}
+	w.notifications = append(w.notifications, notification{at, func(v *View) { f(v.State, v) }})
+}
+
+func (w *testCluster) deliver() {
+	for len(w.notifications) > 0 && !w.notifications[0].at.After(w.now) {
+		w.notifications[0].apply(w.view)
+		w.notifications = w.notifications[1:]
+	}
+}
+
+func (w *testCluster) put(p *model.Pod) {
+	w.pods[p.UID] = p
+	w.notify(func(s *cluster.State, v *View) {
+		s.UpsertPod(p)
+		if v != nil {
+			v.Upsert(p)
+		}
+	})
+}
+
+func (w *testCluster) remove(p *model.Pod) {
+	delete(w.pods, p.UID)
+	w.notify(func(s *cluster.State, v *View) {
+		s.RemovePod(p.UID)
+		if v != nil {
+			v.Remove(p.UID)
+		}
+	})
+}
+
+// allPods are the pods, by uid.
+func (w *testCluster) allPods() []*model.Pod {
+	var out []*model.Pod
+	for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
+		out = append(out, w.pods[uid])
+	}
+	return out
+}
+
+// step lets a second pass for all but the machine.
+func (w *testCluster) step() {
+	w.now = w.now.Add(time.Second)
+	w.api.ExpireHolds(w.now.Add(-time.Minute)) // as the loop of records does
+	w.runControllers()
+	w.runScheduler()
+	w.runKubelets()
+	w.budgets()
+	w.deliver()
+}
+
+// tick lets a second pass.
+func (w *testCluster) tick() {
+	w.step()
+	for range 20 {
+		actions, _ := w.m.Step(w.now, w.view)
+		for _, a := range actions {
+			w.do(a)
+		}
+		if w.flaky && len(actions) > 0 && w.IntN(4) == 0 { // somebody is quicker
+			w.kill()
+		}
+		if w.deliver(); len(actions) == 0 {
+			break
+		}
+	}
+	w.watch()
+}
+
+// runControllers makes the pods that are missing, and deletes those that are too many.
+func (w *testCluster) runControllers() {
+	for _, l := range w.workloads {
+		names, n := map[string]bool{}, 0
+		for _, p := range w.allPods() {
+			if p.Owner != l.owner {
+				continue
+			}
+			names[p.Name] = true
+			if !p.Deleting {
+				if n++; n > l.replicas {
+					w.deletePod(p)
+				}
+			}
+		}
+		for i := 0; n < l.replicas; i++ {
+			w.serial++
+			p := &model.Pod{Namespace: "x", Name: fmt.Sprint(l.owner.Name, "-", w.serial), UID: fmt.Sprint("u", w.serial), Labels: l.labels, Spec: l.spec,
+				Owner: l.owner, Created: w.now, Phase: model.Pending}
+			if l.owner.Kind == "StatefulSet" {
+				if p.Name = fmt.Sprint(l.owner.Name, "-", i); i >= l.replicas {
+					break
+				}
+				if names[p.Name] {
+					continue
+				}
+			}
+			w.put(p)
+			n++
+		}
+	}
+}
+
+// runScheduler places what waits: by the rules, and where Holds are not heeded by chance among equals.
+func (w *testCluster) runScheduler() {
+	for _, p := range w.allPods() {
+		if p.NodeName != "" || p.Deleting {
+			continue
+		}
+		s, heedless := w.api, w.mode == planning.WithoutHolds || w.others[p.Spec.SchedulerName]
+		if heedless {
+			s = s.Fork()
+			for _, h := range s.Holds() {
+				s.RemoveHold(h.Namespace, h.Name)
+			}
+		}
+		rec := placement.Evaluate(s, w.profile[p.Spec.SchedulerName], w.seed, p)
+		if rec.Choice == "" {
+			continue
+		}
+		q := *p
+		q.NodeName = rec.Choice
+		if heedless && len(rec.Top) > 0 {
+			q.NodeName = rec.Top[w.IntN(len(rec.Top))]
+		}
+		for w.scatter {
+			if n := &rec.Nodes[w.IntN(len(rec.Nodes))]; n.Verdict.IsSuccess() {
+				q.NodeName = n.Name
+				break
+			}
+		}
+		w.since[p.UID] = w.now
+		w.put(&q)
+	}
+}
+
+// runKubelets start pods and end them.
+func (w *testCluster) runKubelets() {
+	for _, p := range w.allPods() {
+		d := w.now.Sub(w.since[p.UID])
+		switch {
+		case p.Deleting && (p.NodeName == "" || d > time.Duration(p.GraceSeconds)*time.Second):
+			w.remove(p)
+		case !p.Deleting && p.NodeName != "" && !p.Ready && d > time.Duration(1+w.IntN(9))*time.Second:
+			q := *p
+			q.Ready, q.Phase = true, model.Running
+			w.put(&q)
+		}
+	}
+}
+
+// deletePod marks a pod that is to go.
+func (w *testCluster) deletePod(p *model.Pod) {
+	q := *p
+	q.Deleting, q.GraceSeconds = true, int64(w.IntN(6))
+	if w.IntN(6) == 0 {
+		q.GraceSeconds = 100 // more than a round
+	}
+	w.since[p.UID] = w.now
+	w.put(&q)
+}
+
+// budgets writes their status.
+func (w *testCluster) budgets() {
+	for _, b := range w.api.AllBudgets() {
+		scale := func(o model.Owner) budget.Scale {
+			i := slices.IndexFunc(w.workloads, func(l *workload) bool { return l.owner == o })
+			return budget.Scale{UID: o.UID, Replicas: int32(w.workloads[i].replicas)}
+		}
+		c := budget.StatusInputs{Budget: b, Pods: w.allPods(), Scale: scale, Now: w.now}.ComputeStatus()
+		n := *b
+		n.DisruptionsAllowed, n.CurrentHealthy, n.DesiredHealthy, n.ExpectedPods = c.DisruptionsAllowed, c.CurrentHealthy, c.DesiredHealthy, c.ExpectedPods
+		n.Disrupted, n.DisruptedAt = c.Disrupted, c.DisruptedAt
+		w.notify(func(s *cluster.State, v *View) { s.UpsertBudget(&n) })
+	}
+}

@@ -1,0 +1,111 @@
+package execution
+
+import (
+	"cmp"
+	"time"
+)
+
+// stepHolding goes on once the place is held, and the Hold is seen.
+func (t *step) stepHolding(x *Move) {
+	if !x.holdCreated {
+		return
+	}
+	if h, there := t.v.State.Hold(x.hold.Namespace, x.hold.Name); !there || h.Victim != x.hold.Victim {
+		if t.isDue(x.Since.Add(t.m.o.Timeouts.EvictionObserved)) {
+			x.withdraw(t.now, "its Hold was made and is not to be seen", placementRetryInterval)
+		}
+		return
+	}
+	x.setStage(Evicting, t.now)
+}
+
+// stepEvicting asks for the eviction, and again for a while when it was refused.
+func (t *step) stepEvicting(x *Move) {
+	if x.evictionPending || !t.isDue(x.notBefore) {
+		return
+	}
+	pod := t.v.Pod(x.Pod.UID)
+	if !x.Cleanup() && (pod == nil || pod.Deleting) { // somebody else had it go: its place is held all the same
+		x.markEvicted(t.now, t.v)
+		return
+	}
+	if why := t.holdLost(x); why != "" {
+		x.withdraw(t.now, why, placementRetryInterval)
+		t.wakeAt(x.notBefore)
+		return
+	}
+	blocked := ""
+	if !x.Cleanup() {
+		blocked = cmp.Or(t.openLedger().check(t.now, pod), t.blockedByWorkload(x))
+	}
+	late := t.now.Sub(x.Since) >= t.m.o.Timeouts.EvictionRetry
+	if blocked == "" && (x.refusal == "" || !late) {
+		t.evict(x)
+		return
+	}
+	why := cmp.Or(blocked, x.refusal)
+	if !late {
+		t.wait(x, why, evictionRetryInterval)
+		return
+	}
+	if x.deniedSince.IsZero() {
+		x.deniedSince = t.now
+	}
+	x.withdraw(t.now, why, placementRetryInterval)
+	t.wakeAt(x.notBefore)
+}
+
+// holdLost says why the place of a move whose pod is still there is held no more, or not for long enough; empty: it is, or none is.
+func (t *step) holdLost(x *Move) string {
+	if x.hold == nil {
+		return ""
+	}
+	if h, there := t.v.State.Hold(x.hold.Namespace, x.hold.Name); !there || h.Victim != x.hold.Victim {
+		return "its Hold was deleted"
+	}
+	if !x.hold.Until.After(t.now.Add(t.m.o.Timeouts.Scheduling / 2)) {
+		return "its place was held for too long before its eviction could be asked for"
+	}
+	return ""
+}
+
+// evict asks for the eviction.
+func (t *step) evict(x *Move) {
+	x.evictionPending = true
+	x.recordSiblings(t.v)
+	if t.ledger != nil && !x.Cleanup() {
+		t.ledger.debit(t.now, x.Pod)
+	}
+	v := t.v
+	t.emit(func(id uint64) Action { return Evict{id, x} }, func(now time.Time, a Result) {
+		x.evictionPending = false
+		switch {
+		case x.Stage != Evicting:
+		case a.Done && x.Cleanup():
+			x.end(now, CleanedUp, "")
+		case a.Done:
+			x.markEvicted(now, v)
+		case a.Permanent || x.Cleanup():
+			x.abandon(now, a.Message)
+		default:
+			x.refusal, x.Reason, x.notBefore = a.Message, a.Message, now.Add(evictionRetryInterval)
+		}
+	})
+}
+
+// markEvicted takes in that the pod leaves.
+func (x *Move) markEvicted(now time.Time, v *View) {
+	x.Evicted, x.deniedSince = now, time.Time{}
+	if x.siblingsBefore == nil {
+		x.recordSiblings(v)
+	}
+	x.setStage(Terminating, now)
+}
+
+// recordSiblings notes who of its workload is there before the pod leaves.
+func (x *Move) recordSiblings(v *View) {
+	x.siblingsBefore = map[string]bool{}
+	for _, p := range v.OwnedBy(x.Pod.Owner) {
+		x.siblingsBefore[p.UID] = true
+	}
+}

@@ -1,0 +1,95 @@
+package execution
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// clusterForks are two copies of the cluster with the moves that are under way: on now their pods are still
+// there beside what replaces them, as at the worst; on then they are gone. There is a pair for schedulers that
+// heed Holds, and one for others, which has none.
+type clusterForks struct {
+	m              *Machine
+	current, after *cluster.State
+}
+
+// forksFor makes the copies, once a turn.
+func (t *step) forksFor(mode planning.Mode) *clusterForks {
+	if t.forks[mode] != nil {
+		return t.forks[mode]
+	}
+	out := &clusterForks{m: t.m, current: t.v.State.Fork(), after: t.v.State.Fork()}
+	t.forks[mode] = out
+	for _, s := range []*cluster.State{out.current, out.after} {
+		s.RemoveHolds(func(h *model.Hold) bool {
+			return mode == planning.WithoutHolds || !h.Until.After(t.now) || t.m.moveOf(h) != nil
+		})
+	}
+	for _, x := range t.m.moves {
+		if x.inProgress() && x.Stage < Placed && !x.Cleanup() {
+			out.book(x)
+		}
+	}
+	return out
+}
+
+// bookMove has a move take its place on all copies that there are.
+func (t *step) bookMove(x *Move) {
+	for _, p := range t.forks {
+		if p != nil {
+			p.book(x)
+		}
+	}
+}
+
+// book has a move take its place.
+func (p *clusterForks) book(x *Move) {
+	p.after.RemovePod(x.Pod.UID)
+	for _, s := range []*cluster.State{p.current, p.after} {
+		s.UpsertPod(planning.ExpectedReplacement(x.Pod, x.To))
+	}
+}
+
+// checkPlacement looks at a move's place as the cluster is now, and says why it does not do; final if it will not do after
+// earlier moves of the plan either.
+func (p *clusterForks) checkPlacement(now time.Time, x *Move) (why string, final bool) {
+	profile := p.m.o.Profiles[x.Pod.Spec.SchedulerName]
+	if profile == nil {
+		return fmt.Sprintf("how its scheduler %q places pods is not known", x.Pod.Spec.SchedulerName), true
+	}
+	if until, why, known := p.m.o.Backoff.ActiveFor(now, x.Move); known {
+		return fmt.Sprintf("%s; not tried again until %s", why, until.UTC().Format(time.RFC3339)), true
+	}
+	pod := p.current.Pod(x.Pod.UID)
+	if pod == nil {
+		return "it is gone", true
+	}
+	for _, s := range []*cluster.State{p.current, p.after} {
+		s.RemovePod(pod.UID)
+		defer s.UpsertPod(pod)
+	}
+	in := planning.ExpectedReplacement(x.Pod, "")
+	in.NominatedNodeName = x.To
+	if rec := placement.Evaluate(p.current, profile, p.m.o.Seed, in); !rec.NominatedFirst || rec.Choice != x.To {
+		return "node " + x.To + " has no room for it now", false
+	}
+	in.NominatedNodeName = ""
+	if x.Mode == planning.WithHolds {
+		if rec := placement.Evaluate(p.after, profile, p.m.o.Seed, in); rec.Outcome != decision.Scheduled || rec.Choice == x.From && !x.Emptied {
+			return "the scheduler would by now put its replacement back on " + x.From, false
+		}
+		return "", false
+	}
+	top, choice := planning.TopNodes(p.after, profile, p.m.o.Seed, pod)
+	if choice == "" || slices.ContainsFunc(top, func(n string) bool { return !slices.Contains(x.TopNodes, n) }) {
+		return fmt.Sprintf("the scheduler might by now put its replacement on one of %v, and not on %v as was planned", top, x.TopNodes), false
+	}
+	return "", false
+}

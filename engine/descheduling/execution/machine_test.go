@@ -1,0 +1,384 @@
+package execution
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// testMachine is a small cluster, nodes a and b, and a machine, told step by step.
+type testMachine struct {
+	t    *testing.T
+	now  time.Time
+	v    *View
+	m    *Machine
+	last []Action
+}
+
+func newTestMachine(t *testing.T, o Options, moves ...*planning.Move) *testMachine {
+	t.Helper()
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Profiles, o.Holds = map[string]*placement.Profile{p.Name(): p}, true
+	s := &testMachine{t: t, now: time.Unix(1e6, 0), v: NewView(cluster.New()), m: New(o)}
+	for _, n := range []string{"a", "b"} {
+		s.v.State.UpsertNode(&model.Node{Name: n, Allocatable: model.Resources{MilliCPU: 4000, Memory: 1 << 34}, AllocatablePods: 20})
+	}
+	for _, m := range moves {
+		s.setPod(m.Pod)
+	}
+	s.setPod(s.pod("full", "a", 1000)) // so that b is better
+	s.m.SetPlan(s.now, &planning.Plan{Moves: moves})
+	return s
+}
+
+// pod is a Ready one of the workload that its name begins with.
+func (s *testMachine) pod(name, node string, cpu int64) *model.Pod {
+	app, _, _ := strings.Cut(name, "-")
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
+	spec.Scoring = spec.Requests
+	p := &model.Pod{Namespace: "x", Name: name, UID: name, NodeName: node, Ready: node != "", Phase: model.Running, Spec: spec, GraceSeconds: 10,
+		Owner: model.Owner{Kind: "ReplicaSet", Name: app, UID: app}}
+	if s != nil {
+		p.Created = s.now
+	}
+	return p
+}
+
+// move is one of a pod from a to b.
+func move(pod string, cpu int64) *planning.Move {
+	return &planning.Move{Pod: (*testMachine)(nil).pod(pod, "a", cpu), From: "a", To: "b", TopNodes: []string{"b"}, Strategy: "S"}
+}
+
+// moveIn is one whose place is held or not.
+func moveIn(mode planning.Mode, pod string, cpu int64) *planning.Move {
+	x := move(pod, cpu)
+	x.Mode = mode
+	return x
+}
+
+func (s *testMachine) setPod(p *model.Pod) {
+	s.v.State.UpsertPod(p)
+	s.v.Upsert(p)
+}
+
+func (s *testMachine) deletePod(uid string) {
+	p := *s.v.Pod(uid)
+	p.Deleting = true
+	s.setPod(&p)
+}
+
+func (s *testMachine) removePod(uid string) {
+	s.v.State.RemovePod(uid)
+	s.v.Remove(uid)
+}
+
+// step has the machine say what to do, after so many seconds.
+func (s *testMachine) step(after int, want string) time.Time {
+	s.t.Helper()
+	s.now = s.now.Add(time.Duration(after) * time.Second)
+	actions, wake := s.m.Step(s.now, s.v)
+	var got []string
+	for _, a := range actions {
+		switch a := a.(type) {
+		case Reserve:
+			got = append(got, fmt.Sprintf("reserve %s for %s", a.Hold.Node, a.Hold.VictimName))
+		case Evict:
+			got = append(got, "evict "+a.Move.Pod.Name)
+		case Avoid:
+			got = append(got, fmt.Sprintf("avoid %s %d %s", a.Hold.Node, a.Hold.Count, a.Hold.Until.Sub(s.now)))
+		case Release:
+			got = append(got, "release "+a.Hold.Node+": "+a.Reason)
+		}
+	}
+	if g := strings.Join(got, ", "); g != want {
+		s.t.Errorf("at %ds: %q, want %q; %s", s.now.Unix()-1e6, g, want, s.state())
+	}
+	s.last = actions
+	return wake
+}
+
+// completeAll carries the last actions out.
+func (s *testMachine) completeAll() {
+	for _, a := range s.last {
+		switch a := a.(type) {
+		case Reserve:
+			h := *a.Hold
+			s.v.State.UpsertHold(&h)
+		case Release:
+			s.v.State.RemoveHold(a.Hold.Namespace, a.Hold.Name)
+		case Evict:
+			s.deletePod(a.Move.Pod.UID)
+		}
+		s.m.HandleResult(s.now, a.ActionID(), Result{Done: true})
+	}
+}
+
+// refuseLast has the last action refused.
+func (s *testMachine) refuseLast(words string) {
+	s.m.HandleResult(s.now, s.last[0].ActionID(), Result{Message: words})
+}
+
+// state is how the moves are.
+func (s *testMachine) state() string {
+	var out []string
+	for _, x := range s.m.Moves() {
+		out = append(out, fmt.Sprintf("%s %s %s %q", x.Pod.Name, x.Stage, x.Outcome, x.Reason))
+	}
+	return strings.Join(out, "; ")
+}
+
+func (s *testMachine) expectOutcome(want string) {
+	s.t.Helper()
+	if got := s.state(); got != want {
+		s.t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// startMove is a tale up to the eviction of web-1.
+func startMove(t *testing.T, mode planning.Mode) *testMachine {
+	t.Helper()
+	s := newTestMachine(t, Options{}, moveIn(mode, "web-1", 1000))
+	if mode == planning.WithHolds {
+		s.step(0, "reserve b for web-1")
+		s.completeAll()
+	}
+	s.step(0, "evict web-1")
+	s.completeAll()
+	s.step(1, "")
+	return s
+}
+
+func TestMoveWithHold(t *testing.T) {
+	s := startMove(t, planning.WithHolds)
+	s.setPod(s.pod("web-2", "", 1000))
+	s.step(1, "")
+	s.expectOutcome(`web-1 replaced  ""`)
+	on := s.pod("web-2", "b", 1000)
+	on.Ready = false
+	s.setPod(on)
+	s.step(1, "release b: its replacement has a node")
+	s.completeAll()
+	s.step(1, "")
+	s.setPod(s.pod("web-2", "b", 1000))
+	s.step(1, "")
+	s.expectOutcome(`web-1 over moved ""`)
+	if s.m.HasInProgress() {
+		t.Error("it is busy with nothing")
+	}
+}
+
+// Two pods of a workload go to one node, one right after the other: their Holds have the same name.
+func TestHoldsWithEqualNamesAreReleased(t *testing.T) {
+	s := newTestMachine(t, Options{}, move("web-1", 1000), move("web-3", 1000))
+	for i, pod := range []string{"web-1", "web-3"} {
+		s.step(1, "reserve b for "+pod)
+		s.completeAll()
+		s.step(0, "evict "+pod)
+		s.completeAll()
+		s.removePod(pod)
+		s.step(0, "")
+		s.setPod(s.pod(fmt.Sprint("web-new", i), "b", 1000))
+		s.step(0, "release b: its move is over")
+		s.completeAll()
+	}
+	s.step(0, "")
+	if n := len(s.v.State.Holds()); n > 0 || s.m.HasInProgress() {
+		t.Errorf("%d Holds are left; %s", n, s.state())
+	}
+}
+
+func TestRefusedEvictionIsRetriedThenHoldReleased(t *testing.T) {
+	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s.step(0, "reserve b for web-1")
+	s.completeAll()
+	for range 5 {
+		s.step(0, "evict web-1")
+		s.refuseLast("not now")
+		s.step(0, "")
+		s.now = s.now.Add(time.Second)
+	}
+	s.step(0, "release b: its pod has to wait")
+	s.expectOutcome(`web-1 waiting  "not now"`)
+	s.completeAll()
+	s.step(6, "reserve b for web-1")
+}
+
+func TestReservedCapacityIsCountedOnce(t *testing.T) {
+	s := newTestMachine(t, Options{}, move("web-1", 1500), move("db-1", 1500))
+	s.setPod(s.pod("new", "b", 1500)) // was not there when it was planned
+	s.step(0, "reserve b for web-1")
+	s.completeAll()
+	s.step(1, "evict web-1")
+	s.expectOutcome(`web-1 evicting  ""; db-1 waiting  "node b has no room for it now"`)
+}
+
+func TestHoldsOfPreviousProcessAreReleased(t *testing.T) {
+	s := newTestMachine(t, Options{})
+	hold := func(owner, node, victim string) {
+		h := &model.Hold{Namespace: "x", Name: cluster.HoldName(owner, node, model.Reserve), Owner: model.Owner{Kind: "ReplicaSet", Name: owner, UID: owner},
+			Node: node, Cause: planning.HoldCause, Created: s.now, Until: s.now.Add(time.Minute), Victim: victim}
+		h.Placeholder = s.pod(h.Name, "", 100)
+		h.Placeholder.Placeholder, h.Placeholder.NominatedNodeName = true, node
+		s.v.State.UpsertHold(h)
+	}
+	s.setPod(s.pod("web-1", "a", 500))
+	hold("web", "a", "web-1")
+	s.setPod(s.pod("db-1", "a", 500))
+	s.deletePod("db-1")
+	hold("db", "b", "db-1")
+	s.step(0, "release a: its pod has not left, and nobody is moving it")
+	s.completeAll()
+	if wake := s.step(1, ""); !wake.Equal(s.now.Add(59 * time.Second)) {
+		t.Errorf("it looks again at %v", wake)
+	}
+	s.setPod(s.pod("db-2", "b", 500))
+	s.step(1, "release b: its replacement has a node")
+	s.step(1, "")
+	s.step(5, "release b: its replacement has a node")
+	s.completeAll()
+	s.removePod("db-1")
+	hold("db", "b", "db-0")
+	s.removePod("db-2")
+	s.step(61, "release b: its time is over")
+}
+
+func TestTimeouts(t *testing.T) {
+	s := startMove(t, planning.WithHolds)
+	s.removePod("web-1")
+	s.step(1, "")
+	s.step(31, "release b: its move is over")
+	s.expectOutcome(`web-1 over not replaced "ReplicaSet web made no other in 30s"`)
+
+	s = startMove(t, planning.WithHolds)
+	s.setPod(s.pod("web-2", "", 1000))
+	s.removePod("web-1")
+	s.step(1, "")
+	s.step(61, "release b: its move is over")
+	s.expectOutcome(`web-1 over unplaced "its replacement x/web-2 got no node in 1m0s"`)
+
+	s = startMove(t, planning.WithoutHolds)
+	on := s.pod("web-2", "b", 1000)
+	on.Ready = false
+	s.setPod(on)
+	s.step(1, "")
+	s.step(301, "")
+	s.expectOutcome(`web-1 over not ready "its replacement x/web-2 was not Ready in 5m0s"`)
+}
+
+func TestBudgetIsCheckedAgainBeforeEviction(t *testing.T) {
+	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s.step(0, "reserve b for web-1")
+	s.completeAll()
+	b := &model.Budget{Namespace: "x", Name: "late", Selector: &model.Selector{}, MinAvailable: model.IntOrPercent{Set: true, Value: 9}, DesiredHealthy: 9}
+	s.v.State.UpsertBudget(b)
+	s.step(0, "")
+	s.expectOutcome(`web-1 evicting  "The disruption budget late needs 9 healthy pods and has 0 currently"`)
+	s.v.State.RemoveBudget("x", "late")
+	s.step(1, "evict web-1")
+}
+
+func TestHoldIsExtendedDuringSlowTermination(t *testing.T) {
+	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s.v.Pod("web-1").GraceSeconds = 600
+	s.step(0, "reserve b for web-1")
+	s.completeAll()
+	s.step(0, "evict web-1")
+	s.completeAll()
+	if wake := s.step(1, ""); !wake.Equal(time.Unix(1e6+125, 0)) {
+		t.Errorf("it looks again at %v", wake)
+	}
+	s.step(124, "reserve b for web-1")
+	s.refuseLast("no answer")
+	s.step(0, "")
+	s.step(1, "reserve b for web-1")
+	s.completeAll()
+	s.step(100, "")
+	s.setPod(s.pod("web-2", "b", 1000))
+	s.step(1, "release b: its move is over")
+}
+
+func TestExpiredPlanIsNotStarted(t *testing.T) {
+	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s.setPod(s.pod("web-0", "", 1000)) // its workload is not at rest
+	s.step(0, "")
+	s.step(1801, "")
+	s.expectOutcome(`web-1 over given up "it was planned more than 30m0s ago, when the cluster was another: a pod of the same workload, x/web-0, waits for a node"`)
+}
+
+func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
+	for _, emptied := range []bool{true, false} {
+		x := move("web-1", 1000)
+		x.Emptied = emptied
+		s := newTestMachine(t, Options{}, x)
+		s.setPod(s.pod("other", "b", 2000)) // so that a is better
+		if emptied {
+			s.step(0, "reserve b for web-1")
+			continue
+		}
+		s.step(0, "")
+		s.expectOutcome(`web-1 over given up "the scheduler would by now put its replacement back on a"`)
+	}
+}
+
+// A replacement of a replacement that is back where the first pod left is in vain, too.
+func TestReplacementOfReplacement(t *testing.T) {
+	s := startMove(t, planning.WithHolds)
+	s.removePod("web-1")
+	on := s.pod("web-2", "b", 1000)
+	on.Ready = false
+	s.setPod(on)
+	s.step(1, "release b: its replacement has a node")
+	s.completeAll()
+	s.removePod("web-2")
+	s.setPod(s.pod("web-3", "a", 1000))
+	s.step(1, "")
+	s.expectOutcome(`web-1 over returned "x/web-3, which came for x/web-1, was put back on a"`)
+}
+
+// What takes long between a Hold and the eviction: it must not end before the replacement can be there.
+func TestNoEvictionAfterHoldIsLost(t *testing.T) {
+	s := newTestMachine(t, Options{}, move("web-1", 1000))
+	s.step(0, "reserve b for web-1")
+	s.now = s.now.Add(2 * time.Minute) // the API server took its time
+	s.completeAll()
+	s.step(10, "release b: its pod has to wait")
+	s.completeAll()
+	s.step(5, "reserve b for web-1")
+	s.completeAll()
+	s.step(0, "evict web-1")
+	s.refuseLast("not now")
+	s.v.State.RemoveHold("x", cluster.HoldName("web", "b", model.Reserve)) // by somebody
+	s.step(1, "")
+	s.expectOutcome(`web-1 waiting  "its Hold was deleted"`)
+	s.step(5, "reserve b for web-1")
+}
+
+// Many that have finished keep nobody waiting for long.
+func TestFinishedPodsAreCleanedUpInBatches(t *testing.T) {
+	var moves []*planning.Move
+	for i := range 5 {
+		x := move(fmt.Sprintf("job-%d", i), 1000)
+		x.Pod.Phase, x.To = model.Failed, ""
+		moves = append(moves, x)
+	}
+	s := newTestMachine(t, Options{Parallel: 2}, moves...)
+	for _, want := range []string{"evict job-0, evict job-1", "evict job-2, evict job-3", "evict job-4"} {
+		s.step(0, want)
+		for _, a := range s.last {
+			s.m.HandleResult(s.now, a.ActionID(), Result{Done: true})
+		}
+	}
+	s.step(0, "")
+	if s.m.HasInProgress() || s.m.Moves()[4].Outcome != CleanedUp {
+		t.Error(s.state())
+	}
+}

@@ -1,0 +1,196 @@
+package execution
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/descheduling/planning"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// stepLeaving finds the replacement of a pod that was evicted, and what becomes of it.
+func (t *step) stepLeaving(x *Move) {
+	victim := t.v.Pod(x.Pod.UID)
+	if victim == nil && x.goneAt.IsZero() {
+		x.goneAt = t.now
+	}
+	if r := x.Replacement; r != nil && x.Stage >= Replaced {
+		if is := t.v.Pod(r.UID); is == nil || is.Deleting { // it left, too; another one will come
+			x.siblingsBefore[r.UID] = true
+			x.Replacement, x.recorded = nil, false
+			x.setStage(Terminating, t.now)
+			if victim == nil {
+				x.goneAt = t.now
+			}
+		}
+	}
+	if r := x.findReplacement(t.v); r != nil {
+		x.Replacement = r
+		switch {
+		case r.NodeName == "" && x.Stage != Replaced:
+			x.setStage(Replaced, t.now)
+		case r.NodeName != "" && x.Stage != Placed:
+			x.setStage(Placed, t.now)
+			x.placementOutcome = x.outcomeOn(r.NodeName)
+		}
+	}
+	t.extendHold(x)
+	switch x.Stage {
+	case Terminating:
+		t.stepNotReplaced(x, victim)
+	case Replaced:
+		t.stepUnscheduled(x, victim)
+	case Placed:
+		t.stepPlaced(x)
+	}
+}
+
+// extendHold makes the Hold of a pod that takes long to leave last longer.
+func (t *step) extendHold(x *Move) {
+	ahead := t.m.o.Timeouts.Scheduling / 2
+	if x.hold == nil || x.Stage > Replaced || !t.isDue(x.hold.Until.Add(-ahead)) {
+		return
+	}
+	h := *x.hold
+	h.Until = t.now.Add(t.m.holdDuration())
+	x.hold = &h
+	t.emit(func(id uint64) Action { return Reserve{id, x, &h} }, func(now time.Time, a Result) {
+		if !a.Done && x.hold == &h {
+			h.Until = now.Add(ahead + evictionRetryInterval)
+		}
+	})
+}
+
+// replacementIn is the replacement as a view has it, whatever the last Step knew of it; nil: it is not there.
+func (x *Move) replacementIn(v *View) *model.Pod {
+	if x.siblingsBefore == nil {
+		return nil
+	}
+	if victim := v.Pod(x.Pod.UID); x.Stage < Terminating && victim != nil && !victim.Deleting {
+		return nil
+	}
+	return x.findReplacement(v)
+}
+
+// findReplacement finds the pod that came for another: one of the owner that was not there when that was evicted, under the
+// same name if the owner is a StatefulSet. Of several it is one on the planned node, else one with a node, else the oldest.
+func (x *Move) findReplacement(v *View) *model.Pod {
+	var best *model.Pod
+	rank := func(p *model.Pod) int {
+		switch p.NodeName {
+		case "":
+			return 2
+		case x.To:
+			return 0
+		}
+		return 1
+	}
+	for _, p := range v.OwnedBy(x.Pod.Owner) {
+		if x.siblingsBefore[p.UID] || p.UID == x.Pod.UID || p.Deleting || x.Pod.Owner.Kind == "StatefulSet" && p.Name != x.Pod.Name {
+			continue
+		}
+		if best == nil || rank(p) < rank(best) {
+			best = p
+		}
+	}
+	return best
+}
+
+// outcomeOn is what a replacement on a node means.
+func (x *Move) outcomeOn(node string) Outcome {
+	switch {
+	case node == x.From:
+		return Returned
+	case node == x.To || slices.Contains(x.TopNodes, node):
+		return Moved
+	}
+	return PlacedElsewhere
+}
+
+// stepNotReplaced waits for a replacement to come.
+func (t *step) stepNotReplaced(x *Move, victim *model.Pod) {
+	p := &t.m.o.Timeouts
+	switch {
+	case victim != nil && !victim.Deleting: // the eviction was granted, and the pod is there as if it had not been
+		if t.isDue(x.Evicted.Add(p.EvictionObserved)) {
+			x.withdraw(t.now, "its eviction was granted, and nothing came of it", placementRetryInterval)
+		}
+	case victim != nil:
+		if t.isDue(x.Evicted.Add(gracePeriod(victim) + p.Termination + p.Replacement)) {
+			t.failWorkload(x, NotReplaced, "it takes longer than its grace to stop")
+		}
+	case t.isDue(x.goneAt.Add(p.Replacement)):
+		t.failWorkload(x, NotReplaced, fmt.Sprintf("%s %s made no other in %s", x.Pod.Owner.Kind, x.Pod.Owner.Name, p.Replacement))
+	}
+}
+
+// gracePeriod is how long a pod on its way out may take.
+func gracePeriod(p *model.Pod) time.Duration { return time.Duration(p.GraceSeconds) * time.Second }
+
+// stepUnscheduled waits for the replacement to get a node. What stands in its way may be the pod itself until that is gone.
+func (t *step) stepUnscheduled(x *Move, victim *model.Pod) {
+	p := &t.m.o.Timeouts
+	at := x.Since.Add(p.Scheduling)
+	if victim != nil {
+		at = latest(at, x.Evicted.Add(gracePeriod(victim)+p.Termination))
+	} else {
+		at = latest(at, x.goneAt.Add(p.Scheduling))
+	}
+	if t.isDue(at) {
+		t.failMove(x, Unscheduled, fmt.Sprintf("its replacement %s got no node in %s", x.Replacement.Key(), p.Scheduling))
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// stepPlaced waits for the replacement to be Ready. One that is back where it came from is not waited for.
+func (t *step) stepPlaced(x *Move) {
+	r := x.Replacement
+	if !x.recorded {
+		x.recorded = true
+		switch x.placementOutcome {
+		case Returned:
+			t.failMove(x, Returned, fmt.Sprintf("%s, which came for %s, was put back on %s", r.Key(), x.Pod.Key(), x.From))
+			return
+		case PlacedElsewhere:
+			x.Reason = fmt.Sprintf("its replacement was put on %s", r.NodeName)
+			t.m.o.Backoff.RecordFailure(t.now, planning.MoveKey(x.Move), x.Reason+" instead of "+x.To)
+		}
+	}
+	switch {
+	case r.Ready:
+		x.end(t.now, x.placementOutcome, x.Reason)
+	case t.isDue(x.Since.Add(t.m.o.Timeouts.Ready)):
+		t.failWorkload(x, NotReady, fmt.Sprintf("its replacement %s was not Ready in %s", r.Key(), t.m.o.Timeouts.Ready))
+	}
+}
+
+// failWorkload ends a move after which the workload has a pod less: no other pod of it is moved until some time has passed.
+func (t *step) failWorkload(x *Move, o Outcome, why string) {
+	t.m.o.Backoff.RecordFailure(t.now, planning.WorkloadKey(x.Move), fmt.Sprintf("%s was moved: %s", x.Pod.Key(), why))
+	x.end(t.now, o, why)
+}
+
+// failMove ends a move that was in vain, and has it remembered: where no place can be held by an Avoid Hold, too,
+// which outlives this process and says how many times it was.
+func (t *step) failMove(x *Move, o Outcome, why string) {
+	own := x.Pod.Owner
+	name := planning.AvoidHoldName(own.UID, x.From)
+	if h, there := t.v.State.Hold(x.Pod.Namespace, name); there {
+		t.m.o.Backoff.Restore(planning.MoveKey(x.Move), int(h.Count), h.Until)
+	}
+	until, count := t.m.o.Backoff.RecordFailure(t.now, planning.MoveKey(x.Move), why)
+	x.end(t.now, o, why)
+	if o != Returned || x.Mode != planning.WithoutHolds || !t.m.o.Holds {
+		return
+	}
+	h := &model.Hold{Namespace: x.Pod.Namespace, Name: name, Type: model.Avoid, Owner: own, Node: x.From,
+		Cause: planning.HoldCause, Count: int32(count), Created: t.now, Until: until, Victim: x.Pod.UID, VictimName: x.Pod.Name}
+	t.emit(func(id uint64) Action { return Avoid{id, x, h} }, func(time.Time, Result) {})
+}

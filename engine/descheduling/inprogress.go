@@ -1,0 +1,88 @@
+package descheduling
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// InProgressMove is a move of an earlier plan that was begun and is not over.
+type InProgressMove struct {
+	Pod     *model.Pod  // that leaves, or has left
+	Details *PodDetails // of it
+	To      string      // where its replacement goes; empty: it had finished, and is only removed
+	// Replacement is the pod that came for it; nil: none yet.
+	Replacement *model.Pod
+	Hold        *model.Hold // of its place; nil: none
+}
+
+// AwaitsReplacement says that the place of the replacement is not taken yet.
+func (u *InProgressMove) AwaitsReplacement() bool {
+	return u.To != "" && (u.Replacement == nil || u.Replacement.NodeName == "")
+}
+
+// ApplyInProgress has a snapshot show what will be once all that is under way is over: pods on their way out have left, and those
+// that come for moved ones are where they go. A strategy that saw both, or neither, would move more than its goal asks for.
+func (s *Snapshot) ApplyInProgress(moves []InProgressMove) {
+	leaving, coming, unbound := map[string]bool{}, map[string][]*Pod{}, map[string]bool{}
+	for i := range moves {
+		u := &moves[i]
+		leaving[u.Pod.UID] = true
+		if !u.AwaitsReplacement() {
+			continue
+		}
+		p := *u.Pod
+		p.UID, p.NodeName, p.Deleting, p.Ready = "coming/"+u.Pod.UID, u.To, false, false
+		if u.Replacement != nil {
+			unbound[u.Replacement.UID] = true
+		}
+		coming[u.To] = append(coming[u.To], &Pod{Pod: &p, Details: u.Details, Expected: true})
+		if s.Usage != nil {
+			s.Usage.addPod(u.To, s.Usage.Pods[u.Pod.UID], p.UID)
+		}
+	}
+	for _, n := range s.Nodes {
+		s.applyToNode(n, leaving, coming[n.Name])
+	}
+	s.Unbound = slices.DeleteFunc(slices.Clone(s.Unbound), func(p *Pod) bool { return unbound[p.UID] })
+}
+
+// applyToNode takes off a node who leaves it, and adds who comes.
+func (s *Snapshot) applyToNode(n *Node, leaving map[string]bool, coming []*Pod) {
+	goes := func(p *Pod) bool { return leaving[p.UID] || p.Deleting }
+	if len(coming) == 0 && !slices.ContainsFunc(n.Pods, goes) {
+		return
+	}
+	var pods []*Pod
+	for _, p := range n.Pods {
+		if !goes(p) {
+			pods = append(pods, p)
+		} else if s.Usage != nil {
+			s.Usage.removePod(n.Name, p.UID)
+		}
+	}
+	n.Pods = append(pods, coming...)
+	slices.SortFunc(n.Pods, compareByKey)
+}
+
+// addPod counts what a pod used as used on a node, by the pod that comes for it.
+func (u *Usage) addPod(node string, used model.Resources, uid string) {
+	on, measured := u.Nodes[node]
+	if !measured {
+		return
+	}
+	on.Scalars = slices.Clone(on.Scalars)
+	addRequests(&on, &used)
+	u.Nodes[node], u.Pods[uid] = on, used
+}
+
+// removePod counts what a pod used as not used any more.
+func (u *Usage) removePod(node, uid string) {
+	used, known := u.Pods[uid]
+	on, measured := u.Nodes[node]
+	if !known || !measured {
+		return
+	}
+	on.MilliCPU, on.Memory = max(on.MilliCPU-used.MilliCPU, 0), max(on.Memory-used.Memory, 0)
+	u.Nodes[node] = on
+}

@@ -1,0 +1,71 @@
+package descheduling
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// formatPods are the pods of a node.
+func formatPods(pods []*Pod) string {
+	var out []string
+	for _, p := range pods {
+		s := p.Name
+		if p.Expected {
+			s += " (coming)"
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, " ")
+}
+
+// What is under way is seen as it will be: who leaves is gone, who comes is there, and neither is moved once more.
+func TestSnapshotApplyInProgress(t *testing.T) {
+	asks := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 1000}} }
+	leaving, evicted, done := testPod("leaving", "n1", asks), testPod("evicted", "n1", asks), testPod("done", "n1", asks)
+	evicted.Deleting, done.Phase = true, model.Failed
+	replacement := testPod("replacement", "", asks)
+	other := testPod("other", "n1", asks, func(p *Pod) { p.Deleting = true })
+	s := testSnapshot(numbered(2), testPod("stays", "n1", asks), leaving, evicted, done, replacement, other)
+	s.Usage = &Usage{Nodes: map[string]model.Resources{"n1": {MilliCPU: 500}, "n2": {}}, Pods: map[string]model.Resources{
+		"uid-leaving": {MilliCPU: 100}, "uid-evicted": {MilliCPU: 200}, "uid-other": {MilliCPU: 50}}}
+	s.ApplyInProgress([]InProgressMove{
+		{Pod: leaving.Pod, Details: leaving.Details, To: "n2"},
+		{Pod: evicted.Pod, Details: evicted.Details, To: "n2", Replacement: replacement.Pod},
+		{Pod: done.Pod, Details: done.Details},
+		{Pod: testPod("gone", "n1").Pod, Details: &PodDetails{}, To: "n2", Replacement: testPod("placed", "n2").Pod},
+	})
+	one, two := s.Nodes[0], s.Nodes[1]
+	if formatPods(one.Pods) != "stays" || formatPods(two.Pods) != "evicted (coming) leaving (coming)" || len(s.Unbound) != 0 {
+		t.Errorf("n1: %s; n2: %s; without a node: %s", formatPods(one.Pods), formatPods(two.Pods), formatPods(s.Unbound))
+	}
+	if a, b := s.Usage.Nodes["n1"].MilliCPU, s.Usage.Nodes["n2"].MilliCPU; a != 150 || b != 300 {
+		t.Errorf("in use are %d of n1 and %d of n2", a, b)
+	}
+	m := &fakeMover{place: func(*Candidate) *Node { return one }}
+	if got := evict(t, s, &Policy{}, m, named{}); got != "stays" {
+		t.Errorf("moved are %q", got)
+	}
+}
+
+// A node above its target loses no more than it has to while a pod that was moved takes its time to leave.
+func TestInProgressMovesAreNotReplacedTwice(t *testing.T) {
+	nodes := numbered(2)
+	var pods []*Pod
+	for _, name := range []string{"a", "b", "c", "d"} {
+		pods = append(pods, testPod(name, "n1", func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 750}} }))
+	}
+	low := &LowNodeUtilization{Thresholds: Thresholds{{Resource: "cpu", Percent: 20}}, Targets: Thresholds{{Resource: "cpu", Percent: 60}}}
+	plans := func(under ...InProgressMove) string {
+		s := testSnapshot(nodes, pods...)
+		s.ApplyInProgress(under)
+		return evict(t, s, &Policy{}, &fakeMover{place: func(*Candidate) *Node { return nodes[1] }}, low)
+	}
+	if first := plans(); first != "a" {
+		t.Fatalf("the first plan moves %q", first)
+	}
+	if second := plans(InProgressMove{Pod: pods[0].Pod, Details: pods[0].Details, To: "n2"}); second != "" {
+		t.Errorf("the second one moves %q", second)
+	}
+}

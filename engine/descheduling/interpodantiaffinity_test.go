@@ -1,0 +1,167 @@
+package descheduling
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// referenceConflicts asks all pods for each: the first that a pod on a node is to be apart from, and how many there are.
+func referenceConflicts(r *Round, scope *Scope, p *Pod, n *Node) (sum int64) {
+	for i := range p.Spec.AntiAffinity {
+		t := &p.Spec.AntiAffinity[i]
+		for _, m := range r.Nodes() {
+			a, ok1 := n.Labels.Get(t.TopologyKey)
+			b, ok2 := m.Labels.Get(t.TopologyKey)
+			if m != n && !(ok1 && ok2 && a == b) {
+				continue
+			}
+			for _, q := range r.PodsOn(m) {
+				if scope.Has(q) && q.Name != p.Name && MatchesAntiAffinityTerm(p, t, q) {
+					sum++
+				}
+			}
+		}
+	}
+	return sum
+}
+
+// TestAntiAffinityIndex compares what the index finds with what asking all pods finds, in random clusters in which pods move.
+func TestAntiAffinityIndex(t *testing.T) {
+	found, moved := 0, 0
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		s := randomAntiAffinity(rng)
+		scope := &Scope{}
+		if seed%3 == 0 {
+			scope.Namespaces.Exclude = []string{"b"}
+		}
+		if seed%4 == 0 {
+			scope.Labels = &model.Selector{Requirements: []model.Requirement{{Key: "tier", Op: model.Exists}}}
+		}
+		m := &fakeMover{}
+		if seed%2 == 0 {
+			m.place = func(*Candidate) *Node { return s.Nodes[rng.IntN(len(s.Nodes))] }
+		}
+		evict(t, s, &Policy{}, m, script(func(r *Round) {
+			index := newAntiAffinityIndex(r, &RemovePodsViolatingInterPodAntiAffinity{Scope: *scope})
+			for range 8 {
+				found += compareConflicts(t, r, scope, index, fmt.Sprintf("seed %d", seed))
+				n := s.Nodes[rng.IntN(len(s.Nodes))]
+				pods := r.PodsOn(n)
+				if len(pods) == 0 {
+					continue
+				}
+				p := pods[rng.IntN(len(pods))]
+				if scope.Has(p) && !r.Moved(p) && r.Evict(&Candidate{Pod: p, Node: n}) == Accepted {
+					index.podMoved(p)
+					moved++
+				}
+			}
+		}))
+	}
+	if found < 10000 || moved < 250 {
+		t.Errorf("only %d conflicts, %d moves: the clusters show too little", found, moved)
+	}
+}
+
+func compareConflicts(t *testing.T, r *Round, scope *Scope, index *antiAffinityIndex, what string) (found int) {
+	for _, n := range r.Nodes() {
+		for _, p := range r.PodsOn(n) {
+			if !scope.Has(p) {
+				continue
+			}
+			for _, at := range r.Nodes() {
+				want := referenceConflicts(r, scope, p, at)
+				if got := index.countConflicts(p, at); got != want || (index.firstConflict(p, at) != nil) != (want > 0) {
+					t.Fatalf("%s: %s of %s on %s: %d conflicts, want %d", what, p.Key(), n.Name, at.Name, got, want)
+				}
+				found += int(want)
+			}
+		}
+	}
+	return found
+}
+
+// randomAntiAffinity is a cluster with zones, nodes without one, and pods of a few specifications that are to be apart.
+func randomAntiAffinity(rng *rand.Rand) *Snapshot {
+	nodes := numbered(2 + rng.IntN(5))
+	for _, n := range nodes {
+		l := map[string]string{"host": n.Name}
+		if z := rng.IntN(3); z > 0 {
+			l["zone"] = fmt.Sprint(z)
+		}
+		n.Labels = model.LabelsOf(l)
+	}
+	pick := func(list ...string) string { return list[rng.IntN(len(list))] }
+	var specs []*model.PodSpec
+	for range 4 {
+		spec := &model.PodSpec{}
+		for range rng.IntN(3) {
+			t := model.PodAffinityTerm{TopologyKey: pick("host", "zone"), Namespaces: strings.Fields(pick("a", "b", "a b", "")), Selector: labelSelector("app", pick("x", "y"))}
+			switch rng.IntN(4) {
+			case 0:
+				t.Selector = &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.NotIn, Values: []string{"x"}}}}
+			case 1:
+				t.Selector = &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{""}}}}
+			}
+			spec.AntiAffinity = append(spec.AntiAffinity, t)
+		}
+		specs = append(specs, spec)
+	}
+	var pods []*Pod
+	for i := range 5 + rng.IntN(20) {
+		pods = append(pods, testPod(fmt.Sprintf("p%d", i/2), nodes[rng.IntN(len(nodes))].Name, func(p *Pod) {
+			p.Namespace, p.Spec = []string{"a", "b"}[i%2], specs[rng.IntN(len(specs))]
+			l := map[string]string{"app": pick("x", "y", "")}
+			if rng.IntN(3) > 0 {
+				l["tier"] = "t"
+			}
+			p.Labels = model.LabelsOf(l)
+			if rng.IntN(8) == 0 {
+				p.Phase = model.Failed
+			}
+		}))
+	}
+	return testSnapshot(nodes, pods...)
+}
+
+// The least important carrier goes first; then the others have nothing against being there.
+func TestAntiAffinityOrder(t *testing.T) {
+	apart := func(v int32) func(*Pod) {
+		return func(p *Pod) {
+			p.Labels = model.LabelsOf(map[string]string{"app": "web"})
+			p.Details.HasPriority = true
+			p.Spec = &model.PodSpec{Priority: v, AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
+		}
+	}
+	nodes := numbered(2)
+	s := testSnapshot(nodes, testPod("a", "n1", apart(3)), testPod("b", "n1", apart(1)), testPod("c", "n1", apart(2)), testPod("d", "n2", apart(1)))
+	m := &fakeMover{refuse: "c"}
+	if got := evict(t, s, &Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "b a" || strings.Join(m.candidates, " ") != "b c a" {
+		t.Errorf("went %q, asked %v", got, m.candidates)
+	}
+	var gains []Gain
+	planner := &fakeMover{place: func(c *Candidate) *Node { gains = append(gains, c.Gain(nodes[1]), c.Gain(nodes[0])); return nil }}
+	evict(t, s, &Policy{}, planner, &RemovePodsViolatingInterPodAntiAffinity{})
+	of := "pods that it is to be apart from"
+	if len(gains) != 6 || gains[0] != (Gain{2, 1, of}) || gains[1] != (Gain{2, 2, of}) || !gains[0].Improves() {
+		t.Errorf("gains %v", gains)
+	}
+}
+
+// Where a plan puts a pod, others that are to be apart from it have to go; what went itself is not asked again.
+func TestAntiAffinityPlanned(t *testing.T) {
+	shared := &model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
+	apart := func(p *Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }
+	nodes := numbered(3)
+	s := testSnapshot(nodes, testPod("a", "n1", apart), testPod("b", "n1", apart), testPod("c", "n2", apart))
+	next := map[string]*Node{"a": nodes[1], "c": nodes[2]}
+	m := &fakeMover{place: func(c *Candidate) *Node { return next[c.Pod.Name] }}
+	if got := evict(t, s, &Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "a c" {
+		t.Errorf("went %q, want a c", got)
+	}
+}

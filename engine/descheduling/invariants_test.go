@@ -1,0 +1,168 @@
+package descheduling
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// TestInvariants runs random policies with all strategies over random clusters, in both modes, and holds each round to
+// what the package says of all rounds: Filtered, Limited, Ordered, Unchanged.
+func TestInvariants(t *testing.T) {
+	moves := map[string]int{}
+	for seed := range uint64(300) {
+		s, p := randomCluster(rand.New(rand.NewPCG(seed, 1))), randomPolicy(rand.New(rand.NewPCG(seed, 2)))
+		before := formatSnapshot(s)
+		run := func() (Result, string) {
+			m := &fakeMover{refuse: fmt.Sprintf("p%d", seed%7)}
+			if rng := rand.New(rand.NewPCG(seed, 3)); seed%2 == 0 {
+				m.place = func(*Candidate) *Node { return s.Nodes[rng.IntN(len(s.Nodes))] }
+			}
+			r := RunPolicy(s, p, m)
+			return r, fmt.Sprint(formatMoves(r.Moves), m.candidates, r.SkippedReason, r.FailedProfiles)
+		}
+		result, text := run()
+		if got := formatSnapshot(s); got != before {
+			t.Fatalf("seed %d: Unchanged: the snapshot is now\n%s\nwas\n%s", seed, got, before)
+		}
+		if _, again := run(); again != text {
+			t.Fatalf("seed %d: Ordered: once\n%s\nand again\n%s", seed, text, again)
+		}
+		for _, why := range findViolations(s, p, result.Moves) {
+			t.Errorf("seed %d: %s", seed, why)
+		}
+		for _, m := range result.Moves {
+			moves[m.Strategy]++
+		}
+	}
+	for _, s := range allStrategies(rand.New(rand.NewPCG(0, 0))) {
+		if moves[s.Name()] < 10 {
+			t.Errorf("%s moved %d pods in all: the clusters show too little of it", s.Name(), moves[s.Name()])
+		}
+	}
+}
+
+// findViolations says which invariants moves break.
+func findViolations(s *Snapshot, p *Policy, moves []Move) (out []string) {
+	nodes, namespaces, pods := map[string]int{}, map[string]int{}, map[*Pod]bool{}
+	for _, m := range moves {
+		nodes[m.Node.Name]++
+		namespaces[m.Pod.Namespace]++
+		args := p.Profiles[0].Evictor
+		f := m.Pod.Details
+		switch {
+		case pods[m.Pod]:
+			out = append(out, "Filtered: "+m.Pod.Name+" went twice")
+		case m.Node.Name != m.Pod.NodeName || !slices.Contains(m.Node.Pods, m.Pod):
+			out = append(out, "Filtered: "+m.Pod.Name+" is not on "+m.Node.Name)
+		case f.EvictAnyway:
+		case m.Pod.Mirror || m.Pod.Deleting || f.Static || m.Pod.OwnedBy([]string{"DaemonSet"}) ||
+			args.ProtectLocalStorage && f.LocalStorage || f.HasPriority && m.Pod.Spec.Priority >= 1000:
+			out = append(out, "Filtered: "+m.Pod.Name+" is protected")
+		case m.Node.NotReady:
+			out = append(out, "Filtered: "+m.Node.Name+" is not ready")
+		}
+		pods[m.Pod] = true
+	}
+	over := func(limit *int, what string, counts map[string]int) {
+		for name, n := range counts {
+			if limit != nil && n > *limit {
+				out = append(out, fmt.Sprintf("Limited: %d pods of %s %s, %d may go", n, what, name, *limit))
+			}
+		}
+	}
+	over(p.Limits.PerNode, "node", nodes)
+	over(p.Limits.PerNamespace, "namespace", namespaces)
+	over(p.Limits.Total, "round", map[string]int{"": len(moves)})
+	return out
+}
+
+// formatSnapshot is who is where.
+func formatSnapshot(s *Snapshot) string {
+	var b strings.Builder
+	for _, n := range s.Nodes {
+		fmt.Fprintf(&b, "%s %v:", n.Name, n.Allocatable)
+		for _, p := range n.Pods {
+			fmt.Fprintf(&b, " %s@%s/%v", p.Key(), p.NodeName, p.Spec.Requests)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func randomPolicy(rng *rand.Rand) *Policy {
+	limit := func() *int {
+		if n := rng.IntN(6); n > 0 {
+			return &n
+		}
+		return nil
+	}
+	threshold := int32(1000)
+	args := defaultArgs()
+	args.NodeFit, args.MinReplicas, args.Priority.Value = rng.IntN(3) == 0, rng.IntN(3), &threshold
+	args.ProtectLocalStorage = rng.IntN(2) == 0
+	list := allStrategies(rng)
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	p := &Policy{Profiles: []Profile{{Name: "p", Evictor: args, Deschedule: list[:3], Balance: list[3:5]}}}
+	if rng.IntN(2) == 0 {
+		p.Limits = Limits{PerNode: limit(), PerNamespace: limit(), Total: limit()}
+	}
+	return p
+}
+
+func allStrategies(rng *rand.Rand) []Strategy {
+	some := Thresholds{{Resource: "cpu", Percent: 20}, {Resource: "pods", Percent: 30}}
+	return []Strategy{
+		&RemovePodsViolatingInterPodAntiAffinity{}, &RemovePodsViolatingNodeTaints{PreferNoSchedule: rng.IntN(2) == 0},
+		&RemovePodsViolatingNodeAffinity{Types: []AffinityType{RequiredAffinity, PreferredAffinity}},
+		&RemovePodsHavingTooManyRestarts{Threshold: 4}, &PodLifeTime{MaxAge: hours(3)}, &RemoveFailedPods{},
+		&RemoveDuplicates{}, &RemovePodsViolatingTopologySpreadConstraint{Hard: true, BalanceNodeFit: rng.IntN(2) == 0},
+		&LowNodeUtilization{Thresholds: some, Targets: Thresholds{{Resource: "cpu", Percent: 25}, {Resource: "pods", Percent: 40}}},
+		&HighNodeUtilization{Thresholds: some},
+	}
+}
+
+// randomCluster is randomApart with more that strategies read.
+func randomCluster(rng *rand.Rand) *Snapshot {
+	s := randomAntiAffinity(rng)
+	for _, n := range s.Nodes {
+		n.Node.AllocatablePods, n.NotReady = 10, rng.IntN(8) == 0
+		if rng.IntN(3) == 0 {
+			n.Taints = []model.Taint{{Key: "t", Effect: model.Effect(1 + rng.IntN(3))}}
+		}
+		for _, p := range n.Pods {
+			randomize(rng, p)
+		}
+	}
+	return s
+}
+
+func randomize(rng *rand.Rand, p *Pod) {
+	spec, f := *p.Spec, p.Details
+	p.Spec = &spec
+	spec.Requests.MilliCPU = int64(rng.IntN(4)) * 300
+	f.HasPriority, f.Images = rng.IntN(2) == 0, []string{"img"}
+	if f.HasPriority {
+		spec.Priority = []int32{-5, 0, 100, 1000, systemCritical}[rng.IntN(5)]
+	}
+	if rng.IntN(4) == 0 {
+		spec.NodeSelector.HasRequired = true
+		spec.NodeSelector.Required = []model.NodeSelectorTerm{{Labels: labelSelector("zone", fmt.Sprint(rng.IntN(3))).Requirements}}
+	}
+	if rng.IntN(4) == 0 {
+		spec.NodeSelector.Preferred = []model.PreferredSchedulingTerm{{Weight: 5, Term: model.NodeSelectorTerm{Labels: labelSelector("zone", "2").Requirements}}}
+	}
+	if rng.IntN(3) == 0 {
+		spec.Spread = []model.SpreadConstraint{{TopologyKey: "host", MaxSkew: 1, MinDomains: 1, Hard: true, Selector: labelSelector("app", "x")}}
+	}
+	p.Created = noon.Add(-time.Duration(rng.IntN(6)) * time.Hour)
+	p.Deleting, p.Mirror, f.Static = rng.IntN(15) == 0, rng.IntN(15) == 0, rng.IntN(15) == 0
+	f.LocalStorage, f.EvictAnyway, f.PreferNoEviction = rng.IntN(6) == 0, rng.IntN(12) == 0, rng.IntN(6) == 0
+	f.Owners = []model.Owner{{Kind: []string{"ReplicaSet", "ReplicaSet", "Job", "DaemonSet"}[rng.IntN(4)], Name: "o", UID: fmt.Sprint(rng.IntN(3))}}
+	f.Containers = []Container{{Restarts: int32(rng.IntN(6))}}
+}

@@ -1,0 +1,97 @@
+package descheduling
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Run takes pods off overutilized nodes, the fullest first, until each is at its target or the room of the
+// underutilized ones is spent.
+func (s *LowNodeUtilization) Run(r *Round) {
+	var usage *Usage
+	if s.UseMetrics {
+		usage = r.Snapshot.Usage
+		if usage == nil {
+			return
+		}
+	}
+	m := newUsageReader(s.Thresholds, usage)
+	all := m.nodeUsages(r)
+	under, over := s.Thresholds, s.Targets
+	if s.Deviation {
+		under, over = deviationThresholds(all, under, over)
+	}
+	var low, high []*nodeUsage
+	for _, l := range all {
+		l.setLimits(over)
+		switch {
+		case !l.node.Unschedulable && l.isBelow(under):
+			low = append(low, l)
+		case l.isAbove(over):
+			high = append(high, l)
+		}
+	}
+	if len(low) == 0 || len(low) <= s.NumberOfNodes || len(low) == len(all) {
+		return
+	}
+	slices.SortStableFunc(high, func(a, b *nodeUsage) int { return compareUsage(b, a) })
+	w := newPodEvictor(r, m, low)
+	w.trackUsage(all)
+	w.excludedNamespaces, w.perNode = s.ExcludeNamespaces, s.PerNode
+	w.removable = func(*Pod) bool { return true }
+	w.isDone = func(l *nodeUsage) bool { return !l.isOverLimit() }
+	w.candidate = func(p *Pod, l *nodeUsage) *Candidate {
+		return &Candidate{Pod: p, Node: l.node,
+			Reason: func() string { return l.describeExcess(m, over) },
+			Gain:   func(to *Node) Gain { return w.usageGain(p, l, w.usages[to]) },
+		}
+	}
+	for _, l := range high {
+		if !w.evictFrom(l, w.removablePods(l)) {
+			return
+		}
+	}
+}
+
+// describeExcess tells by how much a node is above its targets.
+func (l *nodeUsage) describeExcess(m *usageReader, targets Thresholds) string {
+	var parts []string
+	for i := range targets {
+		if p := l.percent(i); p > targets[i].Percent {
+			parts = append(parts, fmt.Sprintf("%s %.1f %%, target %.1f %%", m.resources[i], p, targets[i].Percent))
+		}
+	}
+	return "node is above its target: " + strings.Join(parts, "; ")
+}
+
+// usageGain is the gain of a move: what the two nodes use above their targets, in millionths of what they have. A node
+// that would get above its own target is no place to go.
+func (s *podEvictor) usageGain(p *Pod, from, to *nodeUsage) Gain {
+	g := Gain{Before: from.overTarget(s.thresholds), Metric: "millionths of the node above its targets"}
+	g.After = g.Before
+	uses, measured := s.podUsage(p)
+	if to == nil || !measured {
+		return g
+	}
+	after := &nodeUsage{capacity: from.capacity, used: slices.Clone(from.used), limit: from.limit}
+	for i, n := range uses {
+		after.used[i] -= n
+		if to.used[i]+n > to.limit[i] {
+			return g
+		}
+	}
+	g.After = after.overTarget(s.thresholds)
+	return g
+}
+
+// overTarget is what a node uses above its room, summed over the first so many resources, in millionths of what it has.
+func (l *nodeUsage) overTarget(named int) int64 {
+	sum := int64(0)
+	for i := range named {
+		if over := l.used[i] - l.limit[i]; over > 0 && l.capacity[i] > 0 {
+			sum += int64(float64(over) / float64(l.capacity[i]) * 1e6)
+		}
+	}
+	return sum
+}

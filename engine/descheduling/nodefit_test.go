@@ -1,0 +1,133 @@
+package descheduling
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// nodeFit, a reason at a time: a pod of n1 that fits n2, and what takes that away.
+func TestNodeFit(t *testing.T) {
+	web := model.LabelsOf(map[string]string{"app": "web"})
+	apart := model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
+	taint := func(e model.Effect) func(*Node) {
+		return func(n *Node) { n.Taints = []model.Taint{{Key: "k", Effect: e}} }
+	}
+	for _, c := range []struct {
+		what string
+		spec model.PodSpec
+		node func(*Node)
+		fits bool
+	}{
+		{"plain", model.PodSpec{}, nil, true},
+		{"cordoned", model.PodSpec{}, func(n *Node) { n.Unschedulable = true }, false},
+		{"selector", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, nil, false},
+		{"selected", model.PodSpec{NodeSelector: model.NodeSelector{Labels: web}}, func(n *Node) { n.Labels = web }, true},
+		{"affinity to nothing", model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true}}, nil, false},
+		{"NoSchedule", model.PodSpec{}, taint(model.NoSchedule), false},
+		{"NoExecute", model.PodSpec{}, taint(model.NoExecute), false},
+		{"PreferNoSchedule", model.PodSpec{}, taint(model.PreferNoSchedule), true},
+		{"tolerated", model.PodSpec{Tolerations: []model.Toleration{{Op: model.TolExists}}}, taint(model.NoExecute), true},
+		{"room for the last core", model.PodSpec{Requests: model.Resources{MilliCPU: 3000}}, nil, true},
+		{"no room for cpu", model.PodSpec{Requests: model.Resources{MilliCPU: 3001}}, nil, false},
+		{"no room for memory", model.PodSpec{Requests: model.Resources{Memory: 8<<30 + 1}}, nil, false},
+		{"no room for storage", model.PodSpec{Requests: model.Resources{Ephemeral: 1}}, nil, false},
+		{"no such device", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}, nil, false},
+		{"devices taken", model.PodSpec{Requests: model.Resources{Scalars: []model.Scalar{{Name: "gpu", Amount: 2}}}}, func(n *Node) {
+			n.Allocatable.Scalars = []model.Scalar{{Name: "gpu", Amount: 2}}
+		}, false},
+		{"as many pods as it takes", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 2 }, true},
+		{"full of pods", model.PodSpec{}, func(n *Node) { n.Node.AllocatablePods = 1 }, false},
+		{"apart from a pod there", apart, func(n *Node) { n.Labels = model.LabelsOf(map[string]string{"host": "2"}) }, false},
+		{"apart, by a label that is not there", apart, nil, true},
+		{"pod affinity is not looked at", model.PodSpec{Affinity: []model.PodAffinityTerm{{TopologyKey: "host"}}}, nil, true},
+	} {
+		nodes := numbered(2)
+		if c.node != nil {
+			c.node(nodes[1])
+		}
+		p := testPod("p", "n1", func(p *Pod) { p.Spec = &c.spec })
+		there := testPod("q", "n2", func(p *Pod) {
+			p.Labels, p.Spec = web, &model.PodSpec{Requests: model.Resources{MilliCPU: 1000, Scalars: []model.Scalar{{Name: "gpu", Amount: 1}}}}
+		})
+		done := testPod("r", "n2", func(p *Pod) { p.Phase, p.Spec = model.Succeeded, there.Spec })
+		args := defaultArgs()
+		args.NodeFit = true
+		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
+		s := testSnapshot(nodes, p, there, done)
+		if got := evict(t, s, policy, &fakeMover{}, named{"p"}) == "p"; got != c.fits {
+			t.Errorf("%s: fits %v, want %v", c.what, got, c.fits)
+		}
+		planner := &fakeMover{place: func(*Candidate) *Node { return nodes[1] }}
+		if evict(t, s, policy, planner, named{"p"}) != "p" {
+			t.Errorf("%s: nodeFit stands in the way of a plan", c.what)
+		}
+	}
+}
+
+// nodeFit looks at the evictor's nodes, whatever nodes the policy works on; those that are not ready take nothing.
+func TestNodeFitNodes(t *testing.T) {
+	ssd := model.LabelsOf(map[string]string{"disk": "ssd"})
+	for _, c := range []struct {
+		change func([]*Node)
+		want   string
+	}{
+		{func([]*Node) {}, ""},
+		{func(n []*Node) { n[0].Labels = ssd }, ""},
+		{func(n []*Node) { n[2].Labels = ssd }, "p"},
+		{func(n []*Node) { n[2].Labels, n[2].NotReady = ssd, true }, ""},
+	} {
+		nodes := numbered(3)
+		c.change(nodes)
+		args := defaultArgs()
+		args.NodeFit, args.NodeSelector = true, labelSelector("disk", "ssd")
+		policy := &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}
+		if got := evict(t, testSnapshot(nodes, testPod("p", "n1")), policy, &fakeMover{}, named{}); got != c.want {
+			t.Errorf("went %q, want %q", got, c.want)
+		}
+	}
+}
+
+// The labels of the namespace are asked for in both modes, and even of pods that are to be evicted anyway.
+func TestNamespaceSelector(t *testing.T) {
+	nodes := numbered(2)
+	anyway := func(p *Pod) { p.Details.EvictAnyway = true }
+	s := testSnapshot(nodes, testPod("p", "n1"), testPod("q", "n1", func(p *Pod) { p.Namespace = "other" }, anyway))
+	s.Namespaces["default"] = model.LabelsOf(map[string]string{"env": "prod"})
+	args := defaultArgs()
+	args.NamespaceSelector = labelSelector("env", "prod")
+	for _, m := range []*fakeMover{{}, {place: func(*Candidate) *Node { return nodes[1] }}} {
+		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, named{}); got != "p" {
+			t.Errorf("went %q", got)
+		}
+	}
+}
+
+// So are those of copies, which a plan counts, and does not offer.
+func TestNamespaceSelectorOfDuplicates(t *testing.T) {
+	nodes := numbered(2)
+	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"))
+	args := defaultArgs()
+	args.NamespaceSelector = labelSelector("env", "prod")
+	for _, m := range []*fakeMover{{}, {place: func(*Candidate) *Node { return nodes[1] }}} {
+		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, &RemoveDuplicates{}); got != "" {
+			t.Errorf("went %q", got)
+		}
+	}
+}
+
+// On its own node a pod has the room that it takes, and is not in its own way.
+func TestNodeFitOwnNode(t *testing.T) {
+	web := model.LabelsOf(map[string]string{"app": "web", "host": "1"})
+	nodes := numbered(1)
+	nodes[0].Node.AllocatablePods, nodes[0].Labels = 1, web
+	p := testPod("p", "n1", func(p *Pod) {
+		p.Labels = web
+		p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 4000},
+			AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
+	})
+	r := NewRound(testSnapshot(nodes, p), &Policy{}, &fakeMover{})
+	if !r.FitsAnyNode(p, nodes) || r.FitsAnyOtherNode(p, nodes) {
+		t.Errorf("fits any %v, another %v; want true, false", r.FitsAnyNode(p, nodes), r.FitsAnyOtherNode(p, nodes))
+	}
+}

@@ -1,0 +1,84 @@
+package descheduling
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// RemovePodsViolatingNodeTaints removes pods from nodes with taints that they do not tolerate. Taints with the effect
+// NoExecute are others' work.
+type RemovePodsViolatingNodeTaints struct {
+	Scope
+	// PreferNoSchedule: taints with this effect count as well as NoSchedule.
+	PreferNoSchedule bool
+	// Excluded taints do not count; if Included is not empty, no others count. Both are keys, or key=value. At
+	// most one is given.
+	Excluded, Included []string
+}
+
+// Name is the plugin's in policies.
+func (*RemovePodsViolatingNodeTaints) Name() string { return "RemovePodsViolatingNodeTaints" }
+
+// Run implements Strategy.
+func (s *RemovePodsViolatingNodeTaints) Run(r *Round) {
+	r.evictMatching(func(p *Pod, n *Node) bool {
+		return !p.Finished() && s.Scope.Has(p) && !ToleratesTaints(p, n, s.includes)
+	}, func(p *Pod, n *Node) *Candidate {
+		c := newCandidate(p, n, "")
+		c.Reason = func() string { return fmt.Sprintf("it does not tolerate %s", formatTaints(s.untolerated(p, n))) }
+		before := int64(len(s.untolerated(p, n)))
+		c.Gain = func(to *Node) Gain {
+			g := Gain{Before: before, After: before, Metric: "taints that it does not tolerate"}
+			if left := s.untolerated(p, to); len(left) == 0 { // one less of them would only call for another move
+				g.After = 0
+			}
+			return g
+		}
+		return c
+	})
+}
+
+// includes says whether the strategy minds a taint.
+func (s *RemovePodsViolatingNodeTaints) includes(t *model.Taint) bool {
+	if t.Effect != model.NoSchedule && !(s.PreferNoSchedule && t.Effect == model.PreferNoSchedule) {
+		return false
+	}
+	if len(s.Included) > 0 {
+		return listsTaint(s.Included, t)
+	}
+	return !listsTaint(s.Excluded, t)
+}
+
+// listsTaint says whether a list names a taint by key or, if it has a value, by key=value.
+func listsTaint(list []string, t *model.Taint) bool {
+	return slices.Contains(list, t.Key) || t.Value != "" && slices.Contains(list, t.Key+"="+t.Value)
+}
+
+// untolerated are the taints of a node that count and that a pod does not tolerate.
+func (s *RemovePodsViolatingNodeTaints) untolerated(p *Pod, n *Node) (out []*model.Taint) {
+	for i := range n.Taints {
+		t := &n.Taints[i]
+		if s.includes(t) && !slices.ContainsFunc(p.Spec.Tolerations, func(tol model.Toleration) bool { return tol.ToleratesTaint(t, false) }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// formatTaints names taints as kubectl does.
+func formatTaints(list []*model.Taint) string {
+	out := ""
+	for i, t := range list {
+		if i > 0 {
+			out += ", "
+		}
+		out += t.Key
+		if t.Value != "" {
+			out += "=" + t.Value
+		}
+		out += ":" + t.Effect.String()
+	}
+	return out
+}

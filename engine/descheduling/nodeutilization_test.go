@@ -1,0 +1,204 @@
+package descheduling
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// asks is a pod of so many cores; nodes have four.
+func asks(cores float64) func(*Pod) {
+	return func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: int64(cores * 1000)}} }
+}
+
+func percents(values ...float64) (out Thresholds) {
+	for i, name := range []string{"cpu", "memory", "pods"}[:len(values)] {
+		out = append(out, Threshold{name, values[i]})
+	}
+	return out
+}
+
+func limit(n int) *int { return &n }
+
+// Which nodes are too full and too empty, and when it is enough.
+func TestLowNodeUtilization(t *testing.T) {
+	from, to := percents(20), percents(50)
+	for what, c := range map[string]struct {
+		s     LowNodeUtilization
+		nodes func([]*Node)
+		want  string
+	}{
+		"until the target is reached":      {s: LowNodeUtilization{Thresholds: from, Targets: to}, want: "a b"},
+		"none too empty":                   {s: LowNodeUtilization{Thresholds: percents(10), Targets: to}},
+		"none too full":                    {s: LowNodeUtilization{Thresholds: from, Targets: percents(100)}},
+		"at the threshold is below":        {s: LowNodeUtilization{Thresholds: percents(12.5), Targets: to}, want: "a b"},
+		"not more than numberOfNodes":      {s: LowNodeUtilization{Thresholds: from, Targets: to, NumberOfNodes: 1}},
+		"one a node":                       {s: LowNodeUtilization{Thresholds: from, Targets: to, PerNode: limit(1)}, want: "a"},
+		"excluded namespace":               {s: LowNodeUtilization{Thresholds: from, Targets: to, ExcludeNamespaces: []string{"default"}}},
+		"cordoned":                         {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*Node) { n[2].Unschedulable = true }},
+		"taints that the pods do not bear": {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*Node) { n[2].Taints = []model.Taint{{Key: "k"}} }},
+		"the others' room is spent":        {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
+		"around the average of 54 %":       {s: LowNodeUtilization{Thresholds: percents(40), Targets: percents(20), Deviation: true}, want: "a b"},
+		"pods":                             {s: LowNodeUtilization{Thresholds: Thresholds{{"pods", 1}}, Targets: Thresholds{{"pods", 3}}}, want: "a"},
+		"measured, but it is not":          {s: LowNodeUtilization{Thresholds: from, Targets: to, UseMetrics: true}},
+	} {
+		nodes := numbered(3)
+		if c.nodes != nil {
+			c.nodes(nodes)
+		}
+		s := testSnapshot(nodes, testPod("a", "n1", asks(1)), testPod("b", "n1", asks(1)), testPod("c", "n1", asks(1)), testPod("d", "n1", asks(1)),
+			testPod("e", "n2", asks(2)), testPod("f", "n3", asks(0.5)))
+		if got := evict(t, s, &Policy{}, &fakeMover{}, &c.s); got != c.want {
+			t.Errorf("%s: %q went, want %q", what, got, c.want)
+		}
+	}
+}
+
+// What is measured counts instead of requests; a node or pod that is not measured is left alone.
+func TestLowNodeUtilizationMeasured(t *testing.T) {
+	core := model.Resources{MilliCPU: 1000}
+	s := testSnapshot(numbered(4), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n4", asks(4)))
+	s.Usage = &Usage{Nodes: map[string]model.Resources{"n1": {MilliCPU: 3500}, "n2": {}, "n3": {MilliCPU: 2000}},
+		Pods: map[string]model.Resources{"uid-b": core, "uid-c": core, "uid-d": core}}
+	l := &LowNodeUtilization{Thresholds: percents(20), Targets: percents(50), UseMetrics: true}
+	if got := evict(t, s, &Policy{}, &fakeMover{}, l); got != "b c" {
+		t.Errorf("%q went", got)
+	}
+}
+
+func TestHighNodeUtilization(t *testing.T) {
+	for what, c := range map[string]struct {
+		s      HighNodeUtilization
+		change func(*Snapshot)
+		want   string
+	}{
+		"the emptiest first":          {s: HighNodeUtilization{Thresholds: percents(30)}, want: "c d b"},
+		"only what asks":              {s: HighNodeUtilization{Thresholds: percents(30), OnlyThresholdingResources: true}, want: "c b"},
+		"not more than numberOfNodes": {s: HighNodeUtilization{Thresholds: percents(30), NumberOfNodes: 2}},
+		"all are below":               {s: HighNodeUtilization{Thresholds: percents(100)}},
+		"excluded namespace":          {s: HighNodeUtilization{Thresholds: percents(30), ExcludeNamespaces: []string{"default"}}},
+		"nowhere to go":               {s: HighNodeUtilization{Thresholds: percents(30)}, change: func(s *Snapshot) { s.Nodes[0].Unschedulable = true }},
+	} {
+		s := testSnapshot(numbered(3), testPod("a", "n1", asks(2)), testPod("b", "n2", asks(1)), testPod("c", "n3", asks(0.5)), testPod("d", "n3"))
+		if c.change != nil {
+			c.change(s)
+		}
+		if got := evict(t, s, &Policy{}, &fakeMover{}, &c.s); got != c.want {
+			t.Errorf("%s: %q went, want %q", what, got, c.want)
+		}
+	}
+}
+
+// A plan empties nodes wholly or leaves them alone, and those that take in others stay.
+func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
+	stays := func(p *Pod) { p.Details.LocalStorage = true }
+	daemon := func(p *Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} }
+	for what, c := range map[string]struct {
+		pods   []*Pod
+		refuse string
+		want   string
+	}{
+		"all go":                           {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2")}, want: "b c"},
+		"one is refused":                   {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2")}, refuse: "c"},
+		"one may not go":                   {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2", stays)}},
+		"pods of the node do not count":    {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2", daemon)}, want: "b"},
+		"what ends already does not count": {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2", func(p *Pod) { p.Deleting = true })}, want: "b"},
+	} {
+		nodes := numbered(3)
+		m := &fakeMover{refuse: c.refuse}
+		m.place = func(c *Candidate) *Node {
+			if c.Gain(nodes[2]).Improves() || c.Gain(nodes[1]).Improves() || !c.Gain(nodes[0]).Improves() {
+				t.Errorf("%s: %s may go to a node that is to be empty, or not to the others", what, c.Pod.Name)
+			}
+			return nodes[0]
+		}
+		s := testSnapshot(nodes, append(c.pods, testPod("a", "n1", asks(3)))...)
+		if got := evict(t, s, &Policy{}, m, &HighNodeUtilization{Thresholds: percents(30)}); got != c.want {
+			t.Errorf("%s: %q went, want %q", what, got, c.want)
+		}
+	}
+}
+
+// randomNodeWithRoom has a plan place pods on a random node that has room and is better.
+func randomNodeWithRoom(rng *rand.Rand, r **Round, nodes []*Node) func(*Candidate) *Node {
+	return func(c *Candidate) *Node {
+		var good []*Node
+		for _, n := range nodes {
+			if n != c.Node && (*r).fitsRequests(c.Pod, n) && c.Gain(n).Improves() {
+				good = append(good, n)
+			}
+		}
+		if len(good) == 0 {
+			return nil
+		}
+		return good[rng.IntN(len(good))]
+	}
+}
+
+// Random worlds: what a plan moves leaves no node above its target that was not, and takes nothing from a node that is
+// not; a second round moves nothing any more unless the first could not finish.
+func TestLowNodeUtilizationPlanned(t *testing.T) {
+	moves := 0
+	for seed := range uint64(80) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		nodes := numbered(3 + rng.IntN(5))
+		var pods []*Pod
+		for i := range 5 + rng.IntN(20) {
+			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, asks(float64(1+rng.IntN(4))/4)))
+		}
+		var round *Round
+		m := &fakeMover{place: randomNodeWithRoom(rng, &round, nodes)}
+		l := &LowNodeUtilization{Thresholds: percents(30), Targets: percents(60)}
+		evict(t, testSnapshot(nodes, pods...), &Policy{}, m, script(func(r *Round) {
+			round = r
+			before := map[*Node]int64{}
+			for _, n := range nodes {
+				before[n] = r.nodePods.contents[n].requested().MilliCPU
+			}
+			l.Run(r)
+			moves += r.NumEvicted()
+			for _, n := range nodes {
+				now := r.nodePods.contents[n].requested().MilliCPU
+				if now > before[n] && now > 2400 || now < before[n] && before[n] <= 2400 {
+					t.Errorf("seed %d: %s went from %d to %d; its target is 2400", seed, n.Name, before[n], now)
+				}
+			}
+		}))
+	}
+	if moves < 80 {
+		t.Errorf("only %d moves", moves)
+	}
+}
+
+// Random worlds: what HighNodeUtilization plans to empty is empty in the end, and no other node has lost a pod.
+func TestHighNodeUtilizationPlanned(t *testing.T) {
+	emptied := 0
+	for seed := range uint64(80) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		nodes := numbered(3 + rng.IntN(6))
+		var pods []*Pod
+		for i := range 3 + rng.IntN(20) {
+			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, asks(float64(1+rng.IntN(4))/4)))
+		}
+		var round *Round
+		m := &fakeMover{place: randomNodeWithRoom(rng, &round, nodes)}
+		evict(t, testSnapshot(nodes, pods...), &Policy{}, m, script(func(r *Round) {
+			round = r
+			(&HighNodeUtilization{Thresholds: percents(40)}).Run(r)
+			for _, n := range nodes {
+				lost := slices.ContainsFunc(r.Moves(), func(m Move) bool { return m.Node == n })
+				if empty := len(r.PodsOn(n)) == 0; lost && !empty {
+					t.Errorf("seed %d: %s lost pods and is not empty", seed, n.Name)
+				} else if lost {
+					emptied++
+				}
+			}
+		}))
+	}
+	if emptied < 40 {
+		t.Errorf("only %d nodes emptied", emptied)
+	}
+}

@@ -1,0 +1,153 @@
+package descheduling
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// podCount is the name of the number of pods as a resource.
+const podCount = "pods"
+
+// usageReader says what nodes and pods use of some resources.
+type usageReader struct {
+	// resources are those that have thresholds, sorted, then cpu, memory and pods as far as they have none.
+	resources  []string
+	thresholds int    // how many have thresholds
+	usage      *Usage // nil: requests
+}
+
+// nodeUsage is what a node has and uses, by the meter's resources: thousandths of cores, bytes, numbers.
+type nodeUsage struct {
+	node           *Node
+	capacity, used []int64
+	// limit is what it may use: what the upper threshold allows, or all that it has.
+	limit []int64
+}
+
+func newUsageReader(t Thresholds, usage *Usage) *usageReader {
+	m := &usageReader{thresholds: len(t), usage: usage}
+	for i := range t {
+		m.resources = append(m.resources, t[i].Resource)
+	}
+	for _, basic := range []string{"cpu", "memory", podCount} {
+		if !slices.Contains(m.resources, basic) {
+			m.resources = append(m.resources, basic)
+		}
+	}
+	return m
+}
+
+// nodeUsages are those of the round's nodes. A node whose usage is to be measured and was not is left out.
+func (m *usageReader) nodeUsages(r *Round) []*nodeUsage {
+	out := make([]*nodeUsage, 0, len(r.Nodes()))
+	for _, n := range r.Nodes() {
+		used := r.nodePods.contents[n].requested()
+		if m.usage != nil {
+			measured, there := m.usage.Nodes[n.Name]
+			if !there {
+				continue
+			}
+			used = &measured
+		}
+		out = append(out, &nodeUsage{
+			node: n, capacity: m.amounts(&n.Allocatable, n.Node.AllocatablePods),
+			used: m.amounts(used, int64(len(r.PodsOn(n)))),
+		})
+	}
+	return out
+}
+
+func (m *usageReader) amounts(of *model.Resources, number int64) []int64 {
+	out := make([]int64, len(m.resources))
+	for i, name := range m.resources {
+		if name == podCount {
+			out[i] = number
+		} else {
+			out[i] = of.Amount(name)
+		}
+	}
+	return out
+}
+
+// podUsage is what a pod uses; false: it was not measured.
+func (m *usageReader) podUsage(p *Pod) ([]int64, bool) {
+	used := &p.Spec.Requests
+	if m.usage != nil {
+		measured, there := m.usage.Pods[p.UID]
+		if !there {
+			return nil, false
+		}
+		used = &measured
+	}
+	return m.amounts(used, 1), true
+}
+
+// percent is the share of a resource in use; 0 on a node that has none of it.
+func (l *nodeUsage) percent(i int) float64 {
+	if l.capacity[i] <= 0 {
+		return 0
+	}
+	return float64(l.used[i]) / float64(l.capacity[i]) * 100
+}
+
+// isBelow says whether no threshold is passed, above whether one is.
+func (l *nodeUsage) isBelow(t Thresholds) bool { return !l.isAbove(t) }
+
+func (l *nodeUsage) isAbove(t Thresholds) bool {
+	for i := range t {
+		if l.percent(i) > t[i].Percent {
+			return true
+		}
+	}
+	return false
+}
+
+// setLimits sets the room that thresholds leave.
+func (l *nodeUsage) setLimits(t Thresholds) {
+	l.limit = slices.Clone(l.capacity)
+	for i := range t {
+		l.limit[i] = int64(float64(float64(l.capacity[i])*t[i].Percent) * 0.01)
+	}
+}
+
+// isOverLimit says whether the node uses more of a resource than it may.
+func (l *nodeUsage) isOverLimit() bool {
+	for i := range l.used {
+		if l.used[i] > l.limit[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// total is by what the Kubernetes descheduler sorts nodes: bytes, thousandths of cores and numbers added up.
+func (l *nodeUsage) total() int64 {
+	sum := int64(0)
+	for _, used := range l.used {
+		sum += used
+	}
+	return sum
+}
+
+// compareUsage compares nodes by what they use.
+func compareUsage(a, b *nodeUsage) int { return cmp.Compare(a.total(), b.total()) }
+
+// deviationThresholds turns distances from the average usage into thresholds. A node without a resource has no part in its average.
+func deviationThresholds(all []*nodeUsage, below, above Thresholds) (under, over Thresholds) {
+	under, over = slices.Clone(below), slices.Clone(above)
+	for i := range below {
+		sum, n := 0.0, 0
+		for _, l := range all {
+			if l.capacity[i] > 0 {
+				sum += l.percent(i)
+				n++
+			}
+		}
+		average := sum / float64(max(n, 1))
+		under[i].Percent = min(max(average-below[i].Percent, 0), 100)
+		over[i].Percent = min(max(average+above[i].Percent, 0), 100)
+	}
+	return under, over
+}

@@ -1,0 +1,85 @@
+package planning
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// What is under way has its room and its share of budgets; its own Hold does not take the room a second time.
+func TestInProgressMovesAreApplied(t *testing.T) {
+	web, db := aPod("web-1", "a", 1500), aPod("db-1", "b", 1200)
+	phantom := aPod("web-1", "", 1500)
+	phantom.NominatedNodeName, phantom.Placeholder, phantom.UID = "b", true, "hold/x/h"
+	hold := &model.Hold{Namespace: "x", Name: "h", Type: model.Reserve, Owner: web.Owner, Node: "b", Cause: HoldCause, Until: now.Add(1e12), Victim: web.UID, Placeholder: phantom}
+	s := stateOf(aNode("a"), aNode("b"), web, aPod("web-2", "a", 1500), aPod("mid-1", "a", 900), db, hold,
+		budgetOf("web", 1, model.IntOrPercent{Set: true, Value: 1}))
+	snap := snapshot(s)
+	under := []descheduling.InProgressMove{{Pod: web, Details: &descheduling.PodDetails{}, To: "b", Hold: hold}}
+	for _, tc := range []struct {
+		name  string
+		under []descheduling.InProgressMove
+		want  string
+	}{
+		{"web-2", nil, "b"},      // it would take the place that is held for its owner
+		{"web-2", under, ""},     // which is taken
+		{"mid-1", under, "b"},    // 1200, 1500 and 900 fit: the Hold and who it is for are one
+		{"web-1", under, "gone"}, // it is on its way
+	} {
+		p := New(snap, s, Options{Now: now, Profiles: profiles(t), InProgress: tc.under})
+		to, _ := p.Move("S", "p", candidate(snap, tc.name))
+		got := ""
+		if to != nil {
+			got = to.Name
+		} else if p.Plan().Refused[0].Reason == PodGone {
+			got = "gone"
+		}
+		if got != tc.want {
+			t.Errorf("%s with %d under way goes to %q, want %q: %+v", tc.name, len(tc.under), got, tc.want, p.Plan().Refused)
+		}
+	}
+	s.UpsertPod(aPod("web-3", "a", 100))
+	snap = snapshot(s)
+	for i, under := range [][]descheduling.InProgressMove{nil, under} {
+		p := New(snap, s, Options{Now: now, Profiles: profiles(t), InProgress: under})
+		p.Move("S", "p", candidate(snap, "web-3"))
+		if m := p.Plan().Moves; len(m) != 1 || (m[0].WaitReason != "") != (i == 1) {
+			t.Errorf("with %d under way: %+v", len(under), p.Plan())
+		}
+	}
+}
+
+// Beside a scheduler that heeds Holds runs one that does not: its pods move only where their scheduler cannot err, and it
+// sees neither Holds nor that a node is closed.
+func TestEachPodUsesItsSchedulersProfile(t *testing.T) {
+	c := placement.DefaultConfig()
+	c.Name = "other"
+	other, err := placement.NewProfile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := profiles(t)
+	both["other"] = other
+	theirs := aPod("their-1", "a", 500)
+	spec := *theirs.Spec
+	spec.SchedulerName = "other"
+	theirs.Spec = &spec
+	s := stateOf(aNode("a"), aNode("b"), theirs, aPod("our-1", "a", 500), aPod("db-1", "b", 2000))
+	snap := snapshot(s)
+	p := New(snap, s, Options{Now: now, Profiles: both, SchedulersWithoutHolds: map[string]bool{"other": true}})
+	p.SetExcluded(snap.Nodes[0], true) // a is to be emptied, though both schedulers like it better
+	if to, _ := p.Move("S", "p", candidate(snap, "our-1")); to == nil || to.Name != "b" || p.Plan().Moves[0].Mode != WithHolds {
+		t.Errorf("ours: to %v, %+v", to, p.Plan())
+	}
+	if to, went := p.Move("S", "p", candidate(snap, "their-1")); went || p.Plan().Refused[0].Reason != WouldReturn && p.Plan().Refused[0].Reason != NoOtherNode {
+		t.Errorf("theirs: to %v, %+v", to, p.Plan().Refused)
+	}
+	s.UpsertPod(aPod("heavy-1", "a", 2900))
+	snap = snapshot(s)
+	p = New(snap, s, Options{Now: now, Profiles: both, SchedulersWithoutHolds: map[string]bool{"other": true}})
+	if to, _ := p.Move("S", "p", candidate(snap, "their-1")); to == nil || p.Plan().Moves[0].Mode != WithoutHolds || len(p.Plan().Moves[0].TopNodes) != 1 {
+		t.Errorf("theirs, with a being full: to %v, %+v", to, p.Plan())
+	}
+}

@@ -1,0 +1,255 @@
+package planning
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+var now = time.Unix(1e6, 0)
+
+func profiles(t testing.TB) map[string]*placement.Profile {
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]*placement.Profile{p.Name(): p}
+}
+
+func aNode(name string) *model.Node {
+	return &model.Node{Name: name, Allocatable: model.Resources{MilliCPU: 4000, Memory: 1 << 34}, AllocatablePods: 20,
+		Labels: model.LabelsOf(map[string]string{placement.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
+}
+
+// aPod is a pod of a ReplicaSet that its name begins with, on a node.
+func aPod(name, node string, cpu int64) *model.Pod {
+	app, _, _ := strings.Cut(name, "-")
+	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
+	spec.Scoring = spec.Requests
+	return &model.Pod{Namespace: "x", Name: name, UID: name, NodeName: node, Phase: model.Running, Ready: true, Spec: spec,
+		Labels: model.LabelsOf(map[string]string{"app": app}), Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: app}}
+}
+
+// stateOf is a cluster of nodes and pods.
+func stateOf(things ...any) *cluster.State {
+	s := cluster.New()
+	for _, t := range things {
+		switch t := t.(type) {
+		case *model.Node:
+			s.UpsertNode(t)
+		case *model.Pod:
+			s.UpsertPod(t)
+		case *model.Budget:
+			s.UpsertBudget(t)
+		case *model.Hold:
+			s.UpsertHold(t)
+		}
+	}
+	return s
+}
+
+// snapshot is what a round sees of a cluster.
+func snapshot(s *cluster.State) *descheduling.Snapshot {
+	snap := &descheduling.Snapshot{Now: now}
+	for _, id := range s.NodeIDs() {
+		n := &descheduling.Node{Node: s.Node(id).Model}
+		for _, p := range s.Node(id).Pods {
+			n.Pods = append(n.Pods, &descheduling.Pod{Pod: p, Details: &descheduling.PodDetails{}})
+		}
+		snap.Nodes = append(snap.Nodes, n)
+	}
+	return snap
+}
+
+// candidate is a pod of a snapshot.
+func candidate(snap *descheduling.Snapshot, name string) *descheduling.Candidate {
+	for _, n := range snap.Nodes {
+		for _, p := range n.Pods {
+			if p.Name == name {
+				return &descheduling.Candidate{Pod: p, Node: n, Reason: func() string { return "a test" }}
+			}
+		}
+	}
+	panic("no pod " + name)
+}
+
+func selects(app string) *model.Selector {
+	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
+}
+
+// budgetOf is a budget over a workload that allows so many.
+func budgetOf(app string, allows int32, most model.IntOrPercent) *model.Budget {
+	return &model.Budget{Namespace: "x", Name: app, Selector: selects(app), MaxUnavailable: most, DisruptionsAllowed: allows,
+		CurrentHealthy: 9, DesiredHealthy: 0, ExpectedPods: 9}
+}
+
+// TestRefusalReasons has a case for each kind of refusal.
+func TestRefusalReasons(t *testing.T) {
+	a, b := aNode("a"), aNode("b")
+	full := func(n string) *model.Pod { return aPod("full-"+n, n, 3500) }
+	with := func(p *model.Pod, f func(*model.Pod)) *model.Pod { f(p); return p }
+	memory := NewMoveBackoff()
+	memory.RecordFailure(now.Add(-time.Minute), BackoffKey{"web", "a", "S"}, "it came back")
+	avoid := &model.Hold{Namespace: "x", Name: AvoidHoldName("web", "a"), Type: model.Avoid, Owner: model.Owner{UID: "web"}, Node: "a", Cause: HoldCause, Until: now.Add(time.Hour)}
+	thrown := *avoid
+	thrown.Name, thrown.Cause = "a", "Pressure" // before it by name
+	more := func(*descheduling.Node) descheduling.Gain {
+		return descheduling.Gain{Before: 2, After: 2, Metric: "pods"}
+	}
+	for name, tc := range map[string]struct {
+		state  *cluster.State
+		memory *MoveBackoff
+		gain   func(*descheduling.Node) descheduling.Gain
+		mode   Mode
+		why    RefusalReason
+		words  string
+	}{
+		"on its way out":    {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Deleting = true })), why: PodGone, words: "on its way out"},
+		"nobody's":          {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner = model.Owner{} })), why: NoController, words: "no controller"},
+		"a DaemonSet's":     {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Owner.Kind = "DaemonSet" })), why: DaemonSetPod, words: "DaemonSet web"},
+		"unknown scheduler": {state: stateOf(a, b, with(aPod("web-1", "a", 500), func(p *model.Pod) { p.Spec.SchedulerName = "odd" })), why: UnknownScheduler, words: `"odd"`},
+		"remembered":        {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), memory: memory, why: BackingOff, words: "it came back; not tried again until 1970-01-12T13:55:40Z"},
+		"avoided":           {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), avoid, &thrown), why: BackingOff, words: "Hold " + avoid.Name},
+		"no room":           {state: stateOf(a, b, aPod("web-1", "a", 600), full("b")), why: NoOtherNode, words: "no other node"},
+		"back":              {state: stateOf(a, b, aPod("web-1", "a", 500), aPod("db-1", "b", 2000)), why: WouldReturn, words: "back on a, with a score"},
+		"as good":           {state: stateOf(a, b, aPod("web-1", "a", 500)), mode: WithoutHolds, why: WouldReturn, words: "a"},
+		"no better":         {state: stateOf(a, b, aPod("web-1", "a", 500), full("a")), gain: more, why: NoGain, words: "on b, where the scheduler would put its replacement, it would be no better: pods 2, and 2 after it"},
+		"never allowed":     {state: stateOf(a, b, aPod("web-1", "a", 500), full("a"), budgetOf("web", 0, model.IntOrPercent{Set: true})), why: BudgetNeverAllows, words: "spec.maxUnavailable is 0"},
+	} {
+		snap := snapshot(tc.state)
+		p := New(snap, tc.state, Options{Now: now, Mode: tc.mode, Profiles: profiles(t), Backoff: tc.memory})
+		c := candidate(snap, "web-1")
+		c.Gain = tc.gain
+		_, went := p.Move("S", "p", c)
+		got := p.Plan()
+		if went || len(got.Refused) != 1 || got.Refused[0].Reason != tc.why || !strings.Contains(got.Refused[0].Message, tc.words) || len(got.Counts) != 1 {
+			t.Errorf("%s: went %t, %+v", name, went, got)
+		}
+	}
+}
+
+func TestMovesAndBudgetEffects(t *testing.T) {
+	s := stateOf(aNode("a"), aNode("b"), aPod("full-1", "a", 2000), aPod("web-1", "a", 1000), aPod("web-2", "a", 1000), aPod("db-1", "b", 3000),
+		budgetOf("web", 1, model.IntOrPercent{Set: true, Value: 1}))
+	snap := snapshot(s)
+	p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
+	for _, name := range []string{"web-1", "web-2", "web-1"} {
+		p.Move("S", "p", candidate(snap, name))
+	}
+	got := p.Plan()
+	if len(got.Moves) != 1 || got.Moves[0].To != "b" || !slices.Equal(got.Moves[0].Budgets, []BudgetEffect{{"web", 1, 0}}) || got.Moves[0].Reason != "a test" {
+		t.Fatalf("the plan is %+v", got)
+	}
+	if len(got.Refused) != 2 || got.Refused[0].Reason != NoOtherNode || got.Refused[1].Reason != PodGone {
+		t.Errorf("refused are %+v", got.Refused)
+	}
+	s.UpsertPod(aPod("db-1", "b", 500))
+	p = New(snapshot(s), s, Options{Now: now, Profiles: profiles(t)})
+	for _, name := range []string{"web-1", "web-2"} {
+		p.Move("S", "p", candidate(snap, name))
+	}
+	if got = p.Plan(); len(got.Moves) != 2 || got.Moves[1].WaitReason == "" || !slices.Equal(got.Moves[1].Budgets, []BudgetEffect{{"web", 0, 0}}) {
+		t.Errorf("the second one does not wait: %+v", got.Moves)
+	}
+}
+
+func TestGroupMovesAtomically(t *testing.T) {
+	s := stateOf(aNode("a"), aNode("b"), aNode("c"), aPod("full-1", "a", 2000), aPod("web-1", "a", 1000), aPod("web-2", "a", 1000),
+		aPod("db-1", "b", 3000), aPod("db-2", "c", 3500), budgetOf("web", 1, model.IntOrPercent{Set: true, Value: 1}))
+	snap := snapshot(s)
+	p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
+	before := dump(p.fork)
+	restore, ok := p.Checkpoint()
+	_, one := p.Move("S", "p", candidate(snap, "web-1"))
+	_, two := p.Move("S", "p", candidate(snap, "web-2"))
+	if restore(); !ok || !one || two || dump(p.fork) != before {
+		t.Fatalf("%t %t %t, the fork is\n%s", ok, one, two, dump(p.fork))
+	}
+	if got := p.Plan(); len(got.Moves) != 0 || got.Refused[1].Reason != GroupIncomplete {
+		t.Errorf("%+v", got)
+	}
+	if _, again := p.Move("S", "p", candidate(snap, "web-2")); !again || p.Plan().Moves[0].WaitReason != "" {
+		t.Error("what was taken from the budget was not given back")
+	}
+}
+
+// TestExcludedNodeIsEmptiedWithHolds: the scheduler likes a better, and takes b because it is held.
+func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
+	s := stateOf(aNode("a"), aNode("b"), aPod("web-1", "a", 500), aPod("db-1", "b", 2000))
+	snap := snapshot(s)
+	for _, mode := range []Mode{WithHolds, WithoutHolds} {
+		p := New(snap, s, Options{Now: now, Mode: mode, Profiles: profiles(t)})
+		p.SetExcluded(snap.Nodes[0], true)
+		to, went := p.Move("S", "p", candidate(snap, "web-1"))
+		if went != (mode == WithHolds) || went && (to.Name != "b" || !p.Plan().Moves[0].Emptied) {
+			t.Errorf("%s: %t to %v, %+v", mode, went, to, p.Plan())
+		}
+		if p.SetExcluded(snap.Nodes[0], false); dump(p.fork) == dump(s) == went {
+			t.Errorf("%s: the fork is\n%s", mode, dump(p.fork))
+		}
+	}
+}
+
+// dump is what is where.
+func dump(s *cluster.State) string {
+	var b strings.Builder
+	for _, id := range s.NodeIDs() {
+		fmt.Fprintf(&b, "%s %v:", s.Node(id).Model.Name, s.Node(id).Used.MilliCPU)
+		for _, p := range s.Node(id).Pods {
+			b.WriteString(" " + p.UID)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// TestMoveBackoff: twice as long each time, up to a day, and from the start after a quiet day.
+func TestMoveBackoff(t *testing.T) {
+	m, k, at := NewMoveBackoff(), BackoffKey{"o", "n", "s"}, now
+	for i, want := range []time.Duration{10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440} {
+		until, n := m.RecordFailure(at, k, "so")
+		if until.Sub(at) != want*time.Minute || n != i+1 {
+			t.Fatalf("the %dth time until %v later", n, until.Sub(at))
+		}
+		if _, _, known := m.Active(until.Add(-1), k); !known {
+			t.Fatal("not known before its end")
+		}
+		if at = until; i == 9 {
+			at = until.Add(m.Max + 1)
+		}
+		if _, _, known := m.Active(at, k); known {
+			t.Fatal("known after its end")
+		}
+	}
+	if until, n := m.RecordFailure(at, k, "so"); n != 1 || until.Sub(at) != m.Initial {
+		t.Errorf("after a quiet day it is the %dth time", n)
+	}
+	if m.DeleteExpired(at.Add(time.Hour)); m.Len() != 1 {
+		t.Error("swept too early")
+	}
+	if m.DeleteExpired(at.Add(48 * time.Hour)); m.Len() != 0 {
+		t.Error("not swept")
+	}
+}
+
+// TestExpiredHoldReservesNothing: it may be seen for a little longer than it lasts.
+func TestExpiredHoldReservesNothing(t *testing.T) {
+	for until, want := range map[time.Duration]bool{-time.Second: true, time.Minute: false} {
+		phantom := aPod("db-1", "", 3500)
+		phantom.NominatedNodeName, phantom.Placeholder, phantom.UID = "b", true, "hold/x/h"
+		h := &model.Hold{Namespace: "x", Name: "h", Type: model.Reserve, Owner: phantom.Owner, Node: "b", Cause: HoldCause, Until: now.Add(until), Victim: "db-0", Placeholder: phantom}
+		s := stateOf(aNode("a"), aNode("b"), aPod("web-1", "a", 600), aPod("full-1", "a", 3000), h)
+		snap := snapshot(s)
+		p := New(snap, s, Options{Now: now, Profiles: profiles(t)})
+		if _, went := p.Move("S", "p", candidate(snap, "web-1")); went != want {
+			t.Errorf("the Hold ends in %v: went %t, %+v", until, went, p.Plan().Refused)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package descheduling
+
+import (
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+func hours(n int) *time.Duration { d := time.Duration(n) * time.Hour; return &d }
+
+// Which of a few pods each strategy wants, one criterion at a time.
+func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
+	aged := func(h int) func(*Pod) { return func(p *Pod) { p.Created = noon.Add(-time.Duration(h) * time.Hour) } }
+	in := func(phase model.Phase, reason string) func(*Pod) {
+		return func(p *Pod) { p.Phase, p.Details.PhaseReason = phase, reason }
+	}
+	state := func(list func(*PodDetails) *[]Container, c Container) func(*Pod) {
+		return func(p *Pod) { *list(p.Details) = append(*list(p.Details), c) }
+	}
+	main := func(f *PodDetails) *[]Container { return &f.Containers }
+	early := func(f *PodDetails) *[]Container { return &f.Init }
+	debug := func(f *PodDetails) *[]Container { return &f.Ephemeral }
+	ended := func(reason string, code int32) Container {
+		return Container{Terminated: &Termination{reason, code}, Restarts: 3}
+	}
+	notReady := func(p *Pod) {
+		p.Details.Conditions = []Condition{{Type: "Ready", Status: "False", Reason: "Slow", LastTransition: noon.Add(-time.Hour)}}
+	}
+	job := func(p *Pod) { p.Details.Owners = append(p.Details.Owners, model.Owner{Kind: "Job"}) }
+	world := func() *Snapshot {
+		return testSnapshot(numbered(2),
+			testPod("old", "n1", aged(5)), testPod("older", "n2", aged(6)), testPod("job", "n2", job, aged(4)),
+			testPod("crash", "n1", state(main, Container{Waiting: "CrashLoopBackOff", Restarts: 4})),
+			testPod("init", "n1", state(early, ended("Error", 3)), in(model.Pending, "")),
+			testPod("debug", "n1", state(debug, ended("OOMKilled", 137))),
+			testPod("slow", "n1", notReady),
+			testPod("out", "n2", in(model.Failed, "Evicted"), state(main, ended("", 1))),
+			testPod("lost", "n2", in(model.Failed, "NodeLost"), aged(3), state(early, ended("Error", 3))),
+			testPod("done", "n2", in(model.Succeeded, ""), state(main, ended("Completed", 0))))
+	}
+	for _, c := range []struct {
+		s    Strategy
+		want string
+	}{
+		{&PodLifeTime{MaxAge: hours(5)}, "older"},
+		{&PodLifeTime{MaxAge: hours(2)}, "older old job lost"},
+		{&PodLifeTime{MaxAge: hours(2), OwnerKinds: []string{"Job"}}, "job"},
+		{&PodLifeTime{MaxAge: hours(2), ExcludeOwnerKinds: []string{"Job"}, Scope: Scope{Namespaces: Namespaces{Include: []string{"default"}}}}, "older old lost"},
+		{&PodLifeTime{MaxAge: hours(2), Scope: Scope{Namespaces: Namespaces{Include: []string{"other"}}}}, ""},
+		{&PodLifeTime{States: []string{"Pending", "CrashLoopBackOff", "Evicted", "Completed"}}, "crash init done out"},
+		{&PodLifeTime{States: []string{"Error"}}, ""},
+		{&PodLifeTime{States: []string{"Error"}, Init: true}, "lost init"},
+		{&PodLifeTime{States: []string{"OOMKilled"}}, ""},
+		{&PodLifeTime{States: []string{"OOMKilled"}, Ephemeral: true}, "debug"},
+		{&PodLifeTime{ExitCodes: []int32{0, 1}}, "done out"},
+		{&PodLifeTime{ExitCodes: []int32{0, 1}, States: []string{"Failed"}}, "out"},
+		{&PodLifeTime{Conditions: []ConditionFilter{{Type: "Ready", Status: "False", MinAge: time.Hour}}}, "slow"},
+		{&PodLifeTime{Conditions: []ConditionFilter{{Type: "Ready", MinAge: time.Hour + 1}, {Reason: "Fast"}}}, ""},
+		{&RemoveFailedPods{}, "lost out"},
+		{&RemoveFailedPods{MinAge: hours(3)}, "lost"},
+		{&RemoveFailedPods{Reasons: []string{"Evicted", "Error"}}, "out"},
+		{&RemoveFailedPods{Reasons: []string{"Error"}, Init: true}, "lost"},
+		{&RemoveFailedPods{ExitCodes: []int32{3}}, ""},
+		{&RemoveFailedPods{ExitCodes: []int32{3}, Init: true, ExcludeOwnerKinds: []string{"Job"}}, "lost"},
+		{&RemoveFailedPods{ExcludeOwnerKinds: []string{"ReplicaSet"}}, ""},
+		{&RemovePodsHavingTooManyRestarts{Threshold: 4}, "crash"},
+		{&RemovePodsHavingTooManyRestarts{Threshold: 3}, "crash done out"},
+		{&RemovePodsHavingTooManyRestarts{Threshold: 3, Init: true, States: []string{"Pending", "CrashLoopBackOff"}}, "crash init"},
+	} {
+		if got := evict(t, world(), &Policy{}, &fakeMover{}, c.s); got != c.want {
+			t.Errorf("%+v: %q went, want %q", c.s, got, c.want)
+		}
+	}
+}
+
+// What has finished needs no other place, what runs does.
+func TestCleanup(t *testing.T) {
+	failed := testPod("failed", "n1", func(p *Pod) { p.Phase = model.Failed })
+	s := testSnapshot(numbered(2), testPod("runs", "n2"), failed)
+	cleanups := map[string]bool{}
+	m := &fakeMover{place: func(c *Candidate) *Node { cleanups[c.Pod.Name] = c.Cleanup; return nil }}
+	evict(t, s, &Policy{}, m, &PodLifeTime{MaxAge: new(time.Duration)})
+	if len(cleanups) != 2 || !cleanups["failed"] || cleanups["runs"] {
+		t.Errorf("cleanups %v", cleanups)
+	}
+}

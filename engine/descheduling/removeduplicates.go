@@ -1,0 +1,189 @@
+package descheduling
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// RemoveDuplicates spreads the pods of an owner: of pods with the same owners and the same images no
+// node keeps more than the average over the nodes that they can run on, rounded up.
+type RemoveDuplicates struct {
+	Namespaces Namespaces
+	// ExcludeOwnerKinds: pods with an owner of such a kind stay where they are.
+	ExcludeOwnerKinds []string
+}
+
+// Name is the plugin's in policies.
+func (*RemoveDuplicates) Name() string { return "RemoveDuplicates" }
+
+// ownerImagesKey is what copies have in common: an owner, and their images in order of name.
+type ownerImagesKey struct{ namespace, kind, owner, images string }
+
+// duplicateGroup are the pods of one copyKey.
+type duplicateGroup struct {
+	key         ownerImagesKey
+	pods        []*Pod
+	nodes       []*nodeDuplicates // nodes with more than one, in order
+	podsPerNode map[*Node]int     // copies by now; made when first asked for
+}
+
+// nodeDuplicates are copies on a node. The first found is no duplicate: it is what the others duplicate.
+type nodeDuplicates struct {
+	node       *Node
+	first      *Pod
+	duplicates []*Pod
+}
+
+// Run proposes, owner after owner and node after node, the duplicates that are too many.
+func (s *RemoveDuplicates) Run(r *Round) {
+	eligible := newEligibleNodes(r.Nodes())
+	for _, c := range s.findGroups(r) {
+		targets := eligible.countForGroup(c)
+		if targets < 2 {
+			continue
+		}
+		most := (len(c.pods) + targets - 1) / targets
+		for _, on := range c.nodes {
+			if len(on.duplicates)+1 > most && evictExcess(r, c, on, most) == TotalLimit {
+				return
+			}
+		}
+	}
+}
+
+// findGroups returns the copies of which some node has more than one, in the order in which they are found.
+func (s *RemoveDuplicates) findGroups(r *Round) []*duplicateGroup {
+	all := map[ownerImagesKey]*duplicateGroup{}
+	var found []*duplicateGroup
+	here := map[ownerImagesKey]*Pod{} // by all their owners
+	for _, n := range r.Nodes() {
+		clear(here)
+		for _, p := range r.PodsOn(n) {
+			if !s.isCounted(r, p) {
+				continue
+			}
+			images := joinImages(p.Details.Images)
+			first := here[allOwnersKey(p, images)]
+			if first == nil {
+				here[allOwnersKey(p, images)] = p
+			}
+			for _, o := range p.Details.Owners {
+				key := ownerImagesKey{p.Namespace, o.Kind, o.Name, images}
+				c := all[key]
+				if c == nil {
+					c = &duplicateGroup{key: key}
+					all[key] = c
+				}
+				c.pods = append(c.pods, p)
+				if first == nil {
+					continue
+				}
+				if len(c.nodes) == 0 {
+					found = append(found, c)
+				}
+				c.addDuplicate(n, first, p)
+			}
+		}
+	}
+	return found
+}
+
+// isCounted says whether a pod is counted as a copy. The Kubernetes descheduler counts only those that it
+// could evict; a plan counts what is there.
+func (s *RemoveDuplicates) isCounted(r *Round, p *Pod) bool {
+	if len(p.Details.Owners) == 0 || !s.Namespaces.Has(p.Namespace) || p.OwnedBy(s.ExcludeOwnerKinds) {
+		return false
+	}
+	if r.Planned() {
+		return !p.Deleting
+	}
+	return r.Evictable(p) && r.PreEvictionFilter(p)
+}
+
+// joinImages puts images in order of name.
+func joinImages(images []string) string {
+	if len(images) == 1 {
+		return images[0]
+	}
+	images = slices.Clone(images)
+	slices.Sort(images)
+	return strings.Join(images, "\n")
+}
+
+// allOwnersKey tells pods apart by all their owners; for a pod with one owner it is the copyKey.
+func allOwnersKey(p *Pod, images string) ownerImagesKey {
+	o := p.Details.Owners
+	if len(o) == 1 {
+		return ownerImagesKey{p.Namespace, o[0].Kind, o[0].Name, images}
+	}
+	names := make([]string, len(o))
+	for i := range o {
+		names[i] = o[i].Kind + "/" + o[i].Name
+	}
+	slices.Sort(names)
+	return ownerImagesKey{namespace: p.Namespace, owner: strings.Join(names, "\n"), images: images}
+}
+
+func (c *duplicateGroup) addDuplicate(n *Node, first, p *Pod) {
+	if last := len(c.nodes) - 1; last >= 0 && c.nodes[last].node == n {
+		c.nodes[last].duplicates = append(c.nodes[last].duplicates, p)
+		return
+	}
+	c.nodes = append(c.nodes, &nodeDuplicates{node: n, first: first, duplicates: []*Pod{p}})
+}
+
+// evictExcess proposes what a node has above most. A plan that refuses some of these is offered the node's other copies.
+func evictExcess(r *Round, c *duplicateGroup, on *nodeDuplicates, most int) Outcome {
+	tries := on.duplicates[most-1:]
+	if r.Planned() {
+		tries = slices.Concat(tries, on.duplicates[:most-1], []*Pod{on.first})
+	}
+	for _, p := range tries {
+		if r.Planned() && c.podsOn(r, on.node) <= most {
+			return Accepted
+		}
+		if !r.Evictable(p) || r.Planned() && !r.PreEvictionFilter(p) { // without a plan only those are copies that fit
+			continue
+		}
+		switch r.Evict(c.candidate(r, p, on.node)) {
+		case Accepted:
+			c.podMoved(r, p, on.node)
+		case NodeLimit:
+			return NodeLimit
+		case TotalLimit:
+			return TotalLimit
+		}
+	}
+	return Accepted
+}
+
+func (c *duplicateGroup) candidate(r *Round, p *Pod, n *Node) *Candidate {
+	return &Candidate{Pod: p, Node: n,
+		Reason: func() string {
+			return fmt.Sprintf("%d copies of %s %s/%s on the node", c.podsOn(r, n), c.key.kind, c.key.namespace, c.key.owner)
+		},
+		Gain: func(to *Node) Gain {
+			from, there := int64(c.podsOn(r, n)), int64(c.podsOn(r, to))
+			return Gain{Before: max(from, there), After: max(from-1, there+1), Metric: "copies on the fuller of the two nodes"}
+		},
+	}
+}
+
+// podsOn is how many copies a node has by now.
+func (c *duplicateGroup) podsOn(r *Round, n *Node) int {
+	if c.podsPerNode == nil {
+		c.podsPerNode = map[*Node]int{}
+		for _, p := range c.pods {
+			c.podsPerNode[r.NodeOf(p)]++
+		}
+	}
+	return c.podsPerNode[n]
+}
+
+func (c *duplicateGroup) podMoved(r *Round, p *Pod, from *Node) {
+	if c.podsPerNode != nil {
+		c.podsPerNode[from]--
+		c.podsPerNode[r.NodeOf(p)]++
+	}
+}

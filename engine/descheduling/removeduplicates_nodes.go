@@ -1,0 +1,86 @@
+package descheduling
+
+import "github.com/berthproject/berth/engine/model"
+
+// eligibleNodes counts the nodes that pods can run on as far as taints, node selector and required affinity go.
+type eligibleNodes struct {
+	nodes     []*Node
+	untainted int   // nodes without a taint that keeps pods off
+	tainted   []int // indices of the others
+	counts    map[*model.PodSpec]int
+}
+
+func newEligibleNodes(nodes []*Node) *eligibleNodes {
+	r := &eligibleNodes{nodes: nodes, counts: map[*model.PodSpec]int{}}
+	for i, n := range nodes {
+		if ToleratesTaints(&Pod{Pod: &model.Pod{Spec: &model.PodSpec{}}}, n, isHardTaint) {
+			r.untainted++
+		} else {
+			r.tainted = append(r.tainted, i)
+		}
+	}
+	return r
+}
+
+// countForGroup is how many nodes any of the duplicates can run on. Those of a specification that only one node suits do
+// not count: they have nowhere else to go.
+func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
+	var specs []*model.PodSpec
+	samples := map[*model.PodSpec]*Pod{}
+	for _, on := range c.nodes {
+		for _, p := range on.duplicates {
+			if samples[p.Spec] == nil {
+				samples[p.Spec] = p
+				specs = append(specs, p.Spec)
+			}
+		}
+	}
+	if len(specs) == 1 {
+		return r.countForPod(samples[specs[0]])
+	}
+	union := make([]bool, len(r.nodes))
+	total := 0
+	for _, spec := range specs {
+		if r.countForPod(samples[spec]) < 2 {
+			continue
+		}
+		for i, n := range r.nodes {
+			if !union[i] && canRunOn(samples[spec], n) {
+				union[i] = true
+				total++
+			}
+		}
+	}
+	return total
+}
+
+// countForPod is how many nodes a pod can run on; 0 if it is but one.
+func (r *eligibleNodes) countForPod(p *Pod) int {
+	if n, known := r.counts[p.Spec]; known {
+		return n
+	}
+	n := 0
+	if s := &p.Spec.NodeSelector; len(s.Labels) == 0 && !s.HasRequired {
+		n = r.untainted
+		for _, i := range r.tainted {
+			if ToleratesTaints(p, r.nodes[i], isHardTaint) {
+				n++
+			}
+		}
+	} else {
+		for _, node := range r.nodes {
+			if canRunOn(p, node) {
+				n++
+			}
+		}
+	}
+	if n < 2 {
+		n = 0
+	}
+	r.counts[p.Spec] = n
+	return n
+}
+
+func canRunOn(p *Pod, n *Node) bool {
+	return ToleratesTaints(p, n, isHardTaint) && MatchesNodeAffinity(p, n)
+}

@@ -1,0 +1,158 @@
+package descheduling
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+func images(list ...string) func(*Pod) { return func(p *Pod) { p.Details.Images = list } }
+
+func owners(list ...string) func(*Pod) {
+	return func(p *Pod) {
+		p.Details.Owners = nil
+		for _, o := range list {
+			kind, name, _ := strings.Cut(o, "/")
+			p.Details.Owners = append(p.Details.Owners, model.Owner{Kind: kind, Name: name, UID: "uid-" + o})
+		}
+	}
+}
+
+// Who is a copy of whom, how many a node may keep, and who goes.
+func TestDuplicates(t *testing.T) {
+	elsewhere := func(p *Pod) { p.Namespace = "other" }
+	tied := func(p *Pod) {
+		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{Labels: model.LabelsOf(map[string]string{"disk": "hdd"})}}
+	}
+	for what, c := range map[string]struct {
+		s    RemoveDuplicates
+		pods []*Pod
+		want string
+	}{
+		"three on one of three nodes":       {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1")}, want: "b c"},
+		"two each are even":                 {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n2"), testPod("d", "n2"), testPod("e", "n3"), testPod("f", "n3")}},
+		"average rounded up":                {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n2")}, want: "c"},
+		"other images":                      {pods: []*Pod{testPod("a", "n1", images("x")), testPod("b", "n1", images("y"))}},
+		"images in another order":           {pods: []*Pod{testPod("a", "n1", images("x", "y")), testPod("b", "n1", images("y", "x"))}, want: "b"},
+		"another namespace":                 {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1", elsewhere)}},
+		"another kind of the same name":     {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1", owners("Job/rs"))}},
+		"excluded kind":                     {s: RemoveDuplicates{ExcludeOwnerKinds: []string{"ReplicaSet"}}, pods: []*Pod{testPod("a", "n1"), testPod("b", "n1")}},
+		"excluded namespace":                {s: RemoveDuplicates{Namespaces: Namespaces{Exclude: []string{"default"}}}, pods: []*Pod{testPod("a", "n1"), testPod("b", "n1")}},
+		"one owner in common is not enough": {pods: []*Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("X/x"))}},
+		"all owners in common, once":        {pods: []*Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("Y/y", "X/x"))}, want: "b"},
+		"nowhere else to go":                {pods: []*Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
+		"protected ones are not counted":    {pods: []*Pod{testPod("a", "n1", func(p *Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
+	} {
+		nodes := labelledNodes()
+		if got := evict(t, testSnapshot(nodes, c.pods...), &Policy{}, &fakeMover{}, &c.s); got != c.want {
+			t.Errorf("%s: %q went, want %q", what, got, c.want)
+		}
+	}
+}
+
+// A plan counts protected copies, offers the others of a node if one is refused, and gains only towards fewer copies.
+func TestDuplicatesPlanned(t *testing.T) {
+	nodes := numbered(3)
+	stays := func(p *Pod) { p.Details.LocalStorage = true }
+	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1", stays), testPod("d", "n2"))
+	m := &fakeMover{refuse: "b", place: func(c *Candidate) *Node {
+		if g := c.Gain(nodes[1]); g.Improves() && c.Pod.Name == "a" && g.Before != 3 {
+			t.Errorf("to n2: %+v", g)
+		}
+		if c.Gain(nodes[0]).Improves() {
+			t.Error("its own node is taken for better")
+		}
+		if g := c.Gain(nodes[2]); !g.Improves() {
+			t.Errorf("to n3: %+v", g)
+		}
+		return nodes[2]
+	}}
+	if got := evict(t, s, &Policy{}, m, &RemoveDuplicates{}); got != "a" || strings.Join(m.candidates, " ") != "b a" {
+		t.Errorf("asked for %v, went %q", m.candidates, got)
+	}
+}
+
+// Random worlds: a plan that places pods wherever the goal gets closer leaves no node with more copies than the average
+// rounded up, and each move makes the sum of squares smaller.
+func TestDuplicatesPlannedEvenly(t *testing.T) {
+	moves := 0
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		nodes := numbered(2 + rng.IntN(4))
+		var pods []*Pod
+		for i := range 4 + rng.IntN(12) {
+			pods = append(pods, testPod(string(rune('a'+i)), nodes[rng.IntN(len(nodes))].Name, owners([]string{"A/a", "B/b"}[rng.IntN(2)])))
+		}
+		m := &fakeMover{place: func(c *Candidate) *Node {
+			for range 20 {
+				if to := nodes[rng.IntN(len(nodes))]; c.Gain(to).Improves() {
+					return to
+				}
+			}
+			return nil
+		}}
+		evict(t, testSnapshot(nodes, pods...), &Policy{}, m, script(func(r *Round) {
+			(&RemoveDuplicates{}).Run(r)
+			total := map[string]int{}
+			for _, p := range pods {
+				total[p.Details.Owners[0].Name]++
+			}
+			for _, n := range nodes {
+				here := map[string]int{}
+				for _, p := range r.PodsOn(n) {
+					o := p.Details.Owners[0].Name
+					if here[o]++; here[o] > (total[o]+len(nodes)-1)/len(nodes) && !r.Moved(p) {
+						t.Errorf("seed %d: %s has %d of %d copies of %s", seed, n.Name, here[o], total[o], o)
+					}
+				}
+			}
+			moves += r.NumEvicted()
+		}))
+	}
+	if moves < 50 {
+		t.Errorf("only %d moves", moves)
+	}
+}
+
+// What is counted from the tainted nodes alone is what asking every node gives.
+func TestEligibleNodes(t *testing.T) {
+	seen := map[int]bool{}
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		nodes := append(labelledNodes(), tainted()...)
+		rng.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+		nodes = nodes[:1+rng.IntN(len(nodes))]
+		r := newEligibleNodes(nodes)
+		p := testPod("p", "", func(p *Pod) {
+			for _, key := range []string{"gpu", "old", "gone"} {
+				if rng.IntN(2) == 0 {
+					p.Spec.Tolerations = append(p.Spec.Tolerations, model.Toleration{Key: key, Op: model.TolExists})
+				}
+			}
+			if rng.IntN(3) == 0 {
+				p.Spec.NodeSelector.HasRequired = true
+				p.Spec.NodeSelector.Required = []model.NodeSelectorTerm{nodeTerm("ssd"), nodeTerm("hdd")}
+			}
+		})
+		want := 0
+		for _, n := range nodes {
+			if canRunOn(p, n) {
+				want++
+			}
+		}
+		if want == 1 {
+			want = 0
+		}
+		for range 2 {
+			if got := r.countForPod(p); got != want {
+				t.Errorf("seed %d: %d nodes, want %d", seed, got, want)
+			}
+		}
+		seen[want] = true
+	}
+	if len(seen) < 5 {
+		t.Errorf("only %v", seen)
+	}
+}

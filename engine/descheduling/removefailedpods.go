@@ -1,0 +1,59 @@
+package descheduling
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// RemoveFailedPods removes pods that have failed.
+type RemoveFailedPods struct {
+	Scope
+	// ExcludeOwnerKinds: pods with an owner of such a kind stay.
+	ExcludeOwnerKinds []string
+	// MinAge since creation; younger pods stay. Nil: whatever their age.
+	MinAge *time.Duration
+	// Reasons: the status' reason, or why a container waits or has ended; empty: any.
+	Reasons []string
+	// ExitCodes with one of which a container has ended; empty: any.
+	ExitCodes []int32
+	// Init: the states of init containers count, too.
+	Init bool
+}
+
+// Name is the plugin's in policies.
+func (*RemoveFailedPods) Name() string { return "RemoveFailedPods" }
+
+// Run implements Strategy.
+func (s *RemoveFailedPods) Run(r *Round) {
+	r.evictMatching(func(p *Pod, _ *Node) bool { return p.Phase == model.Failed && s.matches(p, r.Snapshot.Now) },
+		func(p *Pod, n *Node) *Candidate {
+			c := newCandidate(p, n, "")
+			c.Reason = func() string {
+				return fmt.Sprintf("it has failed (%s) and is %s old", p.Details.PhaseReason, r.Snapshot.Now.Sub(p.Created).Round(time.Second))
+			}
+			return c
+		})
+}
+
+func (s *RemoveFailedPods) matches(p *Pod, now time.Time) bool {
+	return s.Scope.Has(p) &&
+		(s.MinAge == nil || now.Sub(p.Created) >= *s.MinAge) &&
+		!p.OwnedBy(s.ExcludeOwnerKinds) &&
+		(len(s.Reasons) == 0 || slices.Contains(s.Reasons, p.Details.PhaseReason) || s.anyContainer(p, s.hasReason)) &&
+		(len(s.ExitCodes) == 0 || s.anyContainer(p, s.hasExitCode))
+}
+
+func (s *RemoveFailedPods) anyContainer(p *Pod, is func(Container) bool) bool {
+	return slices.ContainsFunc(p.Details.Containers, is) || s.Init && slices.ContainsFunc(p.Details.Init, is)
+}
+
+func (s *RemoveFailedPods) hasReason(c Container) bool {
+	return slices.ContainsFunc(c.reasons(), func(why string) bool { return slices.Contains(s.Reasons, why) })
+}
+
+func (s *RemoveFailedPods) hasExitCode(c Container) bool {
+	return c.Terminated != nil && slices.Contains(s.ExitCodes, c.Terminated.ExitCode)
+}

@@ -1,0 +1,83 @@
+package descheduling
+
+// evictionCounts are what the limits are held against.
+type evictionCounts struct {
+	node      map[*Node]int
+	namespace map[string]int
+}
+
+func newEvictionCounts() evictionCounts {
+	return evictionCounts{node: map[*Node]int{}, namespace: map[string]int{}}
+}
+
+// Evict proposes that a candidate leaves. It has been found Evictable and to Fit by the strategy. What is refused
+// counts towards no limit.
+func (r *Round) Evict(c *Candidate) Outcome {
+	l := &r.Policy.Limits
+	switch {
+	case limitReached(l.Total, len(r.moves)):
+		return r.reportLimit(c, TotalLimit)
+	case limitReached(l.PerNode, r.evicted.node[c.Node]):
+		return r.reportLimit(c, NodeLimit)
+	case limitReached(l.PerNamespace, r.evicted.namespace[c.Pod.Namespace]):
+		return r.reportLimit(c, NamespaceLimit)
+	}
+	to, ok := r.mover.Move(r.strategy, r.Profile.Name, c)
+	if !ok {
+		return Refused
+	}
+	m := Move{Profile: r.Profile.Name, Strategy: r.strategy, Candidate: c, To: to}
+	m.fromBefore = r.nodePods.contents[c.Node]
+	if to != nil {
+		m.toBefore = r.nodePods.contents[to]
+	}
+	r.nodePods.move(c.Pod, c.Node, to)
+	r.addToCounts(&m, 1)
+	r.moves = append(r.moves, m)
+	return Accepted
+}
+
+// reportLimit tells a Mover that wants to know of a limit that was reached.
+func (r *Round) reportLimit(c *Candidate, o Outcome) Outcome {
+	if l, wants := r.mover.(LimitObserver); wants {
+		l.LimitReached(r.strategy, r.Profile.Name, c, o)
+	}
+	return o
+}
+
+// addToCounts books a move, or with -1 takes it back.
+func (r *Round) addToCounts(m *Move, by int) {
+	r.evicted.node[m.Node] += by
+	r.evicted.namespace[m.Pod.Namespace] += by
+	if m.To == nil {
+		r.cache.podLeft(m.Pod, by)
+	}
+}
+
+func limitReached(limit *int, n int) bool { return limit != nil && n >= *limit }
+
+// Atomically runs what proposes several candidates that make sense only together. If it returns false and the Mover can
+// withdraw moves, those made in it are: the round is as it was before. It returns whether the moves stand.
+func (r *Round) Atomically(propose func() bool) bool {
+	restore, can := r.mover.Checkpoint()
+	if !can {
+		propose()
+		return true
+	}
+	before := len(r.moves)
+	if propose() {
+		return true
+	}
+	restore()
+	for i := len(r.moves) - 1; i >= before; i-- {
+		m := &r.moves[i]
+		if m.To != nil {
+			r.nodePods.contents[m.To] = m.toBefore
+		}
+		r.nodePods.contents[m.Node] = m.fromBefore
+		delete(r.nodePods.moved, m.Pod)
+		r.addToCounts(m, -1)
+	}
+	r.moves = r.moves[:before]
+	return false
+}

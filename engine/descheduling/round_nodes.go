@@ -1,0 +1,88 @@
+package descheduling
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// nodeContents is where pods are by now. Places are replaced, never written to, so that what was is kept for those who
+// go through a node's pods, and for Together.
+type nodeContents struct {
+	contents map[*Node]*podsOnNode
+	byName   map[string]*Node
+	moved    map[*Pod]*Node // nil: nobody knows where to
+}
+
+// podsOnNode is what is on a node.
+type podsOnNode struct {
+	all, live []*Pod // by namespace and name
+	requests  *model.Resources
+}
+
+func newNodeContents(s *Snapshot) nodeContents {
+	v := nodeContents{contents: make(map[*Node]*podsOnNode, len(s.Nodes)), byName: make(map[string]*Node, len(s.Nodes)), moved: map[*Pod]*Node{}}
+	for _, n := range s.Nodes {
+		v.contents[n] = newPodsOnNode(n.Pods)
+		v.byName[n.Name] = n
+	}
+	return v
+}
+
+func newPodsOnNode(pods []*Pod) *podsOnNode {
+	p := &podsOnNode{all: pods, live: pods}
+	if slices.ContainsFunc(pods, func(p *Pod) bool { return p.Finished() }) {
+		p.live = nil
+		for _, pod := range pods {
+			if !pod.Finished() {
+				p.live = append(p.live, pod)
+			}
+		}
+	}
+	return p
+}
+
+// move takes a pod off a node and, if that is known, to another.
+func (v *nodeContents) move(p *Pod, from, to *Node) {
+	v.moved[p] = to
+	rest := slices.DeleteFunc(slices.Clone(v.contents[from].all), func(q *Pod) bool { return q == p })
+	v.contents[from] = newPodsOnNode(rest)
+	if to == nil {
+		return
+	}
+	old := v.contents[to].all
+	i, _ := slices.BinarySearchFunc(old, p, compareByKey)
+	v.contents[to] = newPodsOnNode(slices.Insert(slices.Clone(old), i, p))
+}
+
+func compareByKey(a, b *Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// requested is the sum of what the pods of a place request.
+func (p *podsOnNode) requested() *model.Resources {
+	if p.requests != nil {
+		return p.requests
+	}
+	sum := &model.Resources{}
+	for _, pod := range p.live {
+		addRequests(sum, &pod.Spec.Requests)
+	}
+	p.requests = sum
+	return sum
+}
+
+func addRequests(sum, r *model.Resources) {
+	sum.MilliCPU += r.MilliCPU
+	sum.Memory += r.Memory
+	sum.Ephemeral += r.Ephemeral
+	for _, s := range r.Scalars {
+		i := slices.IndexFunc(sum.Scalars, func(t model.Scalar) bool { return t.Name == s.Name })
+		if i < 0 {
+			sum.Scalars = append(sum.Scalars, s)
+		} else {
+			sum.Scalars[i].Amount += s.Amount
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package descheduling
+
+import "fmt"
+
+// RunPolicy has all profiles' strategies propose: first those that deschedule, of every profile, then those that
+// balance. With fewer than two nodes nothing is done.
+func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
+	r := NewRound(s, p, m)
+	var out Result
+	evictors := make([]*defaultEvictor, len(p.Profiles))
+	for i := range p.Profiles {
+		e, why := newDefaultEvictor(r, &p.Profiles[i].Evictor)
+		if why != "" {
+			out.FailedProfiles = append(out.FailedProfiles, FailedProfile{Profile: p.Profiles[i].Name, Reason: why})
+		}
+		evictors[i] = e
+	}
+	if len(r.nodes) < 2 {
+		out.SkippedReason = fmt.Sprintf("nodes that are ready and selected: %d; it takes two", len(r.nodes))
+		return out
+	}
+	run := func(of func(*Profile) []Strategy) {
+		for i := range p.Profiles {
+			if evictors[i] == nil {
+				continue
+			}
+			r.Profile, r.evictor = &p.Profiles[i], evictors[i]
+			for _, s := range of(r.Profile) {
+				r.strategy = s.Name()
+				s.Run(r)
+			}
+		}
+	}
+	run(func(p *Profile) []Strategy { return p.Deschedule })
+	run(func(p *Profile) []Strategy { return p.Balance })
+	out.Moves = r.moves
+	return out
+}

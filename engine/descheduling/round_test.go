@@ -1,0 +1,147 @@
+package descheduling
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+func intPtr2() *int { n := 2; return &n }
+
+// What the API server refuses counts towards no limit; that of a node ends the node, that of a
+// namespace only spares its pods, the total ends all.
+func TestLimits(t *testing.T) {
+	other := func(p *Pod) { p.Namespace = "other" }
+	snapshot := func() *Snapshot {
+		return testSnapshot(numbered(2), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n1", other),
+			testPod("e", "n2"), testPod("f", "n2", other))
+	}
+	for _, c := range []struct {
+		what        string
+		limits      Limits
+		refuse      string
+		asked, gone string
+	}{
+		{"none", Limits{}, "b", "a b c d e f", "a c d e f"},
+		{"node", Limits{PerNode: intPtr2()}, "a", "a b c e f", "b c e f"},
+		{"namespace", Limits{PerNamespace: intPtr2()}, "", "a b d f", "a b d f"},
+		{"total", Limits{Total: intPtr2()}, "a", "a b c", "b c"},
+	} {
+		m := &fakeMover{refuse: c.refuse}
+		gone := evict(t, snapshot(), &Policy{Limits: c.limits}, m, named{})
+		if asked := strings.Join(m.candidates, " "); asked != c.asked || gone != c.gone {
+			t.Errorf("%s: asked for %s, went %s; want %s, %s", c.what, asked, gone, c.asked, c.gone)
+		}
+	}
+}
+
+// script is a strategy that a test writes.
+type script func(*Round)
+
+func (script) Name() string   { return "Script" }
+func (s script) Run(r *Round) { s(r) }
+
+// formatRound draws who is where, and what is counted.
+func formatRound(r *Round) string {
+	var out strings.Builder
+	for _, n := range r.Nodes() {
+		fmt.Fprintf(&out, "%s(-%d cpu %d):", n.Name, r.evicted.node[n], r.nodePods.contents[n].requested().MilliCPU)
+		for _, p := range r.PodsOn(n) {
+			out.WriteString(" " + p.Name)
+		}
+		out.WriteString("; ")
+	}
+	fmt.Fprintf(&out, "default -%d, all -%d, replicas %d",
+		r.evicted.namespace["default"], r.NumEvicted(), r.ownerReplicas("uid-rs"))
+	return out.String()
+}
+
+// A pod that went is where the plan put it, goes no second time, and is where it was if the moves made together
+// are withdrawn.
+func TestAtomically(t *testing.T) {
+	big := func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 100}} }
+	nodes := numbered(3)
+	s := testSnapshot(nodes, testPod("a", "n1", big), testPod("b", "n1", big), testPod("c", "n2", big))
+	before := "n1(-0 cpu 200): a b; n2(-0 cpu 100): c; n3(-0 cpu 0):; default -0, all -0, replicas 3"
+	after := "n1(-1 cpu 100): b; n2(-0 cpu 200): a c; n3(-0 cpu 0):; default -1, all -1, replicas 3"
+	m := &fakeMover{place: func(*Candidate) *Node { return nodes[1] }}
+	evict(t, s, &Policy{}, m, script(func(r *Round) {
+		a, seen := r.PodsOn(nodes[0])[0], r.PodsOn(nodes[0])
+		for _, keep := range []bool{false, true} {
+			if got := formatRound(r); got != before {
+				t.Errorf("before: %s\nwant    %s", got, before)
+			}
+			stood := r.Atomically(func() bool {
+				if got := r.Evict(&Candidate{Pod: a, Node: nodes[0]}); got != Accepted {
+					t.Errorf("outcome %d", got)
+				}
+				if got := formatRound(r); got != after {
+					t.Errorf("after: %s\nwant   %s", got, after)
+				}
+				return keep
+			})
+			if stood != keep || r.Moved(a) != keep || r.Evictable(a) == keep {
+				t.Errorf("keep %v: stood %v, moved %v, evictable %v", keep, stood, r.Moved(a), r.Evictable(a))
+			}
+		}
+		if r.NodeOf(a) != nodes[1] || len(seen) != 2 {
+			t.Errorf("a is on %v; the list of before has %d pods", r.NodeOf(a), len(seen))
+		}
+	}))
+	if len(m.candidates) != 1 {
+		t.Errorf("the mover made %v", m.candidates)
+	}
+}
+
+// Evictions are not undone: what is proposed together stays, whatever its maker says in the end.
+func TestAtomicallyWithoutCheckpoint(t *testing.T) {
+	nodes := numbered(2)
+	gone := evict(t, testSnapshot(nodes, testPod("a", "n1")), &Policy{}, &fakeMover{}, script(func(r *Round) {
+		if !r.Atomically(func() bool { r.Evict(&Candidate{Pod: r.PodsOn(nodes[0])[0], Node: nodes[0]}); return false }) {
+			t.Error("withdrawn")
+		}
+		if got := r.ownerReplicas("uid-rs"); got != 0 {
+			t.Errorf("replicas %d", got)
+		}
+	}))
+	if gone != "a" {
+		t.Errorf("went %q", gone)
+	}
+}
+
+// All profiles deschedule before any balances; profiles that cannot run are named and the others run.
+func TestRunPolicy(t *testing.T) {
+	s := testSnapshot(numbered(2), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n2"))
+	missing := defaultArgs()
+	missing.Priority.Name = "none"
+	p := &Policy{Profiles: []Profile{
+		{Name: "one", Evictor: defaultArgs(), Deschedule: []Strategy{named{"c"}}, Balance: []Strategy{named{"a"}}},
+		{Name: "broken", Evictor: missing, Deschedule: []Strategy{named{}}},
+		{Name: "two", Evictor: defaultArgs(), Deschedule: []Strategy{named{"b"}}},
+	}}
+	result := RunPolicy(s, p, &fakeMover{})
+	if got := formatMoves(result.Moves); got != "c b a" || result.Moves[1].Profile != "two" || result.Moves[1].Strategy != "Named" {
+		t.Errorf("went %s: %+v", got, result.Moves)
+	}
+	if want := `priorityThreshold.name: there is no PriorityClass "none"`; len(result.FailedProfiles) != 1 || result.FailedProfiles[0] != (FailedProfile{"broken", want}) {
+		t.Errorf("broken: %+v", result.FailedProfiles)
+	}
+}
+
+// Nodes that are not ready, or that the policy does not select, are not worked on; with one left nothing is done.
+func TestNodesOfRound(t *testing.T) {
+	nodes := numbered(4)
+	nodes[0].NotReady = true
+	nodes[1].Labels = model.LabelsOf(map[string]string{"off": "limits"})
+	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n2"), testPod("c", "n3"))
+	p := &Policy{NodeSelector: &model.Selector{Requirements: []model.Requirement{{Key: "off", Op: model.DoesNotExist}}}}
+	if got := evict(t, s, p, &fakeMover{}, named{}); got != "c" {
+		t.Errorf("went %q", got)
+	}
+	nodes[3].NotReady = true
+	if result := RunPolicy(s, p, &fakeMover{}); result.SkippedReason != "nodes that are ready and selected: 1; it takes two" || len(result.Moves) > 0 {
+		t.Errorf("%+v", result)
+	}
+}

@@ -1,0 +1,127 @@
+package descheduling
+
+import "github.com/berthproject/berth/engine/model"
+
+// RemovePodsViolatingTopologySpreadConstraint brings the domains of topology spread constraints within
+// their maxSkew, with as few pods as that takes.
+type RemovePodsViolatingTopologySpreadConstraint struct {
+	Scope // of the pods that are looked at, and counted
+	// Hard and Soft say which constraints count: DoNotSchedule (the default), ScheduleAnyway.
+	Hard, Soft bool
+	// BalanceNodeFit spares pods that fit on no node of a domain below the average
+	// (topologyBalanceNodeFit, true by default).
+	BalanceNodeFit bool
+}
+
+// Name is the plugin's in policies.
+func (*RemovePodsViolatingTopologySpreadConstraint) Name() string {
+	return "RemovePodsViolatingTopologySpreadConstraint"
+}
+
+// Run looks at the constraints of the pods of one namespace after another.
+func (s *RemovePodsViolatingTopologySpreadConstraint) Run(r *Round) {
+	evictions := &evictionList{round: r, seen: map[*Pod]bool{}}
+	for _, space := range s.namespaces(r) {
+		groups := s.constraints(space)
+		for _, g := range groups {
+			g.countPods(r, space)
+		}
+		evictions.constraints = newConstraintIndex(groups)
+		for _, g := range groups {
+			switch {
+			case g.isBalanced():
+			case !r.Planned():
+				s.balance(r, g, evictions)
+			case !(&skewPlanner{round: r, constraint: g, all: evictions.constraints, scope: &s.Scope}).run():
+				return
+			}
+		}
+	}
+	evictions.evict()
+}
+
+// namespacePods is a namespace with the pods in it that count.
+type namespacePods struct {
+	name    string
+	nodes   *nodeDomains
+	pods    []podAtIndex
+	byLabel map[model.Label][]int32 // indices of pods; made when first asked for
+}
+
+// podAtIndex is a pod with the index of its node.
+type podAtIndex struct {
+	pod  *Pod
+	node int32
+}
+
+// namespaces are the namespaces that have pods with constraints, in the order in which pods are found.
+func (s *RemovePodsViolatingTopologySpreadConstraint) namespaces(r *Round) []*namespacePods {
+	all := map[string]*namespacePods{}
+	var out []*namespacePods
+	where := newNodeDomains(r.Nodes())
+	for i, n := range r.Nodes() {
+		for _, p := range r.PodsOn(n) {
+			if !s.isCounted(r, p) {
+				continue
+			}
+			one := all[p.Namespace]
+			if one == nil {
+				one = &namespacePods{name: p.Namespace, nodes: where}
+				all[p.Namespace] = one
+				out = append(out, one)
+			}
+			one.pods = append(one.pods, podAtIndex{p, int32(i)})
+		}
+	}
+	return out
+}
+
+// isCounted says whether a pod counts in its domain. The Kubernetes descheduler counts only those that it could evict and
+// was asked to look at; a plan counts as the scheduler does.
+func (s *RemovePodsViolatingTopologySpreadConstraint) isCounted(r *Round, p *Pod) bool {
+	if p.Deleting {
+		return false
+	}
+	return r.Planned() && s.Namespaces.Has(p.Namespace) || s.Has(p) && r.Evictable(p)
+}
+
+// matching are the pods that a selector matches, in order.
+func (s *namespacePods) matching(sel *model.Selector) []podAtIndex {
+	var out []podAtIndex
+	label, one := requiredLabel(sel)
+	if !one {
+		for _, p := range s.pods {
+			if sel.Matches(p.pod.Labels) {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	if s.byLabel == nil {
+		s.byLabel = map[model.Label][]int32{}
+		for i, p := range s.pods {
+			for _, l := range p.pod.Labels {
+				s.byLabel[l] = append(s.byLabel[l], int32(i))
+			}
+		}
+	}
+	for _, i := range s.byLabel[label] {
+		if p := s.pods[i]; len(sel.Requirements) == 1 || sel.Matches(p.pod.Labels) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// requiredLabel finds a label that all pods have that a selector matches.
+func requiredLabel(s *model.Selector) (model.Label, bool) {
+	if s == nil {
+		return model.Label{}, false
+	}
+	for i := range s.Requirements {
+		if q := &s.Requirements[i]; q.Op == model.In && len(q.Values) == 1 {
+			return model.Label{Key: q.Key, Value: q.Values[0]}, true
+		}
+	}
+	return model.Label{}, false
+}

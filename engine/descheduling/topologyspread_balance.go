@@ -1,0 +1,157 @@
+package descheduling
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// evictionList are the pods that are to go, each once, in the order in which they were chosen.
+type evictionList struct {
+	round       *Round
+	constraints *constraintIndex // of the namespace that is looked at
+	seen        map[*Pod]bool
+	candidates  []*Candidate
+}
+
+func (c *evictionList) add(of *Candidate) {
+	if !c.seen[of.Pod] {
+		c.seen[of.Pod] = true
+		c.candidates = append(c.candidates, of)
+	}
+}
+
+// evict proposes them.
+func (c *evictionList) evict() {
+	done := map[*Node]bool{}
+	for _, one := range c.candidates {
+		if done[one.Node] || !c.round.Evictable(one.Pod) || !c.round.PreEvictionFilter(one.Pod) {
+			continue
+		}
+		switch c.round.Evict(one) {
+		case NodeLimit:
+			done[one.Node] = true
+		case TotalLimit:
+			return
+		}
+	}
+}
+
+// balance chooses which pods leave crowded domains, as the Kubernetes descheduler does: from the largest domain to the
+// smallest go as many as bring them together, without taking the one below the average or the other above it.
+func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *Round, g *spreadConstraint, evictions *evictionList) {
+	sum := 0
+	for _, d := range g.domains {
+		slices.SortStableFunc(d.pods, compareForRetention)
+		sum += len(d.pods)
+	}
+	sorted := slices.Clone(g.domains)
+	slices.SortStableFunc(sorted, func(a, b *topologyDomain) int { return cmp.Compare(len(a.pods), len(b.pods)) })
+	average := float64(sum) / float64(len(sorted))
+	belowAverage := g.belowAverageNodes(sorted, average)
+	left := make([]int, len(sorted)) // pods in each domain by now, those that are to come included
+	queues := make([]evictionQueue, len(sorted))
+	for i, d := range sorted {
+		left[i], queues[i].pods = len(d.pods), d.pods
+	}
+	for i, j := 0, len(sorted)-1; i < j; {
+		if float64(left[j]) <= average {
+			j--
+		}
+		skew := left[j] - left[i]
+		n := movablePods(left[i], left[j], average, int(g.MaxSkew))
+		if skew <= int(g.MaxSkew) || n <= 0 {
+			i++
+			continue
+		}
+		// A domain may give away what it was to get, but that is nobody in particular.
+		for real := min(left[j], len(sorted[j].pods)) - (left[j] - n); real > 0; real-- {
+			p := queues[j].next(func(p *Pod) bool { return r.FitsAnyOtherNode(p, belowAverage) }, !s.BalanceNodeFit)
+			if p == nil {
+				break
+			}
+			evictions.add(g.candidate(r, p, sorted[j], evictions.constraints))
+		}
+		left[j] -= n
+		left[i] += n
+	}
+}
+
+// evictionQueue gives the pods of a domain in the order in which they go.
+type evictionQueue struct {
+	pods  []*Pod // not looked at by now; the last is next
+	unfit []*Pod // looked at, and they fit nowhere
+}
+
+// next is the next pod that fits, and if there is none and all may go, one that does not; nil: none is left.
+func (l *evictionQueue) next(fits func(*Pod) bool, all bool) *Pod {
+	for len(l.pods) > 0 {
+		p := l.pods[len(l.pods)-1]
+		l.pods = l.pods[:len(l.pods)-1]
+		if fits(p) {
+			return p
+		}
+		l.unfit = append(l.unfit, p)
+	}
+	if !all || len(l.unfit) == 0 {
+		return nil
+	}
+	p := l.unfit[0]
+	l.unfit = l.unfit[1:]
+	return p
+}
+
+// movablePods is how many pods may go from a domain with many to one with few.
+func movablePods(few, many int, average float64, maxSkew int) int {
+	above := math.Ceil(float64(many) - average)
+	below := math.Ceil(average - float64(few))
+	half := math.Ceil(float64(many-few-maxSkew) / 2)
+	return int(min(above, below, half))
+}
+
+// belowAverageNodes are the nodes that count and whose domain is below the average, domain after domain.
+func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average float64) []*Node {
+	by := map[*topologyDomain][]*Node{}
+	for i, n := range g.nodes.nodes {
+		if g.eligible != nil && !g.eligible[i] || g.keyDomains.byNode[i] < 0 {
+			continue
+		}
+		d := g.domains[g.domainIndex[g.keyDomains.byNode[i]]]
+		by[d] = append(by[d], n)
+	}
+	var out []*Node
+	for _, d := range sorted {
+		if float64(len(d.pods)) < average {
+			out = append(out, by[d]...)
+		}
+	}
+	return out
+}
+
+// compareForRetention orders the pods of a domain; those at the end go. Pods that choose their nodes stay rather than others,
+// low priorities rather than high ones: so the Kubernetes descheduler does it.
+func compareForRetention(a, b *Pod) int {
+	return cmp.Or(
+		-compareBool(hasNodeConstraint(a), hasNodeConstraint(b)),
+		compareBool(a.Details.HasPriority, b.Details.HasPriority),
+		cmp.Compare(a.Spec.Priority, b.Spec.Priority))
+}
+
+// hasNodeConstraint says whether a pod has a node selector or node affinity.
+func hasNodeConstraint(p *Pod) bool {
+	s := &p.Spec.NodeSelector
+	return len(s.Labels) > 0 || s.HasRequired || len(s.Preferred) > 0
+}
+
+// candidate makes one of a pod of a domain; groups are all constraints that its move must not make worse.
+func (g *spreadConstraint) candidate(r *Round, p *Pod, d *topologyDomain, groups *constraintIndex) *Candidate {
+	from := r.NodeOf(p)
+	return &Candidate{Pod: p, Node: from,
+		Reason: func() string {
+			return fmt.Sprintf("%d pods in %s=%s, %d in the domain with fewest; maxSkew %d",
+				d.size, g.TopologyKey, d.value, g.smallestSize(), g.MaxSkew)
+		},
+		Gain: func(to *Node) Gain { return spreadGain(p, from, to, groups) },
+	}
+}

@@ -1,0 +1,83 @@
+package descheduling
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// constraints are the constraints of a namespace's pods, each once.
+func (s *RemovePodsViolatingTopologySpreadConstraint) constraints(in *namespacePods) []*spreadConstraint {
+	type origin struct {
+		spec   *model.PodSpec
+		i      int
+		values string // of matchLabelKeys
+	}
+	seen := map[origin]bool{}
+	alike := map[string]bool{}
+	var out []*spreadConstraint
+	for _, p := range in.pods {
+		for i := range p.pod.Spec.Spread {
+			c := &p.pod.Spec.Spread[i]
+			if c.Hard && !s.Hard || !c.Hard && !s.Soft || !s.Has(p.pod) {
+				continue
+			}
+			from := origin{p.pod.Spec, i, formatLabelValues(p.pod.Labels, c.MatchLabelKeys)}
+			if seen[from] {
+				continue
+			}
+			seen[from] = true
+			g := &spreadConstraint{SpreadConstraint: c, selector: effectiveSelector(c, p.pod.Labels), sample: p.pod}
+			if id := g.identity(); !alike[id] {
+				alike[id] = true
+				g.findDomains(in.nodes)
+				out = append(out, g)
+			}
+		}
+	}
+	return out
+}
+
+func formatLabelValues(l model.Labels, keys []string) string {
+	var b strings.Builder
+	for _, k := range keys {
+		v, there := l.Get(k)
+		fmt.Fprintf(&b, "%t %s\n", there, v)
+	}
+	return b.String()
+}
+
+// effectiveSelector is a constraint's selector with the pod's values of matchLabelKeys.
+func effectiveSelector(c *model.SpreadConstraint, l model.Labels) *model.Selector {
+	sel := c.Selector
+	for _, k := range c.MatchLabelKeys {
+		v, there := l.Get(k)
+		if !there || sel == nil {
+			continue
+		}
+		sel = &model.Selector{Requirements: append(slices.Clip(sel.Requirements), model.Requirement{Key: k, Op: model.In, Values: []string{v}})}
+	}
+	return sel
+}
+
+// identity is equal for constraints that count the same pods in the same domains and bear as much.
+func (g *spreadConstraint) identity() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %d %t %t %t", g.TopologyKey, g.MaxSkew, g.Hard, g.IgnoreAffinity, g.HonorTaints)
+	if g.selector != nil {
+		fmt.Fprintf(&b, " %v", g.selector.Requirements)
+	}
+	s := g.sample.Spec
+	fmt.Fprintf(&b, "|%v %t", s.NodeSelector.Labels, s.NodeSelector.HasRequired)
+	for i := range s.NodeSelector.Required {
+		t := &s.NodeSelector.Required[i]
+		fmt.Fprintf(&b, " %v %v %t", t.Labels, t.Fields, t.Malformed)
+	}
+	for i := range s.Tolerations {
+		t := &s.Tolerations[i]
+		fmt.Fprintf(&b, "|%s %d %s %d", t.Key, t.Op, t.Value, t.Effect)
+	}
+	return b.String()
+}

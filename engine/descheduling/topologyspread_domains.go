@@ -1,0 +1,155 @@
+package descheduling
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// nodeDomains are nodes by the domains of topology keys.
+type nodeDomains struct {
+	nodes []*Node
+	keys  map[string]*keyDomains
+}
+
+// keyDomains are the values of one key.
+type keyDomains struct {
+	values []string // sorted
+	byNode []int32  // by index of node: of its value; -1: the node has none
+}
+
+func newNodeDomains(nodes []*Node) *nodeDomains {
+	return &nodeDomains{nodes: nodes, keys: map[string]*keyDomains{}}
+}
+
+func (s *nodeDomains) forKey(key string) *keyDomains {
+	if d := s.keys[key]; d != nil {
+		return d
+	}
+	d := &keyDomains{byNode: make([]int32, len(s.nodes))}
+	at := map[string]int32{}
+	for _, n := range s.nodes {
+		if v, there := n.Labels.Get(key); there {
+			if _, known := at[v]; !known {
+				at[v] = 0
+				d.values = append(d.values, v)
+			}
+		}
+	}
+	slices.Sort(d.values)
+	for i, v := range d.values {
+		at[v] = int32(i)
+	}
+	for i, n := range s.nodes {
+		d.byNode[i] = -1
+		if v, there := n.Labels.Get(key); there {
+			d.byNode[i] = at[v]
+		}
+	}
+	s.keys[key] = d
+	return d
+}
+
+// topologyDomain are the pods that count in one domain of a constraint.
+type topologyDomain struct {
+	value string // of the topology key
+	pods  []*Pod
+	size  int // how many by now
+}
+
+// spreadConstraint is one constraint, as all pods of a namespace have it that have it alike.
+type spreadConstraint struct {
+	*model.SpreadConstraint
+	selector   *model.Selector // with what matchLabelKeys add
+	sample     *Pod            // one of the pods
+	nodes      *nodeDomains
+	keyDomains *keyDomains
+	eligible   []bool // by index of node; nil: all
+	// domains are those of the domains that count, by value; at says where each value of the key is among them, -1: nowhere.
+	domains     []*topologyDomain
+	domainIndex []int32
+}
+
+// findDomains finds the nodes and domains that count for the constraint.
+func (g *spreadConstraint) findDomains(s *nodeDomains) {
+	g.nodes, g.keyDomains = s, s.forKey(g.TopologyKey)
+	sel := &g.sample.Spec.NodeSelector
+	constrained := !g.IgnoreAffinity && (len(sel.Labels) > 0 || sel.HasRequired)
+	g.domainIndex = make([]int32, len(g.keyDomains.values))
+	if !constrained && !g.HonorTaints {
+		for i := range g.domainIndex {
+			g.domainIndex[i] = int32(i)
+		}
+	} else {
+		for i := range g.domainIndex {
+			g.domainIndex[i] = -1
+		}
+		g.eligible = make([]bool, len(s.nodes))
+		for i, n := range s.nodes {
+			g.eligible[i] = (!constrained || MatchesNodeAffinity(g.sample, n)) && (!g.HonorTaints || ToleratesTaints(g.sample, n, isHardTaint))
+			if d := g.keyDomains.byNode[i]; g.eligible[i] && d >= 0 {
+				g.domainIndex[d] = 0
+			}
+		}
+	}
+	for d, v := range g.keyDomains.values {
+		if g.domainIndex[d] >= 0 {
+			g.domainIndex[d] = int32(len(g.domains))
+			g.domains = append(g.domains, &topologyDomain{value: v})
+		}
+	}
+}
+
+// countPods fills the crowds. A pod on a node that does not count makes its domain count, as the Kubernetes descheduler
+// has it; in a plan it counts nowhere, as for the scheduler.
+func (g *spreadConstraint) countPods(r *Round, s *namespacePods) {
+	for _, p := range s.matching(g.selector) {
+		n := p.node
+		if g.keyDomains.byNode[n] < 0 {
+			continue
+		}
+		value := g.keyDomains.byNode[n]
+		if g.eligible != nil && !g.eligible[n] && r.Planned() {
+			continue
+		}
+		if g.domainIndex[value] < 0 {
+			g.domainIndex[value] = int32(len(g.domains))
+			g.domains = append(g.domains, &topologyDomain{value: g.keyDomains.values[value]})
+		}
+		c := g.domains[g.domainIndex[value]]
+		c.pods = append(c.pods, p.pod)
+		c.size++
+	}
+}
+
+// domainOf is that of a node's domain; nil: pods there do not count.
+func (g *spreadConstraint) domainOf(n *Node) *topologyDomain {
+	i, there := slices.BinarySearchFunc(g.nodes.nodes, n, func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) })
+	if !there || g.keyDomains.byNode[i] < 0 || g.eligible != nil && !g.eligible[i] || g.domainIndex[g.keyDomains.byNode[i]] < 0 {
+		return nil
+	}
+	return g.domains[g.domainIndex[g.keyDomains.byNode[i]]]
+}
+
+// isBalanced says whether no two domains differ by more than maxSkew.
+func (g *spreadConstraint) isBalanced() bool {
+	if len(g.domains) == 0 {
+		return true
+	}
+	most := 0
+	for _, c := range g.domains {
+		most = max(most, c.size)
+	}
+	return most-g.smallestSize() <= int(g.MaxSkew)
+}
+
+// smallestSize is the size of the smallest crowd.
+func (g *spreadConstraint) smallestSize() int {
+	n := math.MaxInt
+	for _, c := range g.domains {
+		n = min(n, c.size)
+	}
+	return n
+}

@@ -1,0 +1,136 @@
+package descheduling
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// skewPlanner plans moves from the fullest domain of a constraint until it is balanced or no pod of it can go.
+type skewPlanner struct {
+	round      *Round
+	constraint *spreadConstraint
+	all        *constraintIndex // all of the namespace
+	scope      *Scope
+	queues     map[*topologyDomain][]*Pod // who has not been tried
+}
+
+// run says false if the round is over.
+func (e *skewPlanner) run() bool {
+	e.queues = map[*topologyDomain][]*Pod{}
+	for {
+		c := e.largestDomain()
+		if c == nil || c.size-e.constraint.smallestSize() <= int(e.constraint.MaxSkew) {
+			return true
+		}
+		p := e.next(c)
+		if p == nil {
+			continue
+		}
+		from := e.round.NodeOf(p)
+		switch e.round.Evict(e.constraint.candidate(e.round, p, c, e.all)) {
+		case Accepted:
+			e.all.forEach(p, func(g *spreadConstraint) { g.podMoved(from, e.round.NodeOf(p)) })
+		case TotalLimit:
+			return false
+		}
+	}
+}
+
+// largestDomain is the largest crowd of which somebody was not tried yet.
+func (e *skewPlanner) largestDomain() *topologyDomain {
+	var best *topologyDomain
+	for _, c := range e.constraint.domains {
+		if q, opened := e.queues[c]; (best == nil || c.size > best.size) && (!opened || len(q) > 0) {
+			best = c
+		}
+	}
+	return best
+}
+
+// next takes the pod that had best go; nil: there is none.
+func (e *skewPlanner) next(c *topologyDomain) *Pod {
+	q, opened := e.queues[c]
+	if !opened {
+		q = slices.Clone(c.pods)
+		slices.SortStableFunc(q, compareForPlan)
+	}
+	for len(q) > 0 {
+		p := q[0]
+		q = q[1:]
+		if e.scope.Has(p) && e.round.Evictable(p) && e.round.PreEvictionFilter(p) {
+			e.queues[c] = q
+			return p
+		}
+	}
+	e.queues[c] = nil
+	return nil
+}
+
+// compareForPlan orders pods for a plan: those that do not choose their nodes, then as victims go.
+func compareForPlan(a, b *Pod) int {
+	if c := compareBool(hasNodeConstraint(a), hasNodeConstraint(b)); c != 0 {
+		return c
+	}
+	return CompareForEviction(a, b)
+}
+
+// podMoved counts a pod where it went.
+func (g *spreadConstraint) podMoved(from, to *Node) {
+	if c := g.domainOf(from); c != nil {
+		c.size--
+	}
+	if c := g.domainOf(to); c != nil {
+		c.size++
+	}
+}
+
+// spreadGain is the gain of a move: of the constraints that count the pod, the squares of the sizes of the two domains
+// added up. As each move makes the sum over all domains less, no constraint is bettered at the cost of
+// another for ever.
+func spreadGain(p *Pod, from, to *Node, groups *constraintIndex) Gain {
+	out := Gain{Metric: "sum of squares of the pods in the two domains"}
+	groups.forEach(p, func(g *spreadConstraint) {
+		a, b := g.domainOf(from), g.domainOf(to)
+		if a == nil || b == nil || a == b {
+			return
+		}
+		x, y := int64(a.size), int64(b.size)
+		out.Before += x*x + y*y
+		out.After += (x-1)*(x-1) + (y+1)*(y+1)
+	})
+	return out
+}
+
+// constraintIndex finds the constraints that count a pod.
+type constraintIndex struct {
+	byLabel   map[model.Label][]*spreadConstraint // that count only pods with the label
+	unindexed []*spreadConstraint
+}
+
+func newConstraintIndex(all []*spreadConstraint) *constraintIndex {
+	s := &constraintIndex{byLabel: map[model.Label][]*spreadConstraint{}}
+	for _, g := range all {
+		if label, one := requiredLabel(g.selector); one {
+			s.byLabel[label] = append(s.byLabel[label], g)
+		} else {
+			s.unindexed = append(s.unindexed, g)
+		}
+	}
+	return s
+}
+
+// forEach calls do for each that counts the pod.
+func (s *constraintIndex) forEach(p *Pod, do func(*spreadConstraint)) {
+	try := func(list []*spreadConstraint) {
+		for _, g := range list {
+			if g.selector.Matches(p.Labels) {
+				do(g)
+			}
+		}
+	}
+	for _, l := range p.Labels {
+		try(s.byLabel[l])
+	}
+	try(s.unindexed)
+}

@@ -1,0 +1,206 @@
+package descheduling
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// zoned are nodes n1, n2, ... in zones a, b, c, a, ...
+func zoned(n int) []*Node {
+	nodes := numbered(n)
+	for i, node := range nodes {
+		node.Labels = model.LabelsOf(map[string]string{"zone": string(rune('a' + i%3)), "host": node.Name})
+	}
+	return nodes
+}
+
+// spreading is a pod of an app that is to be spread.
+func spreading(app, key string, skew int32, change ...func(*model.SpreadConstraint)) func(*Pod) {
+	return func(p *Pod) {
+		p.Labels = model.LabelsOf(map[string]string{"app": app})
+		c := model.SpreadConstraint{TopologyKey: key, MaxSkew: skew, Hard: true, Selector: labelSelector("app", app)}
+		for _, f := range change {
+			f(&c)
+		}
+		spec := *p.Spec
+		spec.Spread = append(slices.Clip(spec.Spread), c)
+		p.Spec = &spec
+	}
+}
+
+// podsPerZone are pods p00, p01, ... so many on each node.
+func podsPerZone(change func(*Pod), sizes ...int) (out []*Pod) {
+	for i, n := range sizes {
+		for range n {
+			out = append(out, testPod(fmt.Sprintf("p%02d", len(out)), fmt.Sprintf("n%d", i+1), change))
+		}
+	}
+	return out
+}
+
+func soft(c *model.SpreadConstraint) { c.Hard = false }
+
+// Which constraints count, which domains, and how many go.
+func TestSpread(t *testing.T) {
+	hard := RemovePodsViolatingTopologySpreadConstraint{Hard: true, BalanceNodeFit: true}
+	tainted := func(n []*Node) { n[2].Taints = []model.Taint{{Key: "k", Effect: model.NoSchedule}} }
+	onlyAB := func(p *Pod) {
+		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true, Required: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "zone", Op: model.In, Values: []string{"a", "b"}}}}}}}
+		spreading("web", "zone", 1)(p)
+	}
+	for what, c := range map[string]struct {
+		s     RemovePodsViolatingTopologySpreadConstraint
+		nodes func([]*Node)
+		pods  []*Pod
+		gone  int
+	}{
+		"4-1-0: two":                         {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0), gone: 2},
+		"2-1-1 is within the skew":           {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 2, 1, 1)},
+		"maxSkew 3":                          {s: hard, pods: podsPerZone(spreading("web", "zone", 3), 4, 1, 1)},
+		"soft is not asked for":              {s: hard, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0)},
+		"soft is":                            {s: RemovePodsViolatingTopologySpreadConstraint{Soft: true}, pods: podsPerZone(spreading("web", "zone", 1, soft), 4, 1, 0), gone: 2},
+		"no node has the key":                {s: hard, pods: podsPerZone(spreading("web", "rack", 1), 4, 1, 0)},
+		"an empty domain with a taint":       {s: hard, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0)},
+		"... that does not stand in the way": {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0), gone: 2},
+		"... whose nodes do not count":       {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.HonorTaints = true }), 3, 3, 0)},
+		"pods that keep to two zones":        {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, pods: podsPerZone(onlyAB, 2, 2, 0)},
+		"other namespaces":                   {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true, Scope: Scope{Namespaces: Namespaces{Exclude: []string{"default"}}}}, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0)},
+	} {
+		nodes := zoned(3)
+		if c.nodes != nil {
+			c.nodes(nodes)
+		}
+		m := &fakeMover{}
+		evict(t, testSnapshot(nodes, c.pods...), &Policy{}, m, &c.s)
+		if len(m.candidates) != c.gone {
+			t.Errorf("%s: %v went, want %d", what, m.candidates, c.gone)
+		}
+	}
+}
+
+// Of a revision only its own pods count.
+func TestSpreadMatchLabelKeys(t *testing.T) {
+	revision := func(v string) func(*Pod) {
+		return func(p *Pod) {
+			spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.MatchLabelKeys = []string{"rev"} })(p)
+			p.Labels = model.LabelsOf(map[string]string{"app": "web", "rev": v})
+		}
+	}
+	var pods []*Pod
+	for i, where := range []string{"n1", "n1", "n1", "n2", "n2", "n2"} {
+		pods = append(pods, testPod(fmt.Sprint("p", i), where, revision([]string{"1", "2"}[i/3])))
+	}
+	m := &fakeMover{}
+	evict(t, testSnapshot(zoned(3)[:2], pods...), &Policy{}, m, &RemovePodsViolatingTopologySpreadConstraint{Hard: true})
+	if len(m.candidates) != 2 { // one of each revision, though together they are even
+		t.Errorf("%v went", m.candidates)
+	}
+}
+
+// What the index of labels finds is what asking every pod finds.
+func TestSpreadMatching(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	s := &namespacePods{}
+	for i := range 200 {
+		p := testPod(fmt.Sprint("p", i), "")
+		p.Labels = model.LabelsOf(map[string]string{"app": fmt.Sprint(rng.IntN(5)), "tier": fmt.Sprint(rng.IntN(3))})
+		s.pods = append(s.pods, podAtIndex{pod: p})
+	}
+	found := 0
+	for range 200 {
+		sel := &model.Selector{}
+		for _, key := range []string{"app", "tier"} {
+			switch rng.IntN(4) {
+			case 0:
+				sel.Requirements = append(sel.Requirements, labelSelector(key, fmt.Sprint(rng.IntN(6))).Requirements...)
+			case 1:
+				sel.Requirements = append(sel.Requirements, model.Requirement{Key: key, Op: model.NotIn, Values: []string{"1"}})
+			}
+		}
+		var want []podAtIndex
+		for _, p := range s.pods {
+			if sel.Matches(p.pod.Labels) {
+				want = append(want, p)
+			}
+		}
+		if got := s.matching(sel); !slices.Equal(got, want) {
+			t.Fatalf("%+v: %d pods, want %d", sel, len(got), len(want))
+		}
+		found += len(want)
+	}
+	if found == 0 || s.matching(nil) != nil {
+		t.Error("nothing was found, or by no selector something")
+	}
+}
+
+// squares is how uneven the pods of all apps are over zones and hosts, by counting them.
+func squares(r *Round, pods []*Pod, keys ...string) (sum int) {
+	count := map[string]int{}
+	for _, p := range pods {
+		for _, k := range keys {
+			v, _ := r.NodeOf(p).Labels.Get(k)
+			app, _ := p.Labels.Get("app")
+			count[app+"/"+k+"/"+v]++
+		}
+	}
+	for _, n := range count {
+		sum += n * n
+	}
+	return sum
+}
+
+// Random worlds with two constraints a pod: each planned move makes both together more even, and where every node
+// takes any pod they are within their skews in the end.
+func TestSpreadPlanned(t *testing.T) {
+	moves := 0
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		nodes := zoned(3 * (1 + rng.IntN(3)))
+		apps := map[string]func(*Pod){}
+		for _, app := range []string{"x", "y"} {
+			apps[app] = func(p *Pod) { spreading(app, "zone", 1)(p); spreading(app, "host", 1)(p) }
+		}
+		var pods []*Pod
+		for i := range 6 + rng.IntN(20) {
+			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, apps[[]string{"x", "y"}[rng.IntN(2)]]))
+		}
+		var round *Round
+		last := 0
+		m := &fakeMover{place: func(c *Candidate) *Node {
+			now := squares(round, pods, "zone", "host")
+			if now >= last {
+				t.Errorf("seed %d: %d squares before, %d now", seed, last, now)
+			}
+			best, least := (*Node)(nil), int64(0)
+			for _, n := range nodes {
+				if g := c.Gain(n); g.Improves() && (best == nil || g.After-g.Before < least) {
+					best, least = n, g.After-g.Before
+				}
+			}
+			if best != nil {
+				last = now
+			}
+			return best
+		}}
+		evict(t, testSnapshot(nodes, pods...), &Policy{}, m, script(func(r *Round) {
+			round, last = r, 1<<30
+			s := &RemovePodsViolatingTopologySpreadConstraint{Hard: true}
+			s.Run(r)
+			moves += r.NumEvicted()
+			for _, in := range s.namespaces(r) {
+				for _, g := range s.constraints(in) {
+					if g.countPods(r, in); !g.isBalanced() {
+						t.Errorf("seed %d: app %v: %s is not balanced", seed, g.selector.Requirements, g.TopologyKey)
+					}
+				}
+			}
+		}))
+	}
+	if moves < 100 {
+		t.Errorf("only %d moves", moves)
+	}
+}

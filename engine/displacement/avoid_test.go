@@ -1,0 +1,114 @@
+package displacement
+
+import (
+	"testing"
+	"time"
+)
+
+var start = time.Unix(100000, 0)
+
+// at is so many seconds after the start.
+func at(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+
+func TestAvoidDoublesWhileItComesBack(t *testing.T) {
+	b := Backoff{First: 10 * time.Second, Max: 10 * time.Minute}
+	thrown := func(created, gone int) Eviction {
+		return Eviction{UID: "u", Cause: Pressure, Created: at(created), At: at(gone)}
+	}
+	for name, tc := range map[string]struct {
+		list  []Eviction
+		count int32
+		until int
+	}{
+		"once":                                  {[]Eviction{thrown(0, 5)}, 1, 15},
+		"several at once":                       {[]Eviction{thrown(0, 5), thrown(1, 5), thrown(2, 6)}, 1, 15},
+		"came back":                             {[]Eviction{thrown(0, 5), thrown(16, 17)}, 2, 37},
+		"came back and back, told in any order": {[]Eviction{thrown(38, 40), thrown(16, 17), thrown(0, 5)}, 3, 80},
+		"long after":                            {[]Eviction{thrown(0, 5), thrown(16, 17), thrown(600, 700)}, 1, 710},
+		"not for ever":                          {series(b, 12), 12, 0},
+	} {
+		a, ok := b.Avoid(tc.list)
+		if !ok || a.Count != tc.count || tc.until != 0 && !a.Until.Equal(at(tc.until)) {
+			t.Errorf("%s: %+v", name, a)
+		}
+		if a.Until.Sub(a.Since) > b.Max {
+			t.Errorf("%s: for %v", name, a.Until.Sub(a.Since))
+		}
+	}
+	if _, ok := b.Avoid([]Eviction{{UID: "u", Cause: Preemption, At: at(1)}, {UID: "v", Cause: API, At: at(1)}}); ok {
+		t.Error("an owner is kept off a node that it was asked to leave")
+	}
+}
+
+// series are pods that come back as soon as they may and are thrown out a second later.
+func series(b Backoff, n int) (out []Eviction) {
+	next := start
+	for range n {
+		out = append(out, Eviction{UID: "u", Cause: Taint, Created: next, At: next.Add(time.Second)})
+		a, _ := b.Avoid(out)
+		next = a.Until
+	}
+	return out
+}
+
+// In an hour the pods that come back to the node grow as the logarithm of time until the longest pause
+// is reached, and from then on by one a pause.
+func TestAvoidIsSlow(t *testing.T) {
+	b := Backoff{First: 10 * time.Second, Max: 10 * time.Minute}
+	n := 1
+	for ; series(b, n+1)[n].At.Before(start.Add(time.Hour)); n++ {
+		continue
+	}
+	if n != 11 {
+		t.Errorf("%d pods in an hour", n)
+	}
+}
+
+func TestReplacements(t *testing.T) {
+	displaced := []DisplacedPod{{UID: "b", Name: "w-1", Node: "n2", At: at(6)}, {UID: "a", Name: "w-0", Node: "n1", At: at(5)}}
+	pods := []OwnerPod{{UID: "z", Name: "w-1", Created: at(9)}, {UID: "y", Name: "w-0", Node: "n2", Created: at(8)}, {UID: "old", Created: at(4)}}
+	for kind, want := range map[string]map[string]string{
+		"ReplicaSet":  {"a": "y", "b": "z"},
+		"StatefulSet": {"a": "y", "b": "z"},
+		"DaemonSet":   {"a": "z", "b": "y"},
+	} {
+		got := MatchReplacements(kind, displaced, pods)
+		if len(got) != len(want) || got["a"] != want["a"] || got["b"] != want["b"] {
+			t.Errorf("%s: %v, want %v", kind, got, want)
+		}
+	}
+	displaced[1].Replacement = "z"
+	if got := MatchReplacements("ReplicaSet", displaced, pods); got["a"] != "z" || got["b"] != "y" {
+		t.Errorf("what was known has changed: %v", got)
+	}
+}
+
+func TestTold(t *testing.T) {
+	for _, tc := range []struct {
+		condition, reason, message string
+		want                       Cause
+	}{
+		{"PreemptionByScheduler", "", "", Preemption},
+		{"EvictionByEvictionAPI", "", "", API},
+		{"DeletionByTaintManager", "", "", Taint},
+		{"DeletionByPodGC", "", "", PodGC},
+		{reasonKubelet, "Evicted", "The node was low on resource: memory.", Pressure},
+		{"", "Evicted", "The node had condition: [DiskPressure].", Pressure},
+		{reasonKubelet, "Terminated", "Pod was terminated in response to imminent node shutdown.", Shutdown},
+		{reasonKubelet, "Preempting", "Preempted in order to admit critical pod", Admission},
+		{"", "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu", Admission},
+		{"", "NodeShutdown", "Pod was rejected as the node is shutting down.", Shutdown},
+		{"", "Error", "", None},
+		{"", "", "", None},
+		{"SomethingElse", "", "", None},
+	} {
+		if got := CauseFromStatus(tc.condition, tc.reason, tc.message); got != tc.want {
+			t.Errorf("%q, %q: %v, want %v", tc.condition, tc.reason, got, tc.want)
+		}
+	}
+	for _, c := range Causes() {
+		if of, ok := ParseCause(c.String()); !ok || of != c || c.Reason() == "" {
+			t.Errorf("%v: %v, %v", c, of, ok)
+		}
+	}
+}

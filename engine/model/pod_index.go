@@ -1,0 +1,81 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// PodIndex is the pods that have not finished, by uid, by owner and by namespace. Make it with NewRoster.
+type PodIndex struct {
+	pods       map[string]*Pod
+	owned      map[string]map[string]*Pod // by owner, then by uid
+	namespaces map[string]map[string]*Pod // by namespace, then by uid
+}
+
+// NewPodIndex is one without pods.
+func NewPodIndex() PodIndex {
+	return PodIndex{pods: map[string]*Pod{}, owned: map[string]map[string]*Pod{}, namespaces: map[string]map[string]*Pod{}}
+}
+
+// Upsert takes in how a pod is.
+func (r *PodIndex) Upsert(p *Pod) {
+	r.Remove(p.UID)
+	if p.Finished() {
+		return
+	}
+	r.pods[p.UID] = p
+	addToIndex(r.namespaces, p.Namespace, p)
+	if p.Owner.UID != "" {
+		addToIndex(r.owned, p.Owner.UID, p)
+	}
+}
+
+// Remove takes in that a pod is gone.
+func (r *PodIndex) Remove(uid string) {
+	p, ok := r.pods[uid]
+	if !ok {
+		return
+	}
+	delete(r.pods, uid)
+	removeFromIndex(r.namespaces, p.Namespace, uid)
+	removeFromIndex(r.owned, p.Owner.UID, uid)
+}
+
+// Pod is a pod by uid; nil when it is gone or finished.
+func (r *PodIndex) Pod(uid string) *Pod { return r.pods[uid] }
+
+// Len is how many there are.
+func (r *PodIndex) Len() int { return len(r.pods) }
+
+// All are all pods, in no order.
+func (r *PodIndex) All() []*Pod { return slices.Collect(maps.Values(r.pods)) }
+
+// InNamespace are the pods of a namespace, in no order.
+func (r *PodIndex) InNamespace(namespace string) []*Pod {
+	return slices.Collect(maps.Values(r.namespaces[namespace]))
+}
+
+// OwnedBy are the pods of an owner, the oldest first.
+func (r *PodIndex) OwnedBy(owner Owner) []*Pod {
+	return slices.SortedFunc(maps.Values(r.owned[owner.UID]), ByAge)
+}
+
+// ByAge compares pods by age, the oldest first, then by name and uid.
+func ByAge(a, b *Pod) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Key(), b.Key()), cmp.Compare(a.UID, b.UID))
+}
+
+func addToIndex(m map[string]map[string]*Pod, key string, p *Pod) {
+	if m[key] == nil {
+		m[key] = map[string]*Pod{}
+	}
+	m[key][p.UID] = p
+}
+
+func removeFromIndex(m map[string]map[string]*Pod, key, uid string) {
+	delete(m[key], uid)
+	if len(m[key]) == 0 {
+		delete(m, key)
+	}
+}

@@ -1,0 +1,216 @@
+package nodelifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+const expelled = "unreachable:NoExecute"
+
+func TestOneOfFiftyIsLost(t *testing.T) {
+	w := newWorld(t, 50)
+	w.run(100 * time.Second)
+	w.log = nil
+	w.stop("a", 1, false) // its last renewal was at 100 s
+	w.run(60 * time.Second)
+	want := []string{"150 a00 unknown", "150 a00 +unreachable:NoSchedule", "150 a00 +unreachable:NoExecute"}
+	if !slices.Equal(w.log, want) {
+		t.Errorf("log %q, want %q", w.log, want)
+	}
+	w.stop("a", 1, true)
+	w.run(20 * time.Second)
+	if w.has(expelled)+w.has("unreachable:NoSchedule") != 0 {
+		t.Errorf("it is back, and tainted: %v", w.nodes["a00"].Taints)
+	}
+}
+
+func TestRates(t *testing.T) {
+	for name, tc := range map[string]struct {
+		zones []int
+		lost  int // of the first zone
+		after time.Duration
+		want  []string
+	}{
+		"a normal zone: one in 10 s":       {[]int{50}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
+		"a large one that is partly lost":  {[]int{60}, 40, 5 * time.Minute, []string{"150 a00", "250 a01", "350 a02"}},
+		"a small one that is partly lost":  {[]int{50}, 40, time.Hour, nil},
+		"a lost zone of two: one in 10 s":  {[]int{3, 3}, 3, time.Minute, []string{"150 a00", "160 a01", "170 a02"}},
+		"all zones":                        {[]int{50}, 50, time.Hour, nil},
+		"two of three are not partly lost": {[]int{3}, 2, time.Minute, []string{"150 a00", "160 a01"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, tc.zones...)
+			w.run(100 * time.Second)
+			w.stop("a", tc.lost, false)
+			w.run(50*time.Second + tc.after)
+			got := w.told("+" + expelled)
+			if len(got) > 3 {
+				got = got[:3]
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("tainted %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAllDownTakesTaintsOffAndBeginsAnew(t *testing.T) {
+	w := newWorld(t, 4)
+	w.run(100 * time.Second)
+	w.stop("a", 1, false)
+	w.run(100 * time.Second)
+	if w.has(expelled) != 1 {
+		t.Fatalf("%d nodes are tainted", w.has(expelled))
+	}
+	w.stop("a", 4, false)
+	w.run(100 * time.Second)
+	if _, all := w.m.Zones(); !all || w.has(expelled) != 0 {
+		t.Fatalf("all lost %v, %d nodes are tainted", all, w.has(expelled))
+	}
+	w.alive["a03"] = true
+	w.log = nil
+	w.run(10 * time.Minute)
+	// One is back at 310 s; three of four are partly lost in a small zone, so nobody is tainted yet.
+	if got := w.told("+" + expelled); len(got) != 0 {
+		t.Errorf("tainted %v", got)
+	}
+	w.alive["a02"] = true
+	w.run(10 * time.Minute)
+	if got := w.told("+" + expelled); !slices.Equal(got, []string{"911 a00", "921 a01"}) {
+		t.Errorf("tainted %v", got)
+	}
+}
+
+func TestWhoeverIsSilentAfterAllWereLostGetsAnotherGrace(t *testing.T) {
+	w := newWorld(t, 2)
+	w.run(100 * time.Second)
+	w.stop("a", 2, false)
+	w.run(100 * time.Second)
+	w.alive["a01"] = true // heard at 210 s
+	w.run(100 * time.Second)
+	got := w.told("+" + expelled)
+	if len(got) != 1 || got[0] < "260" {
+		t.Errorf("tainted %v, want it no earlier than a grace after 210 s", got)
+	}
+}
+
+func TestStartIsQuiet(t *testing.T) {
+	w := newWorld(t, 6)
+	w.run(100 * time.Second)
+	w.stop("a", 2, false)
+	w.run(50*time.Second + time.Second) // marked, and the first tainted
+	for _, name := range []string{"a02", "a03"} {
+		w.alive[name] = false
+	}
+	// An hour without a machine; nobody was heard meanwhile by anybody.
+	w.now = w.now.Add(time.Hour)
+	before := w.has(expelled)
+	w.log = nil
+	w.restart()
+	w.run(49 * time.Second)
+	if w.has(expelled) != before || len(w.told("unknown")) != 0 {
+		t.Errorf("within the first grace: %v", w.log)
+	}
+	w.run(30 * time.Second)
+	if got := w.told("unknown"); len(got) != 2 {
+		t.Errorf("marked %v", got)
+	}
+}
+
+func TestOwnSilenceIsNobodysSilence(t *testing.T) {
+	w := newWorld(t, 6)
+	w.run(100 * time.Second)
+	w.log = nil
+	w.now = w.now.Add(10 * time.Minute) // stopped, with all around
+	effects, _ := w.m.Step(w.now, nil)
+	if len(effects) != 0 {
+		t.Errorf("effects %v", effects)
+	}
+	w.wake = w.now
+	w.stop("a", 1, false)
+	w.run(2 * time.Minute)
+	if got := w.told("unknown"); len(got) != 1 || !strings.Contains(got[0], "a00") {
+		t.Errorf("marked %v", got)
+	}
+}
+
+func TestTheTaintKeepsItsTimeWhenTheStateChanges(t *testing.T) {
+	w := newWorld(t, 6)
+	w.run(100 * time.Second)
+	w.ready["a00"] = False
+	w.run(20 * time.Second)
+	at := w.nodes["a00"].noExecuteTaint(TaintNotReady)
+	if at == nil {
+		t.Fatalf("taints %v", w.nodes["a00"].Taints)
+	}
+	was := at.Added
+	w.alive["a00"] = false
+	w.run(70 * time.Second)
+	n := w.nodes["a00"]
+	if now := n.noExecuteTaint(TaintUnreachable); now == nil || !now.Added.Equal(was) || n.noExecuteTaint(TaintNotReady) != nil || n.Ready() != Unknown {
+		t.Errorf("taints %v of a node that is %v", n.Taints, n.Ready())
+	}
+}
+
+func TestANodeThatNeverPostsIsUnknownAfterItsGrace(t *testing.T) {
+	w := newWorld(t, 3)
+	w.run(100 * time.Second)
+	n := &Node{Name: "new", UID: "u", Zone: "r/a", Created: w.now,
+		Taints: []model.TimedTaint{{Taint: model.Taint{Key: TaintNotReady, Effect: model.NoSchedule}}}}
+	w.nodes["new"] = n
+	w.tell(*n)
+	w.run(60 * time.Second)
+	if n.Ready() != Absent || len(n.Taints) != 1 {
+		t.Errorf("it is %v, %v", n.Ready(), n.Taints)
+	}
+	w.run(time.Second)
+	if c := n.Condition(Ready); c.Status != Unknown || c.Reason != "NodeStatusNeverUpdated" || w.has(expelled) != 1 {
+		t.Errorf("condition %+v, taints %v", c, n.Taints)
+	}
+}
+
+func TestFailuresAreTriedAgainWithPauses(t *testing.T) {
+	w := newWorld(t, 6)
+	w.run(100 * time.Second)
+	tries := 0
+	w.fail = func() bool { tries++; return tries < 4 }
+	w.stop("a", 1, false)
+	w.run(2 * time.Minute)
+	if w.has(expelled) != 1 || len(w.told("unknown")) != 1 {
+		t.Errorf("after %d tries: %v", tries, w.log)
+	}
+}
+
+func TestForeignTaintsStay(t *testing.T) {
+	w := newWorld(t, 6)
+	n := w.nodes["a00"]
+	foreign := []model.TimedTaint{
+		{Taint: model.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: model.NoSchedule}},
+		{Taint: model.Taint{Key: "node.kubernetes.io/out-of-service", Value: "nodeshutdown", Effect: model.NoExecute}},
+		{Taint: model.Taint{Key: TaintMemoryPressure, Effect: model.NoExecute}},
+	}
+	n.Taints = append(slices.Clone(foreign), model.TimedTaint{Taint: model.Taint{Key: TaintPIDPressure, Effect: model.NoSchedule}})
+	n.Unschedulable = true
+	w.tell(*n)
+	w.run(time.Minute)
+	want := append(foreign, model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: zero})
+	if fmt.Sprint(n.Taints) != fmt.Sprint(want) {
+		t.Errorf("taints %v, want %v", n.Taints, want)
+	}
+}
+
+func TestAnExcludedNodeDoesNotCount(t *testing.T) {
+	nodes := []Node{{Name: "a", Excluded: true, Conditions: []Condition{{Type: Ready, Status: Unknown}}}, {Name: "b", Conditions: []Condition{{Type: Ready, Status: True}}}}
+	zones, all := ComputeZones(nodes, Defaults(), zero)
+	if all || len(zones) != 1 || zones[0].Nodes != 1 || zones[0].State != Normal || len(zones[0].Queue) != 1 {
+		t.Errorf("zones %+v, all lost %v", zones, all)
+	}
+	if zones, all := ComputeZones(nil, Defaults(), zero); all || len(zones) != 0 {
+		t.Errorf("zones %+v, all lost %v of no node", zones, all)
+	}
+}

@@ -1,0 +1,148 @@
+package nodelifecycle
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// monitorNodes looks at all nodes: who is silent, how the zones fare, whose turn it is.
+func (m *Machine) monitorNodes(now time.Time) {
+	m.nextMonitor = now.Add(m.options.MonitorPeriod)
+	nodes := m.sortedNodes()
+	for _, n := range nodes {
+		m.checkNode(now, n)
+	}
+	was := m.allDown
+	ready := func(n *node) bool { return n.Ready() == True && !m.silent(now, n) }
+	waits := func(n *node) bool { return m.awaitsTaint(now, n) }
+	m.zones, m.allDown = computeZones(nodes, m.options, now, ready, waits)
+	if was && !m.allDown {
+		m.restartGrace(now)
+		m.zones, m.allDown = computeZones(nodes, m.options, now, ready, waits)
+	}
+	for i := range m.zones {
+		m.taintNext(now, &m.zones[i])
+	}
+	for _, n := range nodes {
+		if m.allDown {
+			n.taintGranted = false
+		}
+		m.requestTaints(now, n)
+	}
+}
+
+// restartGrace begins anew once not everything is lost any more: whoever is silent still may only not have been heard yet.
+func (m *Machine) restartGrace(now time.Time) {
+	m.unknownNotBefore = now.Add(m.options.GracePeriod)
+	for _, n := range m.nodes {
+		n.lastSeen = now
+	}
+}
+
+// gracePeriod is how long a node may be silent.
+func (m *Machine) gracePeriod(n *node) time.Duration {
+	if n.Ready() == Absent {
+		return m.options.StartupGrace
+	}
+	return m.options.GracePeriod
+}
+
+func (m *Machine) silent(now time.Time, n *node) bool { return now.Sub(n.lastSeen) > m.gracePeriod(n) }
+
+// checkNode marks a node that is silent.
+func (m *Machine) checkNode(now time.Time, n *node) {
+	if !m.silent(now, n) {
+		m.monitorBy(n.lastSeen.Add(m.gracePeriod(n) + time.Nanosecond))
+		return
+	}
+	if m.busy(now, &n.marking) {
+		return
+	}
+	conditions := unknownConditions(&n.Node, now)
+	if len(conditions) == 0 {
+		return
+	}
+	n.marking.inFlight = true
+	m.effects = append(m.effects, MarkUnknown{Node: n.Name, UID: n.UID, SilentSince: n.lastSeen, Renewed: n.leaseRenewed, Conditions: conditions})
+}
+
+// unknownConditions are the conditions of a silent node that are to change, in Kubernetes' words.
+func unknownConditions(n *Node, now time.Time) (out []Condition) {
+	for _, kind := range kubeletConditions {
+		c := n.Condition(kind)
+		switch c.Status {
+		case Unknown:
+			continue
+		case Absent:
+			c = Condition{Type: kind, Reason: "NodeStatusNeverUpdated", Message: "Kubelet never posted node status.", Heartbeat: n.Created}
+		case True, False:
+			c.Reason, c.Message = "NodeStatusUnknown", "Kubelet stopped posting node status."
+		}
+		c.Status, c.Transition = Unknown, now
+		out = append(out, c)
+	}
+	return out
+}
+
+// awaitsTaint says whether a node stands in line for its taint.
+func (m *Machine) awaitsTaint(now time.Time, n *node) bool {
+	if !n.Ready().notReady() || n.taintGranted {
+		return false
+	}
+	if n.Ready() == Unknown && m.unknownNotBefore.After(now) {
+		m.monitorBy(m.unknownNotBefore)
+		return false
+	}
+	return true
+}
+
+// taintNext gives the first in a zone's line its turn, if it is time.
+func (m *Machine) taintNext(now time.Time, z *Zone) {
+	if m.lastTainted[z.Name].After(z.LastTainted) {
+		z.LastTainted = m.lastTainted[z.Name]
+	}
+	if z.TaintInterval > 0 && len(z.Queue) > 0 && !z.LastTainted.Add(z.TaintInterval).After(now) {
+		n := m.nodes[z.Queue[0].Node]
+		n.taintGranted, n.notReadySince = true, z.Queue[0].NotReadySince
+		z.LastTainted, m.lastTainted[z.Name] = now, now
+		z.Queue = z.Queue[1:]
+	}
+	z.setTaintTimes(now)
+	if z.TaintInterval > 0 && len(z.Queue) > 0 {
+		m.monitorBy(z.Queue[0].TaintAt)
+	}
+}
+
+// monitorBy has all nodes looked at no later than at a time. Zero is no time.
+func (m *Machine) monitorBy(at time.Time) {
+	if !at.IsZero() && at.Before(m.nextMonitor) {
+		m.nextMonitor = at
+	}
+}
+
+// busy says whether a task cannot be asked for now.
+func (m *Machine) busy(now time.Time, t *task) bool {
+	if !t.inFlight && t.retryAt.After(now) {
+		m.monitorBy(t.retryAt)
+	}
+	return t.inFlight || t.retryAt.After(now)
+}
+
+// requestTaints asks for a node's taints to be brought in step, unless that is under way.
+func (m *Machine) requestTaints(now time.Time, n *node) {
+	r := taintUpdate(&n.Node, n.taintGranted, m.allDown, now)
+	if r == nil {
+		return
+	}
+	if m.busy(now, &n.tainting) {
+		return
+	}
+	for _, t := range r.Add {
+		if n.taintGranted && t.Effect == model.NoExecute {
+			r.QueueTime = now.Sub(n.notReadySince)
+		}
+	}
+	n.tainting.inFlight = true
+	m.effects = append(m.effects, *r)
+}

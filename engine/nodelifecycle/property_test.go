@@ -1,0 +1,111 @@
+package nodelifecycle
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestWhateverHappens plays random failures and looks at the invariants of the package.
+func TestWhateverHappens(t *testing.T) {
+	for seed := range int64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := random(seed)
+			w := newWorld(t, 1+r.Intn(8), r.Intn(5), r.Intn(70)*r.Intn(2))
+			w.lag = time.Duration(r.Intn(3)*700) * time.Millisecond
+			w.fail = func() bool { return r.Intn(5) == 0 }
+			w.run(30 * time.Second)
+			for range 15 {
+				happen(r, w)
+				w.run(time.Duration(r.Intn(100)) * time.Second)
+				rationed(t, w)
+			}
+			w.fail = func() bool { return false }
+			w.run(20 * time.Minute)
+			rationed(t, w)
+			settled(t, w)
+		})
+	}
+}
+
+// happen is something at random.
+func happen(r *rand.Rand, w *world) {
+	names := w.names()
+	some := names[r.Intn(len(names))]
+	switch r.Intn(9) {
+	case 0:
+		w.restart()
+		w.turns = map[string][]time.Time{} // the rate of another machine
+	case 1:
+		if len(names) > 1 {
+			delete(w.nodes, some)
+			w.tell(NodeDeleted{some})
+		}
+	case 2:
+		if w.nodes["b99"] == nil {
+			w.add("b99", "r/b")
+		}
+	case 3:
+		w.ready[some] = []Status{True, False}[r.Intn(2)]
+	case 4:
+		w.nodes[some].Unschedulable = !w.nodes[some].Unschedulable
+		w.tell(*w.nodes[some])
+	case 5:
+		w.stop([]string{"a", "b", "c"}[r.Intn(3)], r.Intn(80), false)
+	case 6:
+		w.stop([]string{"a", "b", "c"}[r.Intn(3)], r.Intn(80), true)
+	case 7:
+		w.stop("", 1000, r.Intn(2) == 0)
+	case 8:
+		w.alive[some] = !w.alive[some]
+	}
+}
+
+// rationed: Rationed. The news of a turn may be late by lag and failures, so the shortest way is what counts.
+func rationed(t *testing.T, w *world) {
+	for zone, at := range w.turns {
+		if len(at) > 1 && w.fastest(at) < w.o.TaintInterval {
+			t.Fatalf("zone %s: turns at %v", zone, at)
+		}
+	}
+}
+
+// fastest is the mean time between turns, as the first and the last of them tell.
+func (w *world) fastest(at []time.Time) time.Duration {
+	span := at[len(at)-1].Sub(at[0]) + 2*w.lag + lastRetry
+	return span / time.Duration(len(at)-1)
+}
+
+// settled: LostInTime, NobodyWhenAll, taints that follow conditions, ZonesFromObjects, when nothing has happened for long.
+func settled(t *testing.T, w *world) {
+	var list []Node
+	for _, name := range w.names() {
+		list = append(list, *w.nodes[name])
+	}
+	zones, all := ComputeZones(list, w.o, w.now)
+	if mine, down := w.m.Zones(); down != all || len(mine) != len(zones) {
+		t.Fatalf("the machine knows %d zones, all lost %v; the objects tell %d, %v", len(mine), down, len(zones), all)
+	} else {
+		for i := range zones {
+			if mine[i].Name != zones[i].Name || mine[i].State != zones[i].State || mine[i].TaintInterval != zones[i].TaintInterval ||
+				!slices.EqualFunc(mine[i].Queue, zones[i].Queue, func(a, b QueuedNode) bool { return a.Node == b.Node && a.NotReadySince.Equal(b.NotReadySince) }) {
+				t.Errorf("zone %+v of the machine is %+v by the objects", mine[i], zones[i])
+			}
+		}
+	}
+	for i := range list {
+		n := &list[i]
+		alive := w.alive[n.Name]
+		if want := map[bool]Status{true: w.ready[n.Name], false: Unknown}[alive]; n.Ready() != want {
+			t.Errorf("%s: alive %v, ready %v", n.Name, alive, n.Ready())
+		}
+		if n.NoExecuteTaint() != nil && (all || n.Ready() == True) {
+			t.Errorf("%s: tainted, ready %v, all lost %v", n.Name, n.Ready(), all)
+		}
+		if r := taintUpdate(n, n.NoExecuteTaint() != nil, all, w.now); r != nil {
+			t.Errorf("%s is to be tainted anew: %+v", n.Name, r)
+		}
+	}
+}

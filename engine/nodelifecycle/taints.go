@@ -1,0 +1,102 @@
+package nodelifecycle
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// managedTaint says whether a taint is put on and taken off here.
+func managedTaint(t *model.Taint) bool {
+	switch t.Key {
+	case TaintNotReady, TaintUnreachable:
+		return t.Effect == model.NoSchedule || t.Effect == model.NoExecute
+	case TaintMemoryPressure, TaintDiskPressure, TaintPIDPressure, TaintNetworkUnavailable, TaintOutOfDisk, TaintUnschedulable:
+		return t.Effect == model.NoSchedule
+	}
+	return false
+}
+
+// noScheduleTaintKeys are the NoSchedule taints that a node is to have, in a fixed order.
+func noScheduleTaintKeys(n *Node) (keys []string) {
+	for _, c := range [...]struct{ kind, key string }{
+		{DiskPressure, TaintDiskPressure}, {MemoryPressure, TaintMemoryPressure},
+		{NetworkUnavailable, TaintNetworkUnavailable}, {PIDPressure, TaintPIDPressure}, {OutOfDisk, TaintOutOfDisk},
+	} {
+		if n.Condition(c.kind).Status == True {
+			keys = append(keys, c.key)
+		}
+	}
+	switch n.Ready() {
+	case True:
+	case Unknown:
+		keys = append(keys, TaintUnreachable)
+	case Absent, False:
+		keys = append(keys, TaintNotReady)
+	}
+	if n.Unschedulable {
+		keys = append(keys, TaintUnschedulable)
+	}
+	return keys
+}
+
+// wantedNoExecuteTaint is the NoExecute taint that a node is to have, nil when it is to have none.
+// granted: it is its turn; allDown: nobody is driven out of any node.
+func wantedNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model.TimedTaint {
+	key, other := TaintNotReady, TaintUnreachable
+	switch n.Ready() {
+	case True:
+		return nil
+	case Unknown:
+		key, other = other, key
+	case Absent: // it has just come; admission's taint repels pods
+		key = ""
+	case False:
+	}
+	if allDown {
+		return nil
+	}
+	if key == "" {
+		return n.NoExecuteTaint()
+	}
+	if t := n.noExecuteTaint(key); t != nil {
+		return t
+	}
+	taint := model.TimedTaint{Taint: model.Taint{Key: key, Effect: model.NoExecute}, Added: now}
+	if t := n.noExecuteTaint(other); t != nil {
+		if !t.Added.IsZero() {
+			taint.Added = t.Added // it is lost since then
+		}
+		return &taint
+	}
+	if granted {
+		return &taint
+	}
+	return nil
+}
+
+// taintUpdate is what has to change about a node's taints, nil when nothing has.
+func taintUpdate(n *Node, granted, allDown bool, now time.Time) *UpdateTaints {
+	var want []model.TimedTaint
+	for _, key := range noScheduleTaintKeys(n) {
+		want = append(want, model.TimedTaint{Taint: model.Taint{Key: key, Effect: model.NoSchedule}, Added: now})
+	}
+	if t := wantedNoExecuteTaint(n, granted, allDown, now); t != nil {
+		want = append(want, *t)
+	}
+	r := &UpdateTaints{Node: n.Name, UID: n.UID}
+	for _, t := range want {
+		if !hasTaint(n.Taints, &t.Taint) {
+			r.Add = append(r.Add, t)
+		}
+	}
+	for i := range n.Taints {
+		if t := &n.Taints[i].Taint; managedTaint(t) && !hasTaint(want, t) {
+			r.Remove = append(r.Remove, *t)
+		}
+	}
+	if len(r.Add)+len(r.Remove) == 0 {
+		return nil
+	}
+	return r
+}

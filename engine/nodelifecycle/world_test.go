@@ -1,0 +1,252 @@
+package nodelifecycle
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// world is an API with nodes, their agents, and a machine that is called when it asks for it.
+type world struct {
+	t     *testing.T
+	o     Options
+	m     *Machine
+	now   time.Time
+	wake  time.Time
+	nodes map[string]*Node
+	alive map[string]bool
+	ready map[string]Status // what an agent says of its node
+	// lag is how long an effect and the news of it take; fail says whether the next is refused.
+	lag  time.Duration
+	fail func() bool
+	todo []delayedCall
+	log  []string // "second node what"
+	// tainted is when nodes got their taint by their turn, by zone.
+	turns map[string][]time.Time
+	lines map[string]time.Duration
+}
+
+type delayedCall struct {
+	at time.Time
+	f  func()
+}
+
+func newWorld(t *testing.T, zones ...int) *world {
+	w := &world{t: t, o: Defaults(), now: zero, nodes: map[string]*Node{}, alive: map[string]bool{}, ready: map[string]Status{},
+		fail: func() bool { return false }, turns: map[string][]time.Time{}, lines: map[string]time.Duration{}}
+	w.restart()
+	for z, count := range zones {
+		for i := range count {
+			w.add(fmt.Sprintf("%c%02d", 'a'+z, i), fmt.Sprintf("r/%c", 'a'+z))
+		}
+	}
+	return w
+}
+
+// restart gives the world a machine that knows what a list tells.
+func (w *world) restart() {
+	w.m, w.wake, w.todo = New(w.o, w.now), w.now, nil
+	for _, name := range w.names() {
+		w.tell(*w.nodes[name])
+	}
+}
+
+func (w *world) names() []string {
+	var out []string
+	for name := range w.nodes {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (w *world) add(name, zone string) {
+	n := &Node{Name: name, UID: "u-" + name, Zone: zone, Created: w.now}
+	w.nodes[name], w.alive[name], w.ready[name] = n, true, True
+	w.post(n)
+}
+
+// post is a report of an agent.
+func (w *world) post(n *Node) {
+	for _, kind := range kubeletConditions {
+		s := False
+		if kind == Ready {
+			s = w.ready[n.Name]
+		}
+		w.condition(n, Condition{Type: kind, Status: s, Heartbeat: w.now, Transition: w.now})
+	}
+	w.tell(*n)
+}
+
+func (w *world) condition(n *Node, c Condition) {
+	n.Conditions = slices.Clone(n.Conditions)
+	for i := range n.Conditions {
+		if old := &n.Conditions[i]; old.Type == c.Type {
+			if old.Status == c.Status {
+				c.Transition = old.Transition
+			}
+			*old = c
+			return
+		}
+	}
+	n.Conditions = append(n.Conditions, c)
+}
+
+func (w *world) tell(e Event) {
+	effects, wake := w.m.Step(w.now, []Event{e})
+	w.wake = wake
+	w.carryOut(effects)
+}
+
+func (w *world) later(d time.Duration, f func()) {
+	w.todo = append(w.todo, delayedCall{w.now.Add(d), f})
+	slices.SortStableFunc(w.todo, func(a, b delayedCall) int { return a.at.Compare(b.at) })
+}
+
+func (w *world) carryOut(effects []Effect) {
+	for _, e := range effects {
+		switch e := e.(type) {
+		case MarkUnknown:
+			w.effect(e.Node, false, func(n *Node) {
+				for _, c := range e.Conditions {
+					w.condition(n, c)
+				}
+				w.note(n.Name, "unknown")
+			})
+		case UpdateTaints:
+			w.effect(e.Node, true, func(n *Node) {
+				n.Taints, _ = e.Apply(n.Taints)
+				for _, t := range e.Add {
+					w.note(n.Name, "+"+short(&t.Taint))
+				}
+				for i := range e.Remove {
+					w.note(n.Name, "-"+short(&e.Remove[i]))
+				}
+				if e.QueueTime > 0 {
+					w.turns[n.Zone] = append(w.turns[n.Zone], w.now)
+					w.lines[n.Name] = e.QueueTime
+				}
+			})
+		}
+	}
+}
+
+// effect does something to a node if it is still there.
+func (w *world) effect(name string, taints bool, f func(*Node)) {
+	n := w.nodes[name]
+	if n == nil {
+		return
+	}
+	uid := n.UID
+	w.later(w.lag, func() {
+		failed := w.fail()
+		if n := w.nodes[name]; n != nil && n.UID == uid && !failed {
+			f(n)
+		}
+		w.later(w.lag, func() {
+			w.tell(Outcome{Node: name, UID: uid, IsTaintUpdate: taints, Failed: failed})
+			if n := w.nodes[name]; n != nil {
+				w.tell(*n)
+			}
+		})
+	})
+}
+
+func short(t *model.Taint) string {
+	return strings.TrimPrefix(t.Key, "node.kubernetes.io/") + ":" + t.Effect.String()
+}
+
+func (w *world) note(node, what string) {
+	w.log = append(w.log, fmt.Sprintf("%d %s %s", int(w.now.Sub(zero).Seconds()), node, what))
+}
+
+// run lets time pass. Agents that are alive renew every 10 s.
+func (w *world) run(d time.Duration) {
+	end := w.now.Add(d)
+	for {
+		next := end
+		if w.wake.Before(next) {
+			next = w.wake
+		}
+		if len(w.todo) > 0 && w.todo[0].at.Before(next) {
+			next = w.todo[0].at
+		}
+		if beat := w.now.Truncate(10 * time.Second).Add(10 * time.Second); beat.Before(next) {
+			next = beat
+		}
+		if next.After(w.now) {
+			w.now = next
+		}
+		if w.now.Truncate(10 * time.Second).Equal(w.now) {
+			w.beat()
+		}
+		for len(w.todo) > 0 && !w.todo[0].at.After(w.now) {
+			f := w.todo[0].f
+			w.todo = w.todo[1:]
+			f()
+		}
+		if !w.wake.After(w.now) {
+			effects, wake := w.m.Step(w.now, nil)
+			if !wake.After(w.now) {
+				w.t.Fatalf("asks to be called again at once, at %v", w.now)
+			}
+			w.wake = wake
+			w.carryOut(effects)
+		}
+		if !w.now.Before(end) && (len(w.todo) == 0 || w.todo[0].at.After(w.now)) {
+			return
+		}
+	}
+}
+
+func (w *world) beat() {
+	for _, name := range w.names() {
+		if w.alive[name] {
+			w.tell(LeaseRenewed{name, w.now})
+			if n := w.nodes[name]; n.Ready() != w.ready[name] {
+				w.post(n)
+			}
+		}
+	}
+}
+
+// stop silences the first so many nodes of a zone.
+func (w *world) stop(zone string, count int, alive bool) {
+	for _, name := range w.names() {
+		if strings.HasPrefix(name, zone) && count > 0 {
+			w.alive[name] = alive
+			count--
+		}
+	}
+}
+
+// has counts the nodes that have a taint.
+func (w *world) has(what string) (count int) {
+	for _, n := range w.nodes {
+		for i := range n.Taints {
+			if short(&n.Taints[i].Taint) == what {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// told are the lines of the log that end in a word, and no more than the first few.
+func (w *world) told(what string) (out []string) {
+	for _, line := range w.log {
+		if strings.HasSuffix(line, " "+what) {
+			out = append(out, strings.TrimSuffix(line, " "+what))
+		}
+	}
+	return out
+}
+
+func random(seed int64) *rand.Rand { return rand.New(rand.NewSource(seed)) }

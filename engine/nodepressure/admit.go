@@ -1,0 +1,54 @@
+package nodepressure
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Admit says whether the node takes a new pod under the pressure it has; if not, with
+// the reason and message of its status. Critical pods are always taken; under
+// memory pressure alone all but pods of the BestEffort class that do not tolerate it. t
+// may be nil.
+func (m *Machine) Admit(p *model.Pod, t *EvictionSpec) (ok bool, reason, message string) {
+	return admit(&m.conditions, p, t)
+}
+
+func admit(conditions *[model.NumPressures]Condition, p *model.Pod, t *EvictionSpec) (ok bool, reason, message string) {
+	var names string
+	for _, k := range []model.Pressure{model.DiskPressure, model.MemoryPressure, model.PIDPressure} { // by name
+		if conditions[k].True {
+			names += " " + conditionTypes[k]
+		}
+	}
+	if names == "" || Critical(p, t) {
+		return true, "", ""
+	}
+	if names[1:] == conditionTypes[model.MemoryPressure] {
+		taint := model.MemoryPressure.Taint()
+		if !p.Spec.BestEffort || slices.ContainsFunc(p.Spec.Tolerations, func(t model.Toleration) bool { return t.ToleratesTaint(&taint, false) }) {
+			return true, "", ""
+		}
+	}
+	return false, ReasonEvicted, "The node had condition: [" + names[1:] + "]. "
+}
+
+var conditionTypes = [model.NumPressures]string{"MemoryPressure", "DiskPressure", "PIDPressure"}
+
+// ConditionType is the name of a pressure's condition of the node.
+func ConditionType(k model.Pressure) string { return conditionTypes[k] }
+
+var conditionTexts = [model.NumPressures][2][2]string{
+	{{"KubeletHasSufficientMemory", "kubelet has sufficient memory available"}, {"KubeletHasInsufficientMemory", "kubelet has insufficient memory available"}},
+	{{"KubeletHasNoDiskPressure", "kubelet has no disk pressure"}, {"KubeletHasDiskPressure", "kubelet has disk pressure"}},
+	{{"KubeletHasSufficientPID", "kubelet has sufficient PID available"}, {"KubeletHasInsufficientPID", "kubelet has insufficient PID available"}},
+}
+
+// ConditionText are the reason and message of a pressure's condition.
+func ConditionText(k model.Pressure, is bool) (reason, message string) {
+	w := conditionTexts[k][0]
+	if is {
+		w = conditionTexts[k][1]
+	}
+	return w[0], w[1]
+}

@@ -1,0 +1,101 @@
+package nodepressure
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestNegativeReserveIsRefused(t *testing.T) {
+	if _, err := NewDiskReserve(DiskReserveConfig{Bytes: [NumFilesystems]int64{0, -1}}, nil); err == nil || err.Error() != "reserve of the root filesystem: -1 bytes: must be 0 or more" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// disks is a Reserve over figures that the test sets, and how often each was read.
+func disks(t *testing.T) (*DiskReserve, *[NumFilesystems]FsSpace, *[NumFilesystems]error, *[NumFilesystems]int) {
+	figures := &[NumFilesystems]FsSpace{{100 << 30, 50 << 30}, {100 << 30, 50 << 30}}
+	errs, read := &[NumFilesystems]error{}, &[NumFilesystems]int{}
+	r, err := NewDiskReserve(DiskReserveConfig{Bytes: [NumFilesystems]int64{DefaultDiskReserve, DefaultDiskReserve}, TransitionPeriod: DefaultDiskReserveTransition},
+		func(f Filesystem) (FsSpace, error) { read[f]++; return figures[f], errs[f] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, figures, errs, read
+}
+
+func TestReserveAsksImagesFirstAndCachesForTwoSeconds(t *testing.T) {
+	r, figures, _, read := disks(t)
+	figures[ImageFs].Available = DefaultDiskReserve - 1
+	for ms := 0; ms < 4000; ms += 500 {
+		if ok, reason, message := r.Admit(at(ms)); ok || reason != "OutOfDisk" || message != "cannot be started due to lack of disk space." {
+			t.Errorf("admitted %v, %s: %s", ok, reason, message)
+		}
+	}
+	if *read != [NumFilesystems]int{2, 0} {
+		t.Errorf("read %v times in 4 s: the first that is low decides, each holds for 2 s", *read)
+	}
+	figures[ImageFs].Available, figures[RootFs].Available = DefaultDiskReserve, DefaultDiskReserve-1
+	if low, of, _ := r.BelowReserve(at(4000)); !low || of != RootFs {
+		t.Errorf("low %v on the %s, want the root filesystem", low, of)
+	}
+}
+
+func TestUnreadableFiguresBlockNobody(t *testing.T) {
+	for name, set := range map[string]func(*FsSpace, *error){
+		"error":    func(_ *FsSpace, err *error) { *err = errors.New("gone") },
+		"capacity": func(f *FsSpace, _ *error) { *f = FsSpace{} },
+		"negative": func(f *FsSpace, _ *error) { f.Available = -5 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, figures, errs, _ := disks(t)
+			set(&figures[ImageFs], &errs[ImageFs])
+			if ok, _, _ := r.Admit(at(0)); !ok {
+				t.Error("a pod is refused")
+			}
+			if _, _, told := r.BelowReserve(at(1)); len(told) != 1 {
+				t.Errorf("errors %v", told)
+			}
+			figures[RootFs].Available = 0
+			if ok, _, _ := r.Admit(at(3000)); ok {
+				t.Error("the other filesystem is not asked")
+			}
+		})
+	}
+}
+
+func TestOutOfDiskStaysForTheTransition(t *testing.T) {
+	r, figures, _, _ := disks(t)
+	is := func(ms int) bool { r.Update(at(ms)); return r.Condition().True }
+	if !r.Update(at(0)) || is(0) {
+		t.Error("the condition is not known to be false")
+	}
+	figures[RootFs].Available = 0
+	if !is(10_000) {
+		t.Error("not out of disk with 0 bytes")
+	}
+	figures[RootFs].Available = 50 << 30
+	if ok, _, _ := r.Admit(at(20_000)); !ok {
+		t.Error("a pod is refused while there is space: only the taint and the condition stay")
+	}
+	if !is(20_000) || !is(309_000) {
+		t.Error("out of disk is over before 5 minutes")
+	}
+	if is(310_000) {
+		t.Error("out of disk after 5 minutes")
+	}
+	reason, message := r.ConditionText()
+	if reason != "KubeletHasSufficientDisk" || message != "kubelet has sufficient disk space available" {
+		t.Errorf("%s: %s", reason, message)
+	}
+}
+
+func TestAReserveOfNothingReadsNothing(t *testing.T) {
+	r, err := NewDiskReserve(DiskReserveConfig{TransitionPeriod: time.Minute}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, _, _ := r.Admit(at(0)); !ok {
+		t.Error("a pod is refused")
+	}
+}

@@ -1,0 +1,49 @@
+package nodepressure
+
+import (
+	"fmt"
+	"time"
+)
+
+// evictOverLimits evicts all pods that are over a limit of their own local storage: an emptyDir's
+// size, in memory too, the pod's limit, or a container's.
+func (m *Machine) evictOverLimits(now time.Time, pods []Pod) (effects []Effect) {
+	for i := range pods {
+		p := &pods[i]
+		if p.Stats == nil || p.EvictionSpec == nil || !p.TerminatesBy.IsZero() && nearlyTerminated(now, p) || Critical(p.Pod, p.EvictionSpec) {
+			continue
+		}
+		if cause, message := m.overLimit(p); cause != "" {
+			effects = append(effects, Evict{Pod: p.Pod, Message: message, Grace: hardGrace, Cause: cause})
+		}
+	}
+	return effects
+}
+
+// overLimit is which limit the pod has passed first; empty: none.
+func (m *Machine) overLimit(p *Pod) (cause, message string) {
+	for i := range p.EvictionSpec.Volumes {
+		v := &p.EvictionSpec.Volumes[i]
+		if v.SizeLimit != nil && p.Stats.volume(v.Name).Bytes > v.SizeLimit.Amount {
+			return CauseEmptyDir, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, v.SizeLimit)
+		}
+	}
+	if l := p.EvictionSpec.EphemeralLimit; l != nil && p.Stats.Ephemeral > l.Amount {
+		return CausePodStorage, fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", l)
+	}
+	for i := range p.Stats.Containers {
+		c := &p.Stats.Containers[i]
+		of, known := p.EvictionSpec.container(c.Name)
+		if !known || of.Init || of.EphemeralLimit == nil || of.EphemeralLimit.Amount == 0 {
+			continue
+		}
+		used := c.Logs.Bytes
+		if m.config.Options.CountRootFs || !m.config.Layout.DedicatedImageFs {
+			used += c.RootFs.Bytes
+		}
+		if used > of.EphemeralLimit.Amount {
+			return CauseContainerStorage, fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q. ", c.Name, of.EphemeralLimit)
+		}
+	}
+	return "", ""
+}

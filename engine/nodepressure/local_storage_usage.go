@@ -1,0 +1,50 @@
+package nodepressure
+
+// What a pod stores, by what is counted.
+func usedBytes(f *FsStats) int64  { return f.Bytes }
+func usedInodes(f *FsStats) int64 { return f.Inodes }
+
+// localUsage is what a pod holds of the filesystem that a signal is about: logs and local
+// volumes lie on nodefs, writable layers on containerfs.
+func (m *Machine) localUsage(s Signal, p *Pod, of func(*FsStats) int64) (sum int64) {
+	l := m.config.Layout
+	layers, rest := true, true // a single disk
+	node := s == NodeFsAvailable || s == NodeFsInodesFree
+	switch {
+	case l.DedicatedImageFs && l.DedicatedContainerFs: // layers are with nodefs; imagefs has images alone
+		layers = s != ImageFsAvailable && s != ImageFsInodesFree
+		rest = layers
+	case l.DedicatedImageFs:
+		layers, rest = !node, node
+	}
+	for i := range p.Stats.Containers {
+		c := &p.Stats.Containers[i]
+		if layers {
+			sum += of(&c.RootFs)
+		}
+		if rest {
+			sum += of(&c.Logs)
+		}
+	}
+	if !rest || p.EvictionSpec == nil {
+		return sum
+	}
+	for i := range p.EvictionSpec.Volumes {
+		if v := &p.EvictionSpec.Volumes[i]; v.Local {
+			sum += of(p.Stats.volume(v.Name))
+		}
+	}
+	return sum
+}
+
+var noStats FsStats
+
+// volume is what is known of a volume of the pod.
+func (s *PodStats) volume(name string) *FsStats {
+	for i := range s.Volumes {
+		if s.Volumes[i].Name == name {
+			return &s.Volumes[i].FsStats
+		}
+	}
+	return &noStats
+}

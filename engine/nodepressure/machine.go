@@ -1,0 +1,194 @@
+package nodepressure
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Machine is the state of one node. It is not safe for concurrent use.
+type Machine struct {
+	config         Config
+	thresholds     []thresholdState // of the thresholds
+	conditions     [model.NumPressures]Condition
+	lastObserved   [model.NumPressures]time.Time // when a condition was last observed; zero: never
+	lastFigures    [NumSignals]time.Time         // of the figures before; zero: none, or without a time
+	cacheCheck     pageCacheCheck
+	forecast       memoryForecast
+	victims        [model.NumPressures]victim
+	pendingReclaim *pendingReclaim // what goes on unless collecting is enough; nil: nothing is collected
+}
+
+// thresholdState is what is remembered of a threshold.
+type thresholdState struct {
+	since        time.Time // when it was first passed; zero: it is kept
+	graceElapsed bool      // it was passed for its grace period: MinReclaim counts
+	met          bool      // passed, or held, as seen last
+}
+
+// victim is the pod that the machine has evicted last for a pressure.
+type victim struct {
+	uid       string
+	until     time.Time // when it is not waited for any more
+	lastUsage int64     // of what was short, as read last
+	gone      time.Time // since when it is not listed any more; zero: it is
+}
+
+// Condition is one of the node's conditions.
+type Condition struct {
+	True  bool
+	Since time.Time // when it became so; zero: it never changed
+}
+
+// New is a machine that has seen nothing.
+func New(c Config) *Machine {
+	c.Thresholds = WithLayout(c.Thresholds, c.Layout)
+	return &Machine{config: c, thresholds: make([]thresholdState, len(c.Thresholds))}
+}
+
+// Conditions are the node's conditions, by pressure.
+func (m *Machine) Conditions() [model.NumPressures]Condition { return m.conditions }
+
+// Restore has conditions be true that the node's status says are, before anything is seen: as if
+// they had been observed at now, so that they outlast a restart for the transition period.
+func (m *Machine) Restore(now time.Time, is [model.NumPressures]bool) {
+	for k := range is {
+		if is[k] && m.config.TransitionPeriod > 0 {
+			m.lastObserved[k], m.conditions[k] = now, Condition{True: true, Since: now}
+		}
+	}
+}
+
+// Reclaiming says that the machine waits for a Collect to be done.
+func (m *Machine) Reclaiming() bool { return m.pendingReclaim != nil }
+
+// Thresholds are the thresholds that count, as the layout of filesystems has it.
+func (m *Machine) Thresholds() []Threshold { return m.config.Thresholds }
+
+// Step takes in what is seen at now and answers with what to do. wake is when to look
+// again if the shell would not before; zero: no need.
+func (m *Machine) Step(now time.Time, o *Observation) (effects []Effect, wake time.Time) {
+	if o.ReadFailed {
+		return nil, time.Time{}
+	}
+	wake = m.checkPageCache(now, o)
+	m.updateThresholds(now, o)
+	effects, wake = m.updateConditions(now, effects, wake)
+	due := m.dueThresholds(o)
+	for s := range o.Signals {
+		m.lastFigures[s] = o.Signals[s].Time
+	}
+	limits := m.config.LocalStorage && o.CheckLimits
+	if o.Pods == nil || !limits && due == 0 {
+		return effects, wake
+	}
+	pods := o.Pods()
+	if limits {
+		if over := m.evictOverLimits(now, pods); len(over) > 0 {
+			return append(effects, over...), wake
+		}
+	}
+	return m.handleThresholds(now, o, due, pods, effects, wake)
+}
+
+// updateThresholds finds out which thresholds are passed.
+func (m *Machine) updateThresholds(now time.Time, o *Observation) {
+	for i := range m.config.Thresholds {
+		t, s := &m.config.Thresholds[i], &m.thresholds[i]
+		s.met = m.thresholdMet(t, o, false) || s.graceElapsed && m.thresholdMet(t, o, true)
+		switch {
+		case !s.met:
+			s.since = time.Time{}
+		case s.since.IsZero():
+			s.since = now
+		}
+		s.graceElapsed = s.met && now.Sub(s.since) >= t.Grace
+		if s.met {
+			m.lastObserved[t.Signal.Pressure()] = now
+		}
+	}
+}
+
+// thresholdMet says that less is available than the threshold asks for, or than it and
+// its minimum reclaim ask for.
+func (m *Machine) thresholdMet(t *Threshold, o *Observation, reclaimed bool) bool {
+	stat := &o.Signals[t.Signal]
+	if !stat.Known {
+		return false
+	}
+	need := t.Value.Of(stat.Capacity).Amount
+	if reclaimed && t.MinReclaim != nil {
+		need += t.MinReclaim.Of(stat.Capacity).Amount
+	}
+	return m.available(t.Signal, o) < need || t.Hard() && t.Signal == MemoryAvailable && m.forecast.exhausts
+}
+
+// updateConditions brings the conditions up to date.
+func (m *Machine) updateConditions(now time.Time, effects []Effect, wake time.Time) ([]Effect, time.Time) {
+	for k := range m.conditions {
+		ends := m.lastObserved[k].Add(m.config.TransitionPeriod)
+		is := !m.lastObserved[k].IsZero() && now.Before(ends)
+		if is != m.conditions[k].True {
+			m.conditions[k] = Condition{True: is, Since: now}
+			effects = append(effects, ConditionChanged{model.Pressure(k)})
+		}
+		if is {
+			wake = earliest(wake, ends)
+		}
+	}
+	for i := range m.thresholds {
+		if s := &m.thresholds[i]; s.met && !s.graceElapsed {
+			wake = earliest(wake, s.since.Add(m.config.Thresholds[i].Grace))
+		}
+	}
+	return effects, wake
+}
+
+// earliest is the earlier of two times of which a zero one does not count.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// dueThresholds are the thresholds that may be acted upon, a bit each.
+func (m *Machine) dueThresholds(o *Observation) (due thresholdSet) {
+	for i := range m.thresholds {
+		s := m.config.Thresholds[i].Signal
+		if m.thresholds[i].graceElapsed && m.newerFigure(s, o) && (m.pendingReclaim == nil || m.reclaimable(s) == ReclaimNodeResources{}) {
+			due |= 1 << i
+		}
+	}
+	return due
+}
+
+// thresholdSet has a bit for each threshold; there are at most two of a signal.
+type thresholdSet uint64
+
+// handleThresholds acts upon the first threshold that is due, memory before the rest. One that waits for a pod
+// that dies lets the next have its turn, unless nothing is to go on meanwhile.
+func (m *Machine) handleThresholds(now time.Time, o *Observation, due thresholdSet, pods []Pod, effects []Effect, wake time.Time) ([]Effect, time.Time) {
+	for _, memory := range [2]bool{true, false} {
+		for i := range m.config.Thresholds {
+			t := &m.config.Thresholds[i]
+			if due&(1<<i) == 0 || t.Signal.memory() != memory {
+				continue
+			}
+			until := m.waitForTerminating(now, o, t, pods)
+			if until.IsZero() {
+				return m.handleThreshold(now, o, t, pods, effects), wake
+			}
+			if wake = earliest(wake, until); !m.config.Options.CountTerminating {
+				return effects, wake
+			}
+		}
+	}
+	return effects, wake
+}
+
+// newerFigure says that a signal's figure is newer than that of the Step before.
+func (m *Machine) newerFigure(s Signal, o *Observation) bool {
+	stat, last := &o.Signals[s], m.lastFigures[s]
+	return stat.Known && (last.IsZero() || stat.Time.IsZero() || stat.Time.After(last))
+}

@@ -1,0 +1,84 @@
+package nodepressure
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// evict is the eviction of a pod by a threshold.
+func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
+	stat := &o.Signals[t.Signal]
+	need := t.Value.Of(stat.Capacity)
+	has := Quantity{Amount: m.available(t.Signal, o)}
+	if t.Signal.decimal() {
+		has.Format = Decimal
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The node was low on resource: %s. Threshold quantity: %s, available: %s. ", t.Signal.Resource(), need, has)
+	if m.forecast.exhausts && t.Signal == MemoryAvailable && has.Amount >= need.Amount {
+		fmt.Fprintf(&b, "It grew by %s in %s. ", Bytes(m.forecast.projectedUse>>20<<20), forecastHorizon)
+	}
+	e := Evict{Pod: p.Pod, Grace: m.gracePeriod(t, p), Cause: t.Signal.String(), Condition: true}
+	if p.Stats != nil {
+		e.Annotations, e.lastUsage = describeConsumers(&b, t.Signal, p), p.Stats.usageOf(t.Signal)
+	}
+	e.Message = b.String()
+	return e
+}
+
+// describeConsumers adds to the message what of the pod uses more than it asked for, and
+// returns it as annotations.
+func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Label) {
+	resource := s.Resource()
+	tell := func(what, name string, used, asked Quantity) {
+		fmt.Fprintf(b, "%s %s was using %s, request is %s, has larger consumption of %s. ", what, name, used, asked, resource)
+	}
+	if t := p.EvictionSpec; t != nil && t.PodMemory != nil && resource == Memory && p.Stats.MemoryKnown { // named even below its request
+		tell("Pod", p.Name, Bytes(p.Stats.Memory), *t.PodMemory)
+		notes = append(notes, model.Label{Key: AnnotationPod, Value: p.Name}, model.Label{Key: AnnotationPodUsage, Value: Bytes(p.Stats.Memory).String()})
+	}
+	var names, usages []string
+	for i := range p.Stats.Containers {
+		c := &p.Stats.Containers[i]
+		asked, known := p.EvictionSpec.container(c.Name)
+		used, told := c.usageOf(resource)
+		if !known || !told {
+			continue
+		}
+		want := asked.Memory
+		if resource == EphemeralStorage {
+			want = asked.Ephemeral
+		}
+		if used > want.Amount {
+			tell("Container", c.Name, Bytes(used), want)
+			names, usages = append(names, c.Name), append(usages, Bytes(used).String())
+		}
+	}
+	return append(notes, model.Label{Key: AnnotationContainers, Value: strings.Join(names, ",")},
+		model.Label{Key: AnnotationContainersUsage, Value: strings.Join(usages, ",")}, model.Label{Key: AnnotationStarvedResource, Value: resource})
+}
+
+// usageOf is how much the container uses of a resource that containers ask for.
+func (c *ContainerStats) usageOf(resource string) (n int64, told bool) {
+	switch resource {
+	case Memory:
+		return c.Memory, c.MemoryKnown
+	case EphemeralStorage:
+		return c.RootFs.Bytes + c.Logs.Bytes, c.RootFs.Known && c.Logs.Known
+	}
+	return 0, false
+}
+
+// container is what the terms say of a container.
+func (t *EvictionSpec) container(name string) (Container, bool) {
+	if t != nil {
+		for i := range t.Containers {
+			if t.Containers[i].Name == name {
+				return t.Containers[i], true
+			}
+		}
+	}
+	return Container{}, false
+}

@@ -1,0 +1,155 @@
+package nodepressure
+
+import (
+	"testing"
+	"time"
+)
+
+// A writer whose dirty pages pass for active ones for some tens of ms (node.md 3.4).
+func TestDirtyWriterIsNotPressure(t *testing.T) {
+	m := hardMemory(AllOptions())
+	for i := range 50 {
+		available, active := int64(400), int64(10)
+		if i%7 < 4 {
+			available, active = 40, 370
+		}
+		effects, _ := m.Step(at(i*20), cached(memory(i*20, available, using("writer", 15)), active, 0, i))
+		if len(effects) > 0 || m.Conditions()[0].True {
+			t.Fatalf("at %d ms: %v, condition %v", i*20, effects, m.Conditions()[0].True)
+		}
+	}
+}
+
+func TestHotPageCacheIsNotPressure(t *testing.T) {
+	m := hardMemory(AllOptions())
+	for i := range 300 { // 30 s with 1 % of stalls, and hardly a page read again
+		effects, wake := m.Step(at(i*100), cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i/10), i))
+		if len(effects) > 0 {
+			t.Fatalf("at %d ms: %v", i*100, effects)
+		}
+		if wake.IsZero() {
+			t.Fatal("nothing is to be looked at again")
+		}
+	}
+	compatible := hardMemory(Options{})
+	if effects, _ := compatible.Step(at(0), cached(memory(0, 60, using("reader", 20)), 1900, 0, 0)); len(evicted(effects)) != 1 {
+		t.Errorf("with the option off: %v, want the eviction that a kubelet does", effects)
+	}
+}
+
+func TestThrashingCacheIsPressure(t *testing.T) {
+	m := hardMemory(AllOptions())
+	for i := range 30 { // half the time stalled, reading again what was dropped
+		effects, _ := m.Step(at(i*100), cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i)*5000, i*50))
+		if gone := evicted(effects); len(gone) > 0 {
+			if i*100 < 1000 || i*100 > 1200 {
+				t.Errorf("evicted after %d ms, want a second of evidence", i*100)
+			}
+			return
+		}
+	}
+	t.Error("nobody was evicted")
+}
+
+func TestAnonymousMemoryIsPressureAtOnce(t *testing.T) {
+	m := hardMemory(AllOptions())
+	effects, _ := m.Step(at(0), cached(memory(0, 60, using("hog", 1900)), 30, 0, 0))
+	if gone := evicted(effects); len(gone) != 1 || !m.Conditions()[0].True {
+		t.Errorf("evicted %v, condition %v", gone, m.Conditions()[0])
+	}
+}
+
+func TestWithoutEvidenceTheSecondLookDecides(t *testing.T) {
+	look := func(ms int) *Observation {
+		o := cached(memory(ms, 60, using("reader", 20)), 1900, -1, 0)
+		o.PageCache.StallTime = -1
+		return o
+	}
+	m := hardMemory(AllOptions())
+	effects, wake := m.Step(at(0), look(0))
+	if len(effects) > 0 || !wake.Equal(at(0).Add(cacheRecheckDelay)) {
+		t.Fatalf("first look: %v, again at %v", effects, wake)
+	}
+	if effects, _ = m.Step(wake, look(100)); len(evicted(effects)) != 1 {
+		t.Errorf("second look: %v", effects)
+	}
+}
+
+func TestRefaultsAloneProve(t *testing.T) {
+	for rate, want := range map[int64]int{10: 0, 200_000: 1} {
+		m := hardMemory(AllOptions())
+		gone := 0
+		for i := range 15 {
+			o := cached(memory(i*100, 60, using("reader", 20)), 1900, int64(i)*rate, 0)
+			o.PageCache.StallTime = -1
+			effects, _ := m.Step(at(i*100), o)
+			gone = max(gone, len(evicted(effects)))
+		}
+		if gone != want {
+			t.Errorf("%d pages each 100 ms: %d evicted, want %d", rate, gone, want)
+		}
+	}
+}
+
+// Memory that grows at 500 MiB/s takes 25 MiB in the horizon: 7 MiB of page cache are no reason to wait
+// for it, 40 MiB are one for as long as they outlast it.
+func TestGrowthTakesThePageCache(t *testing.T) {
+	for active, want := range map[int64]int64{7: 100, 40: 85} {
+		m := hardMemory(AllOptions())
+		for available := int64(200); ; available -= 5 {
+			ms := int(200 - available)
+			effects, _ := m.Step(at(2*ms), cached(memory(2*ms, available, using("hog", 1000)), active, 0, 0))
+			if len(evicted(effects)) == 0 && available > 0 {
+				continue
+			}
+			if available < want-5 || available > want {
+				t.Errorf("with %d MiB of page cache it goes at %d MiB, want just below %d", active, available, want)
+			}
+			break
+		}
+	}
+}
+
+func TestForecast(t *testing.T) {
+	for name, tc := range map[string]struct {
+		available []int64 // MiB, each 10 ms
+		on        bool
+		want      int // at which of them somebody goes; below 0: nobody
+	}{
+		"50 GiB/s":               {[]int64{1900, 1400, 900, 400, 150}, true, 2},
+		"5 GiB/s":                {[]int64{500, 450, 400, 350, 300, 250, 200, 150}, true, 5},
+		"500 MiB/s":              {[]int64{130, 125, 120, 115, 110, 105}, true, -1},
+		"one step":               {[]int64{1900, 150, 150, 150}, true, -1},
+		"off":                    {[]int64{1900, 1400, 900, 400, 150}, false, -1},
+		"off, but below":         {[]int64{1900, 1400, 900, 400, 50}, false, 4},
+		"falls and comes back":   {[]int64{1900, 1400, 1800, 1300, 1700}, true, -1},
+		"fast, but slowing down": {[]int64{900, 840, 830, 825, 820}, true, -1},
+		"it is as good as full":  {[]int64{103, 102, 101, 100}, true, -1},
+		"two figures of a time?": {[]int64{800}, true, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := hardMemory(Options{Forecast: tc.on})
+			for i, a := range tc.available {
+				o := cached(memory(i*10, a, using("hog", 2000-a)), 0, 0, 0)
+				effects, _ := m.Step(at(i*10), o)
+				if got := len(evicted(effects)) > 0; got != (i == tc.want) {
+					t.Fatalf("figure %d, %d MiB: evicts %v, want it at %d", i, a, got, tc.want)
+				} else if got {
+					return
+				}
+			}
+		})
+	}
+}
+
+func TestPerSecond(t *testing.T) {
+	for _, tc := range []struct {
+		bytes int64
+		in    time.Duration
+		want  int64
+	}{{500 * mi, time.Second, 500 * mi}, {5 * mi, 10 * time.Millisecond, 500 * mi}, {-mi, time.Second, -mi}, {1 << 50, time.Second, 1 << 50}} {
+		if got := perSecond(tc.bytes, tc.in); got != tc.want {
+			t.Errorf("%d in %s: %d a second, want %d", tc.bytes, tc.in, got, tc.want)
+		}
+	}
+}

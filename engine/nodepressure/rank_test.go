@@ -1,0 +1,100 @@
+package nodepressure
+
+import (
+	"testing"
+)
+
+// comesFirst says, of two pods, which the words of features.md 1.2.3 let go first: below 0 p,
+// above 0 q.
+func comesFirst(m *Machine, s Signal, p, q *Pod) int {
+	compare := func(a, b int64) int {
+		switch {
+		case a < b:
+			return -1
+		case a > b:
+			return 1
+		}
+		return 0
+	}
+	yes := func(b bool) int64 {
+		if b {
+			return 0
+		}
+		return 1
+	}
+	amounts := func(p *Pod) (used, asked, askedAtAll int64) {
+		if p.Stats == nil {
+			return 0, 0, 0
+		}
+		switch s.Resource() {
+		case Memory:
+			return p.Stats.Memory, p.Spec.Requests.Memory, p.Spec.Requests.Memory
+		case PIDs:
+			return p.Stats.Processes, 0, 0
+		case Inodes:
+			if m.config.Options.RankInodes {
+				return m.localUsage(s, p, usedInodes), 0, 0
+			}
+			return m.localUsage(s, p, usedInodes), p.Spec.Requests.Ephemeral, 0
+		}
+		return m.localUsage(s, p, usedBytes), p.Spec.Requests.Ephemeral, p.Spec.Requests.Ephemeral
+	}
+	pu, pa, pe := amounts(p)
+	qu, qa, qe := amounts(q)
+	unknown := compare(yes(p.Stats == nil), yes(q.Stats == nil))
+	priority := compare(int64(p.Spec.Priority), int64(q.Spec.Priority))
+	rules := []int{unknown, compare(yes(pu > pe), yes(qu > qe)), priority, compare(qu-qa, pu-pa)}
+	if s == PIDAvailable {
+		rules = []int{priority, unknown, compare(qu, pu)}
+	}
+	for _, r := range rules {
+		if r != 0 {
+			return r
+		}
+	}
+	return 0
+}
+
+// TestRankMatchesUpstreamComparators compares the order with one that is made by taking, again and again, the first pod
+// that no other comes before.
+func TestRankMatchesUpstreamComparators(t *testing.T) {
+	for seed := range 300 {
+		r := randomSource(seed)
+		m := New(Config{Layout: Layout{DedicatedImageFs: r.n(2) == 0, DedicatedContainerFs: r.n(2) == 0}, Options: Options{RankInodes: r.n(2) == 0}})
+		var pods []Pod
+		for i := range 1 + r.n(9) {
+			pods = append(pods, r.pod(i))
+		}
+		s := Signal(r.n(int(NumSignals)))
+		got := m.rank(s, pods)
+		left := make([]*Pod, len(pods))
+		for i := range pods {
+			left[i] = &pods[i]
+		}
+		for i := range got {
+			best := 0
+			for j := range left {
+				if comesFirst(m, s, left[j], left[best]) < 0 {
+					best = j
+				}
+			}
+			if got[i].pod != left[best] {
+				t.Fatalf("seed %d, %s: place %d is %s, want %s", seed, s, i, got[i].pod.Name, left[best].Name)
+			}
+			left = append(left[:best], left[best+1:]...)
+		}
+	}
+}
+
+func TestInodesAreRankedInInodes(t *testing.T) {
+	hoarder, asker := using("hoarder", 0), using("asker", 0)
+	hoarder.Spec.Requests.Ephemeral = 1 << 30
+	hoarder.Stats.Containers[0].RootFs = FsStats{Known: true, Inodes: 1_000_000}
+	asker.Stats.Containers[0].RootFs = FsStats{Known: true, Inodes: 10}
+	for on, want := range map[bool]string{true: "hoarder", false: "asker"} {
+		m := New(Config{Options: Options{RankInodes: on}})
+		if got := m.rank(NodeFsInodesFree, []Pod{asker, hoarder})[0].pod.Name; got != want {
+			t.Errorf("RankInodes %v: %s goes first, want %s", on, got, want)
+		}
+	}
+}

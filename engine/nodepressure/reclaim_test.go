@@ -1,0 +1,138 @@
+package nodepressure
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// full is a node whose disk and, if so said, memory run short.
+func full(ms int, disk, mib int64, pods ...Pod) *Observation {
+	o := memory(ms, mib, pods...)
+	o.Signals[NodeFsAvailable] = Stat{Known: true, Available: disk, Capacity: 100, Time: at(ms)}
+	return o
+}
+
+func diskAndMemory() *Machine {
+	return New(Config{Options: AllOptions(), TransitionPeriod: time.Minute, Thresholds: []Threshold{
+		{Signal: NodeFsAvailable, Value: Value{Percentage: 0.1}}, {Signal: MemoryAvailable, Value: Value{Quantity: Bytes(100 * mi)}}}})
+}
+
+func TestMemoryIsActedUponWhileImagesAreCollected(t *testing.T) {
+	m := diskAndMemory()
+	a, b := using("a", 50), using("b", 500)
+	effects, _ := m.Step(at(0), full(0, 5, 1000, a, b))
+	if !slices.Contains(effects, Effect(ReclaimNodeResources{Containers: true, Images: true})) || !m.Reclaiming() {
+		t.Fatalf("no collecting: %v", effects)
+	}
+	if effects, _ = m.Step(at(1000), full(1000, 5, 1000, a, b)); len(effects) > 0 {
+		t.Errorf("disk is acted upon twice: %v", effects)
+	}
+	if effects, _ = m.Step(at(2000), full(2000, 5, 50, a, b)); !slices.Equal(evicted(effects), []string{"b"}) {
+		t.Errorf("memory: %v", effects)
+	}
+	if effects = m.Reclaimed(at(9000), full(9000, 5, 1000, a)); !slices.Equal(evicted(effects), []string{"a"}) {
+		t.Errorf("collecting was not enough, but: %v", effects)
+	}
+}
+
+func TestCollectingIsEnoughOrThePodIsGone(t *testing.T) {
+	for name, o := range map[string]*Observation{
+		"enough":   full(9000, 50, 1000, using("a", 50)),
+		"pod gone": full(9000, 5, 1000, using("b", 50)),
+	} {
+		m := diskAndMemory()
+		m.Step(at(0), full(0, 5, 1000, using("a", 50)))
+		if effects := m.Reclaimed(at(9000), o); len(effects) > 0 || m.Reclaiming() {
+			t.Errorf("%s: %v", name, effects)
+		}
+	}
+	m := diskAndMemory()
+	m.Step(at(0), full(0, 5, 1000, using("a", 50)))
+	if effects := m.Reclaimed(at(9000), &Observation{ReadFailed: true}); len(evicted(effects)) != 1 {
+		t.Errorf("unread: %v", effects)
+	}
+}
+
+// A pod that has minutes left goes at once when collecting was not enough: it is as good as one that runs.
+func TestALongGraceIsShortenedAfterCollecting(t *testing.T) {
+	for left, want := range map[time.Duration]int{5 * time.Minute: 1, time.Second: 0} {
+		m := diskAndMemory()
+		p := using("a", 50)
+		p.TerminatesBy = at(0).Add(5 * time.Minute)
+		m.Step(at(0), full(0, 5, 1000, p))
+		p.TerminatesBy = at(9000).Add(left)
+		if effects := m.Reclaimed(at(9000), full(9000, 5, 1000, p)); len(evicted(effects)) != want {
+			t.Errorf("with %s left: %v", left, effects)
+		}
+	}
+}
+
+func TestNobodyToEvictIsSaid(t *testing.T) {
+	m := hardMemory(AllOptions())
+	p := using("critical", 500)
+	p.Spec.Priority = CriticalPriority
+	effects, _ := m.Step(at(0), memory(0, 50, p))
+	if want := []Effect{ConditionChanged{model.MemoryPressure}, ThresholdMet{MemoryAvailable, Memory}, NoVictim{MemoryAvailable}}; !slices.Equal(effects, want) {
+		t.Errorf("%v, want %v", effects, want)
+	}
+}
+
+// kubernetes#139205: with images apart, a container's layer is not looked at.
+func TestRootFsCountsWithImagesApart(t *testing.T) {
+	limit := Bytes(100 * mi)
+	p := using("a", 0)
+	p.EvictionSpec.Containers[0].EphemeralLimit = &limit
+	p.Stats.Containers[0].RootFs = FsStats{Known: true, Bytes: 150 * mi}
+	for on, want := range map[bool]int{true: 1, false: 0} {
+		m := New(Config{LocalStorage: true, Layout: Layout{DedicatedImageFs: true}, Options: Options{CountRootFs: on}})
+		effects, _ := m.Step(at(0), &Observation{CheckLimits: true, Pods: func() []Pod { return []Pod{p} }})
+		if got := evicted(effects); len(got) != want {
+			t.Errorf("CountRootFs %v: %v", on, got)
+		}
+	}
+}
+
+// A disk does not show at once that a victim's data are gone.
+func TestDiskSettlesBeforeTheNextGoes(t *testing.T) {
+	c := Config{Options: AllOptions(), Thresholds: []Threshold{{Signal: NodeFsAvailable, Value: Value{Percentage: 0.1}}}, Layout: Layout{DedicatedImageFs: true}}
+	m := New(c)
+	a, b := using("a", 50), using("b", 50)
+	var gone []string
+	for s := 0; s < 60; s++ {
+		pods := []Pod{a, b}
+		if s > 0 {
+			pods[0].TerminatesBy = at(1000)
+		}
+		if s > 5 {
+			pods = pods[1:]
+		}
+		disk := int64(5)
+		if s > 12 {
+			disk = 50
+		}
+		effects, _ := m.Step(at(s*1000), full(s*1000, disk, 1000, pods...))
+		gone = append(gone, evicted(effects)...)
+	}
+	if !slices.Equal(gone, []string{"a"}) {
+		t.Errorf("%v went, want a alone", gone)
+	}
+}
+
+func TestConditionsOutlastARestart(t *testing.T) {
+	m := hardMemory(AllOptions())
+	m.Restore(at(0), [model.NumPressures]bool{model.MemoryPressure: true})
+	if ok, _, _ := m.Admit(&model.Pod{Spec: &model.PodSpec{BestEffort: true}}, nil); ok {
+		t.Error("a pod is taken")
+	}
+	for _, ms := range []int{1000, 59_000} {
+		if effects, _ := m.Step(at(ms), memory(ms, 1000)); len(effects) > 0 || !m.Conditions()[model.MemoryPressure].True {
+			t.Errorf("after %d ms: %v, %v", ms, effects, m.Conditions())
+		}
+	}
+	if effects, _ := m.Step(at(60_000), memory(60_000, 1000)); !slices.Equal(effects, []Effect{ConditionChanged{model.MemoryPressure}}) {
+		t.Errorf("after the transition: %v", effects)
+	}
+}

@@ -1,0 +1,75 @@
+package nodepressure
+
+import "github.com/berthproject/berth/engine/model"
+
+// Signal is a figure of the node that thresholds are set for.
+type Signal uint8
+
+// The signals, by upstream's names.
+const (
+	MemoryAvailable Signal = iota
+	AllocatableMemoryAvailable
+	NodeFsAvailable
+	NodeFsInodesFree
+	ImageFsAvailable
+	ImageFsInodesFree
+	ContainerFsAvailable
+	ContainerFsInodesFree
+	PIDAvailable
+	NumSignals
+)
+
+var signalNames = [NumSignals]string{
+	"memory.available", "allocatableMemory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available",
+	"imagefs.inodesFree", "containerfs.available", "containerfs.inodesFree", "pid.available",
+}
+
+// String is the signal's name in configuration files and metrics.
+func (s Signal) String() string { return signalNames[s] }
+
+// ParseSignal is the signal of a name.
+func ParseSignal(name string) (Signal, bool) {
+	for i, n := range signalNames {
+		if n == name {
+			return Signal(i), true
+		}
+	}
+	return 0, false
+}
+
+// Resources that signals are about, in the words of messages and events.
+const (
+	Memory           = "memory"
+	EphemeralStorage = "ephemeral-storage"
+	Inodes           = "inodes"
+	PIDs             = "pids"
+)
+
+// Resource is what runs short when the signal is low.
+func (s Signal) Resource() string {
+	switch s {
+	case MemoryAvailable, AllocatableMemoryAvailable:
+		return Memory
+	case NodeFsInodesFree, ImageFsInodesFree, ContainerFsInodesFree:
+		return Inodes
+	case PIDAvailable:
+		return PIDs
+	}
+	return EphemeralStorage
+}
+
+// Pressure is the condition that the signal makes true.
+func (s Signal) Pressure() model.Pressure {
+	switch s {
+	case MemoryAvailable, AllocatableMemoryAvailable:
+		return model.MemoryPressure
+	case PIDAvailable:
+		return model.PIDPressure
+	}
+	return model.DiskPressure
+}
+
+func (s Signal) memory() bool { return s <= AllocatableMemoryAvailable }
+
+// decimal says that upstream prints the signal's figures by thousands.
+func (s Signal) decimal() bool { return s.Resource() == Inodes }

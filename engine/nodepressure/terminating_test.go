@@ -1,0 +1,152 @@
+package nodepressure
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// A node in which what was killed comes back bit by bit, and figures are read one after the other.
+type freeing struct {
+	used  map[string]int64 // MiB
+	dying map[string]time.Time
+	race  bool // the node's figure is read before the pods'
+}
+
+func (f *freeing) sum() (n int64) {
+	for _, u := range f.used {
+		n += u
+	}
+	return n
+}
+
+func (f *freeing) free() {
+	for name := range f.dying {
+		if f.used[name] -= 300; f.used[name] <= 0 {
+			delete(f.used, name)
+			delete(f.dying, name)
+		}
+	}
+}
+
+func (f *freeing) observe(ms int) *Observation {
+	o := memory(ms, 2048-f.sum())
+	if f.race {
+		f.free()
+	}
+	var names []string
+	for name := range f.used {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	o.Pods = func() (pods []Pod) {
+		for _, name := range names {
+			p := using(name, f.used[name])
+			p.TerminatesBy = f.dying[name]
+			pods = append(pods, p)
+		}
+		return pods
+	}
+	if !f.race {
+		f.free()
+	}
+	return o
+}
+
+func TestOnePodGoesWhileItsMemoryComesBack(t *testing.T) {
+	for _, race := range []bool{false, true} {
+		m := hardMemory(AllOptions())
+		f := &freeing{used: map[string]int64{"hog": 1500, "big": 300, "small": 160}, dying: map[string]time.Time{}, race: race}
+		var gone []string
+		for ms := 0; ms < 1000; ms += 10 {
+			effects, _ := m.Step(at(ms), f.observe(ms))
+			for _, name := range evicted(effects) {
+				gone = append(gone, name)
+				f.dying[name] = at(ms)
+			}
+		}
+		if !slices.Equal(gone, []string{"hog"}) {
+			t.Errorf("race %v: %v went, want the hog alone", race, gone)
+		}
+	}
+}
+
+func TestAnotherGoesWhenThatIsNotEnough(t *testing.T) {
+	for on, want := range map[bool][]string{true: {"a", "b"}, false: {"a"}} {
+		m := hardMemory(Options{CountTerminating: on})
+		a, b := using("a", 100), using("b", 90)
+		effects, _ := m.Step(at(0), memory(0, -60, a, b))
+		gone := evicted(effects)
+		a.TerminatesBy = at(0)
+		effects, _ = m.Step(at(10), memory(10, -60, a, b))
+		if gone = append(gone, evicted(effects)...); !slices.Equal(gone, want) {
+			t.Errorf("CountDying %v: %v went within 10 ms, want %v", on, gone, want)
+		}
+	}
+}
+
+func TestAVictimThatDoesNotDieIsNotWaitedForForEver(t *testing.T) {
+	for _, o := range []Options{{}, AllOptions()} {
+		m := hardMemory(o)
+		a, b := using("a", 500), using("b", 90)
+		m.Step(at(0), memory(0, 50, a, b))
+		a.TerminatesBy = at(0)
+		effects, wake := m.Step(at(20_000), memory(20_000, 50, a, b))
+		if len(evicted(effects)) > 0 || wake.IsZero() {
+			t.Errorf("%+v: after 20 s: %v, again at %v", o, effects, wake)
+		}
+		if effects, _ = m.Step(at(40_000), memory(40_000, 50, a, b)); !slices.Equal(evicted(effects), []string{"b"}) {
+			t.Errorf("%+v: after 40 s: %v", o, effects)
+		}
+	}
+}
+
+func TestAHardThresholdShortensASoftGrace(t *testing.T) {
+	c := Config{Thresholds: []Threshold{{Signal: MemoryAvailable, Value: Value{Quantity: Bytes(100 * mi)}}, {Signal: MemoryAvailable, Value: Value{Quantity: Bytes(300 * mi)}, Grace: time.Second}},
+		MaxPodGrace: 60, Options: AllOptions()}
+	m := New(c)
+	m.Step(at(0), memory(0, 250, using("a", 500)))
+	effects, _ := m.Step(at(1000), memory(1000, 250, using("a", 500)))
+	if e, ok := effects[len(effects)-1].(Evict); !ok || e.Grace != 60 {
+		t.Fatalf("soft: %+v", effects)
+	}
+	a := using("a", 500)
+	a.TerminatesBy = at(61_000)
+	if effects, _ = m.Step(at(2000), memory(2000, 250, a)); len(evicted(effects)) > 0 {
+		t.Errorf("the soft threshold evicts again: %+v", effects)
+	}
+	effects, _ = m.Step(at(3000), memory(3000, 50, a))
+	if e, ok := effects[len(effects)-1].(Evict); !ok || e.Grace != hardGrace || e.Pod.Name != "a" {
+		t.Errorf("hard: %+v", effects)
+	}
+}
+
+func TestNegativeGrace(t *testing.T) {
+	own := int64(45)
+	for on, want := range map[bool]int64{true: 45, false: 0} {
+		m := New(Config{MaxPodGrace: -1, Options: Options{NegativeGraceIsPods: on}})
+		if got := m.gracePeriod(&Threshold{Grace: time.Second}, &Pod{EvictionSpec: &EvictionSpec{Grace: &own}}); got != want {
+			t.Errorf("NegativeGraceIsPods %v: %d s, want %d", on, got, want)
+		}
+	}
+}
+
+// A pod that has been given grace does not let a hog use up all memory meanwhile.
+func TestNobodyWaitsForAGraceWhileMemoryEnds(t *testing.T) {
+	m := hardMemory(AllOptions())
+	gives := using("gives", 800)
+	gives.TerminatesBy = at(2000)
+	for ms := 0; ; ms += 10 {
+		left := int64(300 - ms/2) // 500 MiB/s
+		if left <= 0 {
+			t.Fatalf("after %d ms no memory is left, and nobody was ended", ms)
+		}
+		effects, _ := m.Step(at(ms), memory(ms, left, gives, using("hog", 900+int64(ms/2))))
+		if out := evicted(effects); len(out) > 0 {
+			if out[0] != "hog" || left < 80 {
+				t.Errorf("%v with %d MiB left", out, left)
+			}
+			return
+		}
+	}
+}

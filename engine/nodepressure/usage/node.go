@@ -1,0 +1,139 @@
+package usage
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/engine/nodepressure"
+)
+
+// Capacity is what a node has.
+type Capacity struct {
+	Memory      int64 // bytes
+	Allocatable int64 // bytes of memory that pods may use together
+	NodeFs      filesystem
+	ImageFs     *filesystem // nil: images lie on NodeFs
+	Split       bool        // writable layers lie on NodeFs all the same
+	PIDs        int64
+}
+
+type filesystem struct{ bytes, inodes int64 }
+
+const (
+	defaultDisk   = 100 << 30
+	defaultPIDs   = 32768
+	bytesPerInode = 16 << 10 // as mkfs.ext4 has it
+)
+
+// ParseCapacity reads a node's annotation of capacity, which may be empty, over what its status says
+// that it has: bytes of memory, of memory for pods, and of ephemeral storage.
+func ParseCapacity(text string, memory, allocatable, storage int64) (c Capacity, err error) {
+	c = Capacity{Memory: memory, Allocatable: allocatable, NodeFs: filesystem{bytes: storage}, PIDs: defaultPIDs}
+	if storage == 0 {
+		c.NodeFs.bytes = defaultDisk
+	}
+	var images filesystem
+	into := map[string]*int64{"nodefs": &c.NodeFs.bytes, "inodes": &c.NodeFs.inodes, "imagefs": &images.bytes, "imagefs-inodes": &images.inodes, "pids": &c.PIDs}
+	for part := range strings.SplitSeq(text, ";") {
+		key, amount, given := strings.Cut(strings.TrimSpace(part), "=")
+		switch {
+		case key == "":
+		case key == "split" && !given:
+			c.Split = true
+		case into[key] == nil || !given:
+			return c, fmt.Errorf("%s: %q: must be nodefs=, inodes=, imagefs=, imagefs-inodes=, pids= or split", CapacityAnnotation, part)
+		default:
+			if *into[key], err = Amount(amount); err != nil || *into[key] == 0 {
+				return c, fmt.Errorf("%s: %q: must be an amount above 0, such as 100Gi", CapacityAnnotation, part)
+			}
+		}
+	}
+	if images.bytes > 0 {
+		c.ImageFs = images.complete()
+	}
+	c.NodeFs.complete()
+	if c.ImageFs == nil && (c.Split || images.inodes > 0) {
+		return c, fmt.Errorf("%s: %q: split and imagefs-inodes need imagefs=", CapacityAnnotation, text)
+	}
+	return c, nil
+}
+
+func (f *filesystem) complete() *filesystem {
+	if f.inodes == 0 {
+		f.inodes = f.bytes / bytesPerInode
+	}
+	return f
+}
+
+// Layout is how the node's filesystems relate.
+func (c *Capacity) Layout() nodepressure.Layout {
+	return nodepressure.Layout{DedicatedImageFs: c.ImageFs != nil, DedicatedContainerFs: c.Split}
+}
+
+// Node is a simulated node: what it has, and what it uses itself.
+type Node struct {
+	Capacity   Capacity
+	NodeScript Script
+	Since      time.Time // when it was first seen
+	// What has been collected so far.
+	images, containers int64
+}
+
+// Reclaim brings to 0 what nobody uses.
+func (n *Node) Reclaim(now time.Time, c nodepressure.ReclaimNodeResources) {
+	if c.Images {
+		n.images = n.NodeScript.At(Images, now.Sub(n.Since))
+	}
+	if c.Containers {
+		n.containers = n.NodeScript.At(Containers, now.Sub(n.Since))
+	}
+}
+
+// Observe is what is seen of the node at now, while pods run whose usage Use gives.
+func (n *Node) Observe(now time.Time, pods []PodUsage) (o nodepressure.Observation) {
+	age := now.Sub(n.Since)
+	own := func(key string) int64 { return n.NodeScript.At(key, age) }
+	memory, pids := own(Memory), own(PIDs)
+	node, layers := filesystem{own(Disk), own(Inodes)}, filesystem{}
+	var podMemory, cache, refaults int64
+	for i := range pods {
+		u := &pods[i]
+		podMemory += u.memory + u.cache
+		cache, refaults, pids = cache+u.cache, refaults+u.refaults, pids+u.stats.Processes
+		node.bytes += u.logs + u.volumes
+		layers.bytes, layers.inodes = layers.bytes+u.disk, layers.inodes+u.inodes
+	}
+	layers.bytes += max(own(Containers)-n.containers, 0)
+	images := filesystem{bytes: max(own(Images)-n.images, 0)}
+	c := &n.Capacity
+	stat := func(s nodepressure.Signal, capacity, used int64) {
+		o.Signals[s] = nodepressure.Stat{Known: true, Available: max(capacity-used, 0), Capacity: capacity, Time: now}
+	}
+	disk := func(s nodepressure.Signal, has, used *filesystem) {
+		stat(s, has.bytes, used.bytes)
+		stat(s+1, has.inodes, used.inodes)
+	}
+	stat(nodepressure.MemoryAvailable, c.Memory, memory+podMemory)
+	stat(nodepressure.AllocatableMemoryAvailable, c.Allocatable, podMemory)
+	stat(nodepressure.PIDAvailable, c.PIDs, pids)
+	o.PageCache = nodepressure.PageCache{Known: true, Active: cache, Refaults: refaults, StallTime: -1}
+	if c.ImageFs == nil || c.Split {
+		node.bytes, node.inodes = node.bytes+layers.bytes, node.inodes+layers.inodes
+	} else {
+		images.bytes, images.inodes = images.bytes+layers.bytes, images.inodes+layers.inodes
+	}
+	imagesOn := c.ImageFs
+	if imagesOn == nil {
+		node.bytes, node.inodes = node.bytes+images.bytes, node.inodes+images.inodes
+		imagesOn, images = &c.NodeFs, node
+	}
+	disk(nodepressure.NodeFsAvailable, &c.NodeFs, &node)
+	disk(nodepressure.ImageFsAvailable, imagesOn, &images)
+	if c.Split {
+		imagesOn, images = &c.NodeFs, node
+	}
+	disk(nodepressure.ContainerFsAvailable, imagesOn, &images)
+	o.CheckLimits = true
+	return o
+}

@@ -1,0 +1,65 @@
+package usage
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/nodepressure"
+)
+
+// RunningContainer is a container that runs.
+type RunningContainer struct {
+	Name   string
+	Script *Script // nil: it uses nothing
+	Since  time.Time
+}
+
+// PodUsage is what a pod uses at a moment.
+type PodUsage struct {
+	stats                                                nodepressure.PodStats
+	memory, cache, refaults, disk, logs, inodes, volumes int64
+}
+
+// Stats is the usage as the machine takes it.
+func (u *PodUsage) Stats() *nodepressure.PodStats { return &u.stats }
+
+// PodUsageAt is what the containers of a pod use at now. Only volumes that terms have as local are
+// counted as the node's.
+func PodUsageAt(now time.Time, containers []RunningContainer, terms *nodepressure.EvictionSpec) (u PodUsage) {
+	u.stats.MemoryKnown, u.stats.EphemeralKnown = true, true
+	for i := range containers {
+		c := &containers[i]
+		script := c.Script
+		if script == nil {
+			script = &Script{}
+		}
+		age := now.Sub(c.Since)
+		memory, cache := script.At(Memory, age), script.At(Cache, age)
+		disk, logs, inodes := script.At(Disk, age), script.At(Logs, age), script.At(Inodes, age)
+		u.memory, u.cache, u.refaults = u.memory+memory, u.cache+cache, u.refaults+script.At(Refaults, age)
+		u.disk, u.logs, u.inodes = u.disk+disk, u.logs+logs, u.inodes+inodes
+		u.stats.Processes += script.atOr(PIDs, age, 1)
+		u.stats.Containers = append(u.stats.Containers, nodepressure.ContainerStats{Name: c.Name, MemoryKnown: true, Memory: memory + cache,
+			RootFs: nodepressure.FsStats{Known: true, Bytes: disk, Inodes: inodes}, Logs: nodepressure.FsStats{Known: true, Bytes: logs}})
+		for _, name := range script.volumes() {
+			bytes := script.At(volume+name, age)
+			u.stats.Volumes = append(u.stats.Volumes, nodepressure.VolumeStats{Name: name, FsStats: nodepressure.FsStats{Known: true, Bytes: bytes}})
+			if local(terms, name) {
+				u.volumes += bytes
+			}
+		}
+	}
+	u.stats.Memory = u.memory + u.cache
+	u.stats.Ephemeral = u.disk + u.logs + u.volumes
+	return u
+}
+
+func local(t *nodepressure.EvictionSpec, name string) bool {
+	if t != nil {
+		for i := range t.Volumes {
+			if t.Volumes[i].Name == name {
+				return t.Volumes[i].Local
+			}
+		}
+	}
+	return false
+}

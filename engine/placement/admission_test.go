@@ -1,0 +1,56 @@
+package placement
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+func TestAdmissionCheck(t *testing.T) {
+	port := func(n int32) podOption {
+		return spec(func(s *model.PodSpec) { s.Ports = []model.HostPort{{IP: "0.0.0.0", Protocol: "TCP", Port: n}} })
+	}
+	wants := func(key, value string) podOption {
+		return spec(func(s *model.PodSpec) { s.NodeSelector.Labels = []model.Label{{Key: key, Value: value}} })
+	}
+	scalar := func(name string, n int64) podOption {
+		return spec(func(s *model.PodSpec) { s.Requests.Scalars = []model.Scalar{{Name: name, Amount: n}} })
+	}
+	crowded := func(n *model.Node) { n.AllocatablePods = 1 }
+	for name, tc := range map[string]struct {
+		node *model.Node
+		pod  *model.Pod
+		want string // reasons
+		says string // within the first message
+	}{
+		"it fits":               {node("n"), pod("p", requests(1000, 1<<30)), "", ""},
+		"all that is too much":  {node("n", crowded), pod("p", requests(3600, 7<<30)), "OutOfpods OutOfcpu OutOfmemory", "Node didn't have enough resource: pods, requested: 1, used: 1, capacity: 1"},
+		"how much":              {node("n"), pod("p", requests(3600, 0)), "OutOfcpu", "Node didn't have enough resource: cpu, requested: 3600, used: 500, capacity: 4000"},
+		"a resource unknown":    {node("n"), pod("p", scalar("example.com/x", 3)), "", ""},
+		"huge pages it has not": {node("n"), pod("p", scalar("hugepages-2Mi", 3)), "OutOfhugepages-2Mi", ""},
+		"a label it has not":    {node("n"), pod("p", wants("zone", "a")), "NodeAffinity", "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"},
+		"a port that is taken":  {node("n"), pod("p", port(80)), "NodePorts", "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"},
+		"another port":          {node("n"), pod("p", port(81)), "", ""},
+		"another node's":        {node("n"), pod("p", onNode("m")), "NodeName", ""},
+		"a taint that drives":   {node("n", tainted("a", "b", model.NoExecute)), pod("p"), "TaintToleration", "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"},
+		"a taint that does not": {node("n", tainted("a", "b", model.NoSchedule)), pod("p"), "", ""},
+		"a static pod's mirror": {node("n", tainted("a", "b", model.NoExecute)), pod("p", func(p *model.Pod) { p.Mirror = true }), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newState(tc.node, pod("there", onNode("n"), requests(500, 2<<30), port(80)))
+			id, _ := s.NodeID("n")
+			var got []string
+			denials := AdmissionCheck(s.Node(id), tc.pod)
+			for _, d := range denials {
+				got = append(got, d.Reason)
+			}
+			if strings.Join(got, " ") != tc.want {
+				t.Fatalf("denied for %q, want %q", got, tc.want)
+			}
+			if tc.says != "" && denials[0].Message != tc.says {
+				t.Errorf("says %q, want %q", denials[0].Message, tc.says)
+			}
+		})
+	}
+}

@@ -1,0 +1,34 @@
+package placement
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+func TestNodeShouldRunDaemonPod(t *testing.T) {
+	ssd := model.NodeSelector{Labels: model.Labels{{Key: "disk", Value: "ssd"}}}
+	named := model.NodeSelector{HasRequired: true, Required: []model.NodeSelectorTerm{{Fields: []model.Requirement{{Key: "metadata.name", Op: model.In, Values: []string{"b"}}}}}}
+	for name, tc := range map[string]struct {
+		spec      model.PodSpec
+		taint     model.Taint
+		may, stay bool
+	}{
+		"no demands":               {may: true, stay: true},
+		"another label":            {spec: model.PodSpec{NodeSelector: ssd}},
+		"another name":             {spec: model.PodSpec{NodeSelector: named}},
+		"a soft taint":             {taint: model.Taint{Key: "x", Effect: model.PreferNoSchedule}, may: true, stay: true},
+		"a taint against new pods": {taint: model.Taint{Key: "x", Effect: model.NoSchedule}, stay: true},
+		"a taint against all pods": {taint: model.Taint{Key: "x", Effect: model.NoExecute}},
+		"a taint that it tolerates": {taint: model.Taint{Key: "x", Effect: model.NoExecute},
+			spec: model.PodSpec{Tolerations: []model.Toleration{{Key: "x", Op: model.TolExists}}}, may: true, stay: true},
+	} {
+		n := &model.Node{Name: "a"}
+		if tc.taint.Key != "" {
+			n.Taints = []model.Taint{tc.taint}
+		}
+		if may, stay := NodeShouldRunDaemonPod(&tc.spec, n); may != tc.may || stay != tc.stay {
+			t.Errorf("%s: may %v, stay %v, want %v, %v", name, may, stay, tc.may, tc.stay)
+		}
+	}
+}

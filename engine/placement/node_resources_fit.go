@@ -1,0 +1,67 @@
+package placement
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// nodeResourcesFit rejects nodes with too little left of something, naming all that
+// is short, in the order pods, cpu, memory, ephemeral-storage, scalars. A request
+// above what the whole node has cannot be helped by removing pods.
+func (a *attempt) nodeResourcesFit() preFilterState {
+	want := &a.pod.Spec.Requests
+	scalars := a.filteredScalars()
+	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
+		var v decision.Verdict
+		if n := int64(len(st.pods)); n+1 > st.node.AllocatablePods {
+			v.Code = decision.Unschedulable
+			v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonTooManyPods, Subject: "pods", Want: 1, Used: n, Have: st.node.AllocatablePods})
+		}
+		alloc := &st.node.Allocatable
+		addInsufficient(&v, "cpu", want.MilliCPU, st.used.MilliCPU, alloc.MilliCPU)
+		addInsufficient(&v, "memory", want.Memory, st.used.Memory, alloc.Memory)
+		addInsufficient(&v, "ephemeral-storage", want.Ephemeral, st.used.Ephemeral, alloc.Ephemeral)
+		for _, sc := range scalars {
+			addInsufficient(&v, sc.Name, sc.Amount, st.used.Scalar(sc.Name), alloc.Scalar(sc.Name))
+		}
+		return v
+	}}
+}
+
+// addInsufficient adds to the verdict when want is more than have leaves beside used.
+func addInsufficient(v *decision.Verdict, name string, want, used, have int64) {
+	if want <= 0 || want <= have-used {
+		return
+	}
+	switch {
+	case want > have:
+		v.Code = decision.UnschedulableAndUnresolvable
+	case v.Code == decision.Success:
+		v.Code = decision.Unschedulable
+	}
+	v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonInsufficient, Subject: name, Want: want, Used: used, Have: have})
+}
+
+// filteredScalars are the scalar requests that the profile does not ignore,
+// sorted by name.
+func (a *attempt) filteredScalars() []model.Scalar {
+	args := &a.profile.cfg.Fit
+	var out []model.Scalar
+	for _, sc := range a.pod.Spec.Requests.Scalars {
+		if sc.Amount == 0 {
+			continue
+		}
+		if model.IsExtendedResource(sc.Name) {
+			domain, _, _ := strings.Cut(sc.Name, "/")
+			if slices.Contains(args.IgnoredResources, sc.Name) || slices.Contains(args.IgnoredResourceGroups, domain) {
+				continue
+			}
+		}
+		out = append(out, sc)
+	}
+	slices.SortFunc(out, func(x, y model.Scalar) int { return strings.Compare(x.Name, y.Name) })
+	return out
+}

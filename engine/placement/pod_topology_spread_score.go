@@ -1,0 +1,132 @@
+package placement
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// spreadScorer is a pod's soft constraints with the counts of the domains that
+// the feasible nodes are in.
+type spreadScorer struct {
+	a           *attempt
+	constraints []constraint
+	counts      []domainCounts // by constraint; not used for the host name, counted a node
+	weights     []float64      // ln(domains+2), by constraint
+	// strict: nodes that lack one of the keys are left out. Not so with
+	// kube-scheduler's own default constraints, since many clusters have no zones.
+	strict bool
+}
+
+// scorePodTopologySpread scores how few matching pods a node's domains have. The more
+// domains a key has, the more each pod weighs.
+func (a *attempt) scorePodTopologySpread(feasible []*candidateNode) preScoreState {
+	if err := a.firstParseError(model.ParseErrorSoftSpread); err != nil {
+		return preScoreState{err: fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)}
+	}
+	cs := a.constraints(false)
+	if len(cs) == 0 {
+		return preScoreState{}
+	}
+	s := &spreadScorer{a: a, constraints: cs, counts: make([]domainCounts, len(cs)), weights: make([]float64, len(cs)),
+		strict: len(a.pod.Spec.Spread) > 0 || !a.profile.cfg.Spread.SystemDefaulting}
+	s.initDomains(feasible)
+	s.countPods()
+	return preScoreState{score: s.score, normalizeScore: s.normalizeScore}
+}
+
+// ignored says whether a node takes no part in scoring.
+func (s *spreadScorer) ignored(n *model.Node) bool { return s.strict && !hasAllKeys(s.constraints, n) }
+
+// initDomains makes the domains of the feasible nodes, and the weights of the keys. A
+// missing label counts as a domain with an empty value, as upstream.
+func (s *spreadScorer) initDomains(feasible []*candidateNode) {
+	taking := 0
+	for _, st := range feasible {
+		if s.ignored(st.node) {
+			continue
+		}
+		taking++
+		for k := range s.constraints {
+			if s.constraints[k].TopologyKey != HostnameKey {
+				value, _ := st.node.Labels.Get(s.constraints[k].TopologyKey)
+				s.counts[k].add(value, 0)
+			}
+		}
+	}
+	for k := range s.constraints {
+		size := len(s.counts[k].counts)
+		if s.constraints[k].TopologyKey == HostnameKey {
+			size = taking
+		}
+		s.weights[k] = math.Log(float64(size + 2))
+	}
+}
+
+// countPods adds the matching pods of all nodes, feasible or not, that count.
+func (s *spreadScorer) countPods() {
+	for i := range s.a.nodes {
+		st := &s.a.nodes[i]
+		if s.ignored(st.node) {
+			continue
+		}
+		for k := range s.constraints {
+			value, _ := st.node.Labels.Get(s.constraints[k].TopologyKey)
+			if _, open := s.counts[k].index[value]; open && s.a.matchNodeInclusionPolicies(&s.constraints[k], st.node) {
+				s.counts[k].add(value, s.a.countPodsMatchSelector(&s.constraints[k], st.pods))
+			}
+		}
+	}
+}
+
+// score sums over the constraints, in their order, count times weight plus what
+// maxSkew allows. The products must not be fused with the sums.
+func (s *spreadScorer) score(st *candidateNode) int64 {
+	if s.ignored(st.node) {
+		return 0
+	}
+	var sum float64
+	for k := range s.constraints {
+		c := &s.constraints[k]
+		value, ok := st.node.Labels.Get(c.TopologyKey)
+		if !ok {
+			continue
+		}
+		var n int64
+		if c.TopologyKey == HostnameKey {
+			n = s.a.countPodsMatchSelector(c, st.pods)
+		} else if i, open := s.counts[k].index[value]; open {
+			n = s.counts[k].counts[i]
+		}
+		term := float64(float64(n)*s.weights[k]) + float64(c.MaxSkew-1)
+		sum += term
+	}
+	return int64(math.Round(sum))
+}
+
+// normalizeScore turns much into little: 100*(max+min-points)/max. Ignored nodes get
+// 0 and take no part in min and max.
+func (s *spreadScorer) normalizeScore(sites []*candidateNode, points []int64) {
+	var taking []int64
+	for i, st := range sites {
+		if !s.ignored(st.node) {
+			taking = append(taking, points[i])
+		}
+	}
+	if len(taking) == 0 {
+		return // all are 0 already
+	}
+	least, most := slices.Min(taking), slices.Max(taking)
+	for i, st := range sites {
+		switch {
+		case s.ignored(st.node):
+			points[i] = 0
+		case most == 0:
+			points[i] = 100
+		default:
+			points[i] = 100 * (most + least - points[i]) / most
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package placement
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// filterNode judges a node by the rules that read nothing but the node, with pods of lower
+// priority gone if the pod may preempt. NoRule: it passes. The cheapest and
+// likeliest comes first.
+func (w *QueueingHints) filterNode(n *cluster.NodeInfo) decision.Plugin {
+	f := w.e.plugins.filters
+	pod := w.a.pod
+	switch {
+	case f.Has(decision.NodeResourcesFit) && !w.fitsResources(n):
+		return decision.NodeResourcesFit
+	case f.Has(decision.NodeUnschedulable) && n.Model.Unschedulable && !w.a.tolerates(&unschedulableTaint):
+		return decision.NodeUnschedulable
+	case f.Has(decision.TaintToleration) && w.a.untolerated(n.Model.Taints) != nil:
+		return decision.TaintToleration
+	case f.Has(decision.NodeAffinity) && !w.matchesNodeAffinity(n.Model):
+		return decision.NodeAffinity
+	case f.Has(decision.NodePorts) && len(pod.Spec.Ports) > 0 && !w.portsFree(n):
+		return decision.NodePorts
+	case f.Has(decision.NodeDeclaredFeatures) && !declaresFeatures(n.Model, pod.Spec.Features):
+		return decision.NodeDeclaredFeatures
+	case w.byHold && w.e.state.AvoidHold(pod, n.Model.Name) != nil:
+		return decision.HoldAvoid
+	}
+	return decision.NoPlugin
+}
+
+func declaresFeatures(n *model.Node, needed []string) bool {
+	for _, f := range needed {
+		if !slices.Contains(n.Features, f) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *QueueingHints) matchesNodeAffinity(n *model.Node) bool {
+	added := &w.e.profile.cfg.AddedAffinity
+	if added.HasRequired && !matchesAnyTerm(added.Required, n) {
+		return false
+	}
+	_, ok := matchesNodeSelector(&w.a.pod.Spec.NodeSelector, n)
+	return ok
+}
+
+func (w *QueueingHints) portsFree(n *cluster.NodeInfo) bool {
+	if w.preempts && w.e.loadBelow(n, w.a.pod.Spec.Priority).pods > 0 {
+		return true // the holder may be among them
+	}
+	wanted := w.a.pod.Spec.Ports
+	return !slices.ContainsFunc(wanted, func(p model.HostPort) bool { return portConflict(n.Ports, &p) })
+}
+
+// fitsResources says whether the node has room for the pod beside those that stay.
+func (w *QueueingHints) fitsResources(n *cluster.NodeInfo) bool {
+	want := &w.a.pod.Spec.Requests
+	alloc := &n.Model.Allocatable
+	if want.MilliCPU > 0 && want.MilliCPU > alloc.MilliCPU || want.Memory > 0 && want.Memory > alloc.Memory {
+		return false
+	}
+	var ahead, gone podLoad
+	for _, p := range w.e.state.Nominated(n.ID) {
+		if cluster.NominationCounts(p, w.a.pod) {
+			ahead.add(&p.Spec.Requests)
+		}
+	}
+	if w.fitsWith(n, &ahead, &gone) {
+		return true
+	}
+	if !w.preempts {
+		return false
+	}
+	gone = w.e.loadBelow(n, w.a.pod.Spec.Priority)
+	return gone.pods > 0 && w.fitsWith(n, &ahead, &gone)
+}
+
+// fitsWith says whether the pod fits a node with some pods more and some less.
+func (w *QueueingHints) fitsWith(n *cluster.NodeInfo, more, less *podLoad) bool {
+	want, alloc := &w.a.pod.Spec.Requests, &n.Model.Allocatable
+	enough := func(want, used, have int64) bool { return want <= 0 || want <= have-used }
+	if int64(len(n.Pods))+more.pods-less.pods+1 > n.Model.AllocatablePods ||
+		!enough(want.MilliCPU, n.Used.MilliCPU+more.sum.MilliCPU-less.sum.MilliCPU, alloc.MilliCPU) ||
+		!enough(want.Memory, n.Used.Memory+more.sum.Memory-less.sum.Memory, alloc.Memory) ||
+		!enough(want.Ephemeral, n.Used.Ephemeral+more.sum.Ephemeral-less.sum.Ephemeral, alloc.Ephemeral) {
+		return false
+	}
+	for i := range w.scalars {
+		name := w.scalars[i].Name
+		if !enough(w.scalars[i].Amount, n.Used.Scalar(name)+more.sum.Scalar(name)-less.sum.Scalar(name), alloc.Scalar(name)) {
+			return false
+		}
+	}
+	return true
+}
+
+// podLoad is what several pods ask for.
+type podLoad struct {
+	pods int64
+	sum  model.Resources
+}
+
+func (l *podLoad) add(r *model.Resources) {
+	l.pods++
+	if len(r.Scalars) > 0 {
+		l.sum = addResources(&l.sum, r)
+		return
+	}
+	l.sum.MilliCPU += r.MilliCPU
+	l.sum.Memory += r.Memory
+	l.sum.Ephemeral += r.Ephemeral
+}
+
+// priorityLoads are the loads of the pods of one node by priority, kept as long as
+// nothing changes: many waiters ask for the same node in a row.
+type priorityLoads struct {
+	node     cluster.NodeID
+	revision uint64
+	known    bool
+	loads    []priorityLoad // in no order
+}
+
+type priorityLoad struct {
+	priority int32
+	podLoad
+}
+
+// loadBelow is what the pods of a node ask for that are of lower priority.
+func (e *Engine) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
+	l := &e.priorityLoads
+	if !l.known || l.node != n.ID || l.revision != e.state.Revision() {
+		l.known, l.node, l.revision = true, n.ID, e.state.Revision()
+		l.loads = l.loads[:0]
+		for _, p := range n.Pods {
+			l.count(p)
+		}
+	}
+	var out podLoad
+	for i := range l.loads {
+		if at := &l.loads[i]; at.priority < priority {
+			pods := out.pods + at.pods
+			out.add(&at.sum)
+			out.pods = pods
+		}
+	}
+	return out
+}
+
+func (l *priorityLoads) count(p *model.Pod) {
+	for i := range l.loads {
+		if l.loads[i].priority == p.Spec.Priority {
+			l.loads[i].add(&p.Spec.Requests)
+			return
+		}
+	}
+	l.loads = append(l.loads, priorityLoad{priority: p.Spec.Priority})
+	l.loads[len(l.loads)-1].add(&p.Spec.Requests)
+}

@@ -1,0 +1,151 @@
+package podgc
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Pod is what is read of a pod.
+type Pod struct {
+	Namespace, Name, UID string
+	Node                 string // empty: not bound
+	Owner                string // uid of the controller; empty: none
+	Created, Ended       time.Time
+	Deleting             bool
+	Finished             bool // Succeeded or Failed
+	Evicted              bool // Failed, because its node evicted it
+}
+
+// Node is what is read of a node.
+type Node struct {
+	Name         string
+	Ready        bool
+	OutOfService bool // it has the taint node.kubernetes.io/out-of-service
+}
+
+// Options say what is kept. 0 is no limit but for Quarantine.
+type Options struct {
+	Threshold  int           // of pods that have ended
+	EvictedCap int           // of evicted pods, for each owner
+	EvictedTTL time.Duration // of evicted pods
+	Quarantine time.Duration // of pods whose node is gone
+}
+
+// Period is the time between sweeps; Quarantine is the default for how long pods of a node that is gone are left.
+const (
+	Period     = 20 * time.Second
+	Quarantine = 40 * time.Second
+)
+
+// Reason is the rule by which a pod goes.
+type Reason uint8
+
+// The rules.
+const (
+	OutOfService Reason = iota
+	Orphan
+	Unscheduled
+	Terminated
+	Evicted
+)
+
+// String is the rule in words.
+func (w Reason) String() string {
+	return [...]string{"it is being deleted, and its node is out of service", "its node is gone", "it is being deleted, and was never bound",
+		"too many pods have ended", "its node evicted it, too long ago or too often"}[w]
+}
+
+// Removal is a pod that is to go, without grace. One that has not finished has failed.
+type Removal struct {
+	Pod    Pod
+	Reason Reason
+	// NodeMissingSince is since when the node of an Orphan has not been seen.
+	NodeMissingSince time.Time
+}
+
+// Collector remembers which nodes are missing. Its zero value is not ready; see New.
+type Collector struct {
+	options Options
+	missing map[string]time.Time // by node: since when
+}
+
+// New is a Collector that has seen nothing.
+func New(o Options) *Collector { return &Collector{options: o, missing: map[string]time.Time{}} }
+
+// Collect looks at all pods. The order of removals is fixed.
+func (c *Collector) Collect(now time.Time, pods []Pod, nodes []Node) []Removal {
+	pods = slices.Clone(pods)
+	slices.SortFunc(pods, func(a, b Pod) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	known := map[string]Node{}
+	for _, n := range nodes {
+		known[n.Name] = n
+	}
+	c.updateMissing(now, pods, known)
+	var out []Removal
+	var ended []Pod
+	for _, p := range pods {
+		n, there := known[p.Node]
+		since, missing := c.missing[p.Node]
+		switch {
+		case p.Deleting && there && !n.Ready && n.OutOfService:
+			out = append(out, Removal{Pod: p, Reason: OutOfService})
+		case missing && now.Sub(since) >= c.options.Quarantine:
+			out = append(out, Removal{Pod: p, Reason: Orphan, NodeMissingSince: since})
+		case p.Deleting && p.Node == "":
+			out = append(out, Removal{Pod: p, Reason: Unscheduled})
+		case p.Finished:
+			ended = append(ended, p)
+		}
+	}
+	return append(out, c.excess(now, ended)...)
+}
+
+// updateMissing notes which nodes of pods are missing.
+func (c *Collector) updateMissing(now time.Time, pods []Pod, known map[string]Node) {
+	seen := map[string]time.Time{}
+	for _, p := range pods {
+		if _, there := known[p.Node]; there || p.Node == "" {
+			continue
+		}
+		seen[p.Node] = now
+		if since, before := c.missing[p.Node]; before {
+			seen[p.Node] = since
+		}
+	}
+	c.missing = seen
+}
+
+// excess are those of the pods that have ended, oldest first, that are not kept.
+func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
+	slices.SortStableFunc(pods, func(a, b Pod) int { return cmp.Compare(evictedFirst(b), evictedFirst(a)) })
+	if above := len(pods) - c.options.Threshold; c.options.Threshold > 0 && above > 0 {
+		for _, p := range pods[:above] {
+			out = append(out, Removal{Pod: p, Reason: Terminated})
+		}
+		pods = pods[above:]
+	}
+	kept := map[string]int{} // of each owner, from the newest on
+	for i := len(pods) - 1; i >= 0; i-- {
+		p := pods[i]
+		if !p.Evicted {
+			continue
+		}
+		key := cmp.Or(p.Owner, "in "+p.Namespace)
+		kept[key]++
+		if c.options.EvictedCap > 0 && kept[key] > c.options.EvictedCap || c.options.EvictedTTL > 0 && now.Sub(p.Ended) >= c.options.EvictedTTL {
+			out = append(out, Removal{Pod: p, Reason: Evicted})
+		}
+	}
+	return out
+}
+
+// evictedFirst is 1 for pods that go before others.
+func evictedFirst(p Pod) int {
+	if p.Evicted {
+		return 1
+	}
+	return 0
+}

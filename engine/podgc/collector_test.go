@@ -1,0 +1,123 @@
+package podgc
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// pod reads "name@node deleting finished evicted owner=x age=s".
+func pod(text string) Pod {
+	words := strings.Fields(text)
+	name, node, _ := strings.Cut(words[0], "@")
+	p := Pod{Namespace: "ns", Name: name, UID: "u-" + name, Node: node, Created: zero, Ended: zero}
+	for _, word := range words[1:] {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "deleting":
+			p.Deleting = true
+		case "finished":
+			p.Finished = true
+		case "evicted":
+			p.Finished, p.Evicted = true, true
+		case "owner":
+			p.Owner = value
+		case "age":
+			var s int
+			_, _ = fmt.Sscan(value, &s)
+			p.Created = zero.Add(-time.Duration(s) * time.Second)
+			p.Ended = p.Created
+		}
+	}
+	return p
+}
+
+func pods(texts ...string) (out []Pod) {
+	for _, t := range texts {
+		out = append(out, pod(t))
+	}
+	return out
+}
+
+func names(removals []Removal) string {
+	var out []string
+	for _, r := range removals {
+		out = append(out, r.Pod.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestRules(t *testing.T) {
+	nodes := []Node{{Name: "up", Ready: true}, {Name: "down"}, {Name: "out", OutOfService: true}, {Name: "odd", Ready: true, OutOfService: true}}
+	for name, tc := range map[string]struct {
+		o    Options
+		pods []Pod
+		want string
+	}{
+		"out of service, and being deleted": {Options{}, pods("a@out deleting", "b@out", "c@down deleting", "d@odd deleting"), "a"},
+		"never bound, and being deleted":    {Options{}, pods("a@ deleting", "b@", "c@up deleting"), "a"},
+		"too many have ended":               {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up finished age=7", "d@up"), "b"},
+		"evicted ones first":                {Options{Threshold: 2}, pods("a@up finished age=5", "b@up finished age=9", "c@up evicted age=1", "d@up evicted age=2"), "d c"},
+		"no threshold":                      {Options{}, pods("a@up finished", "b@up evicted"), ""},
+		"a cap for each owner":              {Options{EvictedCap: 1}, pods("a@up evicted owner=x age=5", "b@up evicted owner=x age=4", "c@up evicted owner=y", "d@up finished owner=x"), "a"},
+		"pods without an owner are one":     {Options{EvictedCap: 1}, pods("a@up evicted age=5", "b@up evicted age=4"), "a"},
+		"age of evicted pods":               {Options{EvictedTTL: time.Minute}, pods("a@up evicted age=60", "b@up evicted age=59", "c@up finished age=100"), "a"},
+		"the first rule counts":             {Options{Threshold: 1}, pods("a@out deleting finished", "b@up finished"), "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := names(New(tc.o).Collect(zero, tc.pods, nodes)); got != tc.want {
+				t.Errorf("removes %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestOrphansWait(t *testing.T) {
+	c := New(Options{Quarantine: Quarantine})
+	list := pods("a@gone", "b@gone finished", "c@back")
+	for _, s := range []struct {
+		second int
+		nodes  []Node
+		want   string
+	}{
+		{0, nil, ""}, {20, nil, ""}, {39, []Node{{Name: "back"}}, ""}, {40, []Node{{Name: "back"}}, "a b"}, {41, nil, "a b"}, {60, []Node{{Name: "gone"}}, ""}, {80, nil, ""}, {81, nil, "c"},
+	} {
+		if got := names(c.Collect(zero.Add(time.Duration(s.second)*time.Second), list, s.nodes)); got != s.want {
+			t.Errorf("at %d s: removes %q, want %q", s.second, got, s.want)
+		}
+	}
+}
+
+// TestWhatIsKept: after a sweep no limit is passed, and one pod more would pass one.
+func TestWhatIsKept(t *testing.T) {
+	for seed := range int64(500) {
+		r := rand.New(rand.NewSource(seed))
+		o := Options{Threshold: r.Intn(8), EvictedCap: r.Intn(4), EvictedTTL: time.Duration(r.Intn(2)*r.Intn(60)) * time.Second}
+		var list []Pod
+		for i := range r.Intn(20) {
+			list = append(list, pod(fmt.Sprintf("p%02d@n %s owner=o%d age=%d", i, []string{"evicted", "finished", ""}[r.Intn(3)], r.Intn(3), r.Intn(60))))
+		}
+		gone := map[string]Reason{}
+		removals := New(o).Collect(zero, list, []Node{{Name: "n", Ready: true}})
+		for _, x := range removals {
+			if _, twice := gone[x.Pod.Name]; twice {
+				t.Fatalf("seed %d: %s goes twice", seed, x.Pod.Name)
+			}
+			gone[x.Pod.Name] = x.Reason
+		}
+		kept := slices.DeleteFunc(slices.Clone(list), func(p Pod) bool { _, g := gone[p.Name]; return g })
+		if again := New(o).Collect(zero, kept, []Node{{Name: "n", Ready: true}}); len(again) != 0 {
+			t.Fatalf("seed %d: a second sweep removes %s", seed, names(again))
+		}
+		for _, x := range removals {
+			if more := append(slices.Clone(kept), x.Pod); len(New(o).Collect(zero, more, []Node{{Name: "n", Ready: true}})) == 0 && x.Reason == Evicted {
+				t.Fatalf("seed %d: %s need not go", seed, x.Pod.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package podlifecycle
+
+import (
+	"slices"
+	"time"
+)
+
+// initDone says that an init container no longer holds back what comes after it.
+func (r *containerRun) initDone() bool {
+	if r.Sidecar {
+		return r.state == ContainerRunning && r.startupPassed
+	}
+	return r.state == ContainerTerminated && r.exit.Code == 0
+}
+
+// restartPolicy is the restart policy that holds for a container.
+func (l *Machine) restartPolicy(r *containerRun) RestartPolicy {
+	switch {
+	case r.Sidecar:
+		return Always
+	case r.RestartPolicy != nil:
+		return *r.RestartPolicy
+	}
+	return l.spec.RestartPolicy
+}
+
+// shouldRestart says whether an ended container is to run again.
+func (l *Machine) shouldRestart(r *containerRun) bool {
+	if r.exit.Replaced || r.Sidecar {
+		return true
+	}
+	if r.exit.Code != 0 && slices.ContainsFunc(r.RestartRules, func(rule RestartRule) bool {
+		return slices.Contains(rule.Codes, r.exit.Code) != rule.NotIn
+	}) {
+		return true
+	}
+	policy := l.restartPolicy(r)
+	return policy == Always && !r.init || r.exit.Code != 0 && policy != Never
+}
+
+// advance starts what may start now: init containers in their order, then all
+// containers together.
+func (l *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
+	held := false // an init container that has yet to do its part holds back the rest
+	for i := range l.containers {
+		r := &l.containers[i]
+		if !r.init && !l.initialized {
+			if held {
+				break
+			}
+			l.initialized = true
+		}
+		if r.init && (held || !r.Sidecar && (l.initialized || r.initDone())) {
+			continue
+		}
+		effect, at := l.advanceContainer(r, now)
+		if effect != nil {
+			effects = append(effects, effect)
+		}
+		wake = earliest(wake, at)
+		held = r.init && !l.initialized && !r.initDone()
+	}
+	if l.phase == Pending && l.allHaveRun() {
+		l.phase = Running
+	}
+	return effects, wake
+}
+
+// advanceContainer takes a container whose turn it is one step further.
+func (l *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effect, wake time.Time) {
+	switch {
+	case r.state == ContainerNotStarted:
+		return r.start(), time.Time{}
+	case r.state == ContainerTerminated && l.shouldRestart(r):
+		if at := l.restartAt(r); at.After(now) {
+			return nil, at
+		}
+		return l.restart(r), time.Time{}
+	case r.alive() && r.restartCause != noRestart:
+		return r.stop(now, r.replaceDeadline, true)
+	}
+	return nil, time.Time{}
+}
+
+// allHaveRun says that each container has run, however shortly.
+func (l *Machine) allHaveRun() bool {
+	for i := range l.containers {
+		if r := &l.containers[i]; !r.init && r.state != ContainerRunning && r.state != ContainerTerminated && r.restarts == 0 {
+			return false
+		}
+	}
+	return l.initialized && len(l.spec.Containers) > 0
+}
+
+func (r *containerRun) start() Effect {
+	r.state, r.started, r.reason, r.message = ContainerStarting, time.Time{}, "", ""
+	return Start{r.Name, r.restarts}
+}
+
+// restartAt is when an ended container may run again.
+func (l *Machine) restartAt(r *containerRun) time.Time {
+	if r.exit.FinishedAt.Sub(r.exit.StartedAt) >= 2*l.maxBackoff() {
+		return r.exit.FinishedAt
+	}
+	return r.exit.FinishedAt.Add(r.backoff)
+}
+
+func (l *Machine) maxBackoff() time.Duration {
+	if l.spec.MaxBackoff > 0 {
+		return l.spec.MaxBackoff
+	}
+	return defaultMaxBackoff
+}
+
+func (l *Machine) restart(r *containerRun) Effect {
+	longest := l.maxBackoff()
+	if r.exit.FinishedAt.Sub(r.exit.StartedAt) >= 2*longest {
+		r.backoff = 0
+	}
+	r.backoff = min(max(2*r.backoff, initialBackoff), longest)
+	r.archive()
+	return r.start()
+}
+
+// archive makes a run that has ended the last one.
+func (r *containerRun) archive() {
+	last := r.exit
+	r.last = &last
+	r.restarts++
+}
+
+// allTerminated says that no container will run again: all have ended for good, or
+// an init container failed for good.
+func (l *Machine) allTerminated() bool {
+	if l.terminal() || l.initFailed() {
+		return true
+	}
+	for i := range l.containers {
+		if r := &l.containers[i]; !r.init && (r.state != ContainerTerminated || l.shouldRestart(r)) {
+			return false
+		}
+	}
+	return len(l.spec.Containers) > 0
+}
+
+func (l *Machine) initFailed() bool {
+	return slices.ContainsFunc(l.containers, func(r containerRun) bool {
+		return r.init && !r.Sidecar && !l.initialized && r.state == ContainerTerminated && r.exit.Code != 0 && !l.shouldRestart(&r)
+	})
+}
+
+// stopSidecars ends the sidecars and then settles the phase.
+func (l *Machine) stopSidecars(now time.Time) (effects []Effect, wake time.Time) {
+	if l.deadline.IsZero() {
+		l.deadline = now.Add(l.spec.GracePeriod())
+	}
+	effects, wake, running := l.stopNext(now, nil)
+	if running {
+		return effects, wake
+	}
+	if !l.terminal() {
+		l.setFinalPhase()
+	}
+	return l.reportStopped(effects), time.Time{}
+}
+
+// reportStopped says once that all is over.
+func (l *Machine) reportStopped(effects []Effect) []Effect {
+	if !l.stopped {
+		l.stopped = true
+		effects = append(effects, PodStopped{})
+	}
+	return effects
+}
+
+// setFinalPhase decides between Succeeded and Failed.
+func (l *Machine) setFinalPhase() {
+	l.phase = Succeeded
+	if l.failure != nil || l.initFailed() {
+		l.phase = Failed
+	}
+	for i := range l.containers {
+		if r := &l.containers[i]; !r.init && (r.state != ContainerTerminated || r.exit.Code != 0) {
+			l.phase = Failed
+		}
+	}
+}
+
+// earliest is the earlier of two times of which zero means never.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,80 @@
+package podlifecycle
+
+import "time"
+
+// restartCause says why a run is to end and to begin anew.
+type restartCause uint8
+
+const (
+	noRestart restartCause = iota
+	failedProbe
+	specChanged
+)
+
+func (e ProbeResult) apply(l *Machine, now time.Time) {
+	r := l.container(e.Container)
+	if r == nil || r.state != ContainerRunning || r.activeProbes&e.Probe == 0 || e.Attempt != r.restarts {
+		return
+	}
+	fail := func(grace time.Duration) {
+		if grace == 0 {
+			grace = l.spec.GracePeriod()
+		}
+		if r.restartCause == noRestart {
+			r.restartCause, r.replaceDeadline = failedProbe, now.Add(grace)
+		}
+	}
+	switch {
+	case e.Probe == Readiness:
+		r.ready = e.OK
+	case e.Probe == Startup && e.OK:
+		r.startupPassed = true
+	case e.Probe == Startup:
+		fail(r.StartupGrace)
+	case e.Probe == Liveness && !e.OK:
+		fail(r.LivenessGrace)
+	}
+}
+
+// isReady says that a container runs and is ready.
+func (r *containerRun) isReady() bool {
+	return r.state == ContainerRunning && r.startupPassed && r.ready
+}
+
+// wantedProbes are the probes that are to run now: the startup probe alone until it has passed; of
+// a container that is to end only whether it is still ready.
+func (l *Machine) wantedProbes(r *containerRun) Probes {
+	leaving := l.terminating() || r.restartCause != noRestart
+	switch {
+	case r.state != ContainerRunning || r.killed:
+		return 0
+	case !r.startupPassed && leaving:
+		return 0
+	case !r.startupPassed:
+		return Startup
+	case leaving:
+		return r.Probes & Readiness
+	}
+	return r.Probes & (Readiness | Liveness)
+}
+
+// updateProbes adds the probes that begin and end now.
+func (l *Machine) updateProbes(effects []Effect) []Effect {
+	for i := range l.containers {
+		r := &l.containers[i]
+		if r.Probes == 0 {
+			continue
+		}
+		want := l.wantedProbes(r)
+		for _, p := range [...]Probes{Startup, Readiness, Liveness} {
+			switch {
+			case r.activeProbes&p != 0 && want&p == 0:
+				effects = append(effects, StopProbe{r.Name, p})
+			case r.activeProbes&p == 0 && want&p != 0:
+				effects = append(effects, StartProbe{r.Name, p, r.restarts})
+			}
+		}
+		r.activeProbes = want
+	}
+	return effects
+}

@@ -1,0 +1,200 @@
+package podlifecycle
+
+import (
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+)
+
+// TestRandomLives holds the invariants of doc.go over random stories.
+func TestRandomLives(t *testing.T) {
+	for seed := int64(0); seed < 6000; seed++ {
+		rnd := rand.New(rand.NewSource(seed))
+		inits := [][]string{{"a", "+s", "b"}, {"a", "+!s", "b"}}[rnd.Intn(2)]
+		mains := [][]string{{"x", "y"}, {"!x", "y"}}[rnd.Intn(2)]
+		spec := Spec{Init: names(inits...)[:rnd.Intn(4)], Containers: names(mains...)[:1+rnd.Intn(2)], RestartPolicy: RestartPolicy(rnd.Intn(3))}
+		for i := range spec.Containers {
+			spec.Containers[i].Probes = Probes(rnd.Intn(8))
+		}
+		if rnd.Intn(4) == 0 {
+			spec.Deadline = time.Duration(rnd.Intn(600)) * time.Second
+		}
+		p := &randomPod{rnd: rnd, up: map[string]bool{}, asked: map[string]time.Time{}, probes: map[string]Probes{}, now: t0, spec: spec, l: New(spec)}
+		if err := p.play(); err != "" {
+			t.Fatalf("seed %d: %s", seed, err)
+		}
+	}
+}
+
+// randomPod is a runtime that starts what it is told, lets containers, hooks and probes end at
+// random, and fails and deletes the pod at some time.
+type randomPod struct {
+	rnd      *rand.Rand
+	spec     Spec
+	l        *Machine
+	up       map[string]bool
+	asked    map[string]time.Time // to stop
+	probes   map[string]Probes
+	starts   map[string]int32
+	news     []Event
+	now      time.Time
+	deadline time.Time // when all that is left may be killed
+	fails    bool      // the pod was told to
+	abrupt   bool
+	restless bool // some container was replaced or lost, and may be killed or begin anew
+	over     bool
+}
+
+func (p *randomPod) play() string {
+	for step := range 400 {
+		p.randomEvent(step)
+		p.now = p.now.Add(time.Duration(p.rnd.Intn(20)) * time.Second)
+		if step == 50 {
+			grace := time.Duration(p.rnd.Intn(40)) * time.Second
+			p.news = append(p.news, Delete{grace})
+			p.due(grace)
+		}
+		effects, wake := p.l.Step(p.now, p.news...)
+		p.news = nil
+		if f := p.check(effects, wake); f != "" {
+			return f
+		}
+		if p.l.removed {
+			return ""
+		}
+	}
+	return "never gone"
+}
+
+// due notes until when there is grace.
+func (p *randomPod) due(grace time.Duration) {
+	if end := p.now.Add(grace); p.deadline.IsZero() || end.Before(p.deadline) {
+		p.deadline = end
+	}
+}
+
+// randomEvent makes the news of a step.
+func (p *randomPod) randomEvent(step int) {
+	for _, c := range []string{"a", "s", "b", "x", "y"} {
+		if p.up[c] && (p.rnd.Intn(3) == 0 || step > 100) {
+			p.news = append(p.news, Exited{Container: c, Code: int32(p.rnd.Intn(2))})
+			delete(p.up, c)
+			delete(p.asked, c)
+		}
+		for _, kind := range []Probes{Startup, Readiness, Liveness} {
+			if p.probes[c]&kind != 0 && p.rnd.Intn(4) == 0 {
+				ok := p.rnd.Intn(3) > 0
+				p.restless = p.restless || !ok && kind != Readiness
+				p.news = append(p.news, ProbeResult{c, kind, p.l.container(c).restarts, ok})
+			}
+		}
+	}
+	switch {
+	case p.rnd.Intn(100) == 0 && step < 50:
+		grace := time.Duration(p.rnd.Intn(40)) * time.Second
+		f := Fail{Reason: "Evicted", Grace: grace, KillNow: p.rnd.Intn(3) == 0}
+		p.fails, p.abrupt = p.fails || !p.l.terminal(), p.abrupt || f.KillNow
+		p.news = append(p.news, f)
+		p.due(grace)
+	case p.rnd.Intn(100) == 0 && p.up["x"]:
+		p.restless = true
+		p.news = append(p.news, RestartContainer{"x"})
+	case p.rnd.Intn(200) == 0:
+		p.restless = true
+		p.news = append(p.news, SandboxLost{})
+		for _, c := range []string{"s", "x", "y"} {
+			if p.up[c] {
+				p.news = append(p.news, Exited{Container: c, Code: 137})
+				delete(p.up, c)
+				delete(p.asked, c)
+			}
+		}
+	}
+}
+
+// check looks at what a step has answered.
+func (p *randomPod) check(effects []Effect, wake time.Time) string {
+	if !wake.IsZero() && wake.Before(p.now) {
+		return fmt.Sprintf("wakes %v in the past", p.now.Sub(wake))
+	}
+	for _, e := range effects {
+		if fault := p.applyEffect(e); fault != "" {
+			return fault
+		}
+	}
+	for c, kinds := range p.probes {
+		if kinds != 0 && !p.up[c] {
+			return c + " is probed though it does not run"
+		}
+	}
+	if p.over != p.l.Stopped() {
+		return "over, and it was not said"
+	}
+	if p.fails && p.l.Stopped() && p.l.Phase() != Failed {
+		return fmt.Sprintf("made to fail, and over with phase %v", p.l.Phase())
+	}
+	return ""
+}
+
+// applyEffect carries out an effect and says what is wrong with it.
+func (p *randomPod) applyEffect(e Effect) string {
+	switch e := e.(type) {
+	case Start:
+		return p.start(e)
+	case RunPreStop:
+		if p.rnd.Intn(2) == 0 {
+			p.news = append(p.news, PreStopDone{e.Container})
+		}
+	case Stop:
+		if e.Container == "s" && p.now.Before(p.deadline) && (p.up["x"] || p.up["y"]) {
+			return "a sidecar is stopped before what needs it"
+		}
+		p.asked[e.Container] = p.now
+	case Kill:
+		at, ok := p.asked[e.Container]
+		if !p.abrupt && (!ok || p.now.Sub(at) < minStop || p.now.Before(p.deadline) && !p.restless && p.spec.Deadline == 0) {
+			return e.Container + " is killed too early"
+		}
+	case StartProbe:
+		if p.probes[e.Container]&e.Probe != 0 {
+			return e.Container + " is probed twice"
+		}
+		p.probes[e.Container] |= e.Probe
+	case StopProbe:
+		p.probes[e.Container] &^= e.Probe
+	case PodStopped:
+		if p.over || len(p.up) > 0 {
+			return fmt.Sprintf("over for the second time (%v), or while %v run", p.over, p.up)
+		}
+		p.over = true
+	case PodRemoved:
+		if !p.over {
+			return "gone before it is over"
+		}
+	}
+	return ""
+}
+
+func (p *randomPod) start(e Start) string {
+	switch {
+	case p.up[e.Container]:
+		return e.Container + " runs twice"
+	case p.over:
+		return e.Container + " starts though all is over"
+	case e.Container == "b" && !p.up["s"] && !p.restless:
+		return "b starts without its sidecar"
+	case p.starts[e.Container] != e.Attempt:
+		return fmt.Sprintf("attempt %d of %s is its %dth start", e.Attempt, e.Container, p.starts[e.Container])
+	}
+	if p.starts == nil {
+		p.starts = map[string]int32{}
+	}
+	p.starts[e.Container]++
+	p.up[e.Container] = true
+	if p.rnd.Intn(4) == 0 {
+		p.news = append(p.news, Waiting{Container: e.Container, Reason: "ErrImagePull"})
+	}
+	p.news = append(p.news, Started{Container: e.Container})
+	return ""
+}

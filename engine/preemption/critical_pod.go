@@ -1,0 +1,111 @@
+package preemption
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// QoS is a pod's quality of service class.
+type QoS uint8
+
+// The classes, in the order in which a node spares them.
+const (
+	BestEffort QoS = iota
+	Burstable
+	Guaranteed
+)
+
+// shortage is how much of a resource is missing.
+type shortage struct {
+	resource string
+	amount   int64
+}
+
+// VictimsForCriticalPod says which pods a node ends so that it can take a critical pod that it has
+// too little room for: as few Guaranteed ones as can be, then as few Burstable, then
+// BestEffort, and of each class again and again the one that leaves the least missing. The node
+// has no budgets to obey and no other node to look at. critical says which pods may not be
+// ended but by a pod of higher priority. ok is false when all together would not make room.
+func VictimsForCriticalPod(n *cluster.NodeInfo, pod *model.Pod, missing []placement.AdmissionResult, class func(*model.Pod) QoS, critical func(*model.Pod) bool) (victims []*model.Pod, ok bool) {
+	var by [3][]*model.Pod
+	for _, p := range n.Pods {
+		if p.Spec.Priority < pod.Spec.Priority || !critical(p) {
+			by[class(p)] = append(by[class(p)], p)
+		}
+	}
+	var needs []shortage
+	for _, d := range missing {
+		needs = append(needs, shortage{d.Resource, d.Missing})
+	}
+	best, burst, guaranteed := by[BestEffort], by[Burstable], by[Guaranteed]
+	if len(subtractRequests(needs, best, burst, guaranteed)) > 0 {
+		return nil, false
+	}
+	guaranteed = closestVictims(guaranteed, subtractRequests(needs, best, burst))
+	burst = closestVictims(burst, subtractRequests(needs, best, guaranteed))
+	best = closestVictims(best, subtractRequests(needs, burst, guaranteed))
+	return slices.Concat(best, burst, guaranteed), true
+}
+
+// closestVictims takes pods until nothing is missing; they are enough.
+func closestVictims(pods []*model.Pod, needs []shortage) (taken []*model.Pod) {
+	pods = slices.Clone(pods)
+	for len(needs) > 0 && len(pods) > 0 {
+		at := 0
+		for i := range pods {
+			d, least := distance(needs, pods[i]), distance(needs, pods[at])
+			if d < least || d == least && smallerRequest(pods[i], pods[at]) {
+				at = i
+			}
+		}
+		taken = append(taken, pods[at])
+		needs = subtractRequests(needs, pods[at:at+1])
+		pods = slices.Delete(pods, at, at+1)
+	}
+	return taken
+}
+
+// distance is the sum of the squared parts of each need that would still be missing.
+func distance(needs []shortage, p *model.Pod) (sum float64) {
+	for _, n := range needs {
+		if left := n.amount - requestOf(p, n.resource); left > 0 {
+			part := float64(left) / float64(n.amount)
+			sum += float64(part * part)
+		}
+	}
+	return sum
+}
+
+// smallerRequest says that a asks for less than b: of memory, and then of cpu.
+func smallerRequest(a, b *model.Pod) bool {
+	x, y := &a.Spec.Requests, &b.Spec.Requests
+	if x.Memory != y.Memory {
+		return x.Memory < y.Memory
+	}
+	return x.MilliCPU < y.MilliCPU
+}
+
+// subtractRequests is what is missing when pods are gone.
+func subtractRequests(needs []shortage, gone ...[]*model.Pod) (left []shortage) {
+	for _, n := range needs {
+		for _, pods := range gone {
+			for _, p := range pods {
+				n.amount -= requestOf(p, n.resource)
+			}
+		}
+		if n.amount > 0 {
+			left = append(left, n)
+		}
+	}
+	return left
+}
+
+func requestOf(p *model.Pod, resource string) int64 {
+	if resource == "pods" {
+		return 1
+	}
+	return p.Spec.Requests.Amount(resource)
+}

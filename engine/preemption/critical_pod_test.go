@@ -1,0 +1,99 @@
+package preemption_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+)
+
+const systemCritical = 2_000_000_000
+
+// byName: pods whose names begin with b are BestEffort, with u Burstable, with g Guaranteed.
+func byName(p *model.Pod) preemption.QoS {
+	return map[byte]preemption.QoS{'b': preemption.BestEffort, 'u': preemption.Burstable, 'g': preemption.Guaranteed}[p.Name[0]]
+}
+
+func isCritical(p *model.Pod) bool { return p.Spec.Priority >= systemCritical }
+
+func asking(name string, cpu, memory int64, priority int32) *model.Pod {
+	return &model.Pod{Namespace: "d", Name: name, UID: name, NodeName: "n",
+		Spec: &model.PodSpec{Priority: priority, Requests: model.Resources{MilliCPU: cpu, Memory: memory}}}
+}
+
+// critical is who must leave, in words, for a pod that asks for so much.
+func critical(pod *model.Pod, pods ...*model.Pod) string {
+	s := cluster.New()
+	s.UpsertNode(&model.Node{Name: "n", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 4000, Memory: 4000}})
+	for _, p := range pods {
+		s.UpsertPod(p)
+	}
+	id, _ := s.NodeID("n")
+	victims, ok := preemption.VictimsForCriticalPod(s.Node(id), pod, placement.AdmissionCheck(s.Node(id), pod), byName, isCritical)
+	if !ok {
+		return "no"
+	}
+	var out []string
+	for _, v := range victims {
+		out = append(out, v.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestWhoLeavesForACriticalPod(t *testing.T) {
+	pod := asking("c", 1000, 1000, systemCritical)
+	for name, tc := range map[string]struct {
+		pods []*model.Pod
+		want string
+	}{
+		"nobody need leave":             {[]*model.Pod{asking("g1", 2000, 2000, 0)}, ""},
+		"a best effort pod is no room":  {[]*model.Pod{asking("b1", 0, 0, 0), asking("u1", 2000, 2000, 0), asking("g1", 2000, 2000, 0)}, "u1"},
+		"who is enough leaves alone":    {[]*model.Pod{asking("u1", 500, 500, 0), asking("g1", 3500, 3500, 0)}, "g1"},
+		"guaranteed ones at last":       {[]*model.Pod{asking("u1", 600, 600, 0), asking("g1", 500, 500, 0), asking("g2", 2900, 2900, 0)}, "u1 g1"},
+		"the nearest":                   {[]*model.Pod{asking("u1", 3000, 0, 0), asking("u2", 400, 3000, 0), asking("u3", 600, 1000, 0)}, "u3 u1"},
+		"of equals the smaller":         {[]*model.Pod{asking("u1", 2000, 2200, 0), asking("u2", 2000, 1800, 0)}, "u2"},
+		"critical ones stay":            {[]*model.Pod{asking("u1", 4000, 4000, systemCritical)}, "no"},
+		"unless they are less critical": {[]*model.Pod{asking("u1", 4000, 4000, systemCritical-1)}, "u1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := critical(pod, tc.pods...); got != tc.want {
+				t.Errorf("%q leave, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestAfterThatACriticalPodFits: and no class gives a pod that those of lesser classes make needless.
+func TestAfterThatACriticalPodFits(t *testing.T) {
+	for seed := range uint64(2000) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		pod := asking("c", rnd.Int64N(4001), rnd.Int64N(4001), systemCritical)
+		var pods []*model.Pod
+		for i := range rnd.IntN(10) + 1 {
+			pods = append(pods, asking(string("bug"[rnd.IntN(3)])+string(rune('0'+i)), rnd.Int64N(1000), rnd.Int64N(1000), int32(rnd.IntN(2)*systemCritical)))
+		}
+		got := critical(pod, pods...)
+		left := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return slices.Contains(strings.Fields(got), p.Name) })
+		if got == "no" {
+			left = slices.DeleteFunc(left, func(p *model.Pod) bool { return !isCritical(p) })
+			if critical(pod, left...) == "" {
+				t.Fatalf("seed %d: it would fit without those that are not critical", seed)
+			}
+			continue
+		}
+		if critical(pod, left...) != "" {
+			t.Fatalf("seed %d: %q leave, and it does not fit yet", seed, got)
+		}
+		if slices.ContainsFunc(strings.Fields(got), func(n string) bool { return n[0] == 'g' }) {
+			less := slices.DeleteFunc(slices.Clone(pods), func(p *model.Pod) bool { return !isCritical(p) && p.Name[0] != 'g' })
+			if critical(pod, less...) == "" {
+				t.Fatalf("seed %d: %q leave although the lesser classes would do", seed, got)
+			}
+		}
+	}
+}

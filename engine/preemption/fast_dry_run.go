@@ -1,0 +1,301 @@
+package preemption
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// unlimited is an amount that nobody asks for.
+const unlimited = math.MaxInt64 / 4
+
+// needs is what a pod needs for which nothing but the node itself counts.
+type needs struct {
+	placement.NodeLocalPod
+	pod      *model.Pod // any of its kind
+	amounts  model.Resources
+	counted  bool
+	ports    []model.HostPort
+	simple   bool // cpu, memory and the number of pods are all
+	cpu, mem int64
+}
+
+func needsOf(l placement.NodeLocalPod, pod *model.Pod) *needs {
+	representative := *pod
+	representative.UID, representative.NominatedNodeName = "", ""
+	n := &needs{NodeLocalPod: l, pod: &representative}
+	n.amounts, n.counted, n.ports = l.Demand()
+	n.simple = len(n.ports)+len(n.amounts.Scalars) == 0 && n.amounts.Ephemeral <= 0
+	n.cpu, n.mem = n.amounts.MilliCPU, n.amounts.Memory
+	return n
+}
+
+// result is what trying a node came to.
+type result struct {
+	kind resultKind
+	fail placement.Failure // when kind is stillOut
+	cost cost              // when kind is helped
+}
+
+type resultKind uint8
+
+const (
+	noSuchNode        resultKind = iota // no such node
+	fitsAfterEviction                   // some pods' leaving makes room
+	fitsAlready                         // there is room
+	unresolvable                        // out for good
+	noLowerPriority                     // nobody of lower priority is there
+	stillInfeasible                     // there is no room without them either
+)
+
+// freeResources is what is left on a node beside the pod and those who stay.
+type freeResources struct{ cpu, mem, pods int64 }
+
+// fastDryRun tries nodes for pods that Lone knows all about. What is kept in it is scratch.
+type fastDryRun struct {
+	nodes     *nodeIndex
+	order     []int32      // seats to be reprieved, after the first split
+	victims   []*model.Pod // of the last try, unordered
+	sorted    []*model.Pod // scratch
+	used      model.Resources
+	ports     portSet
+	others    []int32
+	nominated []*model.Pod
+}
+
+// dryRun finds out what it takes to make room on a node. pod is who asks: its own
+// nomination does not count.
+func (l *fastDryRun) dryRun(n *needs, pod *model.Pod, id cluster.NodeID) result {
+	x := l.nodes.index
+	row := &x.Rows[id]
+	l.victims = l.victims[:0]
+	if !row.Live {
+		return result{}
+	}
+	if n.Excluded(id) {
+		return result{kind: unresolvable}
+	}
+	st := &l.nodes.byID[id]
+	if !n.simple || len(st.nominated) > 0 {
+		return l.dryRunGeneral(n, pod, id, st)
+	}
+	free := freeResources{row.AllocCPU - row.UsedCPU, row.AllocMem - row.UsedMem, int64(row.AllocPods - row.Pods)}
+	fits := true
+	if n.counted && free.pods < 1 {
+		fits = false
+	}
+	for _, f := range [2][3]int64{{n.cpu, free.cpu, row.AllocCPU}, {n.mem, free.mem, row.AllocMem}} {
+		if f[0] > 0 && f[0] > f[1] {
+			fits = false
+			if f[0] > f[2] {
+				return result{kind: unresolvable}
+			}
+		}
+	}
+	if fits {
+		return result{kind: fitsAlready}
+	}
+	k := st.firstLower(pod.Spec.Priority)
+	if k == len(st.pods) {
+		return result{kind: noLowerPriority}
+	}
+	for i := k; i < len(st.pods); i++ {
+		free.cpu += st.pods[i].cpu
+		free.mem += st.pods[i].mem
+	}
+	free.pods += int64(len(st.pods) - k)
+	l.reserve(&free, n)
+	if free.cpu < 0 || free.mem < 0 || free.pods < 0 {
+		return result{kind: stillInfeasible, fail: l.failReason(n, st, k, nil, id)}
+	}
+	return l.reprieve(st, k, func(s *podInfo) bool {
+		if s.cpu > free.cpu || s.mem > free.mem || free.pods < 1 {
+			return false
+		}
+		free.cpu -= s.cpu
+		free.mem -= s.mem
+		free.pods--
+		return true
+	})
+}
+
+// nodeCode is the verdict on a node as it is.
+func (l *fastDryRun) nodeCode(n *needs, pod *model.Pod, id cluster.NodeID) decision.Code {
+	switch l.dryRun(n, pod, id).kind {
+	case noSuchNode, unresolvable:
+		return decision.UnschedulableAndUnresolvable
+	case fitsAlready:
+		return decision.Success
+	}
+	return decision.Unschedulable
+}
+
+// reserve takes out of what is free what the pod needs; what it does not ask for
+// cannot run short.
+func (l *fastDryRun) reserve(free *freeResources, n *needs) {
+	free.cpu = remaining(free.cpu, n.cpu)
+	free.mem = remaining(free.mem, n.mem)
+	free.pods--
+	if !n.counted {
+		free.pods = unlimited
+	}
+}
+
+func remaining(free, want int64) int64 {
+	if want <= 0 {
+		return unlimited
+	}
+	return free - want
+}
+
+// reprieve lets the seats from k on stay where stays says so, those first whose leaving
+// would go past a budget, and adds up what the others cost.
+func (l *fastDryRun) reprieve(st *podsOnNode, k int, canStay func(*podInfo) bool) result {
+	c := cost{highest: math.MinInt32}
+	if st.budgets == nil {
+		for i := k; i < len(st.pods); i++ {
+			if !canStay(&st.pods[i]) {
+				l.addVictim(&c, &st.pods[i])
+			}
+		}
+		return result{kind: fitsAfterEviction, cost: c}
+	}
+	l.order, l.others = l.order[:0], l.others[:0]
+	b := l.nodes.ledger
+	for i := k; i < len(st.pods); i++ {
+		if b.violates(st, i) {
+			l.order = append(l.order, int32(i))
+		} else {
+			l.others = append(l.others, int32(i))
+		}
+	}
+	b.resetTaken()
+	past := len(l.order)
+	l.order = append(l.order, l.others...)
+	for at, i := range l.order {
+		if canStay(&st.pods[i]) {
+			continue
+		}
+		if at < past {
+			c.violations++
+		}
+		l.addVictim(&c, &st.pods[i])
+	}
+	return result{kind: fitsAfterEviction, cost: c}
+}
+
+// addVictim makes the pod of a seat a victim.
+func (l *fastDryRun) addVictim(c *cost, s *podInfo) {
+	l.victims = append(l.victims, s.pod)
+	c.victims++
+	c.sum += int64(s.priority) + 1<<31
+	switch {
+	case s.priority > c.highest:
+		c.highest, c.earliestStart = s.priority, s.start
+	case s.priority == c.highest:
+		c.earliestStart = min(c.earliestStart, s.start)
+	}
+}
+
+// failReason says why a node is out without its seats from k on, with those ahead.
+func (l *fastDryRun) failReason(n *needs, st *podsOnNode, k int, ahead []*model.Pod, id cluster.NodeID) placement.Failure {
+	l.sumUsage(st, k, ahead, id)
+	return n.Filter(l.nodes.state.Node(id), int64(k+len(ahead)), &l.used, l.ports)
+}
+
+// sumUsage adds up in used and ports what the seats before k and those ahead take. Of
+// the ports of the others none is left, whoever has them, see portSet.
+func (l *fastDryRun) sumUsage(st *podsOnNode, k int, ahead []*model.Pod, id cluster.NodeID) {
+	l.used = model.Resources{Scalars: l.used.Scalars[:0]}
+	l.ports = append(l.ports[:0], l.nodes.state.Node(id).Ports...)
+	for i := range st.pods {
+		if i < k {
+			l.addUsed(st.pods[i].pod, 1)
+		} else {
+			l.ports.remove(st.pods[i].pod)
+		}
+	}
+	for _, p := range ahead {
+		l.addUsed(p, 1)
+		l.ports.add(p)
+	}
+}
+
+func (l *fastDryRun) addUsed(p *model.Pod, sign int64) {
+	r := &p.Spec.Requests
+	l.used.MilliCPU += sign * r.MilliCPU
+	l.used.Memory += sign * r.Memory
+	l.used.Ephemeral += sign * r.Ephemeral
+next:
+	for _, s := range r.Scalars {
+		for i := range l.used.Scalars {
+			if l.used.Scalars[i].Name == s.Name {
+				l.used.Scalars[i].Amount += sign * s.Amount
+				continue next
+			}
+		}
+		l.used.Scalars = append(l.used.Scalars, model.Scalar{Name: s.Name, Amount: sign * s.Amount})
+	}
+}
+
+// dryRunGeneral is try where more counts than cpu, memory and the number of pods.
+func (l *fastDryRun) dryRunGeneral(n *needs, pod *model.Pod, id cluster.NodeID, st *podsOnNode) result {
+	ahead := l.nominated[:0]
+	for _, p := range st.nominated {
+		if cluster.NominationCounts(p, pod) {
+			ahead = append(ahead, p)
+		}
+	}
+	l.nominated = ahead
+	node := l.nodes.state.Node(id)
+	pods := int64(len(st.pods) + len(ahead))
+	l.sumUsage(st, len(st.pods), ahead, id)
+	switch n.Code(n.Filter(node, pods, &l.used, l.ports)) {
+	case decision.Success:
+		return result{kind: fitsAlready}
+	case decision.UnschedulableAndUnresolvable:
+		return result{kind: unresolvable}
+	}
+	k := st.firstLower(pod.Spec.Priority)
+	if k == len(st.pods) {
+		return result{kind: noLowerPriority}
+	}
+	if f := l.failReason(n, st, k, ahead, id); f != 0 {
+		return result{kind: stillInfeasible, fail: f}
+	}
+	pods -= int64(len(st.pods) - k)
+	return l.reprieve(st, k, func(s *podInfo) bool {
+		l.addUsed(s.pod, 1)
+		l.ports.add(s.pod)
+		if n.Filter(node, pods+1, &l.used, l.ports) == 0 {
+			pods++
+			return true
+		}
+		l.addUsed(s.pod, -1)
+		l.ports.remove(s.pod)
+		return false
+	})
+}
+
+// sortedVictims are the victims of the last try, on a node, the most important first, as
+// they are now: not all that is written into a pod changes its seat. It holds until it is
+// asked again.
+func (l *fastDryRun) sortedVictims(id cluster.NodeID) []*model.Pod {
+	out := append(l.sorted[:0], l.victims...)
+	l.sorted = out
+	pods := l.nodes.state.Node(id).Pods
+	for i, v := range out {
+		if at, ok := slices.BinarySearchFunc(pods, v, compareUID); ok {
+			out[i] = pods[at]
+		}
+	}
+	slices.SortFunc(out, compareImportance)
+	return out
+}
+
+func compareUID(a, b *model.Pod) int { return cmp.Compare(a.UID, b.UID) }

@@ -1,0 +1,238 @@
+package preemption
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/budget"
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// ledger are what all budgets allow, kept up to date pod by pod.
+type ledger struct {
+	rule        budget.Rule
+	state       *cluster.State
+	version     uint64
+	entries     []budgetEntry      // by namespace and name of the budgets
+	byNamespace map[string][]int32 // the pages of a namespace
+	taken       []int32            // scratch of split, by page
+	touched     []int32
+}
+
+// budgetEntry is one budget's.
+type budgetEntry struct {
+	budget     *model.Budget
+	healthy    int32
+	allowed    int32
+	podsByNode []int32 // pods under the budget, by NodeID
+	stale      bool    // allowed is to be found out again
+}
+
+// sync takes notice of budgets that came, went or changed. It returns whether pods
+// have to be assigned to budgets anew.
+func (b *ledger) sync(t *nodeIndex) (fresh bool) {
+	if b.version == b.state.BudgetsVersion() {
+		return false
+	}
+	b.version = b.state.BudgetsVersion()
+	now := b.state.AllBudgets()
+	if !slices.EqualFunc(b.entries, now, func(p budgetEntry, n *model.Budget) bool { return sameCoverage(p.budget, n) }) {
+		b.entries = b.entries[:0]
+		b.byNamespace = map[string][]int32{}
+		for i, n := range now {
+			b.entries = append(b.entries, budgetEntry{budget: n})
+			b.byNamespace[n.Namespace] = append(b.byNamespace[n.Namespace], int32(i))
+		}
+		b.taken = make([]int32, len(now))
+		return true
+	}
+	for i, n := range now {
+		if b.entries[i].budget != n {
+			b.updateBudget(t, int32(i), n)
+		}
+	}
+	return false
+}
+
+// sameCoverage says whether two budgets cover the same pods.
+func sameCoverage(a, b *model.Budget) bool {
+	return a.Namespace == b.Namespace && a.Name == b.Name && (a.Selector == nil) == (b.Selector == nil) &&
+		(a.Selector == nil || slices.EqualFunc(a.Selector.Requirements, b.Selector.Requirements, func(x, y model.Requirement) bool {
+			return x.Key == y.Key && x.Op == y.Op && slices.Equal(x.Values, y.Values)
+		}))
+}
+
+// updateBudget takes in a budget's new status. Entries of disruptedPods that came or went
+// change what their pods cost, and who is healthy.
+func (b *ledger) updateBudget(t *nodeIndex, entry int32, now *model.Budget) {
+	p := &b.entries[entry]
+	old := p.budget
+	p.stale = true
+	if names := symmetricDifference(old.Disrupted, now.Disrupted); len(names) > 0 {
+		hashes := make([]uint32, len(names))
+		for i, n := range names {
+			hashes[i] = b.hashName(n)
+		}
+		for id, n := range p.podsByNode {
+			if n > 0 {
+				b.updateEntries(t, entry, cluster.NodeID(id), now, hashes)
+			}
+		}
+	}
+	p.budget = now
+}
+
+// updateEntries takes in that pods on a node got or lost their entries in a budget. names are
+// hashes of their names.
+func (b *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, now *model.Budget, names []uint32) {
+	p, st := &b.entries[entry], &t.byID[id]
+	for k := range st.pods {
+		if !slices.Contains(names, st.pods[k].nameHash) || !slices.Contains(st.budgets[k], entry) {
+			continue
+		}
+		p.healthy += healthyCount(now, st.pods[k].pod) - healthyCount(p.budget, st.pods[k].pod)
+		t.dirty.add(id)
+	}
+}
+
+// hashName tells names apart well enough to look at few pods in vain.
+func (b *ledger) hashName(name string) uint32 {
+	if len(b.entries) == 0 {
+		return 0
+	}
+	return uint32(cluster.Hash64(0, name))
+}
+
+// symmetricDifference are the names that are in one of two sorted lists alone.
+func symmetricDifference(a, b []string) []string {
+	var out []string
+	for _, n := range a {
+		if _, both := slices.BinarySearch(b, n); !both {
+			out = append(out, n)
+		}
+	}
+	for _, n := range b {
+		if _, both := slices.BinarySearch(a, n); !both {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func healthyCount(b *model.Budget, p *model.Pod) int32 {
+	if budget.Healthy(b, p) {
+		return 1
+	}
+	return 0
+}
+
+// reset forgets all pods.
+func (b *ledger) reset() {
+	for i := range b.entries {
+		p := &b.entries[i]
+		p.healthy, p.stale = 0, true
+		clear(p.podsByNode)
+	}
+}
+
+// addNode books the pods of a stack, and notes in it who is under which budget.
+func (b *ledger) addNode(id cluster.NodeID, st *podsOnNode) {
+	if len(b.entries) == 0 {
+		return
+	}
+	for k := range st.pods {
+		pod := st.pods[k].pod
+		var covers []int32
+		for _, i := range b.byNamespace[pod.Namespace] {
+			if p := &b.entries[i]; b.rule.Covers(p.budget, pod) {
+				covers = append(covers, i)
+				p.addPod(id, pod, 1)
+			}
+		}
+		if covers != nil && st.budgets == nil {
+			st.budgets = make([][]int32, len(st.pods))
+		}
+		if covers != nil {
+			st.budgets[k] = covers
+		}
+	}
+}
+
+// removeNode undoes enter.
+func (b *ledger) removeNode(id cluster.NodeID, st *podsOnNode) {
+	for k, covers := range st.budgets {
+		for _, i := range covers {
+			b.entries[i].addPod(id, st.pods[k].pod, -1)
+		}
+	}
+}
+
+func (p *budgetEntry) addPod(id cluster.NodeID, pod *model.Pod, sign int32) {
+	for len(p.podsByNode) <= int(id) {
+		p.podsByNode = append(p.podsByNode, 0)
+	}
+	p.podsByNode[id] += sign
+	p.healthy += sign * healthyCount(p.budget, pod)
+	p.stale = true
+}
+
+// recompute finds out what budgets allow now. Where it is more or less than before,
+// only nodes with more pods under the budget than it allows in both cases can come out otherwise.
+func (b *ledger) recompute(t *nodeIndex) {
+	for i := range b.entries {
+		p := &b.entries[i]
+		if !p.stale {
+			continue
+		}
+		p.stale = false
+		old := p.allowed
+		if p.allowed = b.rule.Allowed(p.budget, p.healthy); p.allowed == old {
+			continue
+		}
+		for id, n := range p.podsByNode {
+			if n > min(old, p.allowed) {
+				t.dirty.add(cluster.NodeID(id))
+			}
+		}
+	}
+}
+
+// violates says whether the pod of a seat goes past a budget if it leaves after those
+// asked about since the last forget.
+func (b *ledger) violates(st *podsOnNode, k int) bool {
+	past := false
+	for _, i := range st.budgets[k] {
+		p := &b.entries[i]
+		if !b.rule.Costs(p.budget, st.pods[k].pod) {
+			continue
+		}
+		if b.taken[i] == 0 {
+			b.touched = append(b.touched, i)
+		}
+		b.taken[i]++
+		past = past || b.taken[i] > p.allowed
+	}
+	return past
+}
+
+// resetTaken begins a new count for past.
+func (b *ledger) resetTaken() {
+	for _, i := range b.touched {
+		b.taken[i] = 0
+	}
+	b.touched = b.touched[:0]
+}
+
+// nodeAllowances is the account of the budgets over a node's pods.
+func (b *ledger) nodeAllowances(st *podsOnNode) *budget.Allowances {
+	var pages []int32
+	for _, covers := range st.budgets {
+		pages = append(pages, covers...)
+	}
+	slices.Sort(pages)
+	a := &budget.Allowances{Rule: b.rule}
+	for _, i := range slices.Compact(pages) {
+		a.Budgets, a.Allowed = append(a.Budgets, b.entries[i].budget), append(a.Allowed, b.entries[i].allowed)
+	}
+	return a
+}

@@ -1,0 +1,159 @@
+package preemption
+
+import (
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// selectCandidate fills in the choice for a pod of the column's kind.
+func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision.Preemption) {
+	x := pl.nodes.index
+	ranks, _, _ := x.Ranks()
+	from := x.RankAtOrAfter(placement.NewTieBreaker(pl.seed, pod.TieKey()).Start())
+	limit := 1
+	if pl.options.PreferMovable {
+		limit = movableTies
+	}
+	if !c.persistent {
+		pl.counts.Scanned++
+		pl.scan(c, pod, from, limit)
+	} else {
+		pl.counts.Cached++
+		c.update(&pl.fastDryRun)
+		if own, ok := pl.state.NodeID(pod.NominatedNodeName); ok { // its own nomination does not count for itself
+			before := c.results[own]
+			c.set(own, pl.fastDryRun.dryRun(c.needs, pod, own), ranks)
+			defer func() { c.set(own, before, ranks) }()
+		}
+		pl.ties = c.tree.best(pl.ties[:0], from, limit, c.results)
+	}
+	if len(pl.ties) == 0 {
+		out.Outcome, out.ClearNomination, out.ReasonCounts = decision.PreemptionNoCandidates, pod.NominatedNodeName != "", c.tally.decisionCounts(c.needs)
+		return
+	}
+	id := pl.ties[0]
+	if len(pl.ties) > 1 {
+		id = pl.mostMovable(c.needs, pod)
+	}
+	r := pl.fastDryRun.dryRun(c.needs, pod, id)
+	out.Outcome, out.Node = decision.PreemptionNominated, pl.state.Node(id).Model.Name
+	out.Victims = append(out.Victims, pl.fastDryRun.sortedVictims(id)...)
+	out.Violations = int(r.cost.violations)
+	if st := &pl.nodes.byID[id]; st.budgets != nil {
+		out.Debits = pl.nodes.ledger.nodeAllowances(st).Debits(out.Victims)
+	}
+}
+
+// scan keeps the nodes of the lowest cost in ties, in their order, and passes over those
+// that cannot be among them. Where none can be helped it has tried all.
+func (pl *Planner) scan(c *dryRunCache, pod *model.Pod, from int32, limit int) {
+	t := &pl.nodes
+	_, byRank, _ := t.index.Ranks()
+	c.tally = resultCounts{}
+	pl.ties = pl.ties[:0]
+	var least cost
+	for i := range byRank {
+		at := int(from) + i
+		if at >= len(byRank) {
+			at -= len(byRank)
+		}
+		id := byRank[at]
+		if id < 0 {
+			continue
+		}
+		if len(pl.ties) > 0 {
+			if low, ok := t.lowerBound(id, pod.Spec.Priority, &c.needs.amounts); !ok || !low.noWorseThan(&least) {
+				continue
+			}
+		}
+		r := pl.fastDryRun.dryRun(c.needs, pod, id)
+		c.tally.add(&r, 1)
+		if r.kind != fitsAfterEviction {
+			continue
+		}
+		switch d := r.cost.compare(&least); {
+		case len(pl.ties) == 0 || d < 0:
+			least, pl.ties = r.cost, append(pl.ties[:0], id)
+		case d == 0 && len(pl.ties) < limit:
+			pl.ties = append(pl.ties, id)
+		}
+	}
+}
+
+// mostMovable is the first of the ties with the fewest victims that cannot move.
+func (pl *Planner) mostMovable(n *needs, pod *model.Pod) cluster.NodeID {
+	best, fewest := pl.ties[0], 1<<30
+	for _, id := range pl.ties {
+		pl.fastDryRun.dryRun(n, pod, id)
+		stuck := 0
+		for _, v := range pl.fastDryRun.sortedVictims(id) {
+			if boundToNode(v) || !pl.movable(pod, id, v) {
+				stuck++
+			}
+		}
+		if stuck < fewest {
+			best, fewest = id, stuck
+		}
+		if stuck == 0 {
+			break
+		}
+	}
+	return best
+}
+
+// movable is movable for a pod that asks nothing of other nodes: if its victim does
+// not either, the other nodes are as they are now.
+func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *model.Pod) bool {
+	stand := &pl.scratchPod
+	fillReplacement(stand, pl.profile.Name(), victim)
+	if stand.Spec != victim.Spec {
+		stand.Spec = pl.internSpec(victim.Spec, stand.Spec)
+	}
+	l, ok := pl.engine.NodeLocal(stand)
+	if !ok || preemptor.NominatedNodeName != "" || pl.affectsHolds(preemptor) || pl.affectsHolds(victim) {
+		return movable(pl.state, pl.profile, preemptor, pl.state.Node(id).Model.Name, victim)
+	}
+	feasible := pl.feasible(l, stand)
+	if feasible > 0 && pl.fastDryRun.dryRun(needsOf(l, stand), stand, id).kind == fitsAlready {
+		feasible--
+	}
+	return feasible > 0
+}
+
+// feasibleMemo is how many nodes took a pod of a kind in this plan: equal candidates tend to
+// have equal victims.
+type feasibleMemo struct {
+	key      equivalenceKey
+	clock    uint64
+	feasible int
+}
+
+func (pl *Planner) feasible(l placement.NodeLocalPod, pod *model.Pod) int {
+	k := equivalenceKey{l, pod.Owner.UID}
+	if pl.feasibleMemo.key != k || pl.feasibleMemo.clock != pl.clock {
+		s := decision.Summary{ReasonCounts: pl.scratchCounts}
+		pl.engine.Decide(pod, &s)
+		pl.scratchCounts = s.ReasonCounts[:0]
+		pl.feasibleMemo = feasibleMemo{k, pl.clock, s.Feasible}
+	}
+	return pl.feasibleMemo.feasible
+}
+
+// affectsHolds says whether a pod's coming or going moves what is held for its owner on other nodes.
+func (pl *Planner) affectsHolds(p *model.Pod) bool {
+	return len(pl.state.HoldsOf(p.Namespace, p.Owner.UID)) > 0
+}
+
+// internSpec is the specification to use for one of another scheduler's, so that equal ones stay equal.
+func (pl *Planner) internSpec(of, made *model.PodSpec) *model.PodSpec {
+	if known := pl.specs[of]; known != nil {
+		return known
+	}
+	if len(pl.specs) > 4096 {
+		clear(pl.specs)
+	}
+	pl.specs[of] = made
+	return made
+}

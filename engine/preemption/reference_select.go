@@ -1,0 +1,97 @@
+package preemption
+
+import (
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// selectCandidate takes the candidate of the lowest cost; among equals the one with the
+// fewest victims that cannot move, then the first in the order of ties.
+func (e *referenceEvaluator) selectCandidate(r *Result) {
+	var least cost
+	var equal []*Candidate
+	for i := range r.Candidates {
+		c := &r.Candidates[i]
+		k := costOf(c.Victims, c.Violations)
+		switch d := k.compare(&least); {
+		case equal == nil || d < 0:
+			least, equal = k, append(equal[:0], c)
+		case d == 0:
+			equal = append(equal, c)
+		}
+	}
+	for _, c := range equal {
+		r.Nominees = append(r.Nominees, c.Node)
+	}
+	ties := placement.NewTieBreaker(e.seed, e.pod.TieKey())
+	slices.SortFunc(equal, func(a, b *Candidate) int { return ties.Compare(e.node(a.Node), e.node(b.Node)) })
+	best := equal[0]
+	if e.options.PreferMovable && len(equal) > 1 {
+		best = e.mostMovable(equal[:min(len(equal), movableTies)])
+	}
+	out := &r.Preemption
+	out.Outcome, out.Node, out.Victims, out.Violations = decision.PreemptionNominated, best.Node, best.Victims, best.Violations
+	out.Candidates, out.Debits = len(r.Candidates), e.allowances.Debits(best.Victims)
+}
+
+func (e *referenceEvaluator) node(name string) *cluster.NodeInfo {
+	id, _ := e.state.NodeID(name)
+	return e.state.Node(id)
+}
+
+// movableTies is how many equal candidates are looked at for PreferMovable.
+const movableTies = 8
+
+// mostMovable is the first candidate with the fewest victims that cannot move.
+func (e *referenceEvaluator) mostMovable(equal []*Candidate) *Candidate {
+	best, fewest := equal[0], 1<<30
+	for _, c := range equal {
+		stuck := 0
+		for _, v := range c.Victims {
+			if boundToNode(v) || !movable(e.state, e.profile, e.pod, c.Node, v) {
+				stuck++
+			}
+		}
+		if stuck < fewest {
+			best, fewest = c, stuck
+		}
+	}
+	return best
+}
+
+// boundToNode says that a pod belongs to its node: it is a DaemonSet's or the node's own.
+func boundToNode(p *model.Pod) bool { return p.Owner.Kind == "DaemonSet" || p.Owner.Kind == "Node" }
+
+// movable says whether a pod like the victim would find another node, the victim
+// being gone and the preemptor in its place.
+func movable(s *cluster.State, p *placement.Profile, preemptor *model.Pod, node string, victim *model.Pod) bool {
+	f := s.Fork()
+	f.RemovePod(victim.UID)
+	_ = f.Assume(preemptor, node) // fails only for a pod that is placed: it needs no room then
+	rec := placement.Evaluate(f, p, 0, replacementFor(p.Name(), victim))
+	return slices.ContainsFunc(rec.Nodes, func(n decision.NodeRecord) bool { return n.Verdict.IsSuccess() && n.Name != node })
+}
+
+// replacementFor is the pod that takes a victim's place: like it, and nowhere yet. It is
+// judged by the preemptor's profile, whoever will place it.
+func replacementFor(scheduler string, victim *model.Pod) *model.Pod {
+	q := &model.Pod{}
+	fillReplacement(q, scheduler, victim)
+	return q
+}
+
+// fillReplacement makes q the replacement of a victim. No pod of the cluster has such a uid.
+func fillReplacement(q *model.Pod, scheduler string, victim *model.Pod) {
+	*q = *victim
+	q.UID, q.NodeName, q.NominatedNodeName = "\x00", "", ""
+	q.Deleting, q.Ready, q.Phase, q.DisruptionReason = false, false, model.Pending, ""
+	if q.Spec.SchedulerName != scheduler {
+		spec := *q.Spec
+		spec.SchedulerName = scheduler
+		q.Spec = &spec
+	}
+}

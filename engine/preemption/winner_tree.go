@@ -1,0 +1,81 @@
+package preemption
+
+import "github.com/berthproject/berth/engine/cluster"
+
+// tree is a winner tree over the nodes in the order of ties: every inner place has
+// the node of the lowest cost below it, the first of them if several.
+type tree struct {
+	size int // leaves, a power of two
+	wins []cluster.NodeID
+}
+
+const noNode cluster.NodeID = -1
+
+// build makes the tree of nodes by rank, -1 where there is none.
+func (t *tree) build(byRank []cluster.NodeID, of []result) {
+	t.size = 1
+	for t.size < len(byRank) {
+		t.size *= 2
+	}
+	if cap(t.wins) < 2*t.size {
+		t.wins = make([]cluster.NodeID, 2*t.size)
+	}
+	t.wins = t.wins[:2*t.size]
+	for r := range t.size {
+		t.wins[t.size+r] = noNode
+		if r < len(byRank) && byRank[r] >= 0 && of[byRank[r]].kind == fitsAfterEviction {
+			t.wins[t.size+r] = byRank[r]
+		}
+	}
+	for i := t.size - 1; i > 0; i-- {
+		t.wins[i] = better(t.wins[2*i], t.wins[2*i+1], of)
+	}
+}
+
+// set puts a node at its rank, or takes it away from there.
+func (t *tree) set(rank int32, id cluster.NodeID, of []result) {
+	i := t.size + int(rank)
+	t.wins[i] = noNode
+	if of[id].kind == fitsAfterEviction {
+		t.wins[i] = id
+	}
+	for i /= 2; i > 0; i /= 2 {
+		t.wins[i] = better(t.wins[2*i], t.wins[2*i+1], of)
+	}
+}
+
+func better(a, b cluster.NodeID, of []result) cluster.NodeID {
+	switch {
+	case a == noNode:
+		return b
+	case b == noNode:
+		return a
+	case of[b].cost.compare(&of[a].cost) < 0:
+		return b
+	}
+	return a
+}
+
+// best appends up to most nodes of the lowest cost, from a rank on and round.
+func (t *tree) best(to []cluster.NodeID, from int32, limit int, of []result) []cluster.NodeID {
+	if t.wins[1] == noNode {
+		return to
+	}
+	least := of[t.wins[1]].cost
+	to = t.walk(to, 1, 0, t.size, int(from), t.size, limit, &least, of)
+	return t.walk(to, 1, 0, t.size, 0, int(from), limit, &least, of)
+}
+
+// walk looks below place i, whose leaves are [lo, hi), for those in [from, end).
+func (t *tree) walk(to []cluster.NodeID, i, lo, hi, from, end, limit int, least *cost, of []result) []cluster.NodeID {
+	w := t.wins[i]
+	if len(to) >= limit || hi <= from || lo >= end || w == noNode || of[w].cost != *least {
+		return to
+	}
+	if hi-lo == 1 {
+		return append(to, w)
+	}
+	mid := (lo + hi) / 2
+	to = t.walk(to, 2*i, lo, mid, from, end, limit, least, of)
+	return t.walk(to, 2*i+1, mid, hi, from, end, limit, least, of)
+}

@@ -1,0 +1,100 @@
+package queue
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// HandleEvent wakes the pods whose rejection a change can have undone: of each group
+// one, and the others after it as long as nobody of them is rejected.
+func (q *Queue) HandleEvent(now time.Time, d decision.Delta) {
+	if d.Events == decision.NoEvent {
+		return
+	}
+	q.now, q.delta = now, d
+	delta := &q.delta // kinds of pods see it by an interface: on the stack it would not stay
+	q.events.record(delta)
+	if q.unschedulable.size > 0 || len(q.unschedulable.groups) > 0 {
+		q.scratch = q.unschedulable.groupsFor(q.scratch[:0], d.Events)
+		for _, g := range q.scratch {
+			q.applyHint(g, delta)
+		}
+	}
+	if q.gated.size > 0 {
+		q.scratch = q.gated.groupsFor(q.scratch[:0], d.Events)
+		for _, g := range q.scratch {
+			if hint, _, _ := g.hints.Hint(g.plugins, delta); hint != decision.QueueSkip {
+				e := g.members.head()
+				q.dequeue(e)
+				q.requeueWaiting(e, Gated, eventCause(g.events&d.Events, d.Action()))
+			}
+		}
+	}
+}
+
+// applyHint asks a group what it makes of a change.
+func (q *Queue) applyHint(g *group, d *decision.Delta) {
+	if g.probe != nil && g.anyNode {
+		return
+	}
+	hint, node, also := g.hints.Hint(g.plugins, d)
+	if hint == decision.QueueSkip {
+		q.unschedulable.addPlugins(g, also)
+		return
+	}
+	g.addHint(hint, node)
+	if g.probe == nil {
+		g.cause = eventCause(g.events&d.Events, d.Action())
+		q.startProbe(g)
+	}
+}
+
+// startProbe wakes the first pod of a group for all of them.
+func (q *Queue) startProbe(g *group) {
+	e := g.members.head()
+	g.probe, e.probeFor, e.unchanged = e, g, true
+	q.dequeue(e)
+	q.moveToActiveOrBackoff(e, g.cause)
+}
+
+// passProbe is for when e cannot speak for its group any more: it got a node, failed,
+// changed or is gone. The next one of the group is woken.
+func (q *Queue) passProbe(e *entry) {
+	g := e.probeFor
+	if g == nil {
+		return
+	}
+	e.probeFor, g.probe = nil, nil
+	if g.members.head() == nil {
+		g.endProbe()
+		q.unschedulable.dropIfEmpty(g)
+		return
+	}
+	q.startProbe(g)
+}
+
+// Regroup asks for everybody's kind anew: what makes pods equal has changed.
+func (q *Queue) Regroup(now time.Time) {
+	q.now = now
+	old := q.unschedulable.groups
+	q.unschedulable = newPool()
+	var open []*group
+	for _, g := range old {
+		if g.probe != nil {
+			g.probe.probeFor = nil
+		}
+		for _, e := range g.members.items {
+			n := q.addToGroup(e, Unschedulable, g.plugins)
+			if g.probe != nil {
+				n.cause, n.anyNode = g.cause, true
+				open = append(open, n)
+			}
+		}
+	}
+	for _, g := range open {
+		if g.probe == nil {
+			q.startProbe(g)
+		}
+	}
+}

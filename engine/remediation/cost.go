@@ -1,0 +1,106 @@
+package remediation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// The cost of a change, in arbitrary units: how much trouble it means, and for
+// whom. Room that is made by an amount comes before what somebody must decide
+// (labels, cordons), then what changes the pod, then what hurts other pods,
+// then hardware. The sum over a remedy's changes orders remedies.
+var costs = [NumKinds]int64{
+	FreeResource: 1000, // up to 2000 with the share of the node
+	RemoveGates:  500, Uncordon: 1500, SetLabel: 2000, RemoveLabel: 2200,
+	AddToleration: 2500, LowerRequest: 2500, // up to 4500 with the share of the request
+	EndHold: 2300, BindClaim: 2500, CreateClaim: 2800, AddVolume: 3000, AddStorageCapacity: 3200, RunPod: 3300,
+	RemovePod: 3000, // and 8000 if it could not be preempted
+	RaiseSkew: 3100, SoftenSpread: 3400, DropSelector: 3500, DropHostPorts: 3500, RemoveTaint: 3500,
+	DropNodeAffinity: 3800, DropAffinity: 4000, DropAntiAffinity: 4000, RaisePodLimit: 4200, InstallDriver: 4500,
+	AddNode: 5000, DropGroup: 5000, DropDeviceClaims: 6000,
+}
+
+// cost is the change's cost for a pod.
+func (f *finder) cost(c *Change) int64 {
+	n := costs[c.Kind]
+	switch c.Kind {
+	case FreeResource:
+		if id, ok := f.state.NodeID(c.Node); ok {
+			n += 1000 * c.Amount / max(1, amountOf(&f.state.Node(id).Model.Allocatable, c.Key))
+		}
+	case LowerRequest:
+		want := amountOf(&f.pod.Spec.Requests, c.Key)
+		n += 2000 * (want - c.Amount) / max(1, want)
+	case RemovePod:
+		if !Preemptible(f.pod, c.Pod) {
+			n += 8000
+		}
+	case SetLabel:
+		if c.OldValue != "" {
+			n += 800
+		}
+	case RemoveTaint:
+		if OfNodeState(c.Taint.Key) {
+			n += 1500
+		}
+	case RaiseSkew:
+		n += 50 * c.Amount
+	case AddNode:
+		if c.Larger {
+			n += 2000
+		}
+	}
+	return n
+}
+
+// Preemptible says whether a pod is important enough to drive another one out.
+func Preemptible(pod, victim *model.Pod) bool {
+	return !pod.Spec.NeverPreempts && victim.Spec.Priority < pod.Spec.Priority
+}
+
+// OfNodeState says whether a taint stands for the state of a node, so that it is
+// set and removed with that and not by people.
+func OfNodeState(taint string) bool {
+	return strings.HasPrefix(taint, "node.kubernetes.io/") || strings.HasPrefix(taint, "node.cloudprovider.kubernetes.io/")
+}
+
+// amountOf reads an amount by the resource's name.
+func amountOf(r *model.Resources, name string) int64 {
+	switch name {
+	case "cpu":
+		return r.MilliCPU
+	case "memory":
+		return r.Memory
+	case "ephemeral-storage":
+		return r.Ephemeral
+	}
+	return r.Scalar(name)
+}
+
+// withAmount is r with another amount of a resource.
+func withAmount(r model.Resources, name string, n int64) model.Resources {
+	switch name {
+	case "cpu":
+		r.MilliCPU = n
+		return r
+	case "memory":
+		r.Memory = n
+		return r
+	case "ephemeral-storage":
+		r.Ephemeral = n
+		return r
+	}
+	r.Scalars = slices.Clone(r.Scalars)
+	i := slices.IndexFunc(r.Scalars, func(s model.Scalar) bool { return s.Name == name })
+	if i < 0 {
+		r.Scalars = append(r.Scalars, model.Scalar{Name: name, Amount: n})
+		slices.SortFunc(r.Scalars, func(a, b model.Scalar) int { return strings.Compare(a.Name, b.Name) })
+		return r
+	}
+	r.Scalars[i].Amount = n
+	return r
+}
+
+func sortStrings(s []string) { slices.Sort(s) }

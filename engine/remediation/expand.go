@@ -1,0 +1,190 @@
+package remediation
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// expand opens the trials that could undo what stands in a trial's way.
+func (f *finder) expand(t *trial) {
+	switch {
+	case t.rec.Outcome == decision.Gated:
+		f.enqueue(t, "", []Change{ungateChange(t.rec.PreEnqueue.Plugin)})
+	case t.rec.Outcome != decision.Infeasible:
+	case t.rec.PreFilter != nil:
+		for _, step := range f.claimChanges() {
+			f.enqueue(t, "", step)
+		}
+		if t.pod.Spec.NodeSelector.HasRequired {
+			f.enqueue(t, "", []Change{{Kind: DropNodeAffinity}})
+		}
+	default:
+		for _, n := range f.nodesToFollow(t) {
+			for _, step := range f.changesFor(t, n) {
+				f.enqueue(t, n.Name, step)
+			}
+		}
+	}
+}
+
+func ungateChange(r decision.Plugin) Change {
+	switch r {
+	case decision.DynamicResources:
+		return Change{Kind: DropDeviceClaims}
+	case decision.GangScheduling:
+		return Change{Kind: DropGroup}
+	}
+	return Change{Kind: RemoveGates}
+}
+
+// nodesToFollow are the nodes whose verdicts are followed: the trial's own, or the most
+// promising of each kind of verdict.
+func (f *finder) nodesToFollow(t *trial) []*decision.NodeRecord {
+	if t.node != "" {
+		i := slices.IndexFunc(t.rec.Nodes, func(n decision.NodeRecord) bool { return n.Name == t.node })
+		if i < 0 {
+			return nil
+		}
+		return []*decision.NodeRecord{&t.rec.Nodes[i]}
+	}
+	all := make([]*decision.NodeRecord, len(t.rec.Nodes))
+	gaps := map[string]int64{}
+	for i := range t.rec.Nodes {
+		all[i] = &t.rec.Nodes[i]
+		gaps[all[i].Name] = shortfall(t.state, t.pod, all[i].Name)
+	}
+	slices.SortStableFunc(all, func(a, b *decision.NodeRecord) int { return cmp.Compare(gaps[a.Name], gaps[b.Name]) })
+	alike := map[string]int{}
+	var out []*decision.NodeRecord
+	for _, n := range all {
+		if k := kindOf(&n.Verdict); alike[k] < nodesPerKind && len(out) < maxNodes {
+			alike[k]++
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// shortfall is how much the pod asks for beyond what is left on a node, in thousandths of
+// what it asks for, summed over cpu, memory and the others.
+func shortfall(s *cluster.State, pod *model.Pod, node string) int64 {
+	id, ok := s.NodeID(node)
+	if !ok {
+		return 0
+	}
+	info := s.Node(id)
+	var sum int64
+	short := func(want, used, have int64) {
+		if missing := want - (have - used); want > 0 && missing > 0 {
+			sum += max(1, missing/max(1, want/1000))
+		}
+	}
+	want, used, have := &pod.Spec.Requests, &info.Used, &info.Model.Allocatable
+	short(want.MilliCPU, used.MilliCPU, have.MilliCPU)
+	short(want.Memory, used.Memory, have.Memory)
+	short(want.Ephemeral, used.Ephemeral, have.Ephemeral)
+	for _, sc := range want.Scalars {
+		short(sc.Amount, used.Scalar(sc.Name), have.Scalar(sc.Name))
+	}
+	return sum
+}
+
+// kindOf tells verdicts apart by what would undo them.
+func kindOf(v *decision.Verdict) string {
+	var b strings.Builder
+	b.WriteString(v.Plugin.String())
+	for i := range v.Reasons {
+		r := &v.Reasons[i]
+		b.WriteString("|" + strconv.Itoa(int(r.Kind)) + r.Subject + strconv.FormatBool(r.Want > r.Have))
+	}
+	return b.String()
+}
+
+// changesFor are the choices of changes that would undo a node's verdict.
+func (f *finder) changesFor(t *trial, rec *decision.NodeRecord) [][]Change {
+	v := &rec.Verdict
+	id, ok := t.state.NodeID(rec.Name)
+	if !ok {
+		return nil
+	}
+	if v.Plugin == decision.PreFilterResult {
+		return single(Change{Kind: DropNodeAffinity})
+	}
+	info := t.state.Node(id)
+	if v.Plugin == decision.NodeResourcesFit {
+		return f.resourceChanges(t, info, v.Reasons)
+	}
+	var out [][]Change
+	for i := range v.Reasons {
+		out = append(out, f.changesForReason(t, info, &v.Reasons[i])...)
+	}
+	return out
+}
+
+// changesForReason are the choices of changes that would undo a reason.
+func (f *finder) changesForReason(t *trial, info *cluster.NodeInfo, r *decision.Reason) [][]Change {
+	n := info.Model
+	switch r.Kind {
+	case decision.ReasonUnschedulable:
+		return single(Change{Kind: Uncordon, Node: n.Name})
+	case decision.ReasonTaint:
+		return taintChanges(n, r.Subject)
+	case decision.ReasonNodeAffinity, decision.ReasonEnforcedAffinity:
+		return f.nodeAffinityChanges(t, n, r)
+	case decision.ReasonPorts:
+		return append(f.removeNamedPod(t, r.Object), []Change{{Kind: DropHostPorts}})
+	case decision.ReasonDiskConflict, decision.ReasonReadWriteOncePod:
+		return f.removeNamedPod(t, r.Object)
+	case decision.ReasonMaxVolumes:
+		return volumeLimitChanges(info)
+	case decision.ReasonDriverMissing, decision.ReasonNoVolumeToBind, decision.ReasonNoStorage:
+		return f.storageChanges(n.Name, r)
+	case decision.ReasonTopologySpread:
+		return f.spreadChanges(t, r)
+	case decision.ReasonTopologySpreadLabel:
+		out := f.domainLabelChanges(n, r.Subject)
+		for i := range t.pod.Spec.Spread {
+			if c := &t.pod.Spec.Spread[i]; c.Hard && c.TopologyKey == r.Subject {
+				out = append(out, []Change{{Kind: SoftenSpread, Key: c.TopologyKey, Amount: int64(i)}})
+			}
+		}
+		return out
+	case decision.ReasonPodAffinity:
+		return f.podAffinityChanges(t, n, r.Subject)
+	case decision.ReasonPodAntiAffinity, decision.ReasonExistingAntiAffinity:
+		return f.antiAffinityChanges(t, r)
+	case decision.ReasonAvoidHold:
+		return single(Change{Kind: EndHold, Node: n.Name, Key: r.Object})
+	case decision.ReasonText:
+		return f.claimChanges()
+	}
+	return nil
+}
+
+// verdictsWhenEmpty are the verdicts on the nodes as if nothing ran there, when they all
+// refuse the pod for what no leaving of pods can change.
+func (f *finder) verdictsWhenEmpty(rec *decision.Record) []decision.NodeRecord {
+	if rec.Outcome != decision.Infeasible || rec.PreFilter != nil {
+		return nil
+	}
+	bare := f.state.Fork()
+	for _, id := range bare.NodeIDs() {
+		for _, p := range slices.Clone(bare.Node(id).Pods) {
+			bare.RemovePod(p.UID)
+		}
+	}
+	got := placement.Evaluate(bare, f.profile, f.seed, f.pod)
+	if got.Outcome != decision.Infeasible || got.PreFilter != nil || slices.ContainsFunc(got.Nodes, func(n decision.NodeRecord) bool {
+		return n.Verdict.Plugin == decision.InterPodAffinity || n.Verdict.Plugin == decision.PodTopologySpread
+	}) {
+		return nil
+	}
+	return got.Nodes
+}

@@ -1,0 +1,164 @@
+package remediation
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// unschedulableKey is the taint that stands for a cordon.
+const unschedulableKey = "node.kubernetes.io/unschedulable"
+
+// taintChanges is what undoes a taint's verdict. The subject is the taint as kubectl
+// writes it.
+func taintChanges(n *model.Node, subject string) [][]Change {
+	for _, t := range n.Taints {
+		text := t.Key + "=" + t.Value + ":" + t.Effect.String()
+		if t.Value == "" {
+			text = t.Key + ":" + t.Effect.String()
+		}
+		if text != subject {
+			continue
+		}
+		if t.Key == unschedulableKey && n.Unschedulable {
+			return single(Change{Kind: Uncordon, Node: n.Name})
+		}
+		out := single(Change{Kind: RemoveTaint, Node: n.Name, Taint: t})
+		if !OfNodeState(t.Key) {
+			out = append(out, []Change{{Kind: AddToleration, Taint: t}})
+		}
+		return out
+	}
+	return nil
+}
+
+// nodeAffinityChanges is what undoes the verdict of node affinity: labels for the node, or
+// the pod's demand dropped.
+func (f *finder) nodeAffinityChanges(t *trial, n *model.Node, r *decision.Reason) [][]Change {
+	spec := t.pod.Spec
+	if r.Kind == decision.ReasonEnforcedAffinity {
+		return nodeTermChanges(f.profile.Config().AddedAffinity.Required, n)
+	}
+	var set []Change
+	possible := true
+	for _, l := range spec.NodeSelector.Labels {
+		if v, has := n.Labels.Get(l.Key); !has || v != l.Value {
+			set = append(set, Change{Kind: SetLabel, Node: n.Name, Key: l.Key, Value: l.Value, OldValue: v})
+			possible = possible && (!has || !reservedLabel(l.Key))
+		}
+	}
+	if len(set) == 0 {
+		return append(nodeTermChanges(spec.NodeSelector.Required, n), []Change{{Kind: DropNodeAffinity}})
+	}
+	var out, drop [][]Change
+	if possible {
+		out = [][]Change{set}
+	}
+	for _, c := range set {
+		drop = append(drop, []Change{{Kind: DropSelector, Key: c.Key, Value: c.Value}})
+	}
+	return append(out, drop[0])
+}
+
+// reservedLabel says that a label is one whose value says what a node is, so that no one
+// should write something else there.
+func reservedLabel(key string) bool {
+	domain, _, _ := strings.Cut(key, "/")
+	return strings.HasSuffix(domain, "kubernetes.io") || strings.HasSuffix(domain, "k8s.io")
+}
+
+// nodeTermChanges is, for each alternative that labels can meet, the labels to set and to remove.
+func nodeTermChanges(list []model.NodeSelectorTerm, n *model.Node) [][]Change {
+	var out [][]Change
+	for i := range list {
+		t := &list[i]
+		bare := model.NodeSelectorTerm{Fields: t.Fields}
+		if t.Malformed || len(t.Labels) == 0 || len(t.Fields) > 0 && !bare.Matches(nil, n.Name) {
+			continue
+		}
+		var step []Change
+		possible := true
+		for k := range t.Labels {
+			r := &t.Labels[k]
+			if r.Matches(n.Labels) {
+				continue
+			}
+			c, ok := labelChange(r, n)
+			possible = possible && ok
+			step = append(step, c)
+		}
+		if possible && len(step) > 0 {
+			out = append(out, step)
+		}
+	}
+	return out
+}
+
+// labelChange is the label that a node needs, or must lose, to meet a requirement.
+func labelChange(r *model.Requirement, n *model.Node) (Change, bool) {
+	old, has := n.Labels.Get(r.Key)
+	c := Change{Kind: SetLabel, Node: n.Name, Key: r.Key, OldValue: old}
+	if has && reservedLabel(r.Key) {
+		return c, false
+	}
+	switch r.Op {
+	case model.In:
+		if len(r.Values) == 0 {
+			return c, false
+		}
+		c.Value = r.Values[0]
+	case model.Exists:
+	case model.NotIn, model.DoesNotExist:
+		c.Kind = RemoveLabel
+	case model.Gt, model.Lt:
+		if len(r.Values) != 1 {
+			return c, false
+		}
+		v, err := strconv.ParseInt(r.Values[0], 10, 64)
+		if err != nil || v <= 0 {
+			return c, false
+		}
+		c.Value = strconv.FormatInt(v+map[model.Op]int64{model.Gt: 1, model.Lt: -1}[r.Op], 10)
+	}
+	return c, true
+}
+
+// domainLabelChanges gives a node that lacks a topology key one of the values that others have.
+func (f *finder) domainLabelChanges(n *model.Node, key string) [][]Change {
+	if _, has := n.Labels.Get(key); has {
+		return nil
+	}
+	if key == placement.HostnameKey {
+		return single(Change{Kind: SetLabel, Node: n.Name, Key: key, Value: n.Name})
+	}
+	var values []string
+	for _, id := range f.state.NodeIDs() {
+		if v, has := f.state.Node(id).Model.Labels.Get(key); has && !slices.Contains(values, v) {
+			if values = append(values, v); len(values) == 4 {
+				break
+			}
+		}
+	}
+	var out [][]Change
+	for _, v := range values {
+		out = append(out, []Change{{Kind: SetLabel, Node: n.Name, Key: key, Value: v}})
+	}
+	return out
+}
+
+// findPod finds a pod that takes room, by "namespace/name".
+func findPod(s *cluster.State, key string) *model.Pod {
+	for _, id := range s.NodeIDs() {
+		for _, p := range s.Node(id).Pods {
+			if p.Key() == key {
+				return p
+			}
+		}
+	}
+	return nil
+}

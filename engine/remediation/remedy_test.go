@@ -1,0 +1,167 @@
+package remediation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// carryOut does what a change says as a person would, so that the words are what
+// is tested: room is freed by making pods there smaller, a claim gets a real volume.
+func carryOut(t *testing.T, s *cluster.State, pod *model.Pod, c *Change) *model.Pod {
+	t.Helper()
+	switch c.Kind {
+	case FreeResource:
+		left := c.Amount
+		id, _ := s.NodeID(c.Node)
+		for _, p := range slices.Backward(slices.Clone(s.Node(id).Pods)) { // from other pods than Apply
+			have := amountOf(&p.Spec.Requests, c.Key)
+			if cut := min(have, left); cut > 0 {
+				q, sp := *p, *p.Spec
+				sp.Requests = withAmount(sp.Requests, c.Key, have-cut)
+				q.Spec = &sp
+				s.UpsertPod(&q)
+				left -= cut
+			}
+		}
+		if left > 0 {
+			t.Fatalf("%s has not %d of %s to free", c.Node, c.Amount, c.Key)
+		}
+		return pod
+	case RunPod:
+		p := &model.Pod{Namespace: c.Key, Name: "started", UID: fmt.Sprint("started on ", c.Node), Labels: c.Labels, NodeName: c.Node, Spec: &model.PodSpec{}}
+		s.UpsertPod(p)
+		return pod
+	case LowerRequest:
+		q, sp := *pod, *pod.Spec
+		q.Spec = &sp
+		sp.Requests = withAmount(sp.Requests, c.Key, c.Amount)
+		return &q
+	}
+	with, possible := Apply(s, pod, []Change{*c})
+	if !possible {
+		t.Fatalf("%s is not possible", c.key())
+	}
+	return with
+}
+
+// tally counts what a run saw.
+type tally struct {
+	pods, waiting, cured, changes, never int
+	kinds                                [NumKinds]int
+	kin                                  map[string]int // how many of one kin
+}
+
+// counterfactual finds remedies of one random pod and carries each of them out.
+func (n *tally) counterfactual(t *testing.T, p *placement.Profile, seed uint64) {
+	t.Helper()
+	s, pod := generator{rand.New(rand.NewPCG(seed, 3))}.cluster()
+	rec := placement.Evaluate(s, p, seed, pod)
+	n.pods++
+	if rec.Outcome != decision.Infeasible && rec.Outcome != decision.Gated {
+		return
+	}
+	n.waiting++
+	revision := s.Revision()
+	got := Find(s, p, seed, pod, rec, Options{MaxPerVerdict: 4})
+	if s.Revision() != revision {
+		t.Fatalf("seed %d: the state was changed", seed)
+	}
+	if len(got.Suggestions) > 0 {
+		n.cured++
+	}
+	if got.VerdictsWhenEmpty != nil {
+		n.never++
+	}
+	for _, r := range got.Suggestions {
+		n.changes++
+		if r.SingleNode() != "" {
+			n.kin[r.GroupKey()+fmt.Sprint(seed)]++
+		}
+		fork, with := s.Fork(), pod
+		for i := range r.Changes {
+			n.kinds[r.Changes[i].Kind]++
+			with = carryOut(t, fork, with, &r.Changes[i])
+		}
+		after := placement.Evaluate(fork, p, seed, with)
+		if after.Outcome != decision.Scheduled {
+			t.Fatalf("seed %d: with %s the pod is still %s: %+v", seed, changesKey(r.Changes), after.Outcome, after.Nodes)
+		}
+		for i := range r.Changes {
+			less := s.Fork()
+			with, possible := Apply(less, pod, removeAt(r.Changes, i))
+			if possible && placement.Evaluate(less, p, seed, with).Outcome == decision.Scheduled {
+				t.Fatalf("seed %d: %s: number %d is not needed", seed, changesKey(r.Changes), i)
+			}
+		}
+	}
+}
+
+func profile(t *testing.T) *placement.Profile {
+	t.Helper()
+	p, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestSuggestionsPlaceThePod: every remedy, carried out, places the pod.
+func TestSuggestionsPlaceThePod(t *testing.T) {
+	want := 80
+	if v := os.Getenv("BERTH_SOAK"); v != "" {
+		want = 10000
+		if n, err := strconv.Atoi(v); err == nil && n > 1 {
+			want = n
+		}
+	}
+	p := profile(t)
+	n := tally{kin: map[string]int{}}
+	for seed := uint64(0); n.waiting < want; seed++ {
+		n.counterfactual(t, p, seed)
+	}
+	for k := range n.kinds {
+		if want >= 10000 && n.kinds[k] == 0 {
+			t.Errorf("no remedy had %s", Kind(k))
+		}
+	}
+	t.Logf("soak: %d remedies of %d waiting pods carried out, each placed its pod; %d pods had one, %d fit no empty node; kinds %v",
+		n.changes, n.waiting, n.cured, n.never, n.kinds)
+	several := 0
+	for _, k := range n.kin {
+		several = max(several, k)
+	}
+	if several < 3 { // which the search alone does not find
+		t.Errorf("no remedy was tried on more than %d nodes alike", several)
+	}
+	if n.cured*10 < n.waiting*9 {
+		t.Errorf("only %d of %d waiting pods had a remedy", n.cured, n.waiting)
+	}
+}
+
+func TestSuggestionsAreDeterministic(t *testing.T) {
+	p := profile(t)
+	for seed := range uint64(50) {
+		var texts []string
+		for range 2 {
+			s, pod := generator{rand.New(rand.NewPCG(seed, 5))}.cluster()
+			got := Find(s, p, 1, pod, placement.Evaluate(s, p, 1, pod), Options{})
+			text := ""
+			for _, r := range got.Suggestions {
+				text += changesKey(r.Changes) + " " + r.Node + "\n\n"
+			}
+			texts = append(texts, text)
+		}
+		if texts[0] != texts[1] {
+			t.Fatalf("seed %d:\n%s\nthen\n%s", seed, texts[0], texts[1])
+		}
+	}
+}

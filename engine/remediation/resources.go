@@ -1,0 +1,130 @@
+package remediation
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// maxVictims is how many pods a single step may remove.
+const maxVictims = 5
+
+// resourceChanges is what undoes "too many pods" and "insufficient": to free what is
+// missing, to remove pods, to ask for less, or a node like this one beside it.
+func (f *finder) resourceChanges(t *trial, info *cluster.NodeInfo, reasons []decision.Reason) [][]Change {
+	name := info.Model.Name
+	var free, lower []Change
+	fits, slots := true, false
+	var size model.Resources
+	larger := false
+	for i := range reasons {
+		r := &reasons[i]
+		if r.Kind == decision.ReasonTooManyPods {
+			slots = true
+			continue
+		}
+		if short := r.Want - (r.Have - r.Used); r.Want > r.Have || short > amountOf(&info.Used, r.Subject) {
+			fits = false // no removal makes this much room
+		} else {
+			free = append(free, Change{Kind: FreeResource, Node: name, Key: r.Subject, Amount: short})
+		}
+		if left := r.Have - r.Used; left > 0 {
+			lower = append(lower, Change{Kind: LowerRequest, Key: r.Subject, Amount: left})
+		} else {
+			lower = append(lower, Change{Kind: LowerRequest, Key: r.Subject, Amount: -1})
+		}
+		if r.Want > r.Have {
+			size, larger = withAmount(size, r.Subject, r.Want), true
+		}
+	}
+	out := single(Change{Kind: AddNode, Node: name, Size: size, Larger: larger})
+	if !slices.ContainsFunc(lower, func(c Change) bool { return c.Amount <= 0 }) && len(lower) > 0 {
+		if slots {
+			lower = append(lower, Change{Kind: RaisePodLimit, Node: name, Amount: int64(len(info.Pods)) + 1})
+		}
+		out = append(out, lower)
+	}
+	if fits {
+		if slots {
+			free = append(free, Change{Kind: RaisePodLimit, Node: name, Amount: int64(len(info.Pods)) + 1})
+		}
+		out = append(out, free)
+		out = append(out, f.victimSets(info, reasons)...)
+	}
+	return out
+}
+
+// victimSets are sets of pods on a node whose leaving makes up for the shortages: the
+// least important one that suffices alone, the one whose leaving frees least, and, if
+// no pod suffices alone, several from the least important on.
+func (f *finder) victimSets(info *cluster.NodeInfo, reasons []decision.Reason) [][]Change {
+	pods := slices.DeleteFunc(slices.Clone(info.Pods), func(p *model.Pod) bool { return p.UID == f.pod.UID })
+	slices.SortStableFunc(pods, func(a, b *model.Pod) int {
+		return cmp.Or(cmp.Compare(a.Spec.Priority, b.Spec.Priority), cmp.Compare(dominantShare(a, info.Model), dominantShare(b, info.Model)), cmp.Compare(a.UID, b.UID))
+	})
+	var out [][]Change
+	for _, p := range pods {
+		if sufficient(reasons, p) {
+			out = append(out, removePods(info, p))
+			if len(out) == 2 {
+				break
+			}
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	var set []*model.Pod
+	for _, p := range pods {
+		if !slices.ContainsFunc(reasons, func(r decision.Reason) bool {
+			return r.Kind == decision.ReasonTooManyPods || amountOf(&p.Spec.Requests, r.Subject) > 0
+		}) {
+			continue
+		}
+		if set = append(set, p); len(set) > maxVictims {
+			return nil
+		}
+		if sufficient(reasons, set...) {
+			return [][]Change{removePods(info, set...)}
+		}
+	}
+	return nil
+}
+
+// dominantShare is how much of a node a pod takes, in thousandths of what it takes most of.
+func dominantShare(p *model.Pod, n *model.Node) int64 {
+	return max(1000*p.Spec.Requests.MilliCPU/max(1, n.Allocatable.MilliCPU), p.Spec.Requests.Memory/max(1, n.Allocatable.Memory/1000))
+}
+
+// sufficient says whether the leaving of pods makes up for all shortages.
+func sufficient(reasons []decision.Reason, pods ...*model.Pod) bool {
+	for i := range reasons {
+		r := &reasons[i]
+		gain, short := int64(0), r.Want-(r.Have-r.Used)
+		for _, p := range pods {
+			if r.Kind == decision.ReasonTooManyPods {
+				gain++
+			} else {
+				gain += amountOf(&p.Spec.Requests, r.Subject)
+			}
+		}
+		if gain < short {
+			return false
+		}
+	}
+	return true
+}
+
+func removePods(info *cluster.NodeInfo, pods ...*model.Pod) []Change {
+	var out []Change
+	for _, p := range pods {
+		out = append(out, Change{Kind: RemovePod, Node: info.Model.Name, Pod: p})
+	}
+	return out
+}
+
+// single is a choice of a single change.
+func single(c Change) [][]Change { return [][]Change{{c}} }

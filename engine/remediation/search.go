@@ -1,0 +1,223 @@
+package remediation
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// Suggestion is a set of changes after which the pod is placed, in the order in which
+// they were found to be necessary; pods that must leave first.
+type Suggestion struct {
+	Changes []Change
+	Node    string // where the pod would go
+	Cost    int64
+	Untried int // further nodes with the same verdict, where the same was not tried; see Options.Equals
+}
+
+// Options bound the search.
+type Options struct {
+	MaxTrials      int // most evaluations; 0: 240, fewer in large clusters
+	MaxSuggestions int // remedies; 0: 12
+	MaxPerKind     int // of these, of one sort; 0: 2
+	MaxPerVerdict  int // nodes with one verdict that the same is tried on, beyond Most and Alike; 0: as it comes
+}
+
+// Result is what was found.
+type Result struct {
+	Suggestions []Suggestion // cheapest first
+	// VerdictsWhenEmpty are the verdicts on the nodes as if nothing ran there, when the pod would
+	// fit none of them even then; nil when it would fit one, and when affinity or spread
+	// forbid to say so.
+	VerdictsWhenEmpty []decision.NodeRecord
+	Trials            int
+}
+
+// The bounds of one remedy.
+const (
+	maxSteps      = 4
+	maxChanges    = 6
+	maxNodes      = 40  // whose verdicts are followed
+	nodesPerKind  = 3   // of these, with verdicts of one kind
+	defaultTrials = 240 // trials, in a small cluster
+)
+
+// Find looks for remedies of a pod that fits nowhere; rec is what Evaluate said
+// of it on the same state. The state is not changed.
+func Find(s *cluster.State, p *placement.Profile, seed uint64, pod *model.Pod, rec *decision.Record, o Options) *Result {
+	if rec.Outcome != decision.Infeasible && rec.Outcome != decision.Gated {
+		return &Result{}
+	}
+	if o.MaxTrials == 0 {
+		o.MaxTrials = min(defaultTrials, max(60, 400_000/max(1, s.NumNodes())))
+	}
+	o.MaxSuggestions, o.MaxPerKind = cmp.Or(o.MaxSuggestions, 12), cmp.Or(o.MaxPerKind, 2)
+	f := &finder{state: s, profile: p, seed: seed, pod: pod, options: o, seen: map[string]bool{}, kinds: map[string]int{}}
+	f.expand(&trial{pod: pod, state: s, rec: rec})
+	f.run()
+	if f.options.MaxPerVerdict > 0 {
+		f.tryOtherNodes(rec)
+	}
+	slices.SortStableFunc(f.result.Suggestions, func(a, b Suggestion) int {
+		return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(changesKey(a.Changes), changesKey(b.Changes)))
+	})
+	f.result.VerdictsWhenEmpty = f.verdictsWhenEmpty(rec)
+	return &f.result
+}
+
+// finder is one search.
+type finder struct {
+	state   *cluster.State
+	profile *placement.Profile
+	seed    uint64
+	pod     *model.Pod
+	options Options
+	open    trials
+	seen    map[string]bool // sets of changes that were thought of
+	kinds   map[string]int  // remedies by sort
+	serial  int
+	result  Result
+}
+
+// trial is a set of changes and, once it was tried, what came of it.
+type trial struct {
+	changes []Change
+	node    string // that its changes are meant for; empty: any
+	steps   int
+	cost    int64
+	serial  int
+
+	state *cluster.State
+	pod   *model.Pod
+	rec   *decision.Record
+}
+
+func (f *finder) run() {
+	for f.open.Len() > 0 && f.result.Trials < f.options.MaxTrials && len(f.result.Suggestions) < f.options.MaxSuggestions {
+		t := heap.Pop(&f.open).(*trial)
+		if f.kinds[kindKey(t.changes)] >= f.options.MaxPerKind || f.alreadySuggested(t.changes) {
+			continue
+		}
+		f.evaluate(t)
+		if t.rec.Outcome == decision.Scheduled {
+			f.accept(t)
+		} else {
+			f.expand(t)
+		}
+		t.state, t.rec = nil, nil
+	}
+}
+
+// alreadySuggested says that a part of the changes is a remedy already.
+func (f *finder) alreadySuggested(changes []Change) bool {
+	return slices.ContainsFunc(f.result.Suggestions, func(r Suggestion) bool {
+		for i := range r.Changes {
+			if !slices.ContainsFunc(changes, func(c Change) bool { return c.key() == r.Changes[i].key() }) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// evaluate applies a trial's changes to a fork and evaluates the pod there.
+func (f *finder) evaluate(t *trial) {
+	f.result.Trials++
+	t.state = f.state.Fork()
+	with, possible := Apply(t.state, f.pod, t.changes)
+	if !possible {
+		t.rec = &decision.Record{Outcome: decision.Errored}
+		return
+	}
+	t.pod = with
+	t.rec = placement.Evaluate(t.state, f.profile, f.seed, t.pod)
+}
+
+// accept takes a trial that placed the pod as a remedy, without the changes that it
+// can do without.
+func (f *finder) accept(t *trial) {
+	f.minimize(t)
+	if f.kinds[kindKey(t.changes)] >= f.options.MaxPerKind || f.alreadySuggested(t.changes) {
+		return
+	}
+	f.kinds[kindKey(t.changes)]++
+	f.result.Suggestions = append(f.result.Suggestions, f.suggestion(t))
+}
+
+// minimize leaves out of a trial that placed the pod what it can do without.
+func (f *finder) minimize(t *trial) {
+	for i := 0; len(t.changes) > 1 && i < len(t.changes); {
+		less := &trial{changes: removeAt(t.changes, i)}
+		if f.evaluate(less); less.rec.Outcome == decision.Scheduled {
+			t.changes, t.rec, i = less.changes, less.rec, 0
+			continue
+		}
+		i++
+	}
+}
+
+// suggestion is a trial that placed the pod.
+func (f *finder) suggestion(t *trial) Suggestion {
+	slices.SortStableFunc(t.changes, func(a, b Change) int { return trueFirst(a.Kind == RemovePod, b.Kind == RemovePod) })
+	r := Suggestion{Changes: t.changes, Node: t.rec.Choice}
+	for i := range t.changes {
+		r.Cost += f.cost(&t.changes[i])
+	}
+	return r
+}
+
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// enqueue opens a trial with the changes of another and some more.
+func (f *finder) enqueue(t *trial, node string, more []Change) {
+	if len(more) == 0 || len(t.changes)+len(more) > maxChanges || t.steps == maxSteps {
+		return
+	}
+	next := &trial{changes: append(slices.Clone(t.changes), more...), node: t.node, steps: t.steps + 1, cost: t.cost}
+	for i := range more {
+		next.cost += f.cost(&more[i])
+		if !more[i].OfPod() && next.node == "" {
+			next.node = node
+		}
+	}
+	key := changesKey(next.changes)
+	if f.seen[key] {
+		return
+	}
+	f.seen[key] = true
+	f.serial++
+	next.serial = f.serial
+	heap.Push(&f.open, next)
+}
+
+// trials are a heap: the cheapest first, then the oldest.
+type trials []*trial
+
+func (h trials) Len() int { return len(h) }
+func (h trials) Less(i, j int) bool {
+	if h[i].cost != h[j].cost {
+		return h[i].cost < h[j].cost
+	}
+	return h[i].serial < h[j].serial
+}
+func (h trials) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *trials) Push(x any)   { *h = append(*h, x.(*trial)) }
+func (h *trials) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}

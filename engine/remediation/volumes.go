@@ -1,0 +1,93 @@
+package remediation
+
+import (
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// applyVolume makes a claim, a volume or room for one.
+func (c *Change) applyVolume(s *cluster.State, pod *model.Pod) {
+	claim := model.PersistentVolumeClaim{Namespace: pod.Namespace, Name: c.Key, UID: "remedy/" + c.Key, AccessModes: model.ReadWriteOnce}
+	if old, ok := s.PVC(pod.Namespace, c.Key); ok {
+		claim = *old
+	}
+	v := &model.PersistentVolume{Name: "remedy-" + pod.Namespace + "-" + c.Key, Class: claim.ClassName(), Capacity: claim.Request,
+		AccessModes: claim.AccessModes, Block: claim.Block, AttributesClass: claim.AttributesClass, Phase: "Available",
+		Claim: model.ClaimRef{Namespace: claim.Namespace, Name: claim.Name, UID: claim.UID}}
+	switch c.Kind {
+	case AddStorageCapacity:
+		amount := c.Amount
+		s.UpsertCSIStorageCapacity(&model.CSIStorageCapacity{Name: "remedy-" + c.Node, Class: c.Value,
+			Topology: hostSelector(s, c.Node), Capacity: &amount})
+		return
+	case AddVolume:
+		named := model.Requirement{Key: "metadata.name", Op: model.In, Values: []string{c.Node}}
+		v.Affinity = &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Fields: []model.Requirement{named}}}}
+	case CreateClaim:
+		for i := range pod.Spec.Claims {
+			if k := &pod.Spec.Claims[i]; k.Ephemeral && k.Claim == c.Key {
+				claim.Owner = model.Owner{APIVersion: "v1", Kind: "Pod", Name: pod.Name, UID: pod.UID}
+			}
+		}
+	}
+	s.UpsertPV(v)
+	if c.Kind != AddVolume {
+		claim.VolumeName, claim.Bound = v.Name, true
+		s.UpsertPVC(&claim)
+	}
+}
+
+// hostSelector selects a node by its host name; all nodes when it has none.
+func hostSelector(s *cluster.State, node string) *model.Selector {
+	if id, ok := s.NodeID(node); ok {
+		if host, has := s.Node(id).Model.Labels.Get(placement.HostnameKey); has {
+			return &model.Selector{Requirements: []model.Requirement{{Key: placement.HostnameKey, Op: model.In, Values: []string{host}}}}
+		}
+	}
+	return &model.Selector{}
+}
+
+// claimChanges is what undoes the refusal of a pod for its claims: those that are not
+// there come to be, those that wait for a volume from outside get one.
+func (f *finder) claimChanges() [][]Change {
+	var step []Change
+	for i := range f.pod.Spec.Claims {
+		name := f.pod.Spec.Claims[i].Claim
+		claim, ok := f.state.PVC(f.pod.Namespace, name)
+		switch {
+		case !ok:
+			step = append(step, Change{Kind: CreateClaim, Key: name})
+		case claim.Lost || claim.Deleting || claim.VolumeName != "" && claim.Bound:
+		default:
+			class, known := f.state.StorageClass(claim.ClassName())
+			if !known || !class.WaitForFirstConsumer || claim.VolumeName != "" {
+				step = append(step, Change{Kind: BindClaim, Key: name})
+			}
+		}
+	}
+	if len(step) == 0 {
+		return nil
+	}
+	return [][]Change{step}
+}
+
+// storageChanges is what undoes a node's verdict about one claim or driver.
+func (f *finder) storageChanges(node string, r *decision.Reason) [][]Change {
+	switch r.Kind {
+	case decision.ReasonDriverMissing:
+		return single(Change{Kind: InstallDriver, Node: node, Key: r.Subject})
+	case decision.ReasonNoVolumeToBind, decision.ReasonNoStorage:
+		claim, ok := f.state.PVC(f.pod.Namespace, r.Subject)
+		if !ok || claim.HasSelectedNode {
+			return nil
+		}
+		out := single(Change{Kind: AddVolume, Node: node, Key: claim.Name, Value: claim.ClassName(), Amount: claim.Request})
+		if r.Kind == decision.ReasonNoStorage {
+			out = append(out, []Change{{Kind: AddStorageCapacity, Node: node, Key: claim.Name, Value: claim.ClassName(), Amount: claim.Request}})
+		}
+		return out
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package scheduling
+
+import (
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// evictedPod is a pod that a node threw out for want of memory.
+func evictedPod(node string, at time.Time) *model.Pod {
+	p := ofOwner("out", "db", 100)
+	p.NodeName, p.Phase, p.Evicted = node, model.Failed, &model.NodeEviction{Node: node, Pressure: model.MemoryPressure, At: at}
+	return p
+}
+
+// nodeWithPressure is a node that has said of a pressure whether it is under it.
+func nodeWithPressure(k model.Pressure, is bool, at time.Time, taints ...model.Taint) *model.Node {
+	n := &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Taints: taints}
+	n.Pressures[k] = model.PressureCondition{True: is, Written: at}
+	return n
+}
+
+func TestAssumedPressureKeepsPodsOffForAWhile(t *testing.T) {
+	later := t0.Add(time.Second)
+	memory := model.MemoryPressure
+	for name, c := range map[string]struct {
+		says *model.Node
+		ends time.Duration // after the eviction; 0: not by itself
+	}{
+		"for 20 seconds":                          {nil, 20 * time.Second},
+		"until the node says that it is not":      {nodeWithPressure(memory, false, later), time.Second},
+		"not ended by what it said before":        {nodeWithPressure(memory, false, t0), 20 * time.Second},
+		"not ended by word of another pressure":   {nodeWithPressure(model.DiskPressure, false, later), 20 * time.Second},
+		"not ended by a condition without taint":  {nodeWithPressure(memory, true, later), 20 * time.Second},
+		"then by the taint that the node has got": {nodeWithPressure(memory, true, later, memory.Taint()), 0},
+	} {
+		for _, order := range []string{"node first", "pod first"} {
+			t.Run(name+", "+order, func(t *testing.T) {
+				s := newPlacementStory(t)
+				s.step("", Remove{&model.Node{Name: "n1"}})
+				n, out := nodeWithPressure(memory, false, time.Time{}), evictedPod("n2", t0)
+				if order == "node first" {
+					s.step("", n, out)
+				} else {
+					s.step("", out, n)
+				}
+				s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
+				s.wait(time.Second)
+				want := ""
+				if c.ends == time.Second {
+					want = "bind:web:n2"
+				}
+				if c.says != nil {
+					s.step(want, c.says)
+				}
+				if c.ends == 20*time.Second {
+					if wake := s.m.nextWake(s.now); wake.IsZero() || wake.After(t0.Add(c.ends)) {
+						t.Errorf("the machine wants to be called at %v", wake)
+					}
+					s.now = t0.Add(c.ends - time.Millisecond)
+					s.step("")
+					s.wait(time.Millisecond)
+					s.step("bind:web:n2")
+				}
+				if c.ends > 0 && len(s.m.assumedPressures) > 0 {
+					t.Errorf("the machine still assumes %+v", s.m.assumedPressures[0])
+				}
+			})
+		}
+	}
+}
+
+func TestPressureIsNotAssumedOfWhatIsLongOver(t *testing.T) {
+	s := newPlacementStory(t)
+	s.step("bind:web:n1", evictedPod("n1", t0.Add(-20*time.Second)), ofOwner("web", "web", 100))
+}
+
+// TestPressureFromTheFutureLastsNoLonger: whoever may write a pod's status could close a node for years.
+func TestPressureFromTheFutureLastsNoLonger(t *testing.T) {
+	s := newPlacementStory(t)
+	s.step("", Remove{&model.Node{Name: "n1"}})
+	s.step("", nodeWithPressure(model.MemoryPressure, false, time.Time{}), evictedPod("n2", t0.Add(1000*time.Hour)))
+	s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
+	s.wait(20 * time.Second)
+	s.step("bind:web:n2")
+}
+
+func TestPressureEndsWithTheNode(t *testing.T) {
+	s := newPlacementStory(t)
+	s.step("", evictedPod("n1", t0))
+	s.step("", Remove{&model.Node{Name: "n1"}})
+	s.wait(21 * time.Second)
+	s.step("")
+	if s.m.State().NumNodes() != 0 || len(s.m.assumedPressures) != 0 {
+		t.Error("a node that is gone came back")
+	}
+}

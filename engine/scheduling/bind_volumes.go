@@ -1,0 +1,98 @@
+package scheduling
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// bindVolumes has the claims of an assumed pod given to their volumes. The room for pod and
+// volumes is taken from here on.
+func (m *Machine) bindVolumes(now time.Time, a *attempt, pod *model.Pod, plan *model.VolumePlan) {
+	m.state.AssumeVolumes(pod, plan)
+	a.volumePlan, a.volumesDeadline = plan, now.Add(m.cfg.BindTimeout).Add(plan.BindTimeout)
+	m.volumeBinds = append(m.volumeBinds, a)
+	m.sendBindVolumes(now, a, pod)
+}
+
+func (m *Machine) sendBindVolumes(now time.Time, a *attempt, pod *model.Pod) {
+	id := m.emit(func(id uint64) Effect { return BindVolumes{ID: id, Pod: pod, Node: a.node, Plan: a.volumePlan} })
+	m.setStage(a, bindingVolumes, id, minTime(now.Add(m.cfg.BindTimeout), a.volumesDeadline))
+}
+
+// handleBindVolumesOutcome takes in the answer to a Prepare. Done means written; the claims
+// may be bound at once, or by and by.
+func (m *Machine) handleBindVolumesOutcome(now time.Time, a *attempt, o Outcome) {
+	switch o.Result {
+	case Done:
+		a.volumesDeadline = now.Add(a.volumePlan.BindTimeout)
+		m.setStage(a, waitingForVolumes, 0, a.volumesDeadline)
+		m.checkVolumes(now, a)
+	case Unknown:
+		m.setStage(a, bindingVolumes, 0, minTime(now.Add(m.cfg.RetryInterval), a.volumesDeadline))
+	case Conflict:
+		m.abortAttempt(now, a, "")
+	case Refused:
+		m.abortAttempt(now, a, "preparing volumes for node \""+a.node+"\" was refused: "+o.Reason)
+	}
+}
+
+// retryBindVolumes asks once more what had no answer, or gives up.
+func (m *Machine) retryBindVolumes(now time.Time, a *attempt) {
+	if now.Before(a.volumesDeadline) {
+		m.sendBindVolumes(now, a, m.state.Pod(a.uid))
+		return
+	}
+	m.abortAttempt(now, a, "the volumes for node \""+a.node+"\" were not bound within "+a.volumePlan.BindTimeout.String())
+}
+
+// checkVolumes binds an attempt whose volumes are bound, and ends one that waits in vain.
+func (m *Machine) checkVolumes(now time.Time, a *attempt) {
+	pod := m.state.Pod(a.uid)
+	switch why := m.state.VolumePlanError(pod); {
+	case why != "":
+		m.abortAttempt(now, a, "preparing volumes for node \""+a.node+"\": "+why)
+	case m.state.VolumesReady(pod):
+		m.dropVolumeBind(a)
+		m.bind(now, a, pod, false)
+	}
+}
+
+// checkAllVolumes looks after all that waits for volumes, when something about volumes changed.
+func (m *Machine) checkAllVolumes(now time.Time) {
+	if !m.volumesChanged {
+		return
+	}
+	m.volumesChanged = false
+	for _, a := range slices.Clone(m.volumeBinds) {
+		if a.stage == waitingForVolumes && m.attempts[a.uid] == a {
+			m.checkVolumes(now, a)
+		}
+	}
+}
+
+// dropVolumeBind takes an attempt off the list of those that wait for volumes.
+func (m *Machine) dropVolumeBind(a *attempt) {
+	if a.volumePlan == nil {
+		return
+	}
+	if i := slices.Index(m.volumeBinds, a); i >= 0 {
+		m.volumeBinds = slices.Delete(m.volumeBinds, i, i+1)
+	}
+}
+
+// notifyVolumesFreed wakes those whom volumes, or claims, help that a pod held until now.
+func (m *Machine) notifyVolumesFreed(now time.Time, held bool) {
+	if held {
+		m.notifyChange(now, decision.Delta{Events: decision.PVChanged | decision.PVCChanged})
+	}
+}
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,187 @@
+package scheduling
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// stored is a tale with the real rules, two nodes, a volume on n1 and a claim on it, "c";
+// claims of class "made" are made anywhere.
+func stored(t *testing.T, limit time.Duration) *story {
+	t.Helper()
+	cfg := placement.DefaultConfig()
+	cfg.VolumeBindTimeout = limit
+	p, err := placement.NewProfile(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := DefaultConfig()
+	c.Profiles, c.AuditInterval = []Profile{NewProfile(p, 1, 0)}, 0
+	s := &story{t: t, m: New(c), now: t0}
+	host := func(n string) model.Labels {
+		return model.Labels{{Key: placement.HostnameKey, Value: n}}
+	}
+	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Labels: host("n1")}, &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Labels: host("n2")},
+		&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true},
+		&model.StorageClass{Name: "made", Provisioner: "x", WaitForFirstConsumer: true},
+		disk(model.ClaimRef{}), claim("c", "local"), claim("d", "local"), claim("m", "made"))
+	return s
+}
+
+func disk(of model.ClaimRef) *model.PersistentVolume {
+	return &model.PersistentVolume{Name: "v", Class: "local", Capacity: 10, Phase: "Available", Claim: of,
+		Affinity: &model.VolumeNodeAffinity{Terms: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: placement.HostnameKey, Op: model.In, Values: []string{"n1"}}}}}}}
+}
+
+func claim(name, class string) *model.PersistentVolumeClaim {
+	return &model.PersistentVolumeClaim{Namespace: "ns", Name: name, UID: name, Class: &class, Request: 5}
+}
+
+func using(name string, claims ...string) *model.Pod {
+	p := &model.Pod{Namespace: "ns", Name: name, UID: name, Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
+	for _, c := range claims {
+		p.Spec.Claims = append(p.Spec.Claims, model.PodClaim{Claim: c})
+	}
+	return p
+}
+
+func (s *story) rejects(words string) {
+	s.t.Helper()
+	for _, e := range s.last {
+		if r, ok := e.(ReportUnschedulable); ok && strings.Contains(r.Summary.Error, words) {
+			return
+		}
+	}
+	s.t.Errorf("no rejection says %q: %+v", words, s.last)
+}
+
+func TestBoundWhenItsClaimsAre(t *testing.T) {
+	s := stored(t, 10*time.Minute)
+	s.step("prepare:a:n1", using("a", "c"))
+	if plan := s.last[0].(BindVolumes).Plan; len(plan.Bind) != 1 || plan.Bind[0].Volume.Name != "v" || plan.Bind[0].Claim.Name != "c" {
+		t.Errorf("the plan is %+v", plan)
+	}
+	written := s.answer(0, Done)
+	s.step("reject:b:unschedulable", using("b", "d")) // the volume is taken while the first is in flight
+	s.step("", written)
+	s.step("", disk(model.ClaimRef{Namespace: "ns", Name: "c", UID: "c"}))
+	bound := claim("c", "local")
+	bound.VolumeName, bound.Bound = "v", true
+	s.step("bind:a:n1", bound)
+}
+
+// A claim that is never bound fails the attempt after the profile's limit, and not before;
+// the volume is free for others then.
+func TestAClaimThatIsNeverBound(t *testing.T) {
+	s := stored(t, 10*time.Minute)
+	s.step("prepare:a:n1", using("a", "c"))
+	s.step("", s.answer(0, Done))
+	s.wait(10*time.Minute - time.Second)
+	s.step("")
+	if !s.m.state.Assumed("a") || s.m.state.VolumePlan("a") == nil {
+		t.Fatal("the attempt ended early")
+	}
+	s.wait(time.Second)
+	s.step("reject:a:error prepare:b:n1", using("b", "d"))
+	s.rejects("not bound within 10m0s")
+	s.where("a", queue.ErrorBackoff)
+	if s.m.state.VolumePlan("a") != nil {
+		t.Error("the plan is still assumed")
+	}
+}
+
+func TestNoTimeToWait(t *testing.T) {
+	s := stored(t, 0)
+	s.step("prepare:a:n1", using("a", "c"))
+	s.step("reject:a:error", s.answer(0, Done))
+}
+
+func TestWhatPreparingComesTo(t *testing.T) {
+	for _, tc := range []struct {
+		result Result
+		then   string
+		words  string
+	}{
+		{Refused, "reject:a:error", `preparing volumes for node "n1" was refused: why`},
+		{Conflict, "", ""},
+	} {
+		s := stored(t, time.Minute)
+		s.step("prepare:a:n1", using("a", "c"))
+		s.step(tc.then, s.answer(0, tc.result))
+		if tc.words != "" {
+			s.rejects(tc.words)
+		}
+		s.where("a", queue.ErrorBackoff)
+		if s.m.state.Assumed("a") || s.m.state.VolumePlan("a") != nil {
+			t.Errorf("%s: something is assumed still", tc.result)
+		}
+	}
+}
+
+func TestAnUnknownPreparationIsAskedAgain(t *testing.T) {
+	s := stored(t, time.Minute)
+	s.step("prepare:a:n1", using("a", "c"))
+	s.step("", s.answer(0, Unknown))
+	s.wait(s.m.cfg.RetryInterval)
+	s.step("prepare:a:n1")
+}
+
+// The provisioner gives a claim back: the pod is placed anew at once.
+func TestASelectedNodeThatIsTakenBack(t *testing.T) {
+	s := stored(t, 10*time.Minute)
+	full := &model.Node{Name: "n1", UID: "n1", Unschedulable: true}
+	s.step("", full)
+	s.step("prepare:a:n2", using("a", "m"))
+	s.step("", s.answer(0, Done))
+	chosen := claim("m", "made")
+	chosen.HasSelectedNode, chosen.SelectedNode = true, "n2"
+	s.step("", chosen)
+	s.step("reject:a:error", claim("m", "made"))
+	s.rejects(`persistentvolumeclaim "m" is not to be provisioned for node "n2" any more`)
+	s.wait(2 * time.Second)
+	s.step("prepare:a:n2")
+}
+
+// A pod in flight is deleted before anything was written: who waits for its volume is woken.
+func TestVolumesOfAPodThatGoesAreFree(t *testing.T) {
+	s := stored(t, 10*time.Minute)
+	s.step("prepare:a:n1", using("a", "c"))
+	s.step("reject:b:unschedulable", using("b", "d"))
+	s.wait(2 * time.Second)
+	s.step("prepare:b:n1", Remove{using("a", "c")})
+	s.step("reject:a:unschedulable", using("a", "c"))
+	s.wait(2 * time.Second)
+	elsewhere := using("b", "d")
+	elsewhere.NodeName = "n2" // by somebody else
+	s.step("prepare:a:n1", elsewhere)
+}
+
+// So is who waits for the volume of a pod that is to be deleted, which it may be for long,
+func TestVolumesOfAPodThatIsToGoAreFree(t *testing.T) {
+	s := stored(t, 10*time.Minute)
+	s.step("prepare:a:n1", using("a", "c"))
+	s.step("", s.answer(0, Unknown))
+	s.step("reject:b:unschedulable", using("b", "d"))
+	s.wait(2 * time.Second)
+	going := using("a", "c")
+	going.Deleting = true
+	s.step("prepare:b:n1", going)
+}
+
+// and for that of a pod that is preempted before anybody else knows of it.
+func TestVolumesOfAPodThatIsTakenBackAreFree(t *testing.T) {
+	s := stored(t, 10*time.Minute)
+	n1 := &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}, Labels: model.Labels{{Key: placement.HostnameKey, Value: "n1"}}}
+	s.step("", Remove{&model.Node{Name: "n2", UID: "n2"}}, n1)
+	low, high := using("a", "c"), using("high")
+	low.Spec.Requests.MilliCPU, high.Spec.Requests.MilliCPU, high.Spec.Priority = 600, 600, 1
+	s.step("prepare:a:n1", low)
+	s.step("reject:b:unschedulable", using("b", "d"))
+	s.wait(2 * time.Second)
+	s.step("reject:high:unschedulable reject:a:unschedulable preempt:high:n1 prepare:b:n1 reject:a:unschedulable", high)
+}

@@ -1,0 +1,108 @@
+package scheduling
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// handleEvent takes in one event.
+func (m *Machine) handleEvent(now time.Time, e Event) {
+	switch e := e.(type) {
+	case Remove:
+		m.remove(now, e.Object)
+	case Outcome:
+		m.handleOutcome(now, e)
+	default:
+		m.upsert(now, e)
+	}
+}
+
+func (m *Machine) upsert(now time.Time, object any) {
+	d := m.upsertVolume(object)
+	m.volumesChanged = m.volumesChanged || d.Events != decision.NoEvent
+	switch o := object.(type) {
+	case *model.Pod:
+		m.upsertPod(now, o)
+	case *model.Node:
+		m.upsertNode(now, o)
+	case *model.NodeEviction:
+		m.assumePressure(now, o)
+	case *model.Namespace:
+		old, ok := m.state.NamespaceLabels(o.Name)
+		if m.state.UpsertNamespace(*o); !ok || !equalLabels(old, o.Labels) {
+			d = delta(decision.NamespaceLabelsChanged, nil, o)
+		}
+	case *model.SpreadGroup:
+		old := m.knownGroup(o)
+		m.state.UpsertSpreadGroup(*o)
+		d = delta(decision.SpreadGroupChanged, old, o)
+	case *model.Budget:
+		old := m.knownBudget(o)
+		m.state.UpsertBudget(o)
+		d = delta(decision.BudgetChanged, old, o)
+	case *model.PriorityClass:
+		m.state.UpsertPriorityClass(o)
+	case *model.ResourceClaim:
+		old, _ := m.state.ResourceClaim(o.Namespace, o.Name)
+		m.state.UpsertResourceClaim(o)
+		d = delta(decision.ResourceClaimChanged, old, o)
+	case *model.Hold:
+		m.upsertHold(now, o)
+	}
+	m.notifyChange(now, d)
+}
+
+func (m *Machine) remove(now time.Time, object any) {
+	d := m.removeVolume(object)
+	m.volumesChanged = m.volumesChanged || d.Events != decision.NoEvent
+	switch o := object.(type) {
+	case *model.Pod:
+		m.removePod(now, o.UID)
+	case *model.Node:
+		m.removeNode(now, o.Name)
+	case *model.Namespace:
+		m.state.RemoveNamespace(o.Name)
+		d = delta(decision.NamespaceLabelsChanged, o, nil)
+	case *model.SpreadGroup:
+		old := m.knownGroup(o)
+		m.state.RemoveSpreadGroup(o.Kind, o.Namespace, o.Name)
+		d = delta(decision.SpreadGroupChanged, old, nil)
+	case *model.Budget:
+		old := m.knownBudget(o)
+		m.state.RemoveBudget(o.Namespace, o.Name)
+		d = delta(decision.BudgetChanged, old, nil)
+	case *model.PriorityClass:
+		m.state.RemovePriorityClass(o.Name)
+	case *model.ResourceClaim:
+		old, _ := m.state.ResourceClaim(o.Namespace, o.Name)
+		m.state.RemoveResourceClaim(o.Namespace, o.Name)
+		d = delta(decision.ResourceClaimChanged, old, nil)
+	case *model.Hold:
+		m.releaseHold(now, m.state.RemoveHold(o.Namespace, o.Name))
+	}
+	m.notifyChange(now, d)
+}
+
+// knownGroup is what is known of a group; nil when nothing is.
+func (m *Machine) knownGroup(o *model.SpreadGroup) *model.SpreadGroup {
+	groups := m.state.SpreadGroups(o.Namespace)
+	i := slices.IndexFunc(groups, func(g model.SpreadGroup) bool { return g.Kind == o.Kind && g.Name == o.Name })
+	if i < 0 {
+		return nil
+	}
+	old := groups[i]
+	return &old
+}
+
+// knownBudget is what is known of a budget; nil when nothing is.
+func (m *Machine) knownBudget(o *model.Budget) *model.Budget {
+	for _, b := range m.state.Budgets(o.Namespace) {
+		if b.Name == o.Name {
+			return b
+		}
+	}
+	return nil
+}

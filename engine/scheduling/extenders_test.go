@@ -1,0 +1,167 @@
+package scheduling
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// newExtenderStory has a node with one core and one with two, and extenders that want to be
+// asked about everything.
+func newExtenderStory(t *testing.T, victims bool) *story {
+	t.Helper()
+	profile, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	always := func(*model.Pod) bool { return true }
+	p := NewProfile(profile, 1, 0)
+	p.WantsExtenders = always
+	if victims {
+		p.WantsExtenders, p.WantsPreemptionExtenders = nil, always
+	}
+	cfg := DefaultConfig()
+	cfg.Profiles = []Profile{p}
+	s := &story{t: t, m: New(cfg), now: t0}
+	for i, name := range []string{"n1", "n2"} {
+		s.step("", &model.Node{Name: name, UID: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: int64(1000 * (i + 1)), Memory: 1 << 30}})
+	}
+	return s
+}
+
+// answers is the outcome of the last step's only effect.
+func (s *story) answers(o Outcome) Outcome {
+	o.ID = s.last[0].EffectID()
+	return o
+}
+
+func TestExtendersPointsDecide(t *testing.T) {
+	s := newExtenderStory(t, false)
+	s.step("ask:a:n1,n2", small("a", ""))
+	s.where("a", queue.InFlight)
+	s.step("bind:a:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n1", 1000}, {"n2", 0}}}}))
+}
+
+func TestNodeThatFilledUpMeanwhileIsNotTaken(t *testing.T) {
+	s := newExtenderStory(t, false)
+	s.step("ask:a:n1,n2", small("a", ""))
+	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n1", 1000}, {"n2", 0}}}})
+	s.step("ask:a:n2", small("b", "n1"), o)
+	s.step("bind:a:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n2", 0}}}}))
+}
+
+func TestExtendersRefusalIsReportedAndUndoneByAnything(t *testing.T) {
+	s := newExtenderStory(t, false)
+	s.step("ask:a:n1,n2", small("a", ""))
+	s.step("reject:a:unschedulable", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}, {Node: "n2", Reason: "cold"}}}}))
+	counts := s.last[0].(ReportUnschedulable).Summary.ReasonCounts
+	if len(counts) != 1 || counts[0].Nodes != 2 || counts[0].Reason.String() != "cold" {
+		t.Errorf("counts are %+v", counts)
+	}
+	s.wait(3 * time.Second)
+	s.step("ask:a:n1,n2", &model.Namespace{Name: "other"})
+}
+
+func TestExtendersMayRefuseTheHeldNode(t *testing.T) {
+	s := newExtenderStory(t, false)
+	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
+	h.Created, h.Placeholder = t0, &model.Pod{Namespace: "x", Name: h.Name, UID: "hold", Owner: h.Owner, NominatedNodeName: "n1", Placeholder: true, Spec: &model.PodSpec{}}
+	s.step("ask:web:n1", h, ofOwner("web", "web", 100))
+	s.step("ask:web:n1,n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
+	s.step("bind:web:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n2", 0}}, FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
+}
+
+func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
+	for name, end := range map[string]func(*story) []Event{
+		"refused":   func(s *story) []Event { return []Event{s.answers(Outcome{Result: Refused, Reason: "500"})} },
+		"no answer": func(s *story) []Event { s.wait(s.m.cfg.ExtenderTimeout); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newExtenderStory(t, false)
+			s.step("ask:a:n1,n2", small("a", ""))
+			s.step("reject:a:error", end(s)...)
+			s.where("a", queue.ErrorBackoff)
+		})
+	}
+}
+
+func TestPodThatIsGoneIsNotAskedAbout(t *testing.T) {
+	s := newExtenderStory(t, false)
+	s.step("ask:a:n1,n2", small("a", ""))
+	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n1", 0}}}})
+	dying := small("a", "")
+	dying.Deleting = true
+	s.step("", dying, o)
+	s.where("a", queue.NotQueued)
+}
+
+func TestExtendersSayWhoLeaves(t *testing.T) {
+	s := newExtenderStory(t, true)
+	high := small("high", "")
+	high.Spec = specOf(specKey{cpu: 900, priority: 5})
+	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
+	s.step("askvictims:high:n1,n2", high)
+	left := slices.Clone(s.last[0].(CallPreemptionExtenders).Candidates)
+	left = slices.DeleteFunc(left, func(c Candidate) bool { return c.Node == "n1" })
+	s.step("reject:high:unschedulable preempt:high:n2", s.answers(Outcome{Candidates: left}))
+	if p := s.last[0].(ReportUnschedulable).Summary.Preemption; p.Outcome != decision.PreemptionNominated || p.Node != "n2" {
+		t.Errorf("preemption is %+v", p)
+	}
+}
+
+// asksVictims is a tale in which high, which fits nowhere, is asked about.
+func asksVictims(t *testing.T) *story {
+	t.Helper()
+	s, high := newExtenderStory(t, true), small("high", "")
+	high.Spec = specOf(specKey{cpu: 900, priority: 5})
+	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
+	s.step("askvictims:high:n1,n2", high)
+	return s
+}
+
+func TestNobodyLeavesWhenThereIsRoomByThen(t *testing.T) {
+	s := asksVictims(t)
+	o := s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates})
+	s.step("bind:high:n3", &model.Node{Name: "n3", UID: "n3", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000, Memory: 1 << 30}}, o)
+}
+
+func TestVictimsThatAreOfNoUseByThenStay(t *testing.T) {
+	s := asksVictims(t)
+	left := s.last[0].(CallPreemptionExtenders).Candidates[:1]
+	s.step("askvictims:high:n2", ranked("stays", "n1", 9), s.answers(Outcome{Candidates: left}))
+}
+
+// A node that an extender refused would fit still, and is not asked about for ever.
+func TestRefusedNodeIsNoRoom(t *testing.T) {
+	s := newExtenderStory(t, true)
+	s.m.profiles["default-scheduler"].WantsExtenders = s.m.profiles["default-scheduler"].WantsPreemptionExtenders
+	s.step("", small("a", "n1"))
+	high := small("high", "")
+	high.Spec = specOf(specKey{cpu: 900, priority: 5})
+	s.step("ask:high:n2", high)
+	s.step("askvictims:high:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n2", Reason: "cold"}}}}))
+	s.step("reject:high:unschedulable preempt:high:n1", s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates}))
+}
+
+// Nor is a node that is held for the pod, and that an extender refuses.
+func TestRefusedHeldNodeIsNoRoom(t *testing.T) {
+	s := newExtenderStory(t, true)
+	s.m.profiles["default-scheduler"].WantsExtenders = s.m.profiles["default-scheduler"].WantsPreemptionExtenders
+	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
+	h.Created, h.Placeholder = t0, ofOwner(h.Name, "web", 900)
+	h.Placeholder.Placeholder, h.Placeholder.NominatedNodeName, h.Placeholder.Spec.Priority = true, "n1", 5
+	low, web := small("low", "n2"), ofOwner("web", "web", 900)
+	low.Spec, web.Spec.Priority = specOf(specKey{cpu: 1500}), 5
+	refused := func() Outcome {
+		return s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}})
+	}
+	s.step("ask:web:n1", low, h, web)
+	s.step("ask:web:n1", refused()) // as one of all
+	s.step("askvictims:web:n2", refused())
+	s.step("reject:web:unschedulable preempt:web:n2", s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates}))
+}

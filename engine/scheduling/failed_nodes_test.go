@@ -1,0 +1,211 @@
+package scheduling
+
+import (
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// core is a node with room for one pod of 600 and little more.
+func core(name string) *model.Node {
+	return &model.Node{Name: name, UID: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}}
+}
+
+// dearer has nodes n2 and n3 come, each of which costs the pod that wants room one victim more.
+func (s *story) dearer() {
+	s.t.Helper()
+	s.m.Step(s.now, []Event{core("n2"), halved("b1", "n2"), halved("b2", "n2"), core("n3"), tenth("c1"), tenth("c2"), tenth("c3")}, 10)
+}
+
+func halved(name, node string) *model.Pod {
+	p := small(name, node)
+	p.Spec = spec(500)
+	return p
+}
+
+func tenth(name string) *model.Pod {
+	p := small(name, "n3")
+	p.Spec = spec(333)
+	return p
+}
+
+// leave has the answer to a Preempt be that its victims are leaving, which the watch shows.
+func (s *story) leave(n int, want string) {
+	s.t.Helper()
+	events := []Event{s.answer(n, Done)}
+	for _, v := range s.last[n].(Preempt).Plan.Victims {
+		events = append(events, withDisruptionTarget(v))
+	}
+	s.step(want, events...)
+}
+
+// whole is a pod that wants a node for itself.
+func whole(name string) *model.Pod {
+	p := small(name, "")
+	p.Spec = specOf(specKey{cpu: 1000, priority: 5})
+	return p
+}
+
+func TestEachNodeIsGivenUpInItsTurn(t *testing.T) {
+	s := newStory(t)
+	s.step("", ranked("low", "n1", 0))
+	s.dearer()
+	s.step("reject:high:unschedulable preempt:high:n1", whole("high"))
+	s.leave(1, "")
+	s.wait(s.m.cfg.VictimsTimeout)
+	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
+	told := s.answer(0, Done)
+	s.leave(2, "")
+	s.step("", told)
+	s.wait(s.m.cfg.VictimsTimeout)
+	s.step("unnominate:high reject:high:unschedulable preempt:high:n3")
+	s.leave(2, "")
+	s.wait(s.m.cfg.VictimsTimeout)
+	s.step("unnominate:high reject:high:unschedulable preempt:high:n1") // none is left but those
+	s.step("bind:high:n1", s.answer(2, Done), Remove{ranked("low", "n1", 0)})
+	bound := whole("high")
+	bound.NodeName = "n1"
+	s.step("", bound)
+	if len(s.m.failedNodes) != 0 {
+		t.Errorf("%v is remembered of a pod that has a node", s.m.failedNodes)
+	}
+}
+
+// Extenders have a say in pods of 300 and of 400; giving up is the same for them.
+func TestNodeIsGivenUpForExtendersToo(t *testing.T) {
+	for cpu, want := range map[int64][2]string{
+		300: {"reject:high:unschedulable preempt:high:n1", "unnominate:high reject:high:unschedulable preempt:high:n2"},
+		400: {"askvictims:high:n1,n2", "unnominate:high askvictims:high:n2"},
+	} {
+		s := newStory(t)
+		high := small("high", "")
+		high.Spec = specOf(specKey{cpu: cpu, priority: 5})
+		wide := core("n1")
+		wide.Allocatable.MilliCPU = 1200
+		s.step("", wide, ranked("low", "n1", 0), ranked("stays", "n1", 9), core("n2"), halved("b1", "n2"), halved("b2", "n2"))
+		s.step(want[0], high)
+		if cpu == 400 {
+			left := s.last[0].(CallPreemptionExtenders).Candidates
+			o := s.answer(0, Done)
+			o.Candidates = left
+			s.step("reject:high:unschedulable preempt:high:n1", o)
+		}
+		s.leave(1, "")
+		s.wait(s.m.cfg.VictimsTimeout)
+		s.step(want[1])
+	}
+}
+
+// While extenders are asked nothing is given up, but it is soon after.
+func TestDeadlineWhileExtendersAreAsked(t *testing.T) {
+	s := newStory(t)
+	high := small("high", "")
+	high.Spec = specOf(specKey{cpu: 300, priority: 5})
+	full := ranked("low", "n1", 0)
+	full.Spec = spec(1000)
+	s.step("reject:high:unschedulable preempt:high:n1", full, high)
+	s.leave(1, "")
+	s.wait(s.m.cfg.VictimsTimeout - time.Second)
+	s.step("ask:high:n2", core("n2"))
+	question := s.answer(0, Done)
+	question.ExtenderResult = &ExtenderResult{FailedNodes: []FailedNode{{Node: "n2", Reason: "no"}}}
+	s.wait(time.Second)
+	s.step("")
+	s.step("reject:high:unschedulable", question)
+	s.wait(s.m.cfg.RetryInterval)
+	s.step("unnominate:high ask:high:n2")
+}
+
+func TestVictimsHaveTheirGrace(t *testing.T) {
+	s := full(t)
+	dying := withDisruptionTarget(ranked("low", "n1", 0))
+	dying.GraceSeconds = 1800
+	s.step("", s.answer(1, Done), dying)
+	const flushed = "reject:high:unschedulable" // it is tried now and then, and waits on
+	s.wait(s.m.cfg.VictimsTimeout)
+	s.step(flushed)
+	s.wait(30*time.Minute - 1)
+	s.step(flushed)
+	s.wait(1)
+	s.step("unnominate:high reject:high:unschedulable preempt:high:n1")
+}
+
+func TestEndlessGraceOverflowsNothing(t *testing.T) {
+	m := newMachine()
+	if d := m.victimsTimeout([]*model.Pod{{GraceSeconds: 1 << 62}}); d < 365*24*time.Hour {
+		t.Errorf("it is waited for %v", d)
+	}
+}
+
+func TestPreemptThatIsNeverAnsweredIsGivenUp(t *testing.T) {
+	s := newStory(t)
+	s.step("reject:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), core("n2"), halved("b1", "n2"), halved("b2", "n2"), ranked("high", "", 5))
+	events, node := []Event{s.answer(1, Unknown)}, ""
+	for end := s.now.Add(s.m.cfg.VictimsTimeout + 2*s.m.cfg.RetryInterval); !s.now.After(end); s.wait(time.Second) {
+		effects, _ := s.m.Step(s.now, events, 10)
+		events = nil
+		for _, e := range effects {
+			if e, ok := e.(Preempt); ok {
+				events, node = []Event{Outcome{ID: e.ID, Result: Unknown}}, e.Plan.Node
+			}
+		}
+	}
+	if node != "n2" {
+		t.Errorf("at last room is made on %q", node)
+	}
+	if s.m.state.Pod("low").Deleting {
+		t.Error("the victim of a Preempt that came to nothing counts as leaving")
+	}
+}
+
+// A pod whose Preempt had no answer goes where there is room without it.
+func TestPreemptWithoutAnswerHoldsNobodyUp(t *testing.T) {
+	for name, asked := range map[string]bool{"when there is no answer": false, "when it comes up while it is under way": true} {
+		t.Run(name, func(t *testing.T) {
+			s := full(t)
+			unknown := s.answer(1, Unknown)
+			s.wait(3 * time.Second)
+			if asked {
+				s.step("", core("n2"))
+				s.step("unnominate:high bind:high:n2", unknown)
+			} else {
+				s.step("", unknown)
+				s.step("unnominate:high bind:high:n2", core("n2"))
+			}
+			if displacement.Preemption.IsTerminating(s.m.state.Pod("low")) {
+				t.Error("the victim counts as leaving, for whom nobody waits")
+			}
+			if s.step("", s.answer(0, Done), s.answer(1, Done)); len(s.m.markedVictims) > 0 {
+				t.Errorf("%d victims are left", len(s.m.markedVictims))
+			}
+		})
+	}
+}
+
+func TestWhatIsRefusedIsChosenElsewhere(t *testing.T) {
+	s := full(t)
+	refused := s.answer(1, Refused)
+	s.step("reject:high:unschedulable preempt:high:n2", core("n2"), halved("b1", "n2"), halved("b2", "n2"), refused)
+	if e := s.last[1].(Preempt); e.Choice != 1 {
+		t.Errorf("choice number %d goes past budgets, and none had refused anything", e.Choice)
+	}
+	s.step("unnominate:high reject:high:error reject:high:unschedulable", s.answer(1, Refused))
+	told := s.answer(0, Done)
+	s.wait(s.m.cfg.BindTimeout - 1)
+	s.step("reject:high:unschedulable", told, core("n3"), tenth("c1"), tenth("c2"), tenth("c3"))
+	s.wait(1)
+	s.step("reject:high:unschedulable preempt:high:n3") // nothing has happened: it is time
+}
+
+// A choice that was refused is not waited for because somebody else's victim leaves the same node, and does not.
+func TestVictimsOfOthersHoldARefusedChoiceUpForAWhile(t *testing.T) {
+	s := newStory(t)
+	other, low, high := small("other", "n1"), small("low", "n1"), small("high", "")
+	other.Spec, low.Spec, high.Spec = spec(300), spec(700), specOf(specKey{cpu: 1000, priority: 5})
+	s.step("reject:high:unschedulable preempt:high:n1", withDisruptionTarget(other), low, high)
+	s.step("reject:high:unschedulable", core("n2"), halved("b1", "n2"), halved("b2", "n2"), s.answer(1, Refused))
+	s.wait(s.m.cfg.VictimsTimeout)
+	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
+}

@@ -1,0 +1,176 @@
+package scheduling
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// TestFuzzNoWakeIsMissed lets random things happen to clusters where every rule has a
+// say. After each, no pod may sleep that fits or could make room by the plain path.
+func TestFuzzNoWakeIsMissed(t *testing.T) {
+	worlds, first := 200, 0
+	if v := os.Getenv("BERTH_SOAK"); v != "" {
+		worlds = 14_000
+		if n, err := strconv.Atoi(v); err == nil && n > 1 {
+			worlds = n
+		}
+		first = 1 << 20
+	}
+	events, asleep := 0, 0
+	for i := range worlds {
+		s := newWakeupWorld(t, uint64(first+i))
+		for range 150 {
+			s.act()
+			s.check()
+		}
+		events += s.events
+		asleep += s.asleep
+	}
+	if asleep < events {
+		t.Errorf("only %d sleepers in %d events", asleep, events)
+	}
+	t.Logf("soak: %d events, %d times a pod slept, none should have been woken", events, asleep)
+}
+
+// act lets a random thing happen, or several that are seen by and by.
+func (s *wakeupWorld) act() {
+	events := []Event{s.thing()}
+	for s.slow && s.oneIn(2) {
+		events = append(events, s.thing())
+	}
+	s.step(slices.DeleteFunc(events, func(e Event) bool { return e == nil })...)
+}
+
+// thing is one random thing that happens; nil is nothing.
+func (s *wakeupWorld) thing() Event {
+	var e Event
+	switch s.IntN(16) {
+	case 0, 1, 2, 3:
+		e = s.newPod()
+	case 4, 5:
+		if len(s.pods) == 0 {
+			return nil
+		}
+		s.what = "a pod goes"
+		e = s.remove(s.pods[s.IntN(len(s.pods))].UID)
+	case 6:
+		if len(s.dying) == 0 {
+			return nil
+		}
+		s.what = "a victim dies"
+		e = s.remove(s.dying[s.IntN(len(s.dying))])
+	case 7, 8:
+		if len(s.pods) == 0 {
+			return nil
+		}
+		e = s.changePod(s.pods[s.IntN(len(s.pods))].UID)
+	case 9, 10, 11:
+		e = s.changeNode()
+	case 12:
+		s.what = "a group"
+		g := model.SpreadGroup{Kind: s.pick("Service", "ReplicaSet"), Namespace: "x", Name: s.pick("web", "db"), Selector: s.selector()}
+		if e = (&g); s.oneIn(3) {
+			e = Remove{&g}
+		}
+	case 13:
+		s.what = "a namespace"
+		e = &model.Namespace{Name: s.pick("x", "y"), Labels: model.Labels{{Key: "team", Value: s.pick("a", "b")}}}
+		if s.oneIn(4) {
+			e = Remove{&model.Namespace{Name: s.pick("x", "y")}}
+		}
+	default:
+		o := s.storage()
+		if e = (o); s.oneIn(4) {
+			e = Remove{o}
+		}
+		s.what = fmt.Sprintf("%T %T", e, o)
+	}
+	return e
+}
+
+func (s *wakeupWorld) newPod() Event {
+	s.serial++
+	if s.oneIn(12) {
+		s.specs[s.IntN(len(s.specs))] = s.spec()
+	}
+	p := &model.Pod{Namespace: s.pick("x", "x", "x", "y"), Name: fmt.Sprint("p", s.serial), UID: fmt.Sprint("u", s.serial), Spec: s.specs[s.IntN(len(s.specs))]}
+	p.Labels = s.labels()
+	if s.oneIn(3) {
+		p.Owner = model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: s.pick("web", "db"), UID: "o"}
+	}
+	s.what = "a new pod"
+	if s.oneIn(8) {
+		s.what = "a pod of another scheduler"
+		p.NodeName = fmt.Sprint("n", s.IntN(s.nodes))
+	}
+	s.pods = append(s.pods, p)
+	return p
+}
+
+func (s *wakeupWorld) labels() model.Labels {
+	m := map[string]string{"app": s.pick("web", "db"), "index": fmt.Sprint(s.serial)}
+	if s.oneIn(6) {
+		m["odd"] = "1"
+	}
+	return model.LabelsOf(m)
+}
+
+func (s *wakeupWorld) changePod(uid string) Event {
+	return s.change(uid, func(p *model.Pod) {
+		switch s.IntN(6) {
+		case 0, 1:
+			s.what = "a pod's labels"
+			p.Labels = s.labels()
+		case 2:
+			s.what = "a pod is to be deleted"
+			p.Deleting = true
+		case 3:
+			s.what = "a pod is finished"
+			p.Phase = model.Succeeded
+		case 4:
+			s.what = "a pod is resized"
+			spec := *p.Spec
+			spec.Requests, spec.Gates = s.requests(), nil
+			p.Spec = &spec
+		case 5:
+			s.what = "a pod's priority"
+			spec := *p.Spec
+			spec.Priority = int32(s.IntN(3))
+			p.Spec = &spec
+		}
+	})
+}
+
+func (s *wakeupWorld) changeNode() Event {
+	i := s.IntN(s.nodes)
+	fresh := s.node(i)
+	id, known := s.m.state.NodeID(fresh.Name)
+	if !known || s.oneIn(8) {
+		s.what = "a node comes, or comes back"
+		fresh.UID = fmt.Sprint("n", s.serial)
+		return fresh
+	}
+	if s.oneIn(6) {
+		s.what = "a node goes"
+		return Remove{fresh}
+	}
+	n := *s.m.state.Node(id).Model
+	switch s.IntN(5) {
+	case 0:
+		s.what, n.Labels = "a node's labels", fresh.Labels
+	case 1:
+		s.what, n.Taints = "a node's taints", fresh.Taints
+	case 2:
+		s.what, n.Allocatable, n.AllocatablePods = "a node's room", fresh.Allocatable, fresh.AllocatablePods
+	case 3:
+		s.what, n.Unschedulable = "a node's cordon", !n.Unschedulable
+	case 4:
+		s.what, n.Features = "a node's features", fresh.Features
+	}
+	return &n
+}

@@ -1,0 +1,200 @@
+package scheduling
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// wakeupWorld is a cluster in which whoever sleeps is asked by the plain path, after
+// every event, whether he should.
+type wakeupWorld struct {
+	generator
+	t      *testing.T
+	name   string
+	m      *Machine
+	p      *placement.Profile
+	now    time.Time
+	nodes  int
+	pods   []*model.Pod // as the API has them
+	specs  []*model.PodSpec
+	dying  []string // uids of victims that are not gone yet
+	serial int
+	events int
+	asleep int // pods that were found asleep, over all events
+	what   string
+	slow   bool // events and decisions take turns
+}
+
+func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
+	s := &wakeupWorld{generator: generator{rand.New(rand.NewPCG(seed, 11))}, t: t, name: fmt.Sprint("seed ", seed), now: time.Unix(1000, 0)}
+	c := placement.DefaultConfig()
+	c.Preemption = !s.oneIn(3)
+	s.slow = s.oneIn(2)
+	if s.oneIn(3) {
+		c.Spread = placement.SpreadArgs{DefaultConstraints: []model.SpreadConstraint{{TopologyKey: "zone", MaxSkew: 1, MinDomains: 1, Hard: true}}}
+	}
+	p, err := placement.NewProfile(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig()
+	cfg.Queue.MaxUnschedulableDuration = 1000 * time.Hour // nothing is made good by a flush
+	cfg.AuditInterval = 0                                 // nor by an audit
+	cfg.Profiles = []Profile{NewProfile(p, seed, 0)}
+	s.p, s.m, s.nodes = p, New(cfg), 2+s.IntN(6)
+	for range 2 + s.IntN(5) {
+		s.specs = append(s.specs, s.spec())
+	}
+	events := []Event{&model.Namespace{Name: "x", Labels: model.Labels{{Key: "team", Value: "a"}}},
+		&model.StorageClass{Name: "local", Provisioner: "kubernetes.io/no-provisioner", WaitForFirstConsumer: true},
+		&model.StorageClass{Name: "made", Provisioner: "csi.x", WaitForFirstConsumer: true}}
+	for i := range s.nodes {
+		events = append(events, s.node(i))
+	}
+	for range 8 {
+		events = append(events, s.storage())
+	}
+	s.step(events...)
+	return s
+}
+
+// step lets events happen, and everything that follows from them. What follows from one
+// decision may be seen only after the next ones.
+func (s *wakeupWorld) step(events ...Event) {
+	for range 5000 {
+		n := len(events)
+		if s.slow && n > 0 {
+			n = s.IntN(n + 1)
+		}
+		limit := 1000
+		if s.slow {
+			limit = s.IntN(3)
+		}
+		effects, _ := s.m.Step(s.now, events[:n], limit)
+		s.now = s.now.Add(12 * time.Second)
+		events = slices.Clone(events[n:])
+		d := s.m.Depths()
+		if len(effects)+len(events) == 0 && d.Active+d.Backoff == 0 {
+			return
+		}
+		for _, e := range effects {
+			events = append(events, s.carryOut(e)...)
+		}
+	}
+	s.t.Fatalf("%s: no rest after %s", s.name, s.what)
+}
+
+func (s *wakeupWorld) carryOut(e Effect) []Event {
+	done := Outcome{ID: e.EffectID()}
+	switch e := e.(type) {
+	case Bind:
+		if s.oneIn(20) {
+			return []Event{Outcome{ID: e.ID, Result: Refused, Reason: "quota"}}
+		}
+		return []Event{done, s.change(e.Pod.UID, func(p *model.Pod) { p.NodeName, p.NominatedNodeName = e.Node, "" })}
+	case RefreshPod:
+		return []Event{Outcome{ID: e.ID, Pod: s.pod(e.Pod.UID)}}
+	case Preempt:
+		if s.oneIn(20) { // nothing was done, and nobody knows
+			return []Event{Outcome{ID: e.ID, Result: Unknown}}
+		}
+		out := []Event{done, s.change(e.Pod.UID, func(p *model.Pod) { p.NominatedNodeName = e.Plan.Node })}
+		for _, v := range e.Plan.Victims {
+			if s.pod(v.UID) == nil {
+				continue
+			}
+			out = append(out, s.change(v.UID, func(p *model.Pod) { p.Deleting, p.DisruptionReason = true, "PreemptionByScheduler" }))
+			s.dying = append(s.dying, v.UID)
+		}
+		return out
+	case ClearNomination:
+		return []Event{done, s.change(e.Pod.UID, func(p *model.Pod) { p.NominatedNodeName = "" })}
+	case BindVolumes:
+		if s.oneIn(20) { // nothing was written
+			return []Event{Outcome{ID: e.ID, Result: []Result{Unknown, Conflict}[s.IntN(2)]}}
+		}
+		return append([]Event{done}, s.prepare(e.Plan)...)
+	}
+	return []Event{done}
+}
+
+func (s *wakeupWorld) prepare(plan *model.VolumePlan) (out []Event) {
+	bind := func(c *model.PersistentVolumeClaim, v model.PersistentVolume) {
+		v.Claim = model.ClaimRef{Namespace: c.Namespace, Name: c.Name, UID: c.UID}
+		bound := *c
+		bound.VolumeName, bound.Bound = v.Name, true
+		out = append(out, &v, &bound)
+	}
+	for _, b := range plan.Bind {
+		bind(b.Claim, *b.Volume)
+	}
+	for _, c := range plan.Provision {
+		s.serial++
+		bind(c, model.PersistentVolume{Name: fmt.Sprint("made", s.serial), Class: c.ClassName(), Capacity: c.Request, AccessModes: c.AccessModes, Phase: "Bound",
+			CSI: model.CSIVolume{Driver: "csi.x", Handle: fmt.Sprint("made", s.serial)}})
+	}
+	return out
+}
+
+func (s *wakeupWorld) pod(uid string) *model.Pod {
+	for _, p := range s.pods {
+		if p.UID == uid {
+			return p
+		}
+	}
+	return nil
+}
+
+// change changes a pod in the API; the event says so.
+func (s *wakeupWorld) change(uid string, f func(*model.Pod)) Event {
+	i := slices.IndexFunc(s.pods, func(p *model.Pod) bool { return p.UID == uid })
+	if i < 0 {
+		return Remove{&model.Pod{UID: uid}}
+	}
+	p := *s.pods[i]
+	f(&p)
+	s.pods[i] = &p
+	return &p
+}
+
+func (s *wakeupWorld) remove(uid string) Event {
+	s.pods = slices.DeleteFunc(s.pods, func(p *model.Pod) bool { return p.UID == uid })
+	s.dying = slices.DeleteFunc(s.dying, func(v string) bool { return v == uid })
+	return Remove{&model.Pod{UID: uid}}
+}
+
+// check asks for every sleeper whether it fits, or could make room.
+func (s *wakeupWorld) check() {
+	s.events++
+	s.m.Waiting(func(w queue.PendingPod) bool {
+		pod := s.m.state.Pod(w.UID)
+		switch w.Pool {
+		case queue.Gated:
+			if s.p.Gate(s.m.state, pod) == nil {
+				s.t.Fatalf("%s event %d (%s): %s is gated by nothing", s.name, s.events, s.what, w.UID)
+			}
+			return true
+		case queue.Unschedulable:
+		default:
+			return true
+		}
+		s.asleep++
+		rec := placement.Evaluate(s.m.state, s.p, 1, pod)
+		if rec.Outcome == decision.Scheduled {
+			s.t.Fatalf("%s event %d (%s): %s sleeps (%b) but fits on %s\nspec %+v\npod %+v", s.name, s.events, s.what, w.UID, w.UnschedulablePlugins, rec.Choice, pod.Spec, pod)
+		}
+		if r := preemption.Evaluate(s.m.state, s.p, 1, preemption.Defaults(), pod, rec); r.Preemption.Outcome == decision.PreemptionNominated {
+			s.t.Fatalf("%s event %d (%s): %s sleeps (%b) but could make room on %s\nspec %+v\npod %+v", s.name, s.events, s.what, w.UID, w.UnschedulablePlugins, r.Preemption.Node, pod.Spec, pod)
+		}
+		return true
+	})
+}

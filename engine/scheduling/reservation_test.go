@@ -1,0 +1,149 @@
+package scheduling
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// reservationWorld is a machine with three nodes, room on the first of which is reserved for a pod of web at
+// priority 5, and pods of all priorities that come and go.
+type reservationWorld struct {
+	*rand.Rand
+	m       *Machine
+	now     time.Time
+	on      map[string]*model.Pod // bound pods by uid
+	serial  int
+	hold    *model.Hold
+	outrank int // pods of higher priority that took room on the held node
+	others  int // pods of no higher priority that were put there
+}
+
+func newReservationWorld(t *testing.T, seed uint64) *reservationWorld {
+	s := &reservationWorld{Rand: rand.New(rand.NewPCG(seed, 11)), m: newPlacementStory(t).m, now: t0, on: map[string]*model.Pod{}}
+	var events []Event
+	for _, name := range []string{"n1", "n2", "n3"} {
+		n := &model.Node{Name: name, UID: name, AllocatablePods: 20, Allocatable: model.Resources{MilliCPU: 2000, Memory: 1 << 34}}
+		events = append(events, n)
+	}
+	s.step(events...)
+	for range s.IntN(6) {
+		s.come()
+	}
+	cpu := int64(100 * (1 + s.IntN(8)))
+	s.hold = heldNode(model.Reserve, "web", "n1", s.now.Add(time.Minute))
+	s.hold.Created, s.hold.Victim = s.now, "victim"
+	s.hold.Placeholder = ofOwner(s.hold.Name, "web", cpu)
+	s.hold.Placeholder.Placeholder, s.hold.Placeholder.NominatedNodeName, s.hold.Placeholder.Spec.Priority = true, "n1", 5
+	return s
+}
+
+// step tells events, and carries out what the machine asks for.
+func (s *reservationWorld) step(events ...Event) {
+	for range 50 {
+		effects, _ := s.m.Step(s.now, events, 10)
+		events = nil
+		for _, e := range effects {
+			o := Outcome{ID: e.EffectID()}
+			switch e := e.(type) {
+			case Bind:
+				p := *e.Pod
+				p.NodeName, p.Phase = e.Node, model.Running
+				s.on[p.UID] = &p
+				events = append(events, o, &p)
+				s.count(&p)
+			case Preempt:
+				events = append(events, o)
+				for _, v := range e.Plan.Victims {
+					delete(s.on, v.UID)
+					events = append(events, Remove{v})
+				}
+			default:
+				events = append(events, o)
+			}
+		}
+		if len(events) == 0 {
+			return
+		}
+	}
+}
+
+func (s *reservationWorld) count(p *model.Pod) {
+	switch {
+	case s.hold == nil || p.NodeName != "n1" || p.Owner.UID == "web":
+	case p.Spec.Priority > 5:
+		s.outrank++
+	default:
+		s.others++
+	}
+}
+
+// come has a pod come, of any priority.
+func (s *reservationWorld) come() {
+	s.serial++
+	p := ofOwner(fmt.Sprint("p", s.serial), "", int64(100*(1+s.IntN(9))))
+	p.Owner, p.Created, p.Spec.Priority = model.Owner{}, s.now, int32(s.IntN(8))
+	s.step(p)
+}
+
+// free is the room on the held node.
+func (s *reservationWorld) free() int64 {
+	left := int64(2000)
+	for _, p := range s.on {
+		if p.NodeName == "n1" {
+			left -= p.Spec.Requests.MilliCPU
+		}
+	}
+	return left
+}
+
+// TestTheHeldPlaceIsLostToHigherPrioritiesAlone: while a place is held its room is there unless a pod of higher
+// priority has taken it; the replacement takes it, whatever the scores; and after its end it is anybody's.
+func TestTheHeldPlaceIsLostToHigherPrioritiesAlone(t *testing.T) {
+	taken, outranked, given := 0, 0, 0
+	for seed := range uint64(120) {
+		s := newReservationWorld(t, seed)
+		want := s.hold.Placeholder.Spec.Requests.MilliCPU
+		if s.free() < want {
+			continue
+		}
+		s.step(s.hold)
+		for range 12 {
+			if s.now = s.now.Add(time.Second); s.free() >= want && s.IntN(12) == 0 {
+				break
+			}
+			s.come()
+			if s.free() < want && s.outrank == 0 {
+				t.Fatalf("seed %d: %d milli-cores are left of %d that are held, and nobody of higher priority came", seed, s.free(), want)
+			}
+		}
+		if s.outrank > 0 && s.free() < want {
+			outranked++
+		}
+		if seed%3 == 0 { // the end comes before the replacement
+			before := s.others
+			s.now = s.hold.Until
+			for range 8 {
+				s.come()
+			}
+			given += s.others - before
+			continue
+		}
+		room := s.free()
+		first := ofOwner("first", "web", want)
+		first.Created, first.Spec.Priority = s.now, 5
+		s.step(first)
+		if p := s.on["first"]; room >= want && (p == nil || p.NodeName != "n1") {
+			t.Fatalf("seed %d: the replacement is not on the held node, which has %d milli-cores left of %d: %+v", seed, room, want, p)
+		} else if room >= want {
+			taken++
+		}
+	}
+	t.Logf("taken %d times, lost to higher priorities %d times, %d others were put there after the end", taken, outranked, given)
+	if taken < 20 || outranked < 10 || given < 20 {
+		t.Error("the world has lost its grip")
+	}
+}

@@ -1,0 +1,107 @@
+package scheduling
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/queue"
+)
+
+// scheduleOne tries the next pod; false when there is none.
+func (m *Machine) scheduleOne(now time.Time) bool {
+	a, ok := m.queue.Pop(now)
+	if !ok {
+		return false
+	}
+	pod := m.state.Pod(a.UID)
+	if m.preemptInFlight(a.UID) {
+		m.queue.RequeueUnschedulable(now, a.UID, decision.PluginSet(0).With(decision.DefaultPreemption))
+		return true
+	}
+	placer := m.placers[pod.Spec.SchedulerName]
+	if v := placer.Gate(pod); v != nil {
+		m.gatePod(now, pod, v)
+		return true
+	}
+	if sv, ok := placer.(Explainer); ok && m.profiles[pod.Spec.SchedulerName].callsExtenders(pod) {
+		m.scheduleWithExtenders(now, a, pod, sv)
+		return true
+	}
+	s := m.summary
+	*s = decision.Summary{ReasonCounts: s.ReasonCounts[:0]}
+	placer.Decide(pod, s)
+	if s.Outcome == decision.Scheduled {
+		m.assumeAndBind(now, a, pod, s.Choice)
+		return true
+	}
+	m.summary = newSummary() // this one is given away
+	m.handleSchedulingFailure(now, a, pod, s)
+	return true
+}
+
+// newSummary has room for the few rows that most refusals have.
+func newSummary() *decision.Summary {
+	s := &struct {
+		decision.Summary
+		rows [2]decision.ReasonCount
+	}{}
+	s.ReasonCounts = s.rows[:0]
+	return &s.Summary
+}
+
+// handleSchedulingFailure ends an attempt that found no node.
+func (m *Machine) handleSchedulingFailure(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary) {
+	switch s.Outcome {
+	case decision.Infeasible:
+		m.handleInfeasible(now, a, pod, s, nil, false)
+	case decision.Gated:
+		m.gatePod(now, pod, s.Verdict)
+	default:
+		m.queue.RequeueFailed(now, a.UID)
+		m.reportUnschedulable(pod, a.Attempts, s)
+	}
+}
+
+// assumeAndBind assumes the pod on its node and asks for the bind, or first for its volumes.
+// The room is taken from here on, which can be what others wait for (pod affinity).
+func (m *Machine) assumeAndBind(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, node string) {
+	if n := m.nominations[pod.UID]; n != nil && n.node != "" && n.phase <= effectUnanswered { // nobody knows what came of it
+		m.clearNomination(now, pod)
+		pod = m.state.Pod(pod.UID)
+	}
+	plan, err := m.placers[pod.Spec.SchedulerName].VolumePlan(pod, node)
+	if err == nil {
+		err = m.state.Assume(pod, node)
+	}
+	if err != nil {
+		m.requeueWithError(now, pod, a.Attempts, err.Error())
+		return
+	}
+	m.notifyAssumed(now, pod.UID)
+	m.dropReport(pod.UID)
+	at := &attempt{uid: pod.UID, node: node, number: a.Attempts, firstQueued: a.FirstEnqueued}
+	m.attempts[pod.UID] = at
+	if n := m.nominations[pod.UID]; n != nil && n.node != "" { // one that is taken back must still be told
+		m.dropNomination(now, pod.UID)
+	}
+	if plan != nil {
+		m.bindVolumes(now, at, pod, plan)
+		return
+	}
+	m.bind(now, at, pod, false)
+}
+
+// requeueWithError takes a pod back from flight with an error and reports it.
+func (m *Machine) requeueWithError(now time.Time, pod *model.Pod, number int, why string) {
+	m.queue.RequeueFailed(now, pod.UID)
+	m.reportUnschedulable(pod, number, m.errorSummary(why))
+}
+
+func (m *Machine) errorSummary(why string) *decision.Summary {
+	return &decision.Summary{Outcome: decision.Errored, Error: why, Revision: m.state.Revision(), Nodes: m.state.NumNodes()}
+}
+
+func queuePod(p *model.Pod) queue.Pod {
+	return queue.Pod{UID: p.UID, Namespace: p.Namespace, Name: p.Name, Priority: p.Spec.Priority}
+}

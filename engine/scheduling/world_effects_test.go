@@ -1,0 +1,219 @@
+package scheduling
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// fails says, once in n times, that something does not go as it should.
+func (w *world) fails(n int) bool { return !w.noFaults && w.r.Intn(n) == 0 }
+
+// checkReservedRoom holds that a bind gives away no room that is held for a pod of higher
+// priority: what is counted and held on the node fits into it.
+func (w *world) checkReservedRoom(b Bind) {
+	id, ok := w.m.state.NodeID(b.Node)
+	if a := w.m.attempts[b.Pod.UID]; !ok || b.Retry || a == nil || a.volumePlan != nil { // it has had the room for longer
+		return
+	}
+	why := ""
+	sum := w.m.state.Node(id).Used.MilliCPU
+	for _, uid := range w.order {
+		p := w.m.state.Pod(uid)
+		if p != nil && !p.Deleting && w.held[uid] == b.Node && uid != b.Pod.UID && p.NodeName == "" && p.Spec.Priority > b.Pod.Spec.Priority {
+			sum += p.Spec.Requests.MilliCPU
+			why += fmt.Sprintf(" %s (truth %+v, nominee %+v)", uid, w.pods[uid], w.m.nominations[uid])
+		}
+	}
+	if sum > w.nodes[b.Node] {
+		w.t.Fatalf("pod %s of priority %d is bound to %s, where %d of %d are counted or held for higher ones:%s",
+			b.Pod.UID, b.Pod.Spec.Priority, b.Node, sum, w.nodes[b.Node], why)
+	}
+}
+
+// roomsTaken counts the effects by which pods got room.
+func roomsTaken(effects []Effect) (n int) {
+	for _, e := range effects {
+		switch e.(type) {
+		case Bind, BindVolumes:
+			n++
+		}
+	}
+	return n
+}
+
+// carryOutPreempt is the actuator: in full, in part, or not at all, with an answer or
+// without.
+func (w *world) carryOutPreempt(e Preempt) {
+	for _, v := range e.Plan.Victims {
+		if v.Spec.Priority >= e.Pod.Spec.Priority {
+			w.t.Fatalf("pod %s of priority %d is a victim of %s, which has %d", v.UID, v.Spec.Priority, e.Pod.UID, e.Pod.Spec.Priority)
+		}
+		if displacement.Preemption.IsTerminating(v) {
+			w.t.Fatalf("pod %s is driven out twice", v.UID)
+		}
+	}
+	w.held[e.Pod.UID] = e.Plan.Node
+	fate := w.r.Intn(12)
+	if w.noFaults {
+		fate = 11
+	}
+	o := Outcome{ID: e.ID}
+	switch fate {
+	case 0:
+		o.Result = Unknown
+	case 1: // it ends somewhere in the middle
+		o.Result = Unknown
+		w.displace(e, w.r.Intn(4))
+	case 2:
+		o = w.displace(e, 4)
+		o.ID, o.Result = e.ID, Unknown
+	case 3: // done and never answered
+		w.displace(e, 4)
+		return
+	case 4:
+		o.Result = Conflict
+	case 5:
+		o.Result, o.Reason = Refused, "forbidden"
+	default:
+		o = w.displace(e, 4)
+		o.ID = e.ID
+	}
+	w.due = append(w.due, o)
+}
+
+// displace does the first steps of a Preempt: nominate, debit, mark, delete.
+func (w *world) displace(e Preempt, steps int) Outcome {
+	p := w.pods[e.Pod.UID]
+	if p == nil {
+		return Outcome{Result: Conflict}
+	}
+	if steps > 0 {
+		w.change(p.UID, func(p *model.Pod) { p.NominatedNodeName = e.Plan.Node })
+	}
+	if steps > 1 {
+		if o := w.debit(e); o.Result != Done {
+			return o
+		}
+	}
+	for _, step := range []struct {
+		from int
+		do   func(*model.Pod)
+	}{
+		{2, func(p *model.Pod) { p.DisruptionReason = displacement.Preemption.Reason() }},
+		{3, func(p *model.Pod) { p.Deleting = true }},
+	} {
+		for _, v := range e.Plan.Victims {
+			if steps > step.from && w.pods[v.UID] != nil {
+				w.change(v.UID, step.do)
+			}
+		}
+	}
+	return Outcome{}
+}
+
+// answer is the extenders': they leave some nodes out, or fail, or say nothing for long.
+func (w *world) answer(e CallExtenders) Outcome {
+	o := Outcome{ID: e.ID, ExtenderResult: &ExtenderResult{}}
+	if w.fails(5) {
+		o.Result = Result(1 + w.r.Intn(3))
+		return o
+	}
+	for _, n := range e.Nodes {
+		if w.fails(4) {
+			o.ExtenderResult.FailedNodes = append(o.ExtenderResult.FailedNodes, FailedNode{Node: n.Node, Reason: "no"})
+		} else {
+			o.ExtenderResult.Nodes = append(o.ExtenderResult.Nodes, NodeScore{Node: n.Node, Score: w.r.Int63n(100)})
+		}
+	}
+	return o
+}
+
+func (w *world) answerVictims(e CallPreemptionExtenders) Outcome {
+	o := Outcome{ID: e.ID}
+	if w.fails(5) {
+		o.Result = Result(1 + w.r.Intn(3))
+	}
+	for _, c := range e.Candidates {
+		if !w.fails(4) {
+			o.Candidates = append(o.Candidates, c)
+		}
+	}
+	return o
+}
+
+// debit keeps the budget's ledger.
+func (w *world) debit(e Preempt) Outcome {
+	b := w.budget
+	b.Disrupted = slices.Clone(b.Disrupted)
+	for _, d := range e.Plan.Debits {
+		unpaid := slices.DeleteFunc(slices.Clone(d.Granted), func(n string) bool { return slices.Contains(b.Disrupted, n) })
+		if int(b.DisruptionsAllowed) < len(unpaid) && !displacement.Preemption.Policy().Overrules(e.Choice) {
+			return Outcome{Result: Refused, Reason: "budget", Budgets: []*model.Budget{&b}}
+		}
+		b.DisruptionsAllowed = max(0, b.DisruptionsAllowed-int32(len(unpaid)))
+		b.Disrupted = append(append(b.Disrupted, unpaid...), d.Overruled...)
+	}
+	slices.Sort(b.Disrupted)
+	w.setBudget(b)
+	return Outcome{}
+}
+
+func (w *world) setBudget(b model.Budget) {
+	w.budget = b
+	w.lag = append(w.lag, &b)
+}
+
+func (w *world) unnominate(e ClearNomination) Result {
+	if w.fails(4) {
+		return Unknown
+	}
+	if w.pods[e.Pod.UID] == nil {
+		return Conflict
+	}
+	w.change(e.Pod.UID, func(p *model.Pod) { p.NominatedNodeName = "" })
+	return Done
+}
+
+// carryOutPrepare gives claims to nodes; the volumes come with the watch.
+func (w *world) carryOutPrepare(e BindVolumes) {
+	o := Outcome{ID: e.ID, Result: Unknown}
+	if w.fails(3) {
+		o.Result = Result(w.r.Intn(4))
+	}
+	claim := w.claims[e.Pod.UID]
+	switch {
+	case claim == nil || claim.HasSelectedNode && claim.SelectedNode != e.Node:
+		o.Result = Conflict
+	case o.Result == Done || o.Result == Unknown && !w.fails(2):
+		next := *claim
+		next.HasSelectedNode, next.SelectedNode = true, e.Node
+		w.lag = append(w.lag, &next)
+		if !w.fails(5) { // else the provisioner never comes round
+			made := next
+			made.VolumeName, made.Bound = "v"+claim.Name, true
+			next = made
+			w.lag = append(w.lag, volumeOf(&made), &made)
+		}
+		w.claims[e.Pod.UID] = &next
+		if w.noFaults {
+			o.Result = Done
+		}
+	}
+	w.due = append(w.due, o)
+}
+
+// die lets pods that are being deleted go, by and by.
+func (w *world) die() {
+	for _, uid := range w.order {
+		if p := w.pods[uid]; p != nil && p.Deleting && w.r.Intn(8) == 0 {
+			w.removePod(uid)
+		}
+	}
+}
+
+func volumeOf(c *model.PersistentVolumeClaim) *model.PersistentVolume {
+	return &model.PersistentVolume{Name: c.VolumeName, Claim: model.ClaimRef{Namespace: "ns", Name: c.Name, UID: c.UID}}
+}

@@ -1,0 +1,210 @@
+package tainteviction
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// referenceModel keeps everything it was ever told, and works out from that alone, again and again,
+// who is to leave when.
+type referenceModel struct {
+	o       Options
+	started time.Time
+	now     time.Time
+	nodes   map[string]Node
+	pods    map[string]Pod
+	// When something was first seen as it is, by name.
+	taintSeen, podSeen map[string]time.Time
+	asked              map[string]bool
+	retry              map[string]time.Time
+	waits              map[string]time.Duration
+}
+
+func taintKey(node string, t model.TimedTaint) string {
+	return fmt.Sprint(node, t.Key, t.Value, t.Effect, t.Added.UnixNano())
+}
+
+func podKey(p Pod) string { return fmt.Sprint(p.Key(), p.UID, p.Node, p.Bound.UnixNano()) }
+
+func (w *referenceModel) tell(e Event) {
+	switch e := e.(type) {
+	case Node:
+		seen := map[string]time.Time{}
+		for _, t := range e.Taints {
+			k := taintKey(e.Name, t)
+			seen[k] = w.now
+			if before, ok := w.taintSeen[k]; ok {
+				seen[k] = before
+			}
+		}
+		for k := range w.taintSeen {
+			if strings.HasPrefix(k, e.Name) {
+				delete(w.taintSeen, k)
+			}
+		}
+		for k, v := range seen {
+			w.taintSeen[k] = v
+		}
+		w.nodes[e.Name] = e
+	case NodeDeleted:
+		w.tell(Node{Name: e.Name})
+		delete(w.nodes, e.Name)
+	case Pod:
+		old, ok := w.pods[e.Key()]
+		if ok && (old.UID != e.UID || old.Node != e.Node) || e.Deleting {
+			w.tell(PodDeleted{e.Namespace, e.Name})
+		}
+		if e.Deleting {
+			return
+		}
+		if ok && podKey(old) == podKey(e) {
+			w.pods[e.Key()] = e
+			return
+		}
+		w.podSeen[e.Key()], w.pods[e.Key()] = w.now, e
+	case PodDeleted:
+		k := e.Namespace + "/" + e.Name
+		delete(w.pods, k)
+		delete(w.asked, k)
+		delete(w.retry, k)
+		delete(w.waits, k)
+	case EvictFailed:
+		w.fail(e)
+	}
+}
+
+func (w *referenceModel) fail(e EvictFailed) {
+	k := e.Namespace + "/" + e.Name
+	if w.pods[k].UID == e.UID && w.asked[k] {
+		w.asked[k] = false
+		w.waits[k] = min(max(2*w.waits[k], firstRetry), lastRetry)
+		w.retry[k] = w.now.Add(w.waits[k])
+	}
+}
+
+// due is when a pod is to leave, by the rule in words.
+func (w *referenceModel) due(p Pod) (best time.Time, leaves bool) {
+	round := func(t, seen time.Time) time.Time {
+		if t.IsZero() || seen.Sub(t) < time.Second {
+			return seen
+		}
+		return t
+	}
+	for _, t := range w.nodes[p.Node].Taints {
+		if t.Effect != model.NoExecute {
+			continue
+		}
+		from, bound := round(t.Added, w.taintSeen[taintKey(p.Node, t)]), round(p.Bound, w.podSeen[p.Key()])
+		if bound.After(from) {
+			from = bound
+		}
+		i := slices.IndexFunc(p.Tolerations, func(l model.Toleration) bool { return l.ToleratesTaint(&t.Taint, false) })
+		if i >= 0 {
+			if p.Tolerations[i].Seconds == nil {
+				continue
+			}
+			from = from.Add(time.Duration(max(0, *p.Tolerations[i].Seconds)) * time.Second)
+		}
+		if grace := w.started.Add(w.o.StartupGrace); notReadyTaint(t.Key) && t.Added.Before(w.started) && from.Before(grace) {
+			from = grace
+		}
+		if !leaves || from.Before(best) {
+			best, leaves = from, true
+		}
+	}
+	return best, leaves
+}
+
+// evicted are the pods that are to be asked for now, by name.
+func (w *referenceModel) evicted() (out []string) {
+	for k, p := range w.pods {
+		if due, leaves := w.due(p); leaves && !w.asked[k] && !due.After(w.now) && !w.retry[k].After(w.now) {
+			w.asked[k] = true
+			out = append(out, p.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// something is an event at random.
+func something(r *rand.Rand, now time.Time) Event {
+	keys := []string{"a", "b", "node.kubernetes.io/unreachable"}
+	name, pod := fmt.Sprintf("n%d", r.Intn(3)), fmt.Sprintf("p%d", r.Intn(6))
+	when := func() time.Time {
+		if r.Intn(3) == 0 {
+			return time.Time{}
+		}
+		return now.Add(-time.Duration(r.Intn(4)*r.Intn(30)) * time.Second).Truncate(time.Second)
+	}
+	switch r.Intn(10) {
+	case 0:
+		return NodeDeleted{name}
+	case 1:
+		return PodDeleted{"ns", pod}
+	case 2, 3, 4:
+		return EvictFailed{"ns", pod, "u1"}
+	case 5, 6, 7:
+		n := Node{Name: name}
+		for _, k := range keys {
+			if r.Intn(3) == 0 {
+				n.Taints = append(n.Taints, model.TimedTaint{Taint: model.Taint{Key: k, Effect: model.Effect(1 + r.Intn(3))}, Added: when()})
+			}
+		}
+		return n
+	}
+	p := Pod{Namespace: "ns", Name: pod, UID: fmt.Sprintf("u%d", 1+r.Intn(2)), Node: name, Bound: when(), Deleting: r.Intn(8) == 0}
+	for _, k := range keys {
+		if r.Intn(2) == 0 {
+			p.Tolerations = append(p.Tolerations, tol(k, int64(r.Intn(100)-20)))
+		}
+	}
+	return p
+}
+
+func TestKeptEqualsComputedFromScratch(t *testing.T) {
+	for seed := range int64(300) {
+		r := rand.New(rand.NewSource(seed))
+		o := Options{StartupGrace: time.Duration(r.Intn(2)*40) * time.Second}
+		m := New(o, zero)
+		w := &referenceModel{o: o, started: zero, nodes: map[string]Node{}, pods: map[string]Pod{}, taintSeen: map[string]time.Time{},
+			podSeen: map[string]time.Time{}, asked: map[string]bool{}, retry: map[string]time.Time{}, waits: map[string]time.Duration{}}
+		now, wake := zero, time.Time{}
+		for i := range 120 {
+			now = now.Add(time.Duration(r.Intn(5000)) * time.Millisecond)
+			if !wake.IsZero() && now.After(wake) {
+				now = wake
+			}
+			w.now = now
+			var es []Event
+			for range r.Intn(3) {
+				es = append(es, something(r, now))
+				w.tell(es[len(es)-1])
+			}
+			var effects []Effect
+			effects, wake = m.Step(now, es)
+			var got []string
+			for _, e := range effects {
+				if e, ok := e.(Evict); ok {
+					got = append(got, e.Pod.Name)
+				}
+			}
+			slices.Sort(got)
+			if want := w.evicted(); !slices.Equal(got, want) {
+				t.Fatalf("seed %d, step %d: evicts %v, want %v", seed, i, got, want)
+			}
+			for _, p := range w.pods {
+				due, leaves := w.due(p)
+				if at, _, ok := m.Due(p.Namespace, p.Name); ok != leaves || ok && !at.Equal(due) {
+					t.Fatalf("seed %d, step %d: pod %s leaves %v at %v, want %v at %v", seed, i, p.Name, ok, at, leaves, due)
+				}
+			}
+		}
+	}
+}

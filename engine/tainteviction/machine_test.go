@@ -1,0 +1,194 @@
+package tainteviction
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+var zero = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func at(s int) time.Time { return zero.Add(time.Duration(s) * time.Second) }
+
+// taint is "key" or "key@second".
+func taint(key string) model.TimedTaint {
+	key, when, ok := strings.Cut(key, "@")
+	t := model.TimedTaint{Taint: model.Taint{Key: key, Effect: model.NoExecute}}
+	if ok {
+		var s int
+		_, _ = fmt.Sscan(when, &s)
+		t.Added = at(s)
+	}
+	return t
+}
+
+// tol is a toleration of a key for some seconds; negative: for ever.
+func tol(key string, seconds int64) model.Toleration {
+	t := model.Toleration{Key: key, Op: model.TolExists}
+	if seconds >= 0 {
+		t.Seconds = &seconds
+	}
+	return t
+}
+
+func tainted(name string, keys ...string) Node {
+	n := Node{Name: name}
+	for _, k := range keys {
+		n.Taints = append(n.Taints, taint(k))
+	}
+	return n
+}
+
+func on(node, name string, tols ...model.Toleration) Pod {
+	return Pod{Namespace: "ns", Name: name, UID: "u-" + name, Node: node, Bound: zero, Tolerations: tols}
+}
+
+// words are effects as text.
+func words(effects []Effect) string {
+	var out []string
+	for _, e := range effects {
+		switch e := e.(type) {
+		case Evict:
+			out = append(out, fmt.Sprintf("evict %s by %s due %d", e.Pod.Name, e.Taint.Key, int(e.Due.Sub(zero).Seconds())))
+		case Cancel:
+			out = append(out, "cancel "+e.Pod.Name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// step is a moment at which a machine is told something, and what it is to answer.
+type step struct {
+	second int
+	events []Event
+	want   string
+	wake   int // 0: none
+}
+
+func play(t *testing.T, m *Machine, story []step) {
+	t.Helper()
+	for _, s := range story {
+		effects, wake := m.Step(at(s.second), s.events)
+		if got := words(effects); got != s.want {
+			t.Errorf("at %d s: %q, want %q", s.second, got, s.want)
+		}
+		if got := int(wake.Sub(zero).Seconds()); (s.wake == 0) != wake.IsZero() || s.wake != 0 && got != s.wake {
+			t.Errorf("at %d s: wakes at %d, want %d", s.second, got, s.wake)
+		}
+	}
+}
+
+func events(e ...Event) []Event { return e }
+
+func TestMoments(t *testing.T) {
+	edited := func(s int64) Pod { return on("n", "p", tol("a", s)) }
+	for name, story := range map[string][]step{
+		"a pod that does not bear the taint goes at once": {
+			{10, events(on("n", "p"), tainted("n", "a@10")), "evict p by a due 10", 0}},
+		"one that bears it for ever stays": {
+			{10, events(on("n", "p", tol("a", -1)), tainted("n", "a@10")), "", 0}},
+		"one that bears it for a while goes then": {
+			{10, events(on("n", "p", tol("a", 300)), tainted("n", "a@10")), "", 310}, {310, nil, "evict p by a due 310", 0}, {400, nil, "", 0}},
+		"no time and less are at once": {
+			{10, events(on("n", "p", tol("a", 0)), tainted("n", "a@10")), "evict p by a due 10", 0}},
+		"the shortest of two": {
+			{10, events(on("n", "p", tol("a", 300), tol("b", 20)), tainted("n", "a@10", "b@10")), "", 30}},
+		"the first toleration that bears a taint counts": {
+			{10, events(on("n", "p", tol("a", 300), tol("a", 20)), tainted("n", "a@10")), "", 310}},
+		"one of two taints goes (kubernetes#90794)": {
+			{10, events(on("n", "p", tol("a", 300), tol("b", 20)), tainted("n", "a@10", "b@10")), "", 30},
+			{20, events(tainted("n", "a@10")), "", 310}},
+		"the toleration is made longer (kubernetes#102993)": {
+			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {30, events(edited(600)), "", 610}},
+		"and shorter than what is over": {
+			{10, events(edited(600), tainted("n", "a@10")), "", 610}, {100, events(edited(60)), "evict p by a due 70", 0}},
+		"the taint goes": {
+			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {30, events(tainted("n")), "cancel p", 0}},
+		"the pod comes later than the taint": {
+			{10, events(tainted("n", "a@10")), "", 0},
+			{100, events(Pod{Namespace: "ns", Name: "p", UID: "u", Node: "n", Bound: at(100), Tolerations: edited(60).Tolerations}), "", 160}},
+		"a taint without a time counts from when it is seen": {
+			{10, events(tainted("n", "a"), edited(60)), "", 70}, {20, events(tainted("n", "a", "other@20"), edited(60)), "evict p by other due 20", 0}},
+		"the node goes": {
+			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(NodeDeleted{"n"}), "", 0}},
+		"the pod goes": {
+			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(PodDeleted{"ns", "p"}), "", 0}},
+		"a namesake has its own time": {
+			{10, events(edited(60), tainted("n", "a@10")), "", 70},
+			{20, events(Pod{Namespace: "ns", Name: "p", UID: "other", Node: "n", Bound: at(20), Tolerations: edited(60).Tolerations}), "", 80}},
+	} {
+		t.Run(name, func(t *testing.T) { play(t, New(Options{}, zero), story) })
+	}
+}
+
+func TestFrozenMoments(t *testing.T) {
+	edited := func(s int64) Pod { return on("n", "p", tol("a", s), tol("b", 20)) }
+	for name, story := range map[string][]step{
+		"edits come too late": {
+			{10, events(edited(60), tainted("n", "a@0")), "", 70}, {30, events(edited(600)), "", 70}, {40, events(edited(1)), "", 70}},
+		"so does the end of one of two taints": {
+			{10, events(edited(300), tainted("n", "a@10", "b@10")), "", 30}, {20, events(tainted("n", "a@10")), "", 30}},
+		"the end of all does not": {
+			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(tainted("n")), "cancel p", 0}},
+		"nor does a taint that is not borne": {
+			{10, events(edited(60), tainted("n", "a@10")), "", 70}, {20, events(tainted("n", "a@10", "c@20")), "evict p by c due 20", 0}},
+	} {
+		t.Run(name, func(t *testing.T) { play(t, New(Options{FixedDueTime: true}, zero), story) })
+	}
+}
+
+func TestAFailureIsTriedAgain(t *testing.T) {
+	m := New(Options{}, zero)
+	play(t, m, []step{{10, events(on("n", "p"), tainted("n", "a@10")), "evict p by a due 10", 0}})
+	failed := events(EvictFailed{"ns", "p", "u-p"})
+	now := at(10)
+	for _, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 6400, 12800, 25600, 30000, 30000} {
+		if effects, wake := m.Step(now, failed); len(effects) != 0 || wake.Sub(now) != want*time.Millisecond {
+			t.Fatalf("effects %v, again after %v, want %v ms", effects, wake.Sub(now), want)
+		}
+		now = now.Add(want * time.Millisecond)
+		if effects, _ := m.Step(now, nil); len(effects) != 1 {
+			t.Fatalf("effects %v", effects)
+		}
+	}
+	m.Step(now, events(tainted("n")))
+	if effects, wake := m.Step(now, failed); len(effects) != 0 || !wake.IsZero() {
+		t.Errorf("a pod that may stay is asked for again: %v, %v", effects, wake)
+	}
+}
+
+func TestOldTaintsOfLostNodesWaitAfterAStart(t *testing.T) {
+	const lost = "node.kubernetes.io/unreachable"
+	m := New(Options{StartupGrace: time.Minute}, at(1000))
+	play(t, m, []step{
+		{1000, events(tainted("n", lost+"@10"), on("n", "p"), on("n", "q", tol(lost, 300))), "", 1060},
+		{1001, events(tainted("o", "other@10"), on("o", "r")), "evict r by other due 10", 1060},
+		{1030, events(tainted("new", lost+"@1030"), on("new", "s")), "evict s by " + lost + " due 1030", 1060},
+		{1060, nil, "evict p by " + lost + " due 1060, evict q by " + lost + " due 1060", 0},
+	})
+}
+
+func TestDueTellsWhatIsPlanned(t *testing.T) {
+	m := New(Options{}, zero)
+	m.Step(at(10), events(tainted("n", "a@10"), on("n", "p", tol("a", 60)), on("n", "q", tol("a", -1))))
+	if due, by, ok := m.Due("ns", "p"); !ok || !due.Equal(at(70)) || by.Key != "a" {
+		t.Errorf("due %v by %v, %v", due, by, ok)
+	}
+	for _, name := range []string{"q", "nobody"} {
+		if _, _, ok := m.Due("ns", name); ok {
+			t.Errorf("%s is to leave", name)
+		}
+	}
+}
+
+func TestNoNodeIsKeptForNothing(t *testing.T) {
+	m := New(Options{}, zero)
+	m.Step(at(1), events(tainted("n"), on("n", "p"), on("ghost", "q"), NodeDeleted{"n"}, PodDeleted{"ns", "p"}, PodDeleted{"ns", "q"}))
+	if len(m.nodes)+len(m.pods)+len(m.queue) != 0 || !slices.Equal(m.queue, nil) {
+		t.Errorf("left: %d nodes, %d pods", len(m.nodes), len(m.pods))
+	}
+}

@@ -1,0 +1,145 @@
+package tainteviction
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// effectiveTaints are the NoExecute taints of a node with the moment each counts from: when it was put on,
+// or, when that is not known, when it was seen first. One that was known keeps its moment.
+func effectiveTaints(now time.Time, known []effectiveTaint, taints []model.TimedTaint, started time.Time) []effectiveTaint {
+	var out []effectiveTaint
+	for _, t := range taints {
+		if t.Effect != model.NoExecute {
+			continue
+		}
+		i := slices.IndexFunc(known, func(s effectiveTaint) bool { return s.Taint == t.Taint && s.Added.Equal(t.Added) })
+		if i >= 0 {
+			out = append(out, known[i])
+			continue
+		}
+		out = append(out, effectiveTaint{TimedTaint: t, from: effectiveTime(now, t.Added), untrusted: notReadyTaint(t.Key) && t.Added.Before(started)})
+	}
+	return out
+}
+
+// effectiveTime reads a time of an object, which has whole seconds: what has just happened
+// happened now. So does what has no time, or one that is to come (another clock).
+func effectiveTime(now, t time.Time) time.Time {
+	if t.IsZero() || now.Sub(t) < time.Second {
+		return now
+	}
+	return t
+}
+
+// notReadyTaint says whether a taint is of those that lost nodes get.
+func notReadyTaint(key string) bool {
+	return key == "node.kubernetes.io/not-ready" || key == "node.kubernetes.io/unreachable"
+}
+
+// replan brings what is planned for a pod up to date.
+func (m *Machine) replan(now time.Time, p *pod, n *node) {
+	was := p.plan
+	p.plan = evictionPlan{}
+	if n.known {
+		p.plan = planEviction(p.Tolerations, p.bound, n.taints, m.options, m.started)
+		if m.options.FixedDueTime {
+			p.plan = m.fixedPlan(now, was, p, n)
+		}
+	}
+	switch {
+	case p.inFlight:
+	case p.plan.evict:
+		m.schedule(p)
+	case was.evict:
+		m.unschedule(p)
+		m.effects = append(m.effects, Cancel{Pod: p.Pod, Due: was.due})
+	}
+}
+
+// fixedPlan is the fate by Kubernetes' rule: the shortest toleration, counted from now, is set once.
+// That a taint is not borne at all changes it; nothing else does, but that the pod need not leave.
+func (m *Machine) fixedPlan(now time.Time, was evictionPlan, p *pod, n *node) evictionPlan {
+	f := p.plan
+	if !f.evict {
+		return f
+	}
+	if was.evict && !was.tolerated {
+		return was
+	}
+	short := evictionPlan{}
+	for i := range n.taints {
+		one := planEviction(p.Tolerations, now, n.taints[i:i+1], m.options, m.started)
+		switch {
+		case !one.evict:
+			continue
+		case !one.tolerated:
+			one.due = now
+			if n.taints[i].untrusted {
+				one.due = maxTime(now, m.started.Add(m.options.StartupGrace))
+			}
+			return one
+		}
+		if !short.evict || one.seconds < short.seconds {
+			short = one
+		}
+	}
+	if was.evict {
+		return was
+	}
+	short.due = addSeconds(now, short.seconds)
+	return short
+}
+
+// schedule has a pod asked for when it is due, and not too soon after a failure.
+func (m *Machine) schedule(p *pod) {
+	p.evictAt = maxTime(p.plan.due, p.notBefore)
+	if p.index >= 0 {
+		heap.Fix(&m.queue, p.index)
+		return
+	}
+	heap.Push(&m.queue, p)
+}
+
+func (m *Machine) unschedule(p *pod) {
+	if p.index >= 0 {
+		heap.Remove(&m.queue, p.index)
+	}
+}
+
+// schedule is a heap of pods by the time to ask for them, then by name.
+type schedule []*pod
+
+func (s schedule) Len() int { return len(s) }
+func (s schedule) Less(i, j int) bool {
+	if !s[i].evictAt.Equal(s[j].evictAt) {
+		return s[i].evictAt.Before(s[j].evictAt)
+	}
+	return s[i].key < s[j].key
+}
+func (s schedule) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].index, s[j].index = i, j
+}
+
+// Push is for container/heap.
+func (s *schedule) Push(x any) {
+	p, ok := x.(*pod)
+	if !ok {
+		return
+	}
+	p.index = len(*s)
+	*s = append(*s, p)
+}
+
+// Pop is for container/heap.
+func (s *schedule) Pop() any {
+	old := *s
+	p := old[len(old)-1]
+	p.index = -1
+	*s = old[:len(old)-1]
+	return p
+}

@@ -1,0 +1,206 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// maxDebitAttempts is how often a budget is read again that others write at the same time.
+const maxDebitAttempts = 10
+
+// RefusedError says that a budget does not allow a displacement, and nothing was done.
+type RefusedError struct {
+	Budget  *policyv1.PodDisruptionBudget // as it was read
+	Allowed int32
+	Wanted  int
+	// Refunded are those that have got back what was taken from them before, as they are now.
+	Refunded []*policyv1.PodDisruptionBudget
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("disruption budget %s/%s allows %d, %d of its pods were to leave", e.Budget.Namespace, e.Budget.Name, e.Allowed, e.Wanted)
+}
+
+// appliedDebit is what was taken from one budget.
+type appliedDebit struct {
+	namespace, name string
+	paid            []string // entries that took one off the number
+	overruled       []string
+	before, after   int32
+}
+
+// Debit books victims in budgets: one update a budget, in the order of the debits, which is that of
+// names. When a budget does not allow what was to be paid and nothing is to be overruled,
+// what was taken from those before is given back, and the error is a *RefusedError. The
+// entries are what each victim's record says, by "namespace/name".
+//
+// Where the API refuses the update, as it does with kube-scheduler's role, nothing is
+// debited and the displacement goes on, as kube-scheduler's would.
+func (d *Displacer) Debit(ctx context.Context, debits []decision.Debit, victims []*model.Pod, overrule bool) (map[string][]displacement.Entry, error) {
+	entries := map[string][]displacement.Entry{}
+	var done []appliedDebit
+	for _, x := range debits {
+		got, refusal, err := d.debitOne(ctx, x, victims, overrule)
+		switch {
+		case err != nil && isDefiniteRejection(err) && !apierrors.IsTooManyRequests(err):
+			if d.OnDebitForbidden != nil {
+				d.OnDebitForbidden(x.Budget, err)
+			}
+			continue
+		case err != nil:
+			return nil, err
+		case refusal != nil:
+			refused := &RefusedError{Budget: refusal, Allowed: disruptionsAllowed(refusal), Wanted: len(x.Granted)}
+			for _, g := range done {
+				if b := d.refund(ctx, g); b != nil {
+					refused.Refunded = append(refused.Refunded, b)
+				}
+			}
+			return nil, refused
+		}
+		done = append(done, got)
+		for _, name := range got.paid {
+			key := got.namespace + "/" + name
+			entries[key] = append(entries[key], displacement.Entry{Budget: got.name, Before: got.before, After: got.after})
+		}
+		for _, name := range got.overruled {
+			key := got.namespace + "/" + name
+			entries[key] = append(entries[key], displacement.Entry{Budget: got.name, Before: got.before, After: got.after, Overruled: true})
+		}
+	}
+	return entries, nil
+}
+
+// debitOne books victims in one budget. A refusal is the budget that does not allow it.
+// A budget that is gone protects nobody.
+func (d *Displacer) debitOne(ctx context.Context, x decision.Debit, victims []*model.Pod, overrule bool) (got appliedDebit, refusal *policyv1.PodDisruptionBudget, err error) {
+	client := d.Client.PolicyV1().PodDisruptionBudgets(x.Budget.Namespace)
+	for range maxDebitAttempts {
+		b, err := client.Get(ctx, x.Budget.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return got, nil, nil
+		}
+		if err != nil {
+			return got, nil, err
+		}
+		got = appliedDebit{namespace: b.Namespace, name: b.Name, before: b.Status.DisruptionsAllowed}
+		bookVictims(b, x, victims, &got, disruptionsAllowed(b))
+		if int(disruptionsAllowed(b)) < len(withoutEntry(b, x.Granted, victims)) && !overrule {
+			return got, b, nil
+		}
+		if len(got.paid)+len(got.overruled) == 0 {
+			return got, nil, nil // all was booked before
+		}
+		now := metav1.NewTime(d.Now())
+		if b.Status.DisruptedPods == nil {
+			b.Status.DisruptedPods = map[string]metav1.Time{}
+		}
+		for _, names := range [][]string{got.paid, got.overruled} {
+			for _, name := range names {
+				b.Status.DisruptedPods[name] = now
+			}
+		}
+		b.Status.DisruptionsAllowed -= int32(len(got.paid))
+		got.after = b.Status.DisruptionsAllowed
+		if _, err = client.UpdateStatus(ctx, b, metav1.UpdateOptions{}); err == nil || !apierrors.IsConflict(err) {
+			return got, nil, err
+		}
+	}
+	return got, nil, fmt.Errorf("disruption budget %s/%s: %d conflicts in a row", x.Budget.Namespace, x.Budget.Name, maxDebitAttempts)
+}
+
+// bookVictims divides the victims that have no entry yet into those that the budget
+// allows and the others. Who was to overrule it takes what it still allows: somebody else
+// counted on that, and is refused then.
+func bookVictims(b *policyv1.PodDisruptionBudget, d decision.Debit, victims []*model.Pod, got *appliedDebit, left int32) {
+	for _, name := range append(withoutEntry(b, d.Granted, victims), withoutEntry(b, d.Overruled, victims)...) {
+		if left > 0 {
+			left--
+			got.paid = append(got.paid, name)
+		} else {
+			got.overruled = append(got.overruled, name)
+		}
+	}
+}
+
+// withoutEntry are the names without an entry. One that is older than the pod is a namesake's.
+func withoutEntry(b *policyv1.PodDisruptionBudget, names []string, victims []*model.Pod) []string {
+	var out []string
+	for _, name := range names {
+		at, there := b.Status.DisruptedPods[name]
+		for _, v := range victims {
+			if v.Name == name && v.Namespace == b.Namespace && at.Time.Before(v.Created) {
+				there = false
+			}
+		}
+		if !there {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// disruptionsAllowed is how many pods a budget lets go now: none while its status is of an
+// older generation, as for the eviction API.
+func disruptionsAllowed(b *policyv1.PodDisruptionBudget) int32 {
+	if b.Status.ObservedGeneration < b.Generation {
+		return 0
+	}
+	return max(0, b.Status.DisruptionsAllowed)
+}
+
+// refund takes entries back, but not of a pod that somebody else is at displacing: he has found the entry and
+// counts on it, and what is given back would be spent on another pod besides. What cannot be taken back ages out, on the safe side.
+// It returns the budget as it is then; nil if nothing was taken back.
+func (d *Displacer) refund(ctx context.Context, taken appliedDebit) *policyv1.PodDisruptionBudget {
+	client := d.Client.PolicyV1().PodDisruptionBudgets(taken.namespace)
+	displaced := func(name string) bool { return d.beingDisplaced(ctx, taken.namespace, name) }
+	taken.paid, taken.overruled = slices.DeleteFunc(taken.paid, displaced), slices.DeleteFunc(taken.overruled, displaced)
+	if len(taken.paid)+len(taken.overruled) == 0 {
+		return nil
+	}
+	for range maxDebitAttempts {
+		b, err := client.Get(ctx, taken.name, metav1.GetOptions{})
+		if err != nil {
+			return nil
+		}
+		for _, name := range taken.overruled {
+			delete(b.Status.DisruptedPods, name)
+		}
+		for _, name := range taken.paid {
+			if _, there := b.Status.DisruptedPods[name]; there {
+				delete(b.Status.DisruptedPods, name)
+				b.Status.DisruptionsAllowed++
+			}
+		}
+		is, err := client.UpdateStatus(ctx, b, metav1.UpdateOptions{})
+		switch {
+		case err == nil:
+			return is
+		case !apierrors.IsConflict(err):
+			return nil
+		}
+	}
+	return nil
+}
+
+// beingDisplaced says that somebody displaces a pod, or is about to, or that nobody knows.
+func (d *Displacer) beingDisplaced(ctx context.Context, namespace, name string) bool {
+	p, err := d.Client.CoreV1().Pods(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	return p.DeletionTimestamp != nil || slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+	})
+}

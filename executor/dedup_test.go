@@ -1,0 +1,98 @@
+package executor
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// A displacement counts once, whatever is tried again and whoever tries it.
+func TestDisplacementIsCountedOnce(t *testing.T) {
+	lost, busy := errors.New("EOF"), apierrors.NewTooManyRequests("later", 1)
+	no := apierrors.NewForbidden(pods, "a", errors.New("the namespace goes"))
+	for name, tc := range map[string]struct {
+		verb, resource string
+		errs           []error // of the first requests
+		after          bool    // the deed is done all the same
+	}{
+		"nothing fails":                        {},
+		"the deletion fails":                   {verb: "delete", resource: "pods", errs: []error{lost, busy, lost}},
+		"the event fails":                      {verb: "create", resource: "events", errs: []error{lost, busy, lost}},
+		"the answer about the event is lost":   {verb: "create", resource: "events", errs: []error{lost}, after: true},
+		"the condition's answer is lost":       {verb: "patch", resource: "pods", errs: []error{lost, lost}, after: true},
+		"the event is never taken":             {verb: "create", resource: "events", errs: []error{no, no, no, no, no, no}},
+		"the event is taken at the third time": {verb: "create", resource: "events", errs: []error{no, no}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pod := lowPriorityPod("a")
+			d, client, read := newTestDisplacer(t, pod)
+			d.OnRecordLost = nil
+			count := 0
+			d.OnDisplaced = func(rec *journal.Displacement) {
+				if count++; rec.Pod.UID != "uid-a" || rec.Cause != "Taint" {
+					t.Errorf("counted %+v", rec)
+				}
+			}
+			client.PrependReactor(tc.verb, tc.resource, func(act ktesting.Action) (bool, runtime.Object, error) {
+				if len(tc.errs) == 0 || tc.verb == "" {
+					return false, nil, nil
+				}
+				err := tc.errs[0]
+				tc.errs = tc.errs[1:]
+				if create, ok := act.(ktesting.CreateAction); ok && tc.after {
+					if err := client.Tracker().Create(act.GetResource(), create.GetObject(), act.GetNamespace()); err != nil {
+						t.Error(err)
+					}
+				}
+				return true, nil, err
+			})
+			for range 4 {
+				_ = d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Taint})
+			}
+			if strings.Count(recordedRequests(client), "delete:pods:a") == 0 || count != 1 {
+				t.Errorf("counted %d times after %s", count, recordedRequests(client))
+			}
+			if list := read(); len(list) != 1 {
+				t.Errorf("the journal has %d records", len(list))
+			}
+		})
+	}
+}
+
+func TestDisplacementRecordedByOthersIsNotCounted(t *testing.T) {
+	for instance, want := range map[string]int{"another": 0, "me": 1} {
+		pod := lowPriorityPod("a")
+		d, client, _ := newTestDisplacer(t, pod)
+		d.Instance = "me"
+		count, first := 0, true
+		d.OnDisplaced = func(*journal.Displacement) { count++ }
+		client.PrependReactor("create", "events", func(act ktesting.Action) (bool, runtime.Object, error) {
+			create, ok := act.(ktesting.CreateAction)
+			if !first || !ok {
+				return false, nil, nil
+			}
+			first = false
+			ev, ok := create.GetObject().DeepCopyObject().(*eventsv1.Event)
+			if !ok {
+				return false, nil, nil
+			}
+			ev.ReportingInstance = instance
+			return true, nil, errors.Join(errors.New("EOF"), client.Tracker().Create(act.GetResource(), ev, act.GetNamespace()))
+		})
+		for range 3 {
+			_ = d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Taint, Phase: corev1.PodFailed})
+		}
+		if count != want {
+			t.Errorf("the event of %s: counted %d times", instance, count)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package executor
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+func newTestDisplacer(t *testing.T, there ...runtime.Object) (*Displacer, *fake.Clientset, func() []*journal.Displacement) {
+	t.Helper()
+	client, dir := fake.NewClientset(there...), t.TempDir()
+	j, err := journal.Open(dir, journal.Options{Writer: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	read := func() []*journal.Displacement {
+		list, faults, err := journal.Read(dir)
+		if err != nil || len(faults) > 0 {
+			t.Fatal(err, faults)
+		}
+		return list
+	}
+	lost := func(what string, err error) { t.Errorf("lost %s: %v", what, err) }
+	return &Displacer{Client: client, Now: func() time.Time { return clock }, Component: "taint-eviction-controller", Journal: j, OnRecordLost: lost}, client, read
+}
+
+func TestDisplaceWritesOneRecord(t *testing.T) {
+	grace, pod := int64(3), lowPriorityPod("a")
+	d, client, read := newTestDisplacer(t, pod)
+	x := Displacement{Pod: pod, Cause: displacement.Taint, Rule: "taint k=v:NoExecute, tolerated for 300 s", Grace: &grace}
+	client.PrependReactor("delete", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewInternalError(errors.New("not now"))
+	})
+	if err := d.Displace(t.Context(), x); err == nil {
+		t.Fatal("no error although the pod was not deleted")
+	}
+	client.ReactionChain = client.ReactionChain[1:]
+	if err := d.Displace(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Displace(t.Context(), x); err != nil { // it is gone
+		t.Fatal(err)
+	}
+	events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+	if len(events.Items) != 1 {
+		t.Fatalf("%d events", len(events.Items))
+	}
+	e := events.Items[0]
+	rec, err := journal.ParseDisplacement(e.Annotations[journal.Annotation])
+	if err != nil {
+		t.Fatal(err)
+	}
+	const message = "Taint manager: deleting due to NoExecute taint; taint k=v:NoExecute, tolerated for 300 s; with a grace period of 3 s"
+	if e.Reason != "TaintManagerEviction" || e.Note != "Marking for deletion Pod ns/a" || e.ReportingController != "taint-eviction-controller" || e.ReportingInstance == "" || rec.Message != message ||
+		rec.Node != "n1" || rec.Cause != "Taint" || rec.Reason != "DeletionByTaintManager" {
+		t.Errorf("event %+v, record %+v", e, rec)
+	}
+	if list := read(); len(list) != 1 || list[0].Pod.UID != "uid-a" {
+		t.Errorf("the journal has %d records", len(list))
+	}
+}
+
+func TestDisplaceDebitsBudgets(t *testing.T) {
+	pod := lowPriorityPod("a")
+	debits := []decision.Debit{{Budget: &model.Budget{Namespace: "ns", Name: "x"}, Granted: []string{"a"}}}
+	d, client, _ := newTestDisplacer(t, pod, budgetAllowing("x", 0))
+	err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.PodGC, Debits: debits})
+	if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Wanted != 1 || strings.Contains(recordedRequests(client), "delete") {
+		t.Fatalf("%v after %s", err, recordedRequests(client))
+	}
+	if err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.PodGC, Debits: debits, Overrule: true, Phase: corev1.PodFailed}); err != nil {
+		t.Fatal(err)
+	}
+	events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+	if rec, _ := journal.ParseDisplacement(events.Items[0].Annotations[journal.Annotation]); len(rec.Budgets) != 1 || !rec.Budgets[0].Overruled {
+		t.Errorf("record %+v", rec)
+	}
+	for _, a := range client.Actions() {
+		if p, ok := a.(ktesting.PatchAction); ok && !strings.Contains(string(p.GetPatch()), `"phase":"Failed"`) {
+			t.Errorf("patch %s", p.GetPatch())
+		}
+	}
+}
+
+// TestRefundIsNotSpentTwice: a debit that a second budget refuses leaves the first as it was, unless somebody
+// else displaces the pod by that entry.
+func TestRefundIsNotSpentTwice(t *testing.T) {
+	for name, others := range map[string]bool{"nobody else": false, "somebody else displaces it": true} {
+		pod := lowPriorityPod("a")
+		if others {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displacement.API.Reason()}}
+		}
+		d, client, _ := newTestDisplacer(t, pod, budgetAllowing("x", 1), budgetAllowing("y", 0))
+		debits := []decision.Debit{{Budget: &model.Budget{Namespace: "ns", Name: "x"}, Granted: []string{"a"}}, {Budget: &model.Budget{Namespace: "ns", Name: "y"}, Granted: []string{"a"}}}
+		err := d.Displace(t.Context(), Displacement{Pod: pod, Cause: displacement.Preemption, Debits: debits})
+		if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Budget.Name != "y" {
+			t.Fatalf("%s: %v", name, err)
+		}
+		x, err := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
+		if _, entered := x.Status.DisruptedPods["a"]; err != nil || entered != others || (x.Status.DisruptionsAllowed == 0) != others {
+			t.Errorf("%s: %v, status %+v", name, err, x.Status)
+		}
+	}
+}
+
+func TestDisplaceIgnoresPodWithOtherUID(t *testing.T) {
+	conflict := apierrors.NewConflict(pods, "a", errors.New("another uid, or version"))
+	namesake := lowPriorityPod("a")
+	namesake.UID = "another"
+	for name, x := range map[string]struct {
+		there   *corev1.Pod
+		version string
+		done    bool
+	}{
+		"a namesake":             {namesake, "", true},
+		"of another version":     {lowPriorityPod("a"), "7", false},
+		"written all the time":   {lowPriorityPod("a"), "", false}, // the server has tried five times
+		"a namesake, if as seen": {namesake, "7", false},
+	} {
+		d, client, _ := newTestDisplacer(t, x.there)
+		client.PrependReactor("patch", "pods", func(ktesting.Action) (bool, runtime.Object, error) { return true, nil, conflict })
+		err := d.Displace(t.Context(), Displacement{Pod: lowPriorityPod("a"), Cause: displacement.API, ResourceVersion: x.version})
+		if (err == nil) != x.done || strings.Contains(recordedRequests(client), "delete") || strings.Contains(recordedRequests(client), "create") {
+			t.Errorf("%s: %v after %s", name, err, recordedRequests(client))
+		}
+	}
+	if d, _, _ := newTestDisplacer(t); d.Displace(t.Context(), Displacement{Pod: &corev1.Pod{}}) == nil {
+		t.Error("a pod without uid was displaced")
+	}
+}

@@ -1,0 +1,208 @@
+package executor
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+// Options is what an Actuator needs.
+type Options struct {
+	Client  kubernetes.Interface
+	Workers int           // how many requests may be under way
+	Timeout time.Duration // of one request
+
+	// OnOutcome takes the outcomes; it must not block.
+	OnOutcome func(scheduling.Outcome)
+	// ConvertPod makes a model of a pod that was looked at.
+	ConvertPod func(*corev1.Pod) *model.Pod
+	// PodScheduled is a pending pod's PodScheduled condition, as last seen; nil when
+	// it has none.
+	PodScheduled func(uid string) *corev1.PodCondition
+	Events       *Events
+	Extenders    *Extenders // nil: none are asked
+	Now          func() time.Time
+	// ConvertBudget makes a model of a disruption budget that was looked at; nil: intake's.
+	ConvertBudget func(*policyv1.PodDisruptionBudget) *model.Budget
+	// OnDebitForbidden is told of budgets that may not be written; may be nil.
+	OnDebitForbidden func(b *model.Budget, err error)
+	// Observe is told of each effect that was carried out, and how long it took.
+	Observe func(e scheduling.Effect, o scheduling.Outcome, took time.Duration)
+	// Journal keeps the records of victims; nil: none does. Lost is told of lines that could not be
+	// written; may be nil.
+	Journal      *journal.Journal
+	OnRecordLost func(what string, err error)
+	// OnDisplaced is told of each displacement once; see Displacer. May be nil.
+	OnDisplaced func(rec *journal.Displacement)
+}
+
+// Executor carries out the effects of the scheduling machine.
+type Executor struct {
+	o             Options
+	seed          maphash.Seed
+	queues        []chan scheduling.Effect
+	extenderQueue chan scheduling.Effect // of extenders, which may be slow: nothing else waits behind them
+	pending       atomic.Int64
+	displacer     Displacer
+}
+
+// queuedPerWorker is how many effects may wait for each worker.
+const queuedPerWorker = 64
+
+// New makes an Actuator. Run must be called for anything to happen.
+func New(o Options) *Executor {
+	if o.ConvertBudget == nil {
+		o.ConvertBudget = conversion.New().Budget
+	}
+	if o.OnDebitForbidden == nil {
+		o.OnDebitForbidden = func(*model.Budget, error) {}
+	}
+	a := &Executor{o: o, seed: maphash.MakeSeed(), queues: make([]chan scheduling.Effect, o.Workers),
+		extenderQueue: make(chan scheduling.Effect, o.Workers*queuedPerWorker),
+		displacer:     Displacer{Client: o.Client, Now: o.Now, Journal: o.Journal, OnRecordLost: o.OnRecordLost, OnDisplaced: o.OnDisplaced}}
+	a.displacer.OnDebitForbidden = func(b *model.Budget, err error) { a.o.OnDebitForbidden(b, err) }
+	if o.Events != nil {
+		a.displacer.Instance = o.Events.instance
+	}
+	for i := range a.queues {
+		a.queues[i] = make(chan scheduling.Effect, queuedPerWorker)
+	}
+	return a
+}
+
+// Run works until the context ends, and returns when nothing is under way any more.
+func (a *Executor) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, q := range a.queues {
+		wg.Go(func() { a.worker(ctx, q) })
+		if a.o.Extenders != nil {
+			wg.Go(func() { a.worker(ctx, a.extenderQueue) })
+		}
+	}
+	wg.Wait()
+}
+
+func (a *Executor) worker(ctx context.Context, q <-chan scheduling.Effect) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-q:
+			a.execute(ctx, e)
+		}
+	}
+}
+
+// Submit hands over effects. It waits while the workers are behind, or until the
+// context ends.
+func (a *Executor) Submit(ctx context.Context, effects []scheduling.Effect) {
+	for _, e := range effects {
+		q := a.queues[maphash.String(a.seed, podOf(e).UID)%uint64(len(a.queues))]
+		if isExtenderCall(e) && a.o.Extenders != nil {
+			q = a.extenderQueue
+		}
+		a.pending.Add(1)
+		select {
+		case q <- e:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Pending is how many effects were handed over and not answered yet.
+func (a *Executor) Pending() int { return int(a.pending.Load()) }
+
+// Capacity is how many more effects can be handed over without getting far behind.
+func (a *Executor) Capacity() int {
+	return max(0, len(a.queues)*queuedPerWorker/4-int(a.pending.Load()))
+}
+
+func (a *Executor) execute(ctx context.Context, e scheduling.Effect) {
+	if ctx.Err() != nil {
+		return
+	}
+	start := a.o.Now()
+	bounded, cancel := context.WithTimeout(ctx, a.timeoutFor(e))
+	defer cancel()
+	var out scheduling.Outcome
+	switch e := e.(type) {
+	case scheduling.Bind:
+		out = a.bind(bounded, e)
+	case scheduling.ReportUnschedulable:
+		out = a.reportUnschedulable(bounded, e)
+	case scheduling.ReportGated:
+		out = a.reportGated(bounded, e)
+	case scheduling.RefreshPod:
+		out = a.refreshPod(bounded, e)
+	case scheduling.BindVolumes:
+		out = a.prepare(bounded, e)
+	case scheduling.Preempt:
+		out = a.preempt(bounded, e)
+	case scheduling.ClearNomination:
+		out = a.clearNomination(bounded, e)
+	case scheduling.CallExtenders:
+		out = a.o.Extenders.FilterAndPrioritize(bounded, e)
+	case scheduling.CallPreemptionExtenders:
+		out = a.o.Extenders.ProcessPreemption(bounded, e)
+	case scheduling.MissedWakeup:
+		out = a.recordMissedWakeup(e)
+	case scheduling.ReportBound:
+		a.recordBound(e.Bind)
+	}
+	out.ID = e.EffectID()
+	if a.o.Observe != nil {
+		a.o.Observe(e, out, a.o.Now().Sub(start))
+	}
+	a.pending.Add(-1) // before the answer: who waits for room is woken by it
+	a.o.OnOutcome(out)
+}
+
+// isExtenderCall says whether an effect is a question to extenders. One of a pod is the only
+// effect of it under way, reports aside, so it needs no place in their order.
+func isExtenderCall(e scheduling.Effect) bool {
+	switch e.(type) {
+	case scheduling.CallExtenders, scheduling.CallPreemptionExtenders:
+		return true
+	}
+	return false
+}
+
+func podOf(e scheduling.Effect) *model.Pod {
+	switch e := e.(type) {
+	case scheduling.Bind:
+		return e.Pod
+	case scheduling.ReportUnschedulable:
+		return e.Pod
+	case scheduling.ReportGated:
+		return e.Pod
+	case scheduling.RefreshPod:
+		return e.Pod
+	case scheduling.BindVolumes:
+		return e.Pod
+	case scheduling.Preempt:
+		return e.Pod
+	case scheduling.ClearNomination:
+		return e.Pod
+	case scheduling.CallExtenders:
+		return e.Pod
+	case scheduling.CallPreemptionExtenders:
+		return e.Pod
+	case scheduling.MissedWakeup:
+		return e.Pod
+	case scheduling.ReportBound:
+		return e.Pod
+	}
+	return &model.Pod{}
+}

@@ -1,0 +1,186 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+var (
+	clock = time.Unix(5000, 0)
+	web   = &model.Pod{Namespace: "ns", Name: "web", UID: "u1", Spec: &model.PodSpec{SchedulerName: "default-scheduler"}}
+	pods  = schema.GroupResource{Resource: "pods"}
+)
+
+func podOnNode(uid types.UID, node string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: uid}, Spec: corev1.PodSpec{NodeName: node}}
+}
+
+// newTestExecutor is an Actuator whose binding answers err.
+func newTestExecutor(err error, there ...runtime.Object) (*Executor, *fake.Clientset) {
+	client := fake.NewClientset(there...)
+	client.PrependReactor("create", "pods", func(a ktesting.Action) (bool, runtime.Object, error) {
+		return a.GetSubresource() == "binding", nil, err
+	})
+	now := func() time.Time { return clock }
+	return New(Options{Client: client, Workers: 2, Timeout: time.Second, Now: now,
+		OnOutcome:    func(scheduling.Outcome) {},
+		ConvertPod:   func(p *corev1.Pod) *model.Pod { return &model.Pod{UID: string(p.UID), NodeName: p.Spec.NodeName} },
+		PodScheduled: func(string) *corev1.PodCondition { return nil },
+		Events:       NewEvents(client, "test", now)}), client
+}
+
+func TestBindOutcomes(t *testing.T) {
+	conflict := apierrors.NewConflict(pods, "web", errors.New("taken"))
+	for name, tc := range map[string]struct {
+		err  error
+		pod  *corev1.Pod
+		want scheduling.Result
+	}{
+		"granted":                 {nil, podOnNode("u1", ""), scheduling.Done},
+		"on that node already":    {conflict, podOnNode("u1", "n1"), scheduling.Done},
+		"on another node":         {conflict, podOnNode("u1", "n2"), scheduling.Conflict},
+		"gone, a conflict says":   {conflict, nil, scheduling.Conflict},
+		"gone":                    {apierrors.NewNotFound(pods, "web"), nil, scheduling.Refused},
+		"forbidden":               {apierrors.NewForbidden(pods, "web", nil), podOnNode("u1", ""), scheduling.Refused},
+		"server timed out":        {apierrors.NewTimeoutError("slow", 1), podOnNode("u1", ""), scheduling.Unknown},
+		"server failed":           {apierrors.NewInternalError(errors.New("etcd")), podOnNode("u1", ""), scheduling.Unknown},
+		"connection lost":         {errors.New("EOF"), podOnNode("u1", ""), scheduling.Unknown},
+		"no answer within a time": {context.DeadlineExceeded, podOnNode("u1", ""), scheduling.Unknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var there []runtime.Object
+			if tc.pod != nil {
+				there = append(there, tc.pod)
+			}
+			a, _ := newTestExecutor(tc.err, there...)
+			got := a.bind(t.Context(), scheduling.Bind{Pod: web, Node: "n1"})
+			if got.Result != tc.want {
+				t.Errorf("outcome %v (%s), want %v", got.Result, got.Reason, tc.want)
+			}
+			if events := len(a.o.Events.queue); (events == 1) != (tc.want == scheduling.Done) {
+				t.Errorf("%d events", events)
+			}
+		})
+	}
+}
+
+func TestBindNamesPodAndNode(t *testing.T) {
+	a, client := newTestExecutor(nil, podOnNode("u1", ""))
+	a.bind(t.Context(), scheduling.Bind{Pod: web, Node: "n1"})
+	b := client.Actions()[0].(ktesting.CreateAction).GetObject().(*corev1.Binding)
+	if b.Name != "web" || b.Namespace != "ns" || b.UID != "u1" || b.Target.Kind != "Node" || b.Target.Name != "n1" {
+		t.Errorf("binding is %+v", b)
+	}
+	if ev := <-a.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" || ev.Regarding.UID != "u1" {
+		t.Errorf("event is %+v", ev)
+	}
+}
+
+// Of a Bind that was not the first the machine tells, by a Bound.
+func TestScheduledEventIsRecordedOnce(t *testing.T) {
+	a, _ := newTestExecutor(nil, podOnNode("u1", ""))
+	a.execute(t.Context(), scheduling.Bind{ID: 1, Pod: web, Node: "n1", Retry: true})
+	if n := len(a.o.Events.queue); n != 0 {
+		t.Errorf("%d events of a second Bind", n)
+	}
+	a.execute(t.Context(), scheduling.ReportBound{Bind: scheduling.Bind{ID: 2, Pod: web, Node: "n1"}})
+	if ev := <-a.o.Events.queue; ev.Note != "Successfully assigned ns/web to n1" || ev.Reason != "Scheduled" {
+		t.Errorf("event is %+v", ev)
+	}
+}
+
+func TestRefreshPod(t *testing.T) {
+	a, _ := newTestExecutor(nil, podOnNode("u1", "n7"))
+	if o := a.refreshPod(t.Context(), scheduling.RefreshPod{Pod: web}); o.Result != scheduling.Done || o.Pod.NodeName != "n7" {
+		t.Errorf("a pod that is there: %+v", o)
+	}
+	a, _ = newTestExecutor(nil)
+	if o := a.refreshPod(t.Context(), scheduling.RefreshPod{Pod: web}); o.Result != scheduling.Done || o.Pod != nil {
+		t.Errorf("a pod that is gone: %+v", o)
+	}
+}
+
+func TestReportUnschedulableWritesOnlyChanges(t *testing.T) {
+	s := &decision.Summary{Outcome: decision.Infeasible, Nodes: 1, ReasonCounts: []decision.ReasonCount{
+		{Plugin: decision.NodeResourcesFit, Reason: decision.Reason{Kind: decision.ReasonInsufficient, Subject: "cpu"}, Nodes: 1}}}
+	a, client := newTestExecutor(nil, podOnNode("u1", ""))
+	if o := a.reportUnschedulable(t.Context(), scheduling.ReportUnschedulable{Pod: web, Summary: s}); o.Result != scheduling.Done {
+		t.Fatalf("outcome %+v", o)
+	}
+	p, _ := client.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{})
+	if len(p.Status.Conditions) != 1 {
+		t.Fatalf("conditions are %+v", p.Status.Conditions)
+	}
+	c := p.Status.Conditions[0]
+	if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || c.Reason != "Unschedulable" ||
+		c.Message != "0/1 nodes are available: 1 Insufficient cpu." || !c.LastTransitionTime.Time.Equal(clock) {
+		t.Errorf("condition is %+v", c)
+	}
+	a.o.PodScheduled = func(string) *corev1.PodCondition { return &c }
+	before := len(client.Actions())
+	a.reportUnschedulable(t.Context(), scheduling.ReportUnschedulable{Pod: web, Summary: s})
+	if n := len(client.Actions()) - before; n != 0 {
+		t.Errorf("the same condition made %d requests", n)
+	}
+}
+
+func TestRepeatedEventsBecomeASeries(t *testing.T) {
+	now := clock
+	e := NewEvents(nil, "test", func() time.Time { return now })
+	record := func(note string) *string {
+		e.Record(web, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", note)
+		select {
+		case ev := <-e.queue:
+			name := ev.Name
+			if ev.Series != nil {
+				name += "+" + string('0'+rune(ev.Series.Count))
+			}
+			return &name
+		default:
+			return nil
+		}
+	}
+	first := *record("a")
+	if again := *record("a"); again != first+"+2" {
+		t.Errorf("the second is %s", again)
+	}
+	if third := record("a"); third != nil {
+		t.Errorf("the third is written at once: %s", *third)
+	}
+	now = now.Add(seriesInterval)
+	if fourth := *record("a"); fourth != first+"+4" {
+		t.Errorf("the fourth is %s", fourth)
+	}
+	if other := *record("b"); other == first || strings.Contains(other, "+") {
+		t.Errorf("another text is %s", other)
+	}
+	now = now.Add(seriesTimeout)
+	if late := *record("a"); strings.Contains(late, "+") {
+		t.Errorf("after the series ended: %s", late)
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	if got := TruncateNote(strings.Repeat("é", 600)); len(got) > 1024 || !strings.HasSuffix(got, "é ...") {
+		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-10:])
+	}
+	if got := TruncateNote("short"); got != "short" {
+		t.Errorf("got %q", got)
+	}
+}

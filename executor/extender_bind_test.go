@@ -1,0 +1,153 @@
+package executor
+
+import (
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/kubernetes/fake"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// teeReader reads a request's body into a string, too.
+func teeReader(r *http.Request, to io.Writer) io.Reader { return io.TeeReader(r.Body, to) }
+
+func TestExtenderBind(t *testing.T) {
+	bind := scheduling.Bind{Pod: web, Node: "n1"}
+	for name, tc := range map[string]struct {
+		answer    any
+		ignorable bool
+		want      scheduling.Result
+		handled   bool
+	}{
+		"bound":                      {extenderv1.ExtenderBindingResult{}, false, scheduling.Done, true},
+		"declined":                   {extenderv1.ExtenderBindingResult{Error: "no device left"}, false, scheduling.Refused, true},
+		"refused":                    {http.StatusForbidden, false, scheduling.Refused, true},
+		"failed, perhaps after all":  {http.StatusInternalServerError, false, scheduling.Unknown, true},
+		"answered, nobody knows how": {"{", false, scheduling.Unknown, true},
+		"failed, and may":            {http.StatusInternalServerError, true, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			filter, _ := serve(t, config.Extender{Filter: "filter"}, nil)
+			e, d := serve(t, config.Extender{Bind: "bind", Ignorable: tc.ignorable}, func(string, []string) any { return tc.answer })
+			x, c := newTestExtenders(t, filter, e)
+			out, handled := x.Bind(t.Context(), bind)
+			if out.Result != tc.want || handled != tc.handled || (out.Reason == "") != (tc.want == scheduling.Done) {
+				t.Errorf("%+v, %v: want %v, %v", out, handled, tc.want, tc.handled)
+			}
+			if len(d.asked) != 1 || d.asked[0] != "bind n1" || d.bodies[0] != `{"PodName":"web","PodNamespace":"ns","PodUID":"u1","Node":"n1"}` {
+				t.Errorf("asked %q %q", d.asked, d.bodies)
+			}
+			if (len(c.list) == 1) != tc.ignorable {
+				t.Errorf("complaints %q", c.list)
+			}
+		})
+	}
+	uninterested, d := serve(t, config.Extender{Bind: "bind", Managed: []string{"x.io/y"}}, nil)
+	x, _ := newTestExtenders(t, uninterested)
+	if _, handled := x.Bind(t.Context(), bind); handled || len(d.asked) != 0 {
+		t.Error("a pod that does not concern the extender is bound by it")
+	}
+	if _, handled := (*Extenders)(nil).Bind(t.Context(), bind); handled {
+		t.Error("no extender binds")
+	}
+}
+
+func TestExtenderProcessPreemption(t *testing.T) {
+	pod := *web
+	pod.Spec = &model.PodSpec{Priority: 10}
+	low := &model.Pod{Namespace: "ns", Name: "old", UID: "v1", NodeName: "n1", Spec: &model.PodSpec{}}
+	ask := scheduling.CallPreemptionExtenders{Pod: &pod, Candidates: []scheduling.Candidate{
+		{Node: "n1", Victims: []*model.Pod{low}, Violations: 1}, {Node: "n2", Victims: []*model.Pod{low}}}}
+	meta := func(node string, violations int64, uids ...string) any {
+		v := &extenderv1.MetaVictims{NumPDBViolations: violations}
+		for _, uid := range uids {
+			v.Pods = append(v.Pods, &extenderv1.MetaPod{UID: uid})
+		}
+		return extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: map[string]*extenderv1.MetaVictims{node: v}}
+	}
+	for name, tc := range map[string]struct {
+		answer any
+		want   string // victims of n1, or a part of the error
+	}{
+		"other victims of the node": {meta("n1", 0, "v2", "v1", "v2"), "v2 v1"},
+		"a node less":               {meta("n1", 1, "v1"), "v1"},
+		"no node":                   {"{}", ""},
+		"unknown node":              {meta("n7", 0, "v1"), `node "n7" is a candidate, and was not asked about`},
+		"unknown victim":            {meta("n1", 0, "v9"), `victim with uid "v9": must be a pod on node "n1"`},
+		"no victim":                 {meta("n1", 0), `node "n1" has no victim`},
+		"negative":                  {meta("n1", -1, "v1"), "NumPDBViolations: -1: must not be negative"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, d := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: name != "a node less"}, func(string, []string) any { return tc.answer })
+			x, _ := newTestExtenders(t, e)
+			out := x.ProcessPreemption(t.Context(), ask)
+			if out.Result != scheduling.Done {
+				if !strings.Contains(out.Reason, tc.want) || !strings.Contains(out.Reason, e.URL) {
+					t.Errorf("why %q, want %q", out.Reason, tc.want)
+				}
+				return
+			}
+			var got []string
+			for _, c := range out.Candidates {
+				for _, v := range c.Victims {
+					got = append(got, v.UID)
+				}
+			}
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("victims %q, want %q", got, tc.want)
+			}
+			if whole := strings.Contains(d.bodies[0], `"NodeNameToVictims":{"n1":{"Pods":[{"metadata":{"name":"old"`); whole == e.NodeCacheCapable {
+				t.Errorf("whole pods go to those who do not know them: %s", d.bodies[0])
+			}
+		})
+	}
+	pod.Spec.Priority = 0
+	e, _ := serve(t, config.Extender{Preempt: "preempt", NodeCacheCapable: true}, func(string, []string) any { return meta("n1", 0, "v2") })
+	x, _ := newTestExtenders(t, e)
+	if out := x.ProcessPreemption(t.Context(), ask); out.Result != scheduling.Refused || !strings.Contains(out.Reason, "victim ns/other on node \"n1\" has priority 0: must be below that of ns/web, 0") {
+		t.Errorf("a victim of equal priority: %+v", out)
+	}
+	e.Ignorable = true
+	if x, _ = newTestExtenders(t, e); !reflect.DeepEqual(x.ProcessPreemption(t.Context(), ask).Candidates, ask.Candidates) {
+		t.Error("an extender that may fail changed something by failing")
+	}
+}
+
+// TestObjectCacheWatches demands that what extenders are sent comes from a watch
+// and not from a request each.
+func TestObjectCacheWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, _ := newTestExtenders(t, config.Extender{URL: "http://x", Filter: "filter", Timeout: time.Second})
+		client := x.objects.client.(*fake.Clientset)
+		go x.Run(t.Context())
+		time.Sleep(10 * time.Second)
+		client.ClearActions()
+		pod, err := x.objects.pod(t.Context(), web)
+		if err != nil || pod.Name != "web" {
+			t.Error(pod, err)
+		}
+		node, err := x.objects.node(t.Context(), "n2")
+		if err != nil || node.Labels["rack"] != "r7" || len(client.Actions()) != 0 {
+			t.Error(node, err, client.Actions())
+		}
+		if lists := x.objects.podFieldSelector; lists != "spec.nodeName=" {
+			t.Errorf("pods are followed by %q: those that are bound are sent to nobody", lists)
+		}
+		all, _ := newTestExtenders(t, config.Extender{URL: "http://x", Preempt: "preempt"})
+		if all.objects.podFieldSelector != "" || all.objects.watchNodes {
+			t.Error("whole victims need all pods, and no nodes")
+		}
+		if got := x.MaxDuration(); got != 2*time.Second+readMargin {
+			t.Errorf("limit %v", got)
+		}
+	})
+}

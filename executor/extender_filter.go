@@ -1,0 +1,182 @@
+package executor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+const (
+	// scoreScale brings an extender's 0 to 10 to the 0 to 100 of a rule.
+	scoreScale = 100 / extenderv1.MaxExtenderPriority
+	// maxScore bounds what is accepted, so that nothing overflows. Like
+	// kube-scheduler, more than 10 is not refused.
+	maxScore = 1 << 30
+)
+
+// FilterAndPrioritize puts nodes to the extenders that are interested: the filters one after
+// the other, each seeing what is left, and then, if a choice is left, the scores all
+// at once. It is Refused when a filter that must not fail does.
+func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallExtenders) scheduling.Outcome {
+	pod, err := x.objects.pod(ctx, e.Pod)
+	if err != nil {
+		return scheduling.Outcome{Result: scheduling.Refused, Reason: err.Error()}
+	}
+	var names []string
+	for _, n := range e.Nodes {
+		names = append(names, n.Node)
+	}
+	answer := &scheduling.ExtenderResult{}
+	for _, ex := range x.list {
+		if len(names) == 0 {
+			break
+		}
+		if ex.Filter == "" || !ex.IsInterested(e.Pod) {
+			continue
+		}
+		left, failed, err := x.filter(ctx, ex, pod, names)
+		if err != nil && !ex.Ignorable {
+			return scheduling.Outcome{Result: scheduling.Refused, Reason: err.Error()}
+		}
+		if err != nil {
+			x.reportIgnored(ex, ex.Filter, err)
+			continue
+		}
+		names, answer.FailedNodes = left, append(answer.FailedNodes, failed...)
+	}
+	slices.SortFunc(answer.FailedNodes, func(a, b scheduling.FailedNode) int { return cmp.Compare(a.Node, b.Node) })
+	points := map[string]int64{}
+	if len(names) > 1 {
+		points = x.prioritizeAll(ctx, e, pod, names)
+	}
+	for _, n := range names {
+		answer.Nodes = append(answer.Nodes, scheduling.NodeScore{Node: n, Score: points[n]})
+	}
+	return scheduling.Outcome{ExtenderResult: answer}
+}
+
+// extenderArgs is what an extender is asked about nodes.
+func (x *Extenders) extenderArgs(ctx context.Context, ex *extender, pod *corev1.Pod, names []string) (*extenderv1.ExtenderArgs, error) {
+	if ex.NodeCacheCapable {
+		return &extenderv1.ExtenderArgs{Pod: pod, NodeNames: &names}, nil
+	}
+	list := &corev1.NodeList{Items: make([]corev1.Node, 0, len(names))}
+	for _, name := range names {
+		n, err := x.objects.node(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		list.Items = append(list.Items, *n)
+	}
+	return &extenderv1.ExtenderArgs{Pod: pod, Nodes: list}, nil
+}
+
+// filter asks one extender which nodes are left. What it neither keeps nor says
+// anything about counts as refused for good, as in kube-scheduler.
+func (x *Extenders) filter(ctx context.Context, ex *extender, pod *corev1.Pod, names []string) (left []string, failed []scheduling.FailedNode, err error) {
+	args, err := x.extenderArgs(ctx, ex, pod, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	var result extenderv1.ExtenderFilterResult
+	if err := ex.call(ctx, ex.Filter, args, &result); err != nil {
+		return nil, nil, err
+	}
+	if result.Error != "" {
+		return nil, nil, ex.wrapError(ex.Filter, errors.New(result.Error))
+	}
+	kept := map[string]bool{}
+	for _, n := range keptNodes(ex, &result) {
+		if _, known := slices.BinarySearch(names, n); !known {
+			return nil, nil, ex.wrapError(ex.Filter, fmt.Errorf("node %q is kept, and was not asked about", n))
+		}
+		kept[n] = true
+	}
+	for _, n := range names {
+		if kept[n] {
+			left = append(left, n)
+			continue
+		}
+		f := scheduling.FailedNode{Node: n, Extender: ex.URL, Unresolvable: true, Reason: "node(s) refused by extender " + ex.URL + " without a reason"}
+		if why, ok := result.FailedAndUnresolvableNodes[n]; ok {
+			f.Reason = why
+		} else if why, ok := result.FailedNodes[n]; ok {
+			f.Reason, f.Unresolvable = why, false
+		}
+		failed = append(failed, f)
+	}
+	return left, failed, nil
+}
+
+// keptNodes are the nodes that an answer keeps.
+func keptNodes(ex *extender, r *extenderv1.ExtenderFilterResult) (names []string) {
+	switch {
+	case ex.NodeCacheCapable && r.NodeNames != nil:
+		return *r.NodeNames
+	case r.Nodes != nil:
+		for i := range r.Nodes.Items {
+			names = append(names, r.Nodes.Items[i].Name)
+		}
+	}
+	return names
+}
+
+// prioritizeAll asks all interested extenders at once for points, by node. One that
+// fails gives none.
+func (x *Extenders) prioritizeAll(ctx context.Context, e scheduling.CallExtenders, pod *corev1.Pod, names []string) map[string]int64 {
+	lists := make([]extenderv1.HostPriorityList, len(x.list))
+	var wg sync.WaitGroup
+	for i, ex := range x.list {
+		if ex.Prioritize == "" || !ex.IsInterested(e.Pod) {
+			continue
+		}
+		x.scoring.Add(1)
+		wg.Go(func() {
+			defer x.scoring.Add(-1)
+			var err error
+			if lists[i], err = x.prioritize(ctx, ex, pod, names); err != nil {
+				x.reportIgnored(ex, ex.Prioritize, err)
+			}
+		})
+	}
+	wg.Wait()
+	points := map[string]int64{}
+	for i, list := range lists {
+		for _, s := range list {
+			points[s.Host] += s.Score * x.list[i].Weight * scoreScale
+		}
+	}
+	return points
+}
+
+// prioritize asks one extender for scores. It may score nodes that it was not
+// asked about, as in kube-scheduler; nobody looks at these.
+func (x *Extenders) prioritize(ctx context.Context, ex *extender, pod *corev1.Pod, names []string) (extenderv1.HostPriorityList, error) {
+	args, err := x.extenderArgs(ctx, ex, pod, names)
+	if err != nil {
+		return nil, err
+	}
+	var list extenderv1.HostPriorityList
+	if err := ex.call(ctx, ex.Prioritize, args, &list); err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, s := range list {
+		if seen[s.Host] {
+			return nil, ex.wrapError(ex.Prioritize, fmt.Errorf("node %q is scored twice: must be once", s.Host))
+		}
+		if s.Score > maxScore || s.Score < -maxScore {
+			return nil, ex.wrapError(ex.Prioritize, fmt.Errorf("node %q is given %d points: must be %d to %d", s.Host, s.Score, extenderv1.MinExtenderPriority, extenderv1.MaxExtenderPriority))
+		}
+		seen[s.Host] = true
+	}
+	return list, nil
+}

@@ -1,0 +1,87 @@
+package executor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/berthproject/berth/internal/config"
+)
+
+const (
+	maxResponseBytes = 256 << 20 // bytes of an answer, which can hold thousands of whole nodes
+	maxQuotedBytes   = 200       // bytes of an answer that an error quotes
+)
+
+// extender is one extender.
+type extender struct {
+	config.Extender
+	http        *http.Client
+	maxResponse int64
+}
+
+// statusError is an answer that is not 200 OK.
+type statusError struct {
+	code int
+	body string
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("answered %d %s: %q: must be 200", e.code, http.StatusText(e.code), e.body)
+}
+
+// call posts a question to an extender and reads the answer. The errors name
+// the extender and the verb.
+func (e *extender) call(ctx context.Context, verb string, question, answer any) error {
+	if err := e.post(ctx, verb, question, answer); err != nil {
+		return e.wrapError(verb, err)
+	}
+	return nil
+}
+
+func (e *extender) wrapError(verb string, err error) error {
+	return fmt.Errorf("extender %s: %s: %w", e.URL, verb, err)
+}
+
+func (e *extender) post(ctx context.Context, verb string, question, answer any) error {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL+"/"+verb, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := e.http.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, maxQuotedBytes))
+		return &statusError{response.StatusCode, string(bytes.TrimSpace(text))}
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, e.maxResponse+1))
+	if err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	if int64(len(text)) > e.maxResponse {
+		return fmt.Errorf("the answer has more than %d bytes", e.maxResponse)
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("the answer %q is not what is expected: %w", text[:min(len(text), maxQuotedBytes)], err)
+	}
+	return nil
+}
+
+// isDefiniteExtenderRejection says whether an error proves that the extender did not do what it was
+// asked to.
+func isDefiniteExtenderRejection(err error) bool {
+	var status *statusError
+	return errors.As(err, &status) && status.code < 500 && status.code != http.StatusRequestTimeout
+}

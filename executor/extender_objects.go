@@ -1,0 +1,134 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// readMargin is how much longer than its calls an Ask may take: to read what is sent.
+const readMargin = 10 * time.Second
+
+// objectCache are pods and nodes as the API has them, which is how extenders
+// want them. What is not followed, or not seen yet, is read when it is needed.
+type objectCache struct {
+	client                kubernetes.Interface
+	pods, nodes           cache.Store
+	watchPods, watchNodes bool
+	// podFieldSelector pods are followed: those without a node, which are sent to every
+	// extender, or all, when one wants whole victims.
+	podFieldSelector string
+}
+
+// newObjectCache follows nodes only for extenders that do not know them by name. The
+// pod is sent in every case.
+func newObjectCache(client kubernetes.Interface, list config.Extenders) *objectCache {
+	o := &objectCache{client: client, pods: cache.NewStore(cache.MetaNamespaceKeyFunc), nodes: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	all := false
+	for i := range list {
+		e := &list[i]
+		asks := e.Filter != "" || e.Prioritize != ""
+		o.watchPods = o.watchPods || asks || e.Preempt != ""
+		all = all || e.Preempt != "" && !e.NodeCacheCapable
+		o.watchNodes = o.watchNodes || asks && !e.NodeCacheCapable
+	}
+	if !all {
+		o.podFieldSelector = fields.OneTermEqualSelector("spec.nodeName", "").String()
+	}
+	return o
+}
+
+func (o *objectCache) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	if o.watchPods {
+		c := o.client.CoreV1().Pods("")
+		wg.Go(func() {
+			o.runReflector(ctx, "pods", &corev1.Pod{}, o.pods, cache.ListWatch{
+				ListWithContextFunc: func(ctx context.Context, l metav1.ListOptions) (runtime.Object, error) {
+					l.FieldSelector = o.podFieldSelector
+					return c.List(ctx, l)
+				},
+				WatchFuncWithContext: func(ctx context.Context, l metav1.ListOptions) (watch.Interface, error) {
+					l.FieldSelector = o.podFieldSelector
+					return c.Watch(ctx, l)
+				},
+			})
+		})
+	}
+	if o.watchNodes {
+		c := o.client.CoreV1().Nodes()
+		wg.Go(func() {
+			o.runReflector(ctx, "nodes", &corev1.Node{}, o.nodes, cache.ListWatch{
+				ListWithContextFunc:  func(ctx context.Context, l metav1.ListOptions) (runtime.Object, error) { return c.List(ctx, l) },
+				WatchFuncWithContext: func(ctx context.Context, l metav1.ListOptions) (watch.Interface, error) { return c.Watch(ctx, l) },
+			})
+		})
+	}
+	wg.Wait()
+}
+
+func (o *objectCache) runReflector(ctx context.Context, name string, of runtime.Object, store cache.Store, lw cache.ListWatch) {
+	source := cache.ToListWatcherWithWatchListSemantics(&lw, o.client)
+	cache.NewReflectorWithOptions(source, of, store, cache.ReflectorOptions{Name: "extenders/" + name}).RunWithContext(ctx)
+}
+
+// errPodGone marks that a pod is not there any more.
+var errPodGone = errors.New("it is gone")
+
+// pod is the original of a pod. A namesake is an error.
+func (o *objectCache) pod(ctx context.Context, p *model.Pod) (*corev1.Pod, error) {
+	if obj, ok, _ := o.pods.GetByKey(p.Key()); ok && string(obj.(*corev1.Pod).UID) == p.UID {
+		return obj.(*corev1.Pod), nil
+	}
+	found, err := o.client.CoreV1().Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("pod %s: %w", p.Key(), errPodGone)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading pod %s to send it to an extender: %w", p.Key(), err)
+	}
+	if string(found.UID) != p.UID {
+		return nil, fmt.Errorf("pod %s with uid %s: %w: there is one with uid %s", p.Key(), p.UID, errPodGone, found.UID)
+	}
+	return found, nil
+}
+
+// node is the original of a node.
+func (o *objectCache) node(ctx context.Context, name string) (*corev1.Node, error) {
+	if obj, ok, _ := o.nodes.GetByKey(name); ok {
+		return obj.(*corev1.Node), nil
+	}
+	found, err := o.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("reading node %s to send it to an extender: %w", name, err)
+	}
+	return found, nil
+}
+
+// podOnNode finds a pod of a node by its uid; nil when there is none.
+func (o *objectCache) podOnNode(ctx context.Context, node, uid string) (*corev1.Pod, error) {
+	list, err := o.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String()})
+	if err != nil {
+		return nil, fmt.Errorf("reading the pods of node %s: %w", node, err)
+	}
+	i := slices.IndexFunc(list.Items, func(p corev1.Pod) bool { return string(p.UID) == uid && p.Spec.NodeName == node })
+	if i < 0 {
+		return nil, nil
+	}
+	return &list.Items[i], nil
+}

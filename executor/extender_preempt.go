@@ -1,0 +1,164 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// ProcessPreemption puts the candidates of a preemption to the extenders that preempt, one
+// after the other: each may leave out candidates and change the victims. It is
+// Refused when one that must not fail does.
+func (x *Extenders) ProcessPreemption(ctx context.Context, e scheduling.CallPreemptionExtenders) scheduling.Outcome {
+	pod, err := x.objects.pod(ctx, e.Pod)
+	if err != nil {
+		return scheduling.Outcome{Result: scheduling.Refused, Reason: err.Error()}
+	}
+	left := e.Candidates
+	for _, ex := range x.list {
+		if len(left) == 0 {
+			break
+		}
+		if ex.Preempt == "" || !ex.IsInterested(e.Pod) {
+			continue
+		}
+		after, err := x.processPreemption(ctx, ex, pod, e.Pod, left)
+		if err != nil && !ex.Ignorable {
+			return scheduling.Outcome{Result: scheduling.Refused, Reason: err.Error()}
+		}
+		if err != nil {
+			x.reportIgnored(ex, ex.Preempt, err)
+			continue
+		}
+		left = after
+	}
+	return scheduling.Outcome{Candidates: left}
+}
+
+// processPreemption asks one extender. The answer names victims by uid, whatever it knows.
+func (x *Extenders) processPreemption(ctx context.Context, ex *extender, original *corev1.Pod, pod *model.Pod, candidates []scheduling.Candidate) ([]scheduling.Candidate, error) {
+	args := &extenderv1.ExtenderPreemptionArgs{Pod: original}
+	if ex.NodeCacheCapable {
+		args.NodeNameToMetaVictims = metaVictims(candidates)
+	} else {
+		var err error
+		if args.NodeNameToVictims, err = x.fullVictims(ctx, candidates); err != nil {
+			return nil, err
+		}
+	}
+	var result extenderv1.ExtenderPreemptionResult
+	if err := ex.call(ctx, ex.Preempt, args, &result); err != nil {
+		return nil, err
+	}
+	for node := range result.NodeNameToMetaVictims {
+		if !slices.ContainsFunc(candidates, func(c scheduling.Candidate) bool { return c.Node == node }) {
+			return nil, ex.wrapError(ex.Preempt, fmt.Errorf("node %q is a candidate, and was not asked about", node))
+		}
+	}
+	var left []scheduling.Candidate
+	for _, c := range candidates {
+		v, ok := result.NodeNameToMetaVictims[c.Node]
+		if !ok {
+			continue
+		}
+		if v == nil || len(v.Pods) == 0 {
+			if ex.Ignorable {
+				x.reportIgnored(ex, ex.Preempt, noVictimError(c.Node))
+				continue
+			}
+			return nil, ex.wrapError(ex.Preempt, noVictimError(c.Node))
+		}
+		after, err := x.applyVictims(ctx, pod, c, v)
+		if err != nil {
+			return nil, ex.wrapError(ex.Preempt, err)
+		}
+		left = append(left, after)
+	}
+	return left, nil
+}
+
+func noVictimError(node string) error {
+	return fmt.Errorf("node %q has no victim: leave the node out, or name one at least", node)
+}
+
+// applyVictims is a candidate with the victims that an extender names.
+func (x *Extenders) applyVictims(ctx context.Context, pod *model.Pod, c scheduling.Candidate, v *extenderv1.MetaVictims) (scheduling.Candidate, error) {
+	out := scheduling.Candidate{Node: c.Node, Violations: int(v.NumPDBViolations)}
+	if out.Violations < 0 {
+		return out, fmt.Errorf("node %q: NumPDBViolations: %d: must not be negative", c.Node, v.NumPDBViolations)
+	}
+	for _, meta := range v.Pods {
+		if meta == nil {
+			return out, fmt.Errorf("node %q: a victim is null: must be an object with a UID", c.Node)
+		}
+		victim, err := x.findVictim(ctx, c, meta.UID)
+		if err != nil {
+			return out, err
+		}
+		if victim.Spec.Priority >= pod.Spec.Priority {
+			return out, fmt.Errorf("victim %s on node %q has priority %d: must be below that of %s, %d", victim.Key(), c.Node, victim.Spec.Priority, pod.Key(), pod.Spec.Priority)
+		}
+		if !slices.ContainsFunc(out.Victims, func(p *model.Pod) bool { return p.UID == victim.UID }) {
+			out.Victims = append(out.Victims, victim)
+		}
+	}
+	return out, nil
+}
+
+// findVictim finds a pod that an extender names: one of the candidate's victims or
+// another pod of its node.
+func (x *Extenders) findVictim(ctx context.Context, c scheduling.Candidate, uid string) (*model.Pod, error) {
+	if i := slices.IndexFunc(c.Victims, func(p *model.Pod) bool { return p.UID == uid }); i >= 0 {
+		return c.Victims[i], nil
+	}
+	found, err := x.objects.podOnNode(ctx, c.Node, uid)
+	if err == nil && found == nil {
+		err = fmt.Errorf("victim with uid %q: must be a pod on node %q", uid, c.Node)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x.convertPod(found), nil
+}
+
+func metaVictims(candidates []scheduling.Candidate) map[string]*extenderv1.MetaVictims {
+	out := map[string]*extenderv1.MetaVictims{}
+	for _, c := range candidates {
+		m := &extenderv1.MetaVictims{NumPDBViolations: int64(c.Violations)}
+		for _, v := range c.Victims {
+			m.Pods = append(m.Pods, &extenderv1.MetaPod{UID: v.UID})
+		}
+		out[c.Node] = m
+	}
+	return out
+}
+
+// fullVictims are candidates with whole pods. A victim that is gone meanwhile is left
+// out, and with it a candidate that has no other.
+func (x *Extenders) fullVictims(ctx context.Context, candidates []scheduling.Candidate) (map[string]*extenderv1.Victims, error) {
+	out := map[string]*extenderv1.Victims{}
+	for _, c := range candidates {
+		m := &extenderv1.Victims{NumPDBViolations: int64(c.Violations)}
+		for _, v := range c.Victims {
+			original, err := x.objects.pod(ctx, v)
+			if errors.Is(err, errPodGone) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			m.Pods = append(m.Pods, original)
+		}
+		if len(m.Pods) > 0 {
+			out[c.Node] = m
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,236 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	extenderv1 "k8s.io/kube-scheduler/extender/v1"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// fakeExtender is an extender's server: what it was asked, in order, and what it answers.
+type fakeExtender struct {
+	mu     sync.Mutex
+	asked  []string // verb, then the names of the nodes it was asked about
+	bodies []string
+	// answer makes the answer to a verb; a string is sent as it is.
+	answer func(verb string, nodes []string) any
+}
+
+func (d *fakeExtender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body strings.Builder
+	var q struct {
+		Pod                   *corev1.Pod
+		Nodes                 *corev1.NodeList
+		NodeNames             *[]string
+		NodeNameToVictims     map[string]*extenderv1.Victims
+		NodeNameToMetaVictims map[string]*extenderv1.MetaVictims
+		Node                  string
+	}
+	if err := json.NewDecoder(teeReader(r, &body)).Decode(&q); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var nodes []string
+	switch {
+	case q.NodeNames != nil:
+		nodes = *q.NodeNames
+	case q.Nodes != nil:
+		for _, n := range q.Nodes.Items {
+			nodes = append(nodes, n.Name)
+		}
+	case q.Node != "":
+		nodes = []string{q.Node}
+	}
+	verb := strings.TrimPrefix(r.URL.Path, "/x/")
+	d.mu.Lock()
+	d.asked = append(d.asked, verb+" "+strings.Join(nodes, ","))
+	d.bodies = append(d.bodies, body.String())
+	d.mu.Unlock()
+	switch a := d.answer(verb, nodes).(type) {
+	case string:
+		_, _ = w.Write([]byte(a))
+	case int:
+		http.Error(w, "no", a)
+	default:
+		_ = json.NewEncoder(w).Encode(a)
+	}
+}
+
+// serve starts an extender and fills in its URL.
+func serve(t *testing.T, e config.Extender, answer func(verb string, nodes []string) any) (config.Extender, *fakeExtender) {
+	t.Helper()
+	d := &fakeExtender{answer: answer}
+	server := httptest.NewServer(d)
+	t.Cleanup(server.Close)
+	e.URL = server.URL + "/x"
+	if e.Timeout == 0 {
+		e.Timeout = 10 * time.Second
+	}
+	return e, d
+}
+
+// ignoredErrors collects what failed without failing the pod.
+type ignoredErrors struct {
+	mu   sync.Mutex
+	list []string
+}
+
+// newTestExtenders makes Extenders over an API with pod ns/web and nodes n1 to n3.
+func newTestExtenders(t *testing.T, list ...config.Extender) (*Extenders, *ignoredErrors) {
+	t.Helper()
+	objects := []runtime.Object{podOnNode("u1", "")}
+	for i := range 3 {
+		objects = append(objects, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("n%d", i+1), Labels: map[string]string{"rack": "r7"}}})
+	}
+	victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "old", UID: "v1"}, Spec: corev1.PodSpec{NodeName: "n1"}}
+	other := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "other", UID: "v2"}, Spec: corev1.PodSpec{NodeName: "n1"}}
+	client := fake.NewClientset(append(objects, victim, other)...)
+	compile := func(p *corev1.Pod) *model.Pod {
+		return &model.Pod{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), NodeName: p.Spec.NodeName, Spec: &model.PodSpec{}}
+	}
+	x, err := NewExtenders(client, list, compile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &ignoredErrors{}
+	x.OnIgnoredError = func(_, _ string, err error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.list = append(c.list, err.Error())
+	}
+	return x, c
+}
+
+func threeNodes() scheduling.CallExtenders {
+	return scheduling.CallExtenders{ID: 7, Pod: web, Nodes: []scheduling.NodeScore{{Node: "n1", Score: 5}, {Node: "n2"}, {Node: "n3"}}}
+}
+
+// keepNodes answers a filter by names.
+func keepNodes(names ...string) any { return extenderv1.ExtenderFilterResult{NodeNames: &names} }
+
+func TestExtenderFiltersRunInSequence(t *testing.T) {
+	first, d1 := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any {
+		return extenderv1.ExtenderFilterResult{NodeNames: &[]string{"n3", "n1"}, FailedNodes: extenderv1.FailedNodesMap{"n2": "full"}}
+	})
+	second, d2 := serve(t, config.Extender{Filter: "filter"}, func(string, []string) any {
+		return extenderv1.ExtenderFilterResult{Nodes: &corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n3"}}}},
+			FailedNodes: extenderv1.FailedNodesMap{"n1": "soft"}, FailedAndUnresolvableNodes: extenderv1.FailedNodesMap{"n1": "hard"}}
+	})
+	third, d3 := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true, Managed: []string{"x.io/y"}}, func(string, []string) any { return keepNodes() })
+	fourth, _ := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return "{}" })
+	fifth, d5 := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return keepNodes() })
+	x, _ := newTestExtenders(t, first, second, third)
+	out := x.FilterAndPrioritize(t.Context(), threeNodes())
+	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, []scheduling.NodeScore{{Node: "n3"}}) {
+		t.Errorf("outcome %+v %+v", out, out.ExtenderResult)
+	}
+	want := []scheduling.FailedNode{{Node: "n1", Extender: second.URL, Reason: "hard", Unresolvable: true}, {Node: "n2", Extender: first.URL, Reason: "full"}}
+	if !slices.Equal(out.ExtenderResult.FailedNodes, want) {
+		t.Errorf("failed %+v, want %+v", out.ExtenderResult.FailedNodes, want)
+	}
+	if !slices.Equal(d1.asked, []string{"filter n1,n2,n3"}) || !slices.Equal(d2.asked, []string{"filter n1,n3"}) || len(d3.asked) != 0 {
+		t.Errorf("asked %q, %q, %q", d1.asked, d2.asked, d3.asked)
+	}
+	if !strings.Contains(d2.bodies[0], `"rack":"r7"`) || strings.Contains(d1.bodies[0], "rack") || !strings.Contains(d1.bodies[0], `"uid":"u1"`) {
+		t.Errorf("whole nodes go to those who do not know them, and to nobody else: %s\n%s", d1.bodies[0], d2.bodies[0])
+	}
+	x, _ = newTestExtenders(t, fourth, fifth)
+	out = x.FilterAndPrioritize(t.Context(), threeNodes())
+	if len(out.ExtenderResult.Nodes) != 0 || len(out.ExtenderResult.FailedNodes) != 3 || !out.ExtenderResult.FailedNodes[0].Unresolvable || len(d5.asked) != 0 {
+		t.Errorf("an answer without nodes keeps none and ends it: %+v, asked %q", out.ExtenderResult, d5.asked)
+	}
+}
+
+func TestExtenderFilterErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer any
+		want   string
+	}{
+		"its own word":     {extenderv1.ExtenderFilterResult{Error: "no devices"}, "no devices"},
+		"unknown node":     {keepNodes("n1", "n9"), `node "n9" is kept, and was not asked about`},
+		"malformed":        {`{"nodenames": [`, `the answer "{\"nodenames\": [" is not what is expected`},
+		"another type":     {`{"NodeNames": "n1"}`, "is not what is expected"},
+		"status":           {http.StatusTeapot, `answered 418 I'm a teapot: "no": must be 200`},
+		"huge":             {`{"NodeNames": ["` + strings.Repeat("n", 2000) + `"]}`, "more than 1000 bytes"},
+		"silence for long": {time.Second, "Client.Timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			timeout, release := 10*time.Second, make(chan struct{})
+			if _, slow := tc.answer.(time.Duration); slow {
+				timeout = 50 * time.Millisecond
+			}
+			e, _ := serve(t, config.Extender{Filter: "predicates", NodeCacheCapable: true, Timeout: timeout}, func(string, []string) any {
+				if _, slow := tc.answer.(time.Duration); slow {
+					<-release
+				}
+				return tc.answer
+			})
+			defer close(release)
+			for _, e.Ignorable = range []bool{false, true} {
+				x, c := newTestExtenders(t, e)
+				x.list[0].maxResponse = 1000
+				out := x.FilterAndPrioritize(t.Context(), threeNodes())
+				why := out.Reason
+				if e.Ignorable {
+					why = strings.Join(c.list, "")
+				}
+				if !strings.Contains(why, tc.want) || !strings.Contains(why, "extender "+e.URL+": predicates: ") {
+					t.Errorf("ignorable %v: why %q, want %q", e.Ignorable, why, tc.want)
+				}
+				if (out.Result == scheduling.Refused) == e.Ignorable || e.Ignorable && len(out.ExtenderResult.Nodes) != 3 {
+					t.Errorf("ignorable %v: %+v", e.Ignorable, out)
+				}
+			}
+		})
+	}
+}
+
+func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
+	scores := func(list extenderv1.HostPriorityList) func(string, []string) any {
+		return func(string, []string) any { return list }
+	}
+	a, _ := serve(t, config.Extender{Prioritize: "score", Weight: 2, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 3}, {Host: "n3", Score: 10}, {Host: "n9", Score: 1}}))
+	b, _ := serve(t, config.Extender{Prioritize: "score", Weight: 5}, scores(extenderv1.HostPriorityList{{Host: "n1", Score: 1}}))
+	broken, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2", Score: 1 << 40}}))
+	twice, _ := serve(t, config.Extender{Prioritize: "score", Weight: 1, NodeCacheCapable: true}, scores(extenderv1.HostPriorityList{{Host: "n2"}, {Host: "n2"}}))
+	gone := config.Extender{URL: "http://127.0.0.1:1", Prioritize: "score", Weight: 1, Timeout: time.Second}
+	x, c := newTestExtenders(t, a, b, broken, twice, gone)
+	out := x.FilterAndPrioritize(t.Context(), threeNodes())
+	want := []scheduling.NodeScore{{Node: "n1", Score: 3*2*10 + 1*5*10}, {Node: "n2"}, {Node: "n3", Score: 10 * 2 * 10}}
+	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, want) {
+		t.Errorf("outcome %+v, points %+v, want %+v", out, out.ExtenderResult, want)
+	}
+	if len(c.list) != 3 {
+		t.Errorf("complaints %q", c.list)
+	}
+	one, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return keepNodes("n2") })
+	if x, _ = newTestExtenders(t, one); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []scheduling.NodeScore{{Node: "n2"}}) || len(d.asked) != 1 {
+		t.Errorf("one node is left, and is scored all the same: %q", d.asked)
+	}
+}
+
+func TestExtendersSkipDeletedPods(t *testing.T) {
+	e, d := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return keepNodes() })
+	x, _ := newTestExtenders(t, e)
+	for uid, want := range map[string]string{"u2": `pod ns/web with uid u2: it is gone: there is one with uid u1`} {
+		out := x.FilterAndPrioritize(t.Context(), scheduling.CallExtenders{Pod: &model.Pod{Namespace: "ns", Name: "web", UID: uid, Spec: web.Spec}, Nodes: threeNodes().Nodes})
+		if out.Result != scheduling.Refused || out.Reason != want || len(d.asked) != 0 {
+			t.Errorf("outcome %+v, asked %q", out, d.asked)
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package executor
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// recordMissedWakeup tells that a pod was found to fit although nothing had woken it.
+func (a *Executor) recordMissedWakeup(e scheduling.MissedWakeup) scheduling.Outcome {
+	a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "MissedWakeUp", "Scheduling", missedWakeupNote(e))
+	return scheduling.Outcome{}
+}
+
+func missedWakeupNote(e scheduling.MissedWakeup) string {
+	var rules []string
+	for r := decision.NoPlugin + 1; r < decision.NumPlugins; r++ {
+		if e.Rules.Has(r) {
+			rules = append(rules, r.String())
+		}
+	}
+	return fmt.Sprintf("The pod fits on node %s, although nothing that happened since it was rejected by %s had it tried again. It is tried now. This is a fault of the scheduler: please report it.",
+		e.Node, strings.Join(rules, ", "))
+}

@@ -1,0 +1,58 @@
+package executor
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/explain"
+)
+
+// reportUnschedulable writes why a pod has no node: the condition, if it says something
+// else, and an event for each attempt.
+func (a *Executor) reportUnschedulable(ctx context.Context, e scheduling.ReportUnschedulable) scheduling.Outcome {
+	reason := corev1.PodReasonUnschedulable
+	if e.Summary.Outcome == decision.Errored {
+		reason = corev1.PodReasonSchedulerError
+	}
+	text := explain.Message(e.Summary)
+	if !e.Retry {
+		a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
+	}
+	return a.setPodScheduled(ctx, e.Pod, reason, text)
+}
+
+// reportGated writes that a pod is held back before the queue. For scheduling gates the API
+// server has done so already; of other gates an event tells, too.
+func (a *Executor) reportGated(ctx context.Context, e scheduling.ReportGated) scheduling.Outcome {
+	reason, text := corev1.PodReasonUnschedulable, explain.GatedMessage(e.Verdict)
+	if e.Verdict.Plugin == decision.SchedulingGates {
+		reason = corev1.PodReasonSchedulingGated
+	}
+	if c := a.o.PodScheduled(e.Pod.UID); c != nil && c.Status == corev1.ConditionFalse && c.Reason == reason &&
+		(c.Message == text || e.Verdict.Plugin == decision.SchedulingGates) {
+		return scheduling.Outcome{}
+	}
+	if reason != corev1.PodReasonSchedulingGated {
+		a.o.Events.Record(e.Pod, corev1.EventTypeWarning, "FailedScheduling", "Scheduling", text)
+	}
+	return a.setPodScheduled(ctx, e.Pod, reason, text)
+}
+
+// setPodScheduled patches PodScheduled=False into the pod's status unless it is
+// there with the same words.
+func (a *Executor) setPodScheduled(ctx context.Context, p *model.Pod, reason, message string) scheduling.Outcome {
+	old := a.o.PodScheduled(p.UID)
+	if old != nil && old.Status == corev1.ConditionFalse && old.Reason == reason && old.Message == message {
+		return scheduling.Outcome{}
+	}
+	c := map[string]any{"type": corev1.PodScheduled, "status": corev1.ConditionFalse, "reason": reason, "message": message}
+	if old == nil || old.Status != corev1.ConditionFalse {
+		c["lastTransitionTime"] = a.o.Now().UTC().Format(time.RFC3339)
+	}
+	return outcome(a.patchStatus(ctx, p, map[string]any{"conditions": []any{c}}))
+}

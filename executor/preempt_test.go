@@ -1,0 +1,259 @@
+package executor
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	ktesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+var budgets = schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
+
+func lowPriorityPod(name string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)}, Spec: corev1.PodSpec{NodeName: "n1"}}
+}
+
+func budgetAllowing(name string, n int32) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)},
+		Status: policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: n}}
+}
+
+// newPreempt drives pods out of n1; each budget is to pay for those named.
+func newPreempt(victims []string, paid map[string][]string, names ...string) scheduling.Preempt {
+	e := scheduling.Preempt{Pod: web, Choice: 1, Plan: &decision.Preemption{Outcome: decision.PreemptionNominated, Node: "n1"}}
+	for _, v := range victims {
+		e.Plan.Victims = append(e.Plan.Victims, &model.Pod{Namespace: "ns", Name: v, UID: "uid-" + v, NodeName: "n1", Spec: web.Spec})
+	}
+	for _, b := range names {
+		e.Plan.Debits = append(e.Plan.Debits, decision.Debit{Budget: &model.Budget{Namespace: "ns", Name: b}, Granted: paid[b]})
+	}
+	return e
+}
+
+// recordedRequests are the writes that a client was asked for, in short.
+func recordedRequests(client *fake.Clientset) string {
+	var out []string
+	for _, a := range client.Actions() {
+		if a.GetVerb() != "get" {
+			name := ""
+			if n, ok := a.(interface{ GetName() string }); ok {
+				name = ":" + n.GetName()
+			}
+			out = append(out, a.GetVerb()+":"+strings.TrimSuffix(a.GetResource().Resource+"/"+a.GetSubresource(), "/")+name)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestPreemptSetsDisruptionTargetOnAllVictimsBeforeDeleting(t *testing.T) {
+	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"), budgetAllowing("x", 2))
+	e := newPreempt([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
+	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
+		t.Fatalf("outcome %+v", o)
+	}
+	want := "patch:pods/status:web update:poddisruptionbudgets/status patch:pods/status:a patch:pods/status:b create:events delete:pods:a create:events delete:pods:b"
+	if got := recordedRequests(client); got != want {
+		t.Errorf("it did\n%s\nwant\n%s", got, want)
+	}
+	b, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
+	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 2 {
+		t.Errorf("the budget's status is %+v", b.Status)
+	}
+	for _, act := range client.Actions() {
+		if p, ok := act.(ktesting.PatchAction); ok && p.GetName() == "a" {
+			for _, words := range []string{"DisruptionTarget", "PreemptionByScheduler", "default-scheduler: preempting to accommodate a higher priority pod", "budget x allowed 2, now 0"} {
+				if !strings.Contains(string(p.GetPatch()), words) {
+					t.Errorf("%s lacks %q", p.GetPatch(), words)
+				}
+			}
+		}
+	}
+}
+
+func TestPreemptRetryResumes(t *testing.T) {
+	marked := lowPriorityPod("b")
+	marked.Status.Conditions = []corev1.PodCondition{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}}
+	paid := budgetAllowing("x", 1)
+	paid.Status.DisruptedPods = map[string]metav1.Time{"b": {Time: clock}, "a": {Time: clock}}
+	a, client := newTestExecutor(nil, podOnNode("u1", ""), marked, paid)
+	e := newPreempt([]string{"a", "b"}, map[string][]string{"x": {"a", "b"}}, "x")
+	e.Retry = true // a is gone, b has its condition, both are paid for
+	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
+		t.Fatalf("outcome %+v", o)
+	}
+	if got, want := recordedRequests(client), "patch:pods/status:web create:events delete:pods:b"; got != want {
+		t.Errorf("it did %s, want %s", got, want)
+	}
+}
+
+// A victim that may not be deleted stays. Once another one is deleted the choice cannot be refused any more.
+func TestPreemptVictimDeletionForbidden(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stays string
+		want  scheduling.Result
+		told  int
+	}{"the first": {"a", scheduling.Refused, 1}, "the second": {"b", scheduling.Unknown, 2}} {
+		t.Run(name, func(t *testing.T) {
+			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"))
+			client.PrependReactor("delete", "pods", func(act ktesting.Action) (bool, runtime.Object, error) {
+				if act.(ktesting.DeleteAction).GetName() == tc.stays {
+					return true, nil, apierrors.NewForbidden(pods, tc.stays, errors.New("by policy"))
+				}
+				return false, nil, nil
+			})
+			e := newPreempt([]string{"a", "b"}, nil)
+			for _, e.Retry = range []bool{false, true} {
+				if o := a.preempt(t.Context(), e); o.Result != tc.want {
+					t.Errorf("again %v: outcome %+v", e.Retry, o)
+				}
+			}
+			events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{})
+			if len(events.Items) != tc.told {
+				t.Errorf("%d events, after %s", len(events.Items), recordedRequests(client))
+			}
+		})
+	}
+}
+
+// Who is deleted is told of, though not at the first time.
+func TestPreemptRewritesLostEvent(t *testing.T) {
+	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"))
+	left := 1
+	client.PrependReactor("create", "events", func(ktesting.Action) (bool, runtime.Object, error) {
+		left--
+		return left >= 0, nil, errors.New("EOF")
+	})
+	e := newPreempt([]string{"a"}, nil)
+	for _, want := range []scheduling.Result{scheduling.Unknown, scheduling.Done} {
+		if o := a.preempt(t.Context(), e); o.Result != want {
+			t.Errorf("again %v: outcome %+v", e.Retry, o)
+		}
+		e.Retry = true
+	}
+	if events, _ := client.EventsV1().Events("ns").List(t.Context(), metav1.ListOptions{}); len(events.Items) != 1 {
+		t.Errorf("%d events, after %s", len(events.Items), recordedRequests(client))
+	}
+}
+
+func TestPreemptBudgetRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		number int
+		status policyv1.PodDisruptionBudgetStatus
+		want   scheduling.Result
+		allow  int32
+	}{
+		"once":                  {1, policyv1.PodDisruptionBudgetStatus{}, scheduling.Refused, 0},
+		"overruled at the last": {2, policyv1.PodDisruptionBudgetStatus{}, scheduling.Done, 0},
+		"paid before":           {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: clock}}}, scheduling.Done, 0},
+		"paid for a namesake":   {1, policyv1.PodDisruptionBudgetStatus{DisruptedPods: map[string]metav1.Time{"a": {Time: clock.Add(-time.Hour)}}}, scheduling.Refused, 0},
+		"status out of date":    {1, policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: 5, ObservedGeneration: -1}, scheduling.Refused, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			second := budgetAllowing("y", 0)
+			second.Status = tc.status
+			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1), second)
+			e := newPreempt([]string{"a"}, map[string][]string{"x": {"a"}, "y": {"a"}}, "x", "y")
+			e.Choice = tc.number
+			e.Plan.Victims[0].Created = clock.Add(-time.Minute)
+			o := a.preempt(t.Context(), e)
+			if o.Result != tc.want {
+				t.Fatalf("outcome %+v", o)
+			}
+			x, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
+			y, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "y", metav1.GetOptions{})
+			if refused := tc.want == scheduling.Refused; refused != (x.Status.DisruptionsAllowed == 1 && len(x.Status.DisruptedPods) == 0) ||
+				refused == strings.Contains(recordedRequests(client), "delete") || refused != (len(o.Budgets) == 2 && o.Budgets[0].Name == "y" && o.Budgets[1].Name == "x" && len(o.Budgets[1].Disrupted) == 0) {
+				t.Errorf("budget x is %+v after %s, which says %v", x.Status, recordedRequests(client), o.Budgets)
+			}
+			if y.Status.DisruptionsAllowed != tc.allow {
+				t.Errorf("budget y allows %d", y.Status.DisruptionsAllowed)
+			}
+		})
+	}
+}
+
+func TestPreemptOutcomes(t *testing.T) {
+	conflict := apierrors.NewConflict(budgets, "x", errors.New("changed"))
+	forbidden := apierrors.NewForbidden(budgets, "x", errors.New("no role"))
+	for name, tc := range map[string]struct {
+		verb, resource, sub string
+		err                 error
+		times               int
+		want                scheduling.Result
+		deleted             bool
+	}{
+		"nothing fails":                {want: scheduling.Done, deleted: true},
+		"another writer of the budget": {"update", "poddisruptionbudgets", "status", conflict, 3, scheduling.Done, true},
+		"too many other writers":       {"update", "poddisruptionbudgets", "status", conflict, 1000, scheduling.Unknown, false},
+		"no right to debit":            {"update", "poddisruptionbudgets", "status", forbidden, 1000, scheduling.Done, true},
+		"no right to delete":           {"delete", "pods", "", apierrors.NewForbidden(pods, "a", nil), 1000, scheduling.Refused, false},
+		"lost on the way":              {"delete", "pods", "", errors.New("EOF"), 1000, scheduling.Unknown, false},
+		"the event is refused":         {"create", "events", "", apierrors.NewForbidden(pods, "a", nil), 1000, scheduling.Done, true},
+		"the pod itself is gone":       {"patch", "pods", "status", apierrors.NewNotFound(pods, "a"), 1000, scheduling.Conflict, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), budgetAllowing("x", 1))
+			told := 0
+			a.o.OnDebitForbidden = func(*model.Budget, error) { told++ }
+			left := tc.times
+			client.PrependReactor(tc.verb, tc.resource, func(act ktesting.Action) (bool, runtime.Object, error) {
+				left--
+				return tc.err != nil && left >= 0 && act.GetSubresource() == tc.sub, nil, tc.err
+			})
+			o := a.preempt(t.Context(), newPreempt([]string{"a"}, map[string][]string{"x": {"a"}}, "x"))
+			_, err := client.CoreV1().Pods("ns").Get(t.Context(), "a", metav1.GetOptions{})
+			if o.Result != tc.want || apierrors.IsNotFound(err) != tc.deleted {
+				t.Errorf("outcome %v (%s), the victim: %v", o.Result, o.Reason, err)
+			}
+			if (told > 0) != (tc.err == forbidden) {
+				t.Errorf("told %d times that nothing is debited", told)
+			}
+		})
+	}
+}
+
+func TestClearNomination(t *testing.T) {
+	p := podOnNode("u1", "")
+	p.Status.NominatedNodeName = "n1"
+	a, client := newTestExecutor(nil, p)
+	if o := a.clearNomination(t.Context(), scheduling.ClearNomination{Pod: web}); o.Result != scheduling.Done {
+		t.Fatalf("outcome %+v", o)
+	}
+	got, _ := client.CoreV1().Pods("ns").Get(t.Context(), "web", metav1.GetOptions{})
+	if got.Status.NominatedNodeName != "" {
+		t.Errorf("it is nominated to %q still", got.Status.NominatedNodeName)
+	}
+	a, _ = newTestExecutor(nil)
+	if o := a.clearNomination(t.Context(), scheduling.ClearNomination{Pod: web}); o.Result != scheduling.Conflict {
+		t.Errorf("of a pod that is gone: %+v", o)
+	}
+}
+
+// Somebody else counts on what a budget still allows: they are refused then, and not both
+// let through.
+func TestOverrulingDebitUsesRemainingAllowance(t *testing.T) {
+	a, client := newTestExecutor(nil, podOnNode("u1", ""), lowPriorityPod("a"), lowPriorityPod("b"), budgetAllowing("x", 1))
+	e := newPreempt([]string{"a", "b"}, nil, "x")
+	e.Plan.Debits[0].Overruled = []string{"a", "b"}
+	if o := a.preempt(t.Context(), e); o.Result != scheduling.Done {
+		t.Fatalf("outcome %+v", o)
+	}
+	b, _ := client.PolicyV1().PodDisruptionBudgets("ns").Get(t.Context(), "x", metav1.GetOptions{})
+	if b.Status.DisruptionsAllowed != 0 || len(b.Status.DisruptedPods) != 2 {
+		t.Errorf("the budget's status is %+v", b.Status)
+	}
+}

@@ -1,0 +1,92 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/storage/volume"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// prepare gives the pod's claims to their volumes, and asks for the others to be
+// provisioned for the node. Each object is read first, so that what an earlier
+// request wrote is not written again, and written under the version that was read.
+// What was written stays when a later claim is refused: a volume that names its claim gets
+// bound to it, and the pod is placed by it then, as with kube-scheduler.
+func (a *Executor) prepare(ctx context.Context, e scheduling.BindVolumes) scheduling.Outcome {
+	for i := range e.Plan.Bind {
+		if out := a.reserveVolume(ctx, &e.Plan.Bind[i]); out.Result != scheduling.Done {
+			return out
+		}
+	}
+	for _, claim := range e.Plan.Provision {
+		if out := a.selectNode(ctx, claim, e.Node); out.Result != scheduling.Done {
+			return out
+		}
+	}
+	return scheduling.Outcome{Result: scheduling.Done}
+}
+
+// reserveVolume writes a claim into its volume.
+func (a *Executor) reserveVolume(ctx context.Context, b *model.ClaimVolume) scheduling.Outcome {
+	volumes, claim := a.o.Client.CoreV1().PersistentVolumes(), b.Claim
+	v, err := volumes.Get(ctx, b.Volume.Name, metav1.GetOptions{})
+	if err != nil {
+		return outcome(err)
+	}
+	ref := v.Spec.ClaimRef
+	switch {
+	case ref != nil && string(ref.UID) == claim.UID && ref.Namespace == claim.Namespace && ref.Name == claim.Name:
+		return scheduling.Outcome{Result: scheduling.Done}
+	case ref != nil && (ref.UID != "" || ref.Namespace != claim.Namespace || ref.Name != claim.Name):
+		return conflictf("persistentvolume %q is reserved for persistentvolumeclaim %s/%s", v.Name, ref.Namespace, ref.Name)
+	case v.ResourceVersion != b.Volume.ResourceVersion:
+		return conflictf("persistentvolume %q has changed since it was chosen", v.Name)
+	}
+	meta := map[string]any{"uid": v.UID, "resourceVersion": v.ResourceVersion}
+	if ref == nil { // or else whoever named the claim keeps that
+		meta["annotations"] = map[string]string{volume.AnnBoundByController: "yes"}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": meta, "spec": map[string]any{"claimRef": corev1.ObjectReference{
+		APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: claim.Namespace, Name: claim.Name,
+		UID: types.UID(claim.UID), ResourceVersion: claim.ResourceVersion,
+	}}})
+	if err == nil {
+		_, err = volumes.Patch(ctx, v.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	return outcome(err)
+}
+
+// selectNode tells a claim's provisioner the node.
+func (a *Executor) selectNode(ctx context.Context, claim *model.PersistentVolumeClaim, node string) scheduling.Outcome {
+	claims := a.o.Client.CoreV1().PersistentVolumeClaims(claim.Namespace)
+	c, err := claims.Get(ctx, claim.Name, metav1.GetOptions{})
+	if err != nil {
+		return outcome(err)
+	}
+	chosen, has := c.Annotations[volume.AnnSelectedNode]
+	switch {
+	case string(c.UID) != claim.UID || c.DeletionTimestamp != nil:
+		return conflictf("persistentvolumeclaim %s/%s is not the one that the pod was placed by", claim.Namespace, claim.Name)
+	case c.Spec.VolumeName != "" || has && chosen == node:
+		return scheduling.Outcome{Result: scheduling.Done}
+	case has:
+		return conflictf("persistentvolumeclaim %s/%s is to be provisioned for node %q", claim.Namespace, claim.Name, chosen)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": c.UID, "resourceVersion": c.ResourceVersion, "annotations": map[string]string{volume.AnnSelectedNode: node}}})
+	if err == nil {
+		_, err = claims.Patch(ctx, c.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	}
+	return outcome(err)
+}
+
+func conflictf(format string, args ...any) scheduling.Outcome {
+	return scheduling.Outcome{Result: scheduling.Conflict, Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,81 @@
+package explain
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/internal/journal"
+)
+
+func TestDecisionHistory(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	list := []journal.Decision{
+		{Time: at, UID: "u1", Action: "reject", Attempt: 1, Message: "0/2 nodes are available", Outcome: "done"},
+		{Time: at.Add(time.Minute), UID: "u1", Action: "bind", Attempt: 2, Node: "n1", Outcome: "conflict", Reason: "it is bound"},
+		{Time: at.Add(time.Hour), UID: "u2", Action: "preempt", Node: "n2", Victims: []string{"ns/a", "ns/b"}},
+	}
+	var b strings.Builder
+	if err := (DeletedPod{Pod: "ns/p", Decisions: list}).Text(&b); err != nil {
+		t.Fatal(err)
+	}
+	const want = `pod ns/p is not there any more
+decided, as the scheduler's journal has it:
+  2001-09-09T02:46:40Z  preempt  node n2; victims ns/a, ns/b
+  an earlier pod of this name, uid u1, gone:
+  2001-09-09T01:46:40Z  reject  attempt 1; 0/2 nodes are available
+  2001-09-09T01:47:40Z  bind    node n1; attempt 2; conflict: it is bound
+`
+	if b.String() != want {
+		t.Errorf("said\n%s", b.String())
+	}
+	b.Reset()
+	gone := DeletedPod{Pod: "ns/p", Displacements: []*journal.Displacement{{Time: at, Node: "n1", Cause: "Preemption", For: &journal.Pod{Namespace: "ns", Name: "high"}}}}
+	const displaced = `pod ns/p is not there any more
+it was displaced from n1 at 2001-09-09T01:46:40Z: Preemption, asked by pod ns/high (berth explain displacement ns/p tells more)
+`
+	if err := gone.Text(&b); err != nil || b.String() != displaced {
+		t.Errorf("%v, said\n%s", err, b.String())
+	}
+	b.Reset()
+	for range 30 {
+		list = append(list, list[2])
+	}
+	if err := (DeletedPod{Pod: "ns/p", Decisions: list}).Text(&b); err != nil || !strings.Contains(b.String(), "(13 older ones: -o json)") || strings.Count(b.String(), "\n") != 22 || strings.Contains(b.String(), "u1") {
+		t.Errorf("%v, said\n%s", err, b.String())
+	}
+}
+
+// TestDecisionHistoryOrder: what an earlier pod of its name went through is not its own, nor
+// does it take the place of that.
+func TestDecisionHistoryOrder(t *testing.T) {
+	at := time.Unix(1e9, 0)
+	var list []journal.Decision
+	for i := range 30 {
+		list = append(list, journal.Decision{Time: at.Add(time.Duration(i) * time.Second), UID: []string{"older", "old", "now"}[i/10], Action: "reject", Attempt: i%10 + 1})
+	}
+	p := pod("p", "", 0, 1)
+	p.UID = "now"
+	a := &PodExplanation{Record: &decision.Record{Pod: "default/p", Outcome: decision.Skipped}, Pod: p, Decisions: append(list, journal.Decision{Time: at.Add(time.Minute), UID: "old", Action: "bind"})}
+	got := answerText(t, a)
+	_, told, _ := strings.Cut(got, "has it (11 older ones: -o json):\n")
+	lines := strings.Split(told, "\n")
+	if len(lines) != 22 || !strings.HasPrefix(lines[0], "  2001-09-09T01:47:00Z  reject  attempt 1") || lines[10] != "  an earlier pod of this name, uid old, gone:" ||
+		!strings.HasPrefix(lines[20], "  2001-09-09T01:47:40Z  bind") {
+		t.Errorf("said\n%s", got)
+	}
+	data, err := a.JSON()
+	var view struct {
+		UID     string
+		Decided []journal.Decision
+	}
+	if err != nil || json.Unmarshal(data, &view) != nil || view.UID != "now" || len(view.Decided) != 31 || view.Decided[0].UID != "now" || view.Decided[10].UID != "old" || view.Decided[30].UID != "older" {
+		t.Errorf("%v: %s", err, data)
+	}
+	p.UID = "new" // nothing was decided about it yet
+	if got := answerText(t, a); !strings.Contains(got, "older ones: -o json):\n  an earlier pod of this name, uid now, gone:\n") {
+		t.Errorf("said\n%s", got)
+	}
+}

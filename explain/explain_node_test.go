@@ -1,0 +1,113 @@
+package explain
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+func TestExplainNode(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	s := cluster.New()
+	n := node("n7", nil)
+	n.Ready, n.Taints = true, []model.Taint{{Key: "gpu", Value: "true", Effect: model.NoSchedule}}
+	s.UpsertNode(n)
+	s.UpsertNode(node("n8", nil))
+	tolerant := func(p *model.Pod) *model.Pod {
+		p.Spec.Tolerations = []model.Toleration{{Key: "gpu", Op: model.TolExists}}
+		return p
+	}
+	nominee := tolerant(pod("nominee", "", 9, 100))
+	nominee.NominatedNodeName = "n7"
+	pods := []*model.Pod{pod("run", "n7", 3, 2500), tolerant(pod("fits", "", 0, 1000)), tolerant(pod("big-1", "", 0, 2000)),
+		tolerant(pod("big-2", "", 0, 3000)), pod("stranger", "", 0, 100), nominee}
+	for _, p := range pods {
+		s.UpsertPod(p)
+	}
+	s.UpsertHold(&model.Hold{Namespace: "default", Name: "avoid-1", Type: model.Avoid, Owner: model.Owner{Kind: "ReplicaSet", Name: "web", UID: "u"},
+		Node: "n7", Cause: "Pressure", Count: 3, Until: now.Add(5 * time.Minute)})
+	profile, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := ExplainNode(s, func(*model.Pod) *placement.Profile { return profile }, 1, "n7", pods)
+	a.Conditions = []Condition{{Type: "Ready", Status: "True"}, {Type: "MemoryPressure", Status: "True", Reason: "Low", Message: "90Mi left", Since: now.Add(-3 * time.Minute)}}
+	var b strings.Builder
+	if err := a.Text(&b, now, false); err != nil {
+		t.Fatal(err)
+	}
+	want := `node n7
+taint gpu=true:NoSchedule
+condition MemoryPressure=True for 3m: Low 90Mi left
+
+RESOURCE  REQUESTED  ALLOCATABLE  FREE   USED
+cpu       2500m      4            1500m  62%
+memory    0          8Gi          8Gi    0%
+pods      1          10           9      10%
+
+POD          PRIORITY  CPU    MEMORY  STATE
+default/run  3         2500m  0       starting
+
+room is kept for default/nominee (priority 9), which is nominated to it
+held off: the pods of ReplicaSet default/web, for 5m, after 3 had to leave for Pressure (hold avoid-1)
+
+of the waiting pods it would take 2: default/nominee, default/fits
+it refuses
+  default/stranger: TaintToleration: node(s) had untolerated taint(s) (gpu=true:NoSchedule)
+  default/big-1, default/big-2: NodeResourcesFit: need 600m to 1600m more cpu (requests 2 to 3)
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	data, err := a.JSON()
+	var got struct {
+		Node      string
+		Resources []struct{ Requested, Allocatable int64 }
+		Takes     []string
+		Refuses   []struct{ Pod, Plugin string }
+		Holds     []struct{ Type, Owner string }
+	}
+	if err != nil || json.Unmarshal(data, &got) != nil || got.Resources[0].Requested != 2500 || len(got.Takes) != 2 || got.Refuses[0].Plugin != "NodeResourcesFit" && got.Refuses[0].Plugin != "TaintToleration" || got.Holds[0].Owner != "ReplicaSet/web" {
+		t.Errorf("%v: %s", err, data)
+	}
+	if ExplainNode(s, nil, 1, "none", nil) != nil {
+		t.Error("a node that is not there has an answer")
+	}
+}
+
+func TestSortPendingPods(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	list := []PendingPod{
+		{Pod: "a/late", Scheduler: "s", State: PendingNew, Created: ago(time.Minute), Since: ago(time.Minute)},
+		{Pod: "a/gated", State: PendingGated, Gates: []string{"quota"}, Created: ago(time.Hour), Since: ago(time.Hour)},
+		{Pod: "a/big", State: PendingUnschedulable, Priority: 7, Created: ago(3 * time.Hour), Since: ago(2 * time.Minute),
+			Message: "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."},
+		{Pod: "a/first", Scheduler: "s", State: PendingNew, Priority: 5, Created: ago(time.Second), Since: ago(time.Second)},
+		{Pod: "a/nominee", State: PendingNominated, Nominated: "n7", Created: ago(50 * time.Hour), Since: ago(49 * time.Hour)},
+	}
+	SortPendingPods(list)
+	var b strings.Builder
+	if err := QueueText(&b, list, now, 4); err != nil {
+		t.Fatal(err)
+	}
+	want := `5 waiting: 1 nominated, 2 new, 1 unschedulable, 1 gated
+POD        PRIORITY  STATE          SINCE  AGE  WAITS FOR
+a/nominee  0         nominated      2d     2d   room on n7
+a/first    5         new            1s     1s   its turn with s
+a/late     0         new            60s    60s  its turn with s
+a/big      7         unschedulable  2m     3h   0/2 nodes are available: 2 Insufficient cpu
+and 1 more (--all shows them)
+`
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	if data, err := QueueJSON(nil); err != nil || !strings.Contains(string(data), `"pods": []`) {
+		t.Errorf("%v %s", err, data)
+	}
+}

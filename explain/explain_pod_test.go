@@ -1,0 +1,142 @@
+package explain
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+)
+
+const gib = 1 << 30
+
+func node(name string, labels map[string]string) *model.Node {
+	all := map[string]string{placement.HostnameKey: name}
+	for k, v := range labels {
+		all[k] = v
+	}
+	return &model.Node{Name: name, Labels: model.LabelsOf(all), AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 * gib}}
+}
+
+func pod(name, node string, priority int32, cpu int64) *model.Pod {
+	return &model.Pod{Namespace: "default", Name: name, UID: name, NodeName: node, Spec: &model.PodSpec{
+		SchedulerName: "default-scheduler", Priority: priority, Requests: model.Resources{MilliCPU: cpu}, ImageContainers: 1}}
+}
+
+func ask(t *testing.T, p *model.Pod, objects ...any) *PodExplanation {
+	t.Helper()
+	s := cluster.New()
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *model.Node:
+			s.UpsertNode(o)
+		case *model.Pod:
+			s.UpsertPod(o)
+		}
+	}
+	s.UpsertPod(p)
+	profile, err := placement.NewProfile(placement.DefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ExplainPod(s, profile, 1, preemption.Defaults(), p)
+}
+
+func answerText(t *testing.T, a *PodExplanation) string {
+	t.Helper()
+	var b strings.Builder
+	if err := a.Text(&b, false); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestExplainPendingPod(t *testing.T) {
+	web := pod("web-1", "", 0, 500)
+	web.Spec.NodeSelector.Labels = model.Labels{{Key: "disk", Value: "ssd"}}
+	cordoned := node("n3", map[string]string{"disk": "ssd"})
+	cordoned.Unschedulable = true
+	a := ask(t, web, node("n1", map[string]string{"disk": "hdd"}), node("n2", nil), cordoned,
+		node("n7", map[string]string{"disk": "ssd"}), pod("batch-3", "n7", 0, 3800))
+	got := answerText(t, a)
+	for _, want := range []string{`pod default/web-1
+unschedulable: fits 0 of 4 nodes
+
+NodeUnschedulable rejects 1 node
+  n3: node(s) were unschedulable
+
+NodeAffinity rejects 2 nodes
+  n1, n2: node(s) didn't match Pod's node affinity/selector (disk=ssd)
+
+NodeResourcesFit rejects 1 node
+  n7: needs 300m more cpu (requests 500m, free 200m)
+
+Preempting less important pods helps on no node
+
+It is tried again when the pod itself changes, or
+  a node comes,`, `
+  a node comes, a node's labels change (NodeAffinity)
+`, `
+Any of these lets it fit (each was tried on a copy of the cluster)
+  free 300m cpu on n7
+  uncordon n3
+  add label disk=ssd to n2
+  change label disk of n1 from hdd to ssd
+  drop disk=ssd from the pod's nodeSelector; it would go to n`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	data, err := a.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var view struct {
+		Remedies []struct {
+			Words, Node string
+			Changes     []struct {
+				Kind, Node, Key string
+				Amount          int64
+			}
+		}
+		Preemption struct{ Outcome string }
+		Wakes      []struct{ Plugin string }
+	}
+	if err := json.Unmarshal(data, &view); err != nil {
+		t.Fatal(err)
+	}
+	if c := view.Remedies[0].Changes[0]; c.Kind != "FreeResource" || c.Node != "n7" || c.Key != "cpu" || c.Amount != 300 || view.Preemption.Outcome != "noneHelps" || len(view.Wakes) != 3 {
+		t.Errorf("%s", data)
+	}
+}
+
+func TestExplainPreemptor(t *testing.T) {
+	a := ask(t, pod("web", "", 10, 500), node("n7", nil), pod("batch-3", "n7", 0, 3800))
+	for _, want := range []string{"It can make room for itself: it preempts default/batch-3 on n7", "preempt default/batch-3 (priority 0) on n7"} {
+		if got := answerText(t, a); !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	nominee, victim := pod("web", "", 10, 500), pod("batch-3", "n7", 0, 3800)
+	nominee.NominatedNodeName, victim.Deleting, victim.DisruptionReason = "n7", true, "PreemptionByScheduler"
+	a = ask(t, nominee, node("n7", nil), victim)
+	for _, want := range []string{"nominated to n7, waits there for default/batch-3 to be gone", "victims are still leaving"} {
+		if got := answerText(t, a); !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}
+
+func TestExplainPodFitsNoEmptyNode(t *testing.T) {
+	a := ask(t, pod("huge", "", 0, 9000), node("n1", nil), node("n2", nil), pod("x", "n1", 0, 100))
+	got := answerText(t, a)
+	for _, want := range []string{"It fits no empty node, either", "n1, n2: NodeResourcesFit: cpu can never fit: requests 9, the node has 4 in all",
+		"lower the pod's cpu request to 4; it would go to n2", "add a node like n1 or n2, but with 9 cpu\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}

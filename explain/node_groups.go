@@ -1,0 +1,140 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// nodeGroup is nodes that one rule refuses for reasons of one shape: the same kinds
+// of reasons about the same things, with numbers of their own.
+type nodeGroup struct {
+	plugin  decision.Plugin
+	records []*decision.NodeRecord // nearest to fitting first
+}
+
+// groupNodes brings refused nodes together, by rule, then the nearest first.
+func groupNodes(nodes []decision.NodeRecord) []nodeGroup {
+	at := map[string]int{}
+	var out []nodeGroup
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Verdict.IsSuccess() {
+			continue
+		}
+		k := verdictKey(&n.Verdict)
+		j, known := at[k]
+		if !known {
+			j = len(out)
+			at[k] = j
+			out = append(out, nodeGroup{plugin: n.Verdict.Plugin})
+		}
+		out[j].records = append(out[j].records, n)
+	}
+	for i := range out {
+		slices.SortStableFunc(out[i].records, func(a, b *decision.NodeRecord) int {
+			return cmp.Or(cmp.Compare(shortage(&a.Verdict), shortage(&b.Verdict)), cmp.Compare(a.Name, b.Name))
+		})
+	}
+	slices.SortStableFunc(out, func(a, b nodeGroup) int {
+		return cmp.Or(cmp.Compare(a.plugin, b.plugin), cmp.Compare(shortage(&a.records[0].Verdict), shortage(&b.records[0].Verdict)),
+			len(b.records)-len(a.records), cmp.Compare(a.records[0].Name, b.records[0].Name))
+	})
+	return out
+}
+
+// verdictKey tells verdicts apart by all but numbers and names of pods.
+func verdictKey(v *decision.Verdict) string {
+	var b strings.Builder
+	fmt.Fprint(&b, v.Plugin, v.Code)
+	for i := range v.Reasons {
+		r := &v.Reasons[i]
+		fmt.Fprint(&b, "|", r.Kind, r.Subject, isUnresolvable(r))
+	}
+	return b.String()
+}
+
+// isUnresolvable says that a reason cannot be helped by pods' leaving.
+func isUnresolvable(r *decision.Reason) bool {
+	return r.Kind == decision.ReasonInsufficient && r.Want > r.Have
+}
+
+// sameText says that all nodes of the group have the same words.
+func (g *nodeGroup) sameText() bool {
+	first := verdictText(&g.records[0].Verdict)
+	return !slices.ContainsFunc(g.records, func(n *decision.NodeRecord) bool { return verdictText(&n.Verdict) != first })
+}
+
+// text sums up a group's reasons, with ranges where numbers differ.
+func (g *nodeGroup) text() string {
+	if g.sameText() {
+		return verdictText(&g.records[0].Verdict)
+	}
+	parts := make([]string, len(g.records[0].Verdict.Reasons))
+	for i := range parts {
+		parts[i] = g.reasonText(i)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// reasonText sums up reason number i of all nodes.
+func (g *nodeGroup) reasonText(i int) string {
+	r := &g.records[0].Verdict.Reasons[i]
+	of := func(f func(r *decision.Reason) int64) (lo, hi int64) {
+		lo = f(r)
+		hi = lo
+		for _, n := range g.records {
+			v := f(&n.Verdict.Reasons[i])
+			lo, hi = min(lo, v), max(hi, v)
+		}
+		return lo, hi
+	}
+	switch {
+	case isUnresolvable(r):
+		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
+		least, most := of(func(r *decision.Reason) int64 { return r.Want })
+		return fmt.Sprintf("%s can never fit: requests %s, the nodes have %s in all", r.Subject, formatRange(r.Subject, least, most), formatRange(r.Subject, lo, hi))
+	case r.Kind == decision.ReasonInsufficient:
+		lo, hi := of(func(r *decision.Reason) int64 { return r.Want - (r.Have - r.Used) })
+		least, most := of(func(r *decision.Reason) int64 { return r.Want }) // of several pods on one node
+		return fmt.Sprintf("need %s more %s (requests %s)", formatRange(r.Subject, lo, hi), r.Subject, formatRange(r.Subject, least, most))
+	case r.Kind == decision.ReasonTooManyPods:
+		lo, hi := of(func(r *decision.Reason) int64 { return r.Have })
+		return fmt.Sprintf("run the %s pods that they may, or more", formatRange("", lo, hi))
+	case r.Kind == decision.ReasonTopologySpread:
+		lo, hi := of(func(r *decision.Reason) int64 { return r.Used })
+		return fmt.Sprintf("%s: %s matching pods there, the least elsewhere is %d, maxSkew %d", r.Subject, formatRange("", lo, hi), r.Have, r.Want)
+	}
+	var who []string
+	for _, n := range g.records {
+		if w := n.Verdict.Reasons[i].Object; w != "" && !slices.Contains(who, w) {
+			who = append(who, w)
+		}
+	}
+	bare := *r
+	if bare.Object = ""; len(who) > 0 {
+		bare.Object = abbreviate(who, 3)
+	}
+	return ReasonText(&bare)
+}
+
+func formatRange(resource string, lo, hi int64) string {
+	if lo == hi {
+		return FormatQuantity(resource, lo)
+	}
+	if resource == "cpu" && (lo%1000 != 0 || hi%1000 != 0) { // one unit for both
+		return fmt.Sprintf("%dm to %dm", lo, hi)
+	}
+	return FormatQuantity(resource, lo) + " to " + FormatQuantity(resource, hi)
+}
+
+// abbreviate are names, or the first of them and how many more there are.
+func abbreviate(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

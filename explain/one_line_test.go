@@ -1,0 +1,20 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain, größer":          "plain, größer",
+		"panic\n\tat x\n":        "panic;  at x",
+		"\x1b[2Jall is well":     `\x1b[2Jall is well`,
+		"a\u202eb\x00":           `a\u202eb\x00`,
+		strings.Repeat("x", 301): strings.Repeat("x", 300) + " ...",
+	} {
+		if got := oneLine(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

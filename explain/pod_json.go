@@ -1,0 +1,123 @@
+package explain
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// JSON is an answer in the schema of the recorded vectors (`expect` of
+// conformance/scheduling), with free fields besides: pod, choice, node, the numbers of
+// each reason, and what is said in answerView.
+func (a *PodExplanation) JSON() ([]byte, error) {
+	v := explanationView{recordView: newRecordView(a.Record, a.Node), NodeUnknown: a.NodeMissing, Troubles: a.Problems, Nominated: a.Nominated, Leaving: keys(a.TerminatingVictims), Extenders: a.Extenders}
+	waiting := a.Node == "" && (a.Record.Outcome == decision.Infeasible || a.Record.Outcome == decision.Gated)
+	if waiting {
+		for _, w := range RequeueTriggers(a.Record.UnschedulablePlugins) {
+			v.Wakes = append(v.Wakes, triggerView{w.Plugin.String(), w.Events})
+		}
+	}
+	if p := a.Preemption; p != nil {
+		v.Preemption = &preemptionView{Tried: preemptionOutcomeNames[p.Outcome], Node: p.Node, Victims: keys(p.Victims), Violations: p.Violations, Error: p.Error}
+	}
+	if a.Suggestions != nil {
+		v.Remedies, v.Tried = []suggestionView{}, &a.Suggestions.Trials
+		for i := range a.Suggestions.Suggestions {
+			v.Remedies = append(v.Remedies, newSuggestionView(a.Pod, &a.Suggestions.Suggestions[i]))
+		}
+		for i := range a.Suggestions.VerdictsWhenEmpty {
+			v.Empty = append(v.Empty, newNodeView(&a.Suggestions.VerdictsWhenEmpty[i]))
+		}
+	}
+	v.UID, v.Decided = a.uid(), slices.Concat(decisionsByUID(a.Decisions, a.uid())...)
+	return json.MarshalIndent(v, "", "  ")
+}
+
+type recordView struct {
+	Pod            string       `json:"pod"`
+	Node           string       `json:"node,omitempty"` // where it is bound
+	Profile        string       `json:"profile"`
+	Outcome        string       `json:"outcome"`
+	Message        string       `json:"message,omitempty"`
+	PreEnqueue     *verdictView `json:"preEnqueue,omitempty"`
+	PreFilter      *verdictView `json:"preFilter,omitempty"`
+	PreFilterNodes []string     `json:"preFilterNodes,omitempty"`
+	NominatedFirst bool         `json:"nominatedFirst,omitempty"`
+	HeldFirst      bool         `json:"heldFirst,omitempty"`
+	Nodes          []nodeView   `json:"nodes,omitempty"`
+	Top            []string     `json:"top,omitempty"`
+	Choice         string       `json:"choice,omitempty"`
+}
+
+type verdictView struct {
+	Plugin  string    `json:"plugin,omitempty"`
+	Code    string    `json:"code"`
+	Reasons []string  `json:"reasons,omitempty"`
+	Numbers []numbers `json:"numbers,omitempty"`
+}
+
+type nodeView struct {
+	Name     string `json:"name"`
+	Feasible bool   `json:"feasible"`
+	// Of a node that was refused.
+	Plugin  string    `json:"plugin,omitempty"`
+	Code    string    `json:"code,omitempty"`
+	Reasons []string  `json:"reasons,omitempty"`
+	Numbers []numbers `json:"numbers,omitempty"`
+	// Of a node that passed.
+	Scores map[string]int64 `json:"scores,omitempty"`
+	Total  *int64           `json:"total,omitempty"`
+}
+
+// numbers are a reason's, in milli-CPU, bytes and counts; see decision.Reason.
+type numbers struct {
+	Subject string `json:"subject,omitempty"`
+	Want    int64  `json:"want,omitempty"`
+	Used    int64  `json:"used,omitempty"`
+	Have    int64  `json:"have,omitempty"`
+	Who     string `json:"who,omitempty"`
+	Words   string `json:"words"`
+}
+
+func newRecordView(rec *decision.Record, node string) *recordView {
+	v := &recordView{
+		Pod: rec.Pod, Node: node, Profile: rec.Profile, Outcome: rec.Outcome.String(), Message: rec.Error,
+		PreEnqueue: newVerdictView(rec.PreEnqueue), PreFilter: newVerdictView(rec.PreFilter),
+		PreFilterNodes: rec.PreFilterNodes, NominatedFirst: rec.NominatedFirst, HeldFirst: rec.ReservedFirst, Top: rec.Top, Choice: rec.Choice,
+	}
+	for i := range rec.Nodes {
+		v.Nodes = append(v.Nodes, newNodeView(&rec.Nodes[i]))
+	}
+	return v
+}
+
+func newVerdictView(v *decision.Verdict) *verdictView {
+	if v == nil {
+		return nil
+	}
+	reasons, nums := reasonsOf(v)
+	return &verdictView{Plugin: v.Plugin.String(), Code: v.Code.String(), Reasons: reasons, Numbers: nums}
+}
+
+func reasonsOf(v *decision.Verdict) (reasons []string, nums []numbers) {
+	for i := range v.Reasons {
+		r := &v.Reasons[i]
+		reasons = append(reasons, r.String())
+		nums = append(nums, numbers{r.Subject, r.Want, r.Used, r.Have, r.Object, ReasonText(r)})
+	}
+	slices.Sort(reasons)
+	return reasons, nums
+}
+
+func newNodeView(n *decision.NodeRecord) nodeView {
+	if !n.Verdict.IsSuccess() {
+		reasons, nums := reasonsOf(&n.Verdict)
+		return nodeView{Name: n.Name, Plugin: n.Verdict.Plugin.String(), Code: n.Verdict.Code.String(), Reasons: reasons, Numbers: nums}
+	}
+	out := nodeView{Name: n.Name, Feasible: true, Scores: map[string]int64{}, Total: &n.Total}
+	for _, s := range n.Scores {
+		out.Scores[s.Plugin.String()] = s.Points
+	}
+	return out
+}

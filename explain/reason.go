@@ -1,0 +1,86 @@
+package explain
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/berthproject/berth/engine/decision"
+)
+
+// ReasonText words one reason with its numbers, for a person.
+func ReasonText(r *decision.Reason) string {
+	switch r.Kind {
+	case decision.ReasonInsufficient:
+		return insufficientText(r)
+	case decision.ReasonAvoidHold:
+		return fmt.Sprintf("held off its owner's pods after %d of them had to leave for %s (hold %s)", r.Have, r.Subject, r.Object)
+	case decision.ReasonTooManyPods:
+		return fmt.Sprintf("runs %d pods of %d", r.Used, r.Have)
+	case decision.ReasonTopologySpread:
+		return fmt.Sprintf("%s: %d matching pods with this one, the least elsewhere is %d, maxSkew %d", r.Subject, r.Used, r.Have, r.Want)
+	}
+	text := r.String()
+	if r.Subject != "" && r.Kind != decision.ReasonText && !strings.HasSuffix(text, r.Subject) {
+		text += " (" + r.Subject + ")"
+	}
+	if r.Object != "" {
+		text += " because of " + r.Object
+	}
+	return text
+}
+
+// insufficientText says how much is missing; what can never fit says so.
+func insufficientText(r *decision.Reason) string {
+	free := r.Have - r.Used
+	if r.Want > r.Have {
+		return fmt.Sprintf("%s can never fit: requests %s, the node has %s in all", r.Subject, FormatQuantity(r.Subject, r.Want), FormatQuantity(r.Subject, r.Have))
+	}
+	return fmt.Sprintf("needs %s more %s (requests %s, free %s)",
+		FormatQuantity(r.Subject, r.Want-free), r.Subject, FormatQuantity(r.Subject, r.Want), FormatQuantity(r.Subject, free))
+}
+
+// FormatQuantity words an amount of a resource in the units that people write it in:
+// cpu is in thousandths, memory and storage in bytes.
+func FormatQuantity(resource string, n int64) string {
+	switch {
+	case resource == "cpu":
+		if n%1000 == 0 {
+			return strconv.FormatInt(n/1000, 10)
+		}
+		return strconv.FormatInt(n, 10) + "m"
+	case resource == "memory" || resource == "ephemeral-storage" || strings.HasPrefix(resource, "hugepages-"):
+		return formatBytes(n)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// formatBytes is exact where a binary unit divides, and has one decimal otherwise.
+func formatBytes(n int64) string {
+	units := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi"}
+	u, unit := 0, int64(1)
+	for u < len(units)-1 && (n >= unit<<10 || n <= -(unit<<10)) {
+		u, unit = u+1, unit<<10
+	}
+	if n%unit == 0 {
+		return strconv.FormatInt(n/unit, 10) + units[u]
+	}
+	return strconv.FormatFloat(float64(n)/float64(unit), 'f', 1, 64) + units[u]
+}
+
+// shortage ranks a verdict by how near it is to fitting: the missing share of
+// what is asked for; verdicts without numbers come last.
+func shortage(v *decision.Verdict) float64 {
+	worst := 0.0
+	for i := range v.Reasons {
+		r := &v.Reasons[i]
+		if r.Kind != decision.ReasonInsufficient || r.Want == 0 {
+			continue
+		}
+		if r.Want > r.Have {
+			return 2
+		}
+		worst = max(worst, float64(r.Want-(r.Have-r.Used))/float64(r.Want))
+	}
+	return worst
+}

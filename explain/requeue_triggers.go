@@ -1,0 +1,76 @@
+package explain
+
+import (
+	"math/bits"
+	"strings"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/placement"
+)
+
+// eventDescriptions are the kinds of changes that wake a pod, for people.
+var eventDescriptions = map[decision.ClusterEvents]string{
+	decision.NodeAdded:                 "a node comes",
+	decision.NodeRemoved:               "a node goes",
+	decision.NodeAllocatableChanged:    "a node gets more to allocate",
+	decision.NodeLabelsChanged:         "a node's labels change",
+	decision.NodeTaintsChanged:         "a node's taints change",
+	decision.NodeUncordoned:            "a node is uncordoned",
+	decision.NodeFeaturesChanged:       "a node declares other features",
+	decision.PodAssigned:               "a pod comes to a node",
+	decision.PodLabelsChanged:          "a placed pod's labels change",
+	decision.PodScaledDown:             "a placed pod asks for less",
+	decision.PodTerminating:            "a placed pod is being deleted",
+	decision.PodRemoved:                "a placed pod goes",
+	decision.SpreadGroupChanged:        "a Service, ReplicaSet or the like changes",
+	decision.NamespaceLabelsChanged:    "a namespace's labels change",
+	decision.PVCChanged:                "a PersistentVolumeClaim changes",
+	decision.PVChanged:                 "a PersistentVolume changes",
+	decision.StorageClassChanged:       "a StorageClass changes",
+	decision.CSINodeChanged:            "a node's CSI drivers change",
+	decision.CSIDriverChanged:          "a CSIDriver changes",
+	decision.CSIStorageCapacityChanged: "a CSIStorageCapacity changes",
+	decision.VolumeAttachmentChanged:   "a VolumeAttachment changes",
+	decision.BudgetChanged:             "a PodDisruptionBudget changes",
+	decision.ResourceClaimChanged:      "a ResourceClaim changes",
+	decision.HoldEnded:                 "the hold ends",
+}
+
+// RequeueTrigger is what makes the scheduler try a waiting pod again, for one rule that
+// rejected it.
+type RequeueTrigger struct {
+	Plugin decision.Plugin
+	Events []string // any of these; none: only a change of the pod itself
+}
+
+// RequeueTriggers words, by rule, what would wake a pod that these rules rejected.
+func RequeueTriggers(plugins decision.PluginSet) []RequeueTrigger {
+	var out []RequeueTrigger
+	for r := decision.SchedulingGates; r < decision.NumPlugins; r++ {
+		if plugins.Has(r) {
+			out = append(out, RequeueTrigger{Plugin: r, Events: eventTexts(placement.EventsOfPlugin(r))})
+		}
+	}
+	return out
+}
+
+func eventTexts(c decision.ClusterEvents) []string {
+	var out []string
+	for ; c != 0; c &= c - 1 {
+		if word := eventDescriptions[1<<bits.TrailingZeros32(uint32(c))]; word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// writeRequeueTriggers writes what a pod waits for.
+func writeRequeueTriggers(b *strings.Builder, plugins decision.PluginSet) {
+	b.WriteString("\nIt is tried again when the pod itself changes, or\n")
+	for _, w := range RequeueTriggers(plugins) {
+		if len(w.Events) > 0 {
+			b.WriteString("  " + strings.Join(w.Events, ", ") + " (" + pluginText(w.Plugin) + ")\n")
+		}
+	}
+	b.WriteString("  5 minutes have passed\n")
+}

@@ -1,0 +1,190 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/remediation"
+)
+
+// maxSuggestions is how many ways out a text shows.
+const maxSuggestions = 5
+
+// SuggestionText words a set of changes.
+func SuggestionText(pod *model.Pod, r *remediation.Suggestion) string {
+	var parts []string
+	for i := 0; i < len(r.Changes); {
+		c := &r.Changes[i]
+		end := i + 1
+		if c.Kind == remediation.RemovePod {
+			names := []string{podText(c.Pod)}
+			for ; end < len(r.Changes) && equalRemoval(pod, c, &r.Changes[end]); end++ {
+				names = append(names, podText(r.Changes[end].Pod))
+			}
+			parts = append(parts, removalVerb(pod, c)+" "+joinAnd(names)+" on "+c.Node)
+		} else {
+			parts = append(parts, changeText(pod, c))
+		}
+		i = end
+	}
+	return joinAnd(parts)
+}
+
+func podText(p *model.Pod) string { return fmt.Sprintf("%s (priority %d)", p.Key(), p.Spec.Priority) }
+
+func equalRemoval(pod *model.Pod, a, b *remediation.Change) bool {
+	return b.Kind == remediation.RemovePod && a.Node == b.Node && removalVerb(pod, a) == removalVerb(pod, b)
+}
+
+// removalVerb is what happens to a pod in the way: preempted if that is allowed.
+func removalVerb(pod *model.Pod, c *remediation.Change) string {
+	if remediation.Preemptible(pod, c.Pod) {
+		return "preempt"
+	}
+	return "remove"
+}
+
+func joinAnd(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+}
+
+// changeText words one change to the cluster or the pod.
+func changeText(pod *model.Pod, c *remediation.Change) string {
+	switch c.Kind {
+	case remediation.FreeResource:
+		return fmt.Sprintf("free %s %s on %s", FormatQuantity(c.Key, c.Amount), c.Key, c.Node)
+	case remediation.Uncordon:
+		return "uncordon " + c.Node
+	case remediation.SetLabel:
+		if c.OldValue != "" {
+			return fmt.Sprintf("change label %s of %s from %s to %s", c.Key, c.Node, c.OldValue, c.Value)
+		}
+		return fmt.Sprintf("add label %s=%s to %s", c.Key, c.Value, c.Node)
+	case remediation.RemoveLabel:
+		return fmt.Sprintf("remove label %s from %s", c.Key, c.Node)
+	case remediation.RemoveTaint:
+		if remediation.OfNodeState(c.Taint.Key) {
+			return fmt.Sprintf("cure %s of what its taint %s stands for", c.Node, taintText(&c.Taint))
+		}
+		return fmt.Sprintf("remove taint %s from %s", taintText(&c.Taint), c.Node)
+	case remediation.AddNode:
+		if c.Larger {
+			return fmt.Sprintf("add a node like %s, but with %s", c.Node, sizeText(&c.Size))
+		}
+		return "add a node like " + c.Node
+	case remediation.RaisePodLimit:
+		return fmt.Sprintf("let %s run %d pods", c.Node, c.Amount)
+	case remediation.InstallDriver:
+		return fmt.Sprintf("install the CSI driver %s on %s", c.Key, c.Node)
+	case remediation.EndHold:
+		return fmt.Sprintf("end the hold %s on %s", c.Key, c.Node)
+	case remediation.RunPod:
+		return fmt.Sprintf("run a pod with labels %s of namespace %s on %s, as the pod's affinity asks", labelText(c.Labels), c.Key, c.Node)
+	case remediation.AddVolume:
+		return fmt.Sprintf("make a volume of class %q and %s for claim %s within reach of %s", c.Value, FormatQuantity("memory", c.Amount), c.Key, c.Node)
+	case remediation.AddStorageCapacity:
+		return fmt.Sprintf("have %s of storage for class %q within reach of %s", FormatQuantity("memory", c.Amount), c.Value, c.Node)
+	}
+	return podChangeText(pod, c)
+}
+
+// podChangeText words a change to the pod itself or to its claims.
+func podChangeText(pod *model.Pod, c *remediation.Change) string {
+	switch c.Kind {
+	case remediation.AddToleration:
+		return fmt.Sprintf("add a toleration of %s to the pod", taintText(&c.Taint))
+	case remediation.LowerRequest:
+		return fmt.Sprintf("lower the pod's %s request to %s", c.Key, FormatQuantity(c.Key, c.Amount))
+	case remediation.DropSelector:
+		return fmt.Sprintf("drop %s=%s from the pod's nodeSelector", c.Key, c.Value)
+	case remediation.DropNodeAffinity:
+		return "drop the pod's required node affinity"
+	case remediation.DropHostPorts:
+		return "drop the pod's host ports"
+	case remediation.DropAffinity:
+		return fmt.Sprintf("drop the pod's required affinity over %s (term %d)", c.Key, c.Amount)
+	case remediation.DropAntiAffinity:
+		return fmt.Sprintf("drop the pod's required anti-affinity over %s (term %d)", c.Key, c.Amount)
+	case remediation.SoftenSpread:
+		return fmt.Sprintf("let the pod's spread constraint over %s be ScheduleAnyway", c.Key)
+	case remediation.RaiseSkew:
+		return fmt.Sprintf("raise maxSkew of the pod's spread constraint over %s to %d", c.Key, c.Amount)
+	case remediation.RemoveGates:
+		return "remove the scheduling gates " + strings.Join(pod.Spec.Gates, ", ")
+	case remediation.DropDeviceClaims:
+		return "drop the pod's resource claims"
+	case remediation.DropGroup:
+		return "drop the pod's schedulingGroup"
+	case remediation.CreateClaim:
+		return fmt.Sprintf("create the claim %s and have it bound", c.Key)
+	case remediation.BindClaim:
+		return fmt.Sprintf("have the claim %s bound to a volume", c.Key)
+	}
+	return c.Kind.String()
+}
+
+func taintText(t *model.Taint) string {
+	if t.Value == "" {
+		return t.Key + ":" + t.Effect.String()
+	}
+	return t.Key + "=" + t.Value + ":" + t.Effect.String()
+}
+
+func labelText(l model.Labels) string {
+	parts := make([]string, len(l))
+	for i := range l {
+		parts[i] = l[i].Key + "=" + l[i].Value
+	}
+	return strings.Join(parts, ",")
+}
+
+// sizeText names what a node must have of another size.
+func sizeText(size *model.Resources) string {
+	var parts []string
+	add := func(name string, n int64) {
+		if n > 0 {
+			parts = append(parts, FormatQuantity(name, n)+" "+name)
+		}
+	}
+	add("cpu", size.MilliCPU)
+	add("memory", size.Memory)
+	add("ephemeral-storage", size.Ephemeral)
+	for _, sc := range size.Scalars {
+		add(sc.Name, sc.Amount)
+	}
+	return joinAnd(parts)
+}
+
+// writeSuggestions writes what would let the pod fit.
+func writeSuggestions(b *strings.Builder, a *PodExplanation) {
+	if a.Suggestions == nil {
+		return
+	}
+	list := groupEqual(a.Suggestions.Suggestions)
+	if len(list) == 0 {
+		fmt.Fprintf(b, "\nNo small change lets it fit (%d were tried)\n", a.Suggestions.Trials)
+	} else {
+		b.WriteString("\nAny of these lets it fit (each was tried on a copy of the cluster)\n")
+	}
+	for i := range list {
+		if i == maxSuggestions {
+			fmt.Fprintf(b, "  and %d more (-o json shows all)\n", len(list)-i)
+			break
+		}
+		fmt.Fprintf(b, "  %s\n", suggestionGroupText(a.Pod, list[i]))
+	}
+	if a.Suggestions.VerdictsWhenEmpty != nil {
+		b.WriteString("\nIt fits no empty node, either: these can never pass as they are\n")
+		for _, g := range groupNodes(a.Suggestions.VerdictsWhenEmpty) {
+			names := make([]string, len(g.records))
+			for i, n := range g.records {
+				names[i] = n.Name
+			}
+			fmt.Fprintf(b, "  %s: %s: %s\n", abbreviate(names, maxNames), pluginText(g.plugin), g.text())
+		}
+	}
+}

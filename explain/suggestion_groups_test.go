@@ -1,0 +1,57 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// alike are nodes with a pod of 200m cpu each.
+func alike(nodes int, memory int64) []any {
+	var out []any
+	for i := range nodes {
+		n := fmt.Sprintf("n%02d", i+1)
+		p := pod("on-"+n, n, 0, 200)
+		p.Spec.Requests.Memory = memory
+		out = append(out, node(n, nil), p)
+	}
+	return out
+}
+
+// TestEqualSuggestionsAreGrouped: what helps on one of several equal nodes helps on each, and is told once.
+func TestEqualSuggestionsAreGrouped(t *testing.T) {
+	misfit := func() *model.Pod { return pod("misfit", "", 0, 3900) }
+	got := answerText(t, ask(t, misfit(), alike(3, 0)...))
+	for _, want := range []string{"\n  free 100m cpu on n01, n02 or n03\n", "\n  add a node like n01, n02 or n03\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	a := ask(t, misfit(), alike(10, 0)...)
+	got = answerText(t, a)
+	for _, want := range []string{"free 100m cpu on n01, n02, n03, n04, n05 or n06 (4 more nodes with the same verdict were not tried)\n", "add a node like n01, n02, n03, n04, n05 or n06 (4 more"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	data, err := a.JSON()
+	if err != nil || strings.Count(string(data), `"words": "free 100m cpu on n`) != 6 || !strings.Contains(string(data), `"alikeNotTried": 4`) {
+		t.Errorf("%v: %s", err, data)
+	}
+	both := misfit()
+	both.Spec.Requests.Memory = 8 * gib
+	if got := answerText(t, ask(t, both, alike(2, gib)...)); !strings.Contains(got, "\n  free 100m cpu on n01 and free 1Gi memory on n01; or the same on n02\n") {
+		t.Errorf("said\n%s", got)
+	}
+}
+
+// TestLargerNodeSuggestion: the rest of its size goes without saying.
+func TestLargerNodeSuggestion(t *testing.T) {
+	huge := pod("huge", "", 0, 9900)
+	huge.Spec.Requests.Memory = 8 * gib
+	if got := answerText(t, ask(t, huge, node("n1", nil))); !strings.Contains(got, "\n  add a node like n1, but with 9900m cpu\n") {
+		t.Errorf("said\n%s", got)
+	}
+}

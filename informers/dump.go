@@ -1,0 +1,80 @@
+package informers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/internal/config"
+)
+
+// ReadDump reads the objects of files that `kubectl get -o yaml` or `-o json` wrote:
+// single objects, lists, several YAML documents. Objects of kinds that are neither
+// Kubernetes' own nor Berth's are passed over.
+func ReadDump(files []string) ([]runtime.Object, error) {
+	var out []runtime.Object
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if err := config.SplitDocuments(file, data, func(doc []byte) (err error) {
+			out, err = decode(out, doc)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// decoder knows Kubernetes' kinds and Berth's own.
+var decoder = func() runtime.Decoder {
+	s := runtime.NewScheme()
+	_ = scheme.AddToScheme(s) // fails for no scheme
+	v1alpha1.AddToScheme(s)
+	return serializer.NewCodecFactory(s).UniversalDeserializer()
+}()
+
+// decode appends the objects of one document.
+func decode(out []runtime.Object, doc []byte) ([]runtime.Object, error) {
+	js, err := utilyaml.ToJSON(doc)
+	if err != nil {
+		return nil, err
+	}
+	var head metav1.TypeMeta
+	if err := json.Unmarshal(js, &head); err != nil || head.Kind == "" || head.APIVersion == "" {
+		return nil, errors.New("apiVersion and kind: not found: want an object or a list that kubectl get -o yaml or -o json wrote, whole")
+	}
+	o, kind, err := decoder.Decode(js, nil, nil)
+	if runtime.IsNotRegisteredError(err) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, isList := o.(*corev1.List)
+	if !isList {
+		if !meta.IsListType(o) {
+			return append(out, o), nil
+		}
+		items, err := meta.ExtractList(o)
+		return append(out, items...), err
+	}
+	for i := range list.Items {
+		if out, err = decode(out, list.Items[i].Raw); err != nil {
+			return nil, fmt.Errorf("%s: items[%d]: %w", kind.Kind, i, err)
+		}
+	}
+	return out, nil
+}

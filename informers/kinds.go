@@ -1,0 +1,141 @@
+package informers
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// kind is how objects of one kind are read and compiled.
+type kind struct {
+	name   string
+	object runtime.Object
+	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	// convert gives nil for what nobody needs to know.
+	convert func(obj any) (any, error)
+	// onDelete, if there is one, is called before it is told that an object is gone.
+	onDelete    func(uid string)
+	omitDeletes bool // nobody needs to know what is gone
+}
+
+// listWatcher is the part of a typed client that reads.
+type listWatcher[L runtime.Object] interface {
+	List(context.Context, metav1.ListOptions) (L, error)
+	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+}
+
+// newKind makes a kind of a typed client and its compilation.
+func newKind[T runtime.Object, L runtime.Object, M any](name string, object T, client listWatcher[L], convert func(T) M) kind {
+	return kind{name: name, object: object,
+		list:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return client.List(ctx, o) },
+		watch: client.Watch,
+		convert: func(obj any) (any, error) {
+			o, ok := obj.(T)
+			if !ok {
+				return nil, fmt.Errorf("%s: got an object of type %T, want %T", name, obj, object)
+			}
+			return convert(o), nil
+		},
+	}
+}
+
+// kinds is everything that scheduling reads.
+func (f *Source) kinds() []kind {
+	core, apps, in := f.client.CoreV1(), f.client.AppsV1(), f.converter
+	return append([]kind{
+		f.pods(), f.failedPods(),
+		newKind("nodes", &corev1.Node{}, core.Nodes(), f.convertNode),
+		newKind("namespaces", &corev1.Namespace{}, core.Namespaces(), in.Namespace),
+		newKind("services", &corev1.Service{}, core.Services(""), in.Service),
+		newKind("replicationcontrollers", &corev1.ReplicationController{}, core.ReplicationControllers(""), in.ReplicationController),
+		newKind("replicasets", &appsv1.ReplicaSet{}, apps.ReplicaSets(""), in.ReplicaSet),
+		newKind("statefulsets", &appsv1.StatefulSet{}, apps.StatefulSets(""), in.StatefulSet),
+		newKind("poddisruptionbudgets", &policyv1.PodDisruptionBudget{}, f.client.PolicyV1().PodDisruptionBudgets(""), in.Budget),
+		newKind("priorityclasses", &schedulingv1.PriorityClass{}, f.client.SchedulingV1().PriorityClasses(), in.PriorityClass),
+	}, f.volumes()...)
+}
+
+func (f *Source) volumes() []kind {
+	core, storage, in := f.client.CoreV1(), f.client.StorageV1(), f.converter
+	return []kind{
+		newKind("persistentvolumes", &corev1.PersistentVolume{}, core.PersistentVolumes(), in.PersistentVolume),
+		newKind("persistentvolumeclaims", &corev1.PersistentVolumeClaim{}, core.PersistentVolumeClaims(""), in.PersistentVolumeClaim),
+		newKind("storageclasses", &storagev1.StorageClass{}, storage.StorageClasses(), in.StorageClass),
+		newKind("csinodes", &storagev1.CSINode{}, storage.CSINodes(), in.CSINode),
+		newKind("csidrivers", &storagev1.CSIDriver{}, storage.CSIDrivers(), in.CSIDriver),
+		newKind("csistoragecapacities", &storagev1.CSIStorageCapacity{}, storage.CSIStorageCapacities(""), in.CSIStorageCapacity),
+		newKind("volumeattachments", &storagev1.VolumeAttachment{}, storage.VolumeAttachments(), in.VolumeAttachment),
+	}
+}
+
+// unfinishedPodSelector leaves out pods that take no room any more.
+const unfinishedPodSelector = "status.phase!=Succeeded,status.phase!=Failed"
+
+func (f *Source) pods() kind {
+	client := f.client.CoreV1().Pods("")
+	convert := func(p *corev1.Pod) *model.Pod {
+		f.noteCondition(p)
+		if f.onPod != nil {
+			f.onPod(p)
+		}
+		return f.converter.Pod(p)
+	}
+	k := newKind("pods", &corev1.Pod{}, client, convert)
+	k.onDelete = f.forgetCondition
+	if f.onPod != nil {
+		return k
+	}
+	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		o.FieldSelector = unfinishedPodSelector
+		return client.List(ctx, o)
+	}
+	k.watch = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		o.FieldSelector = unfinishedPodSelector
+		return client.Watch(ctx, o)
+	}
+	return k
+}
+
+func (f *Source) convertNode(n *corev1.Node) *model.Node {
+	if f.onNode != nil {
+		f.onNode(n)
+	}
+	return f.converter.Node(n)
+}
+
+// failedPods are the pods that failed, of which only those matter that their node threw out.
+func (f *Source) failedPods() kind {
+	client := f.client.CoreV1().Pods("")
+	const failed = "status.phase=Failed"
+	k := newKind("failed pods", &corev1.Pod{}, client, f.converter.Eviction)
+	k.omitDeletes = true
+	convert := k.convert
+	k.convert = func(obj any) (any, error) {
+		o, err := convert(obj)
+		if e, ok := o.(*model.NodeEviction); ok && e == nil {
+			return nil, err
+		}
+		return o, err
+	}
+	k.list = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		o.FieldSelector = failed
+		return client.List(ctx, o)
+	}
+	k.watch = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		o.FieldSelector = failed
+		return client.Watch(ctx, o)
+	}
+	return k
+}

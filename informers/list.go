@@ -1,0 +1,74 @@
+package informers
+
+import (
+	"context"
+	"fmt"
+
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+)
+
+// List reads all objects that scheduling reads, finished pods left out, as they
+// are now. Without a client of holds there are none.
+func List(ctx context.Context, client kubernetes.Interface, holds *v1alpha1.Client) ([]runtime.Object, error) {
+	core, apps, storage := client.CoreV1(), client.AppsV1(), client.StorageV1()
+	all := metav1.ListOptions{}
+	lists := []struct {
+		name string
+		list func() (runtime.Object, error)
+	}{
+		{"nodes", func() (runtime.Object, error) { return core.Nodes().List(ctx, all) }},
+		{"pods", func() (runtime.Object, error) {
+			return core.Pods("").List(ctx, metav1.ListOptions{FieldSelector: unfinishedPodSelector})
+		}},
+		{"namespaces", func() (runtime.Object, error) { return core.Namespaces().List(ctx, all) }},
+		{"services", func() (runtime.Object, error) { return core.Services("").List(ctx, all) }},
+		{"replicationcontrollers", func() (runtime.Object, error) { return core.ReplicationControllers("").List(ctx, all) }},
+		{"replicasets", func() (runtime.Object, error) { return apps.ReplicaSets("").List(ctx, all) }},
+		{"statefulsets", func() (runtime.Object, error) { return apps.StatefulSets("").List(ctx, all) }},
+		{"poddisruptionbudgets", func() (runtime.Object, error) { return client.PolicyV1().PodDisruptionBudgets("").List(ctx, all) }},
+		{"persistentvolumes", func() (runtime.Object, error) { return core.PersistentVolumes().List(ctx, all) }},
+		{"persistentvolumeclaims", func() (runtime.Object, error) { return core.PersistentVolumeClaims("").List(ctx, all) }},
+		{"storageclasses", func() (runtime.Object, error) { return storage.StorageClasses().List(ctx, all) }},
+		{"csinodes", func() (runtime.Object, error) { return storage.CSINodes().List(ctx, all) }},
+		{"csidrivers", func() (runtime.Object, error) { return storage.CSIDrivers().List(ctx, all) }},
+		{"csistoragecapacities", func() (runtime.Object, error) { return storage.CSIStorageCapacities("").List(ctx, all) }},
+		{"volumeattachments", func() (runtime.Object, error) { return storage.VolumeAttachments().List(ctx, all) }},
+		{"resourceclaims", func() (runtime.Object, error) {
+			o, err := client.ResourceV1().ResourceClaims("").List(ctx, all)
+			if apierrors.IsNotFound(err) {
+				return &resourcev1.ResourceClaimList{}, nil // not served there
+			}
+			return o, err
+		}},
+		{"holds", func() (runtime.Object, error) {
+			if holds == nil {
+				return &v1alpha1.HoldList{}, nil
+			}
+			o, err := holds.Holds("").List(ctx, all)
+			if apierrors.IsNotFound(err) {
+				return &v1alpha1.HoldList{}, nil // not served there
+			}
+			return o, err
+		}},
+	}
+	var out []runtime.Object
+	for _, l := range lists {
+		o, err := l.list()
+		if err != nil {
+			return nil, fmt.Errorf("listing %s: %w", l.name, err)
+		}
+		items, err := meta.ExtractList(o)
+		if err != nil {
+			return nil, fmt.Errorf("listing %s: %w", l.name, err)
+		}
+		out = append(out, items...)
+	}
+	return out, nil
+}

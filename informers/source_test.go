@@ -1,0 +1,203 @@
+package informers
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+func pod(name, uid string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid)}}
+}
+
+// formatEvents tells events shortly.
+func formatEvents(events []scheduling.Event) string {
+	out := ""
+	for _, e := range events {
+		switch e := e.(type) {
+		case scheduling.Remove:
+			out += " -" + formatObject(e.Object)
+		default:
+			out += " +" + formatObject(e)
+		}
+	}
+	return out
+}
+
+func formatObject(o any) string {
+	switch o := o.(type) {
+	case *model.Pod:
+		return o.Name + ":" + o.UID
+	case *model.Node:
+		return o.Name
+	case *model.SpreadGroup:
+		return o.Kind + "/" + o.Name
+	}
+	return fmt.Sprintf("%T", o)
+}
+
+func TestListThenWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(pod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}})
+		f := New(client)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { f.Run(ctx); close(done) }()
+		<-f.Synced()
+		first := f.Take(nil)
+		if got := len(first); got != 2 {
+			t.Errorf("the lists gave %d events (%s), want 2", got, formatEvents(first))
+		}
+		synctest.Wait()
+		pods := client.CoreV1().Pods("ns")
+		if _, err := pods.Create(ctx, pod("b", "2"), metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := pods.Delete(ctx, "a", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		<-f.Ready()
+		if got, want := formatEvents(f.Take(nil)), " +b:2 -a:1"; got != want {
+			t.Errorf("the watch gave%s, want%s", got, want)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// Who wants to see pods and nodes as they are sees each before its event.
+func TestObserveObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(fake.NewClientset(pod("a", "1"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}}))
+		var pods, nodes []string
+		f.ObserveObjects(func(p *corev1.Pod) { pods = append(pods, p.Name) }, func(n *corev1.Node) { nodes = append(nodes, n.Name) })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { f.Run(ctx); close(done) }()
+		<-f.Synced()
+		cancel()
+		<-done
+		if fmt.Sprint(pods, nodes) != "[a] [n1]" || len(f.Take(nil)) != 2 {
+			t.Errorf("it was shown pods %v, nodes %v", pods, nodes)
+		}
+	})
+}
+
+// Device claims are read where they are served, and elsewhere nobody waits for them.
+func TestResourceClaimsAreOptional(t *testing.T) {
+	for served, want := range map[bool]string{true: " +*model.ResourceClaim", false: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			client := fake.NewClientset(&resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "1"}})
+			if served {
+				client.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "resourceclaims"}}}}
+			}
+			f := New(client)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { f.Run(ctx); close(done) }()
+			<-f.Synced()
+			synctest.Wait()
+			if got := formatEvents(f.Take(nil)); got != want {
+				t.Errorf("served %v: got %q, want %q", served, got, want)
+			}
+			cancel()
+			<-done
+		})
+	}
+}
+
+// What is served later is read then, without a new start.
+func TestKindServedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(&resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", UID: "1"}})
+		client.Resources = []*metav1.APIResourceList{{GroupVersion: "resource.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "resourceclaims"}}}}
+		var is atomic.Bool
+		client.PrependReactor("get", "resource", func(kubetesting.Action) (bool, runtime.Object, error) {
+			if is.Load() {
+				return false, nil, nil
+			}
+			return true, nil, apierrors.NewNotFound(schema.GroupResource{Group: "resource.k8s.io"}, "v1")
+		})
+		f := New(client)
+		var onServed []bool
+		f.OnServed(func(_ string, served bool) { onServed = append(onServed, served) })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { f.Run(ctx); close(done) }()
+		<-f.Synced()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := formatEvents(f.Take(nil)); got != "" || fmt.Sprint(onServed) != "[false]" {
+			t.Errorf("before it is served: got %q, told %v", got, onServed)
+		}
+		is.Store(true)
+		time.Sleep(maxDiscoveryBackoff)
+		synctest.Wait()
+		if got := formatEvents(f.Take(nil)); got != " +*model.ResourceClaim" || fmt.Sprint(onServed) != "[false true]" {
+			t.Errorf("once it is served: got %q, told %v", got, onServed)
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestRelistEmitsMissedDeletions(t *testing.T) {
+	f := New(fake.NewClientset())
+	l := &eventStore{source: f, kind: f.pods(), objects: map[string]entry{}}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(l.Add(pod("a", "1")))
+	must(l.Add(pod("b", "2")))
+	must(l.Add(pod("c", "3")))
+	f.Take(nil)
+	must(l.Replace([]any{pod("b", "2"), pod("c", "33")}, "7"))
+	if got, want := formatEvents(f.Take(nil)), " +b:2 -c:3 +c:33 -a:1"; got != want {
+		t.Errorf("the new list gave%s, want%s", got, want)
+	}
+	must(l.Delete(pod("a", "1")))
+	if got := f.Take(nil); len(got) != 0 {
+		t.Errorf("a second deletion gave%s", formatEvents(got))
+	}
+	if err := l.Add(&corev1.Node{}); err == nil {
+		t.Error("a node among pods is no error")
+	}
+}
+
+func TestPodScheduledConditionOfPendingPods(t *testing.T) {
+	f := New(fake.NewClientset())
+	l := &eventStore{source: f, kind: f.pods(), objects: map[string]entry{}}
+	p := pod("a", "1")
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "m"}}
+	_ = l.Add(p)
+	if c := f.PodScheduled("1"); c == nil || c.Message != "m" {
+		t.Errorf("the condition is %v", c)
+	}
+	p = p.DeepCopy()
+	p.Spec.NodeName = "n1"
+	_ = l.Update(p)
+	if c := f.PodScheduled("1"); c != nil {
+		t.Errorf("a bound pod's condition is kept: %v", c)
+	}
+}

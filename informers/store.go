@@ -1,0 +1,119 @@
+package informers
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/engine/scheduling"
+)
+
+// eventStore is what a reflector writes to. It knows of each object that it is there, and
+// what it was compiled to last.
+type eventStore struct {
+	source  *Source
+	kind    kind
+	objects map[string]entry // by namespace/name
+}
+
+type entry struct {
+	uid    string
+	object any // compiled; nil when nobody needs to know of it
+}
+
+var _ cache.ReflectorStore = &eventStore{}
+
+// Add takes in an object.
+func (l *eventStore) Add(obj any) error {
+	events, err := l.upsert(nil, obj)
+	if err != nil {
+		return err
+	}
+	l.source.Push(events...)
+	return nil
+}
+
+// Update takes in an object.
+func (l *eventStore) Update(obj any) error { return l.Add(obj) }
+
+// Delete takes in that an object is gone.
+func (l *eventStore) Delete(obj any) error {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return fmt.Errorf("%s: a deleted object of type %T has no metadata", l.kind.name, obj)
+	}
+	l.source.Push(l.remove(nil, key(o))...)
+	return nil
+}
+
+// Replace takes in a whole list: what is not in it was deleted unseen.
+func (l *eventStore) Replace(list []any, _ string) error {
+	var events []scheduling.Event
+	there := make(map[string]bool, len(list))
+	for _, obj := range list {
+		var err error
+		if events, err = l.upsert(events, obj); err != nil {
+			return err
+		}
+		there[key(obj.(metav1.Object))] = true
+	}
+	var gone []string
+	for k := range l.objects {
+		if !there[k] {
+			gone = append(gone, k)
+		}
+	}
+	slices.Sort(gone)
+	for _, k := range gone {
+		events = l.remove(events, k)
+	}
+	l.source.Push(events...)
+	l.source.markListed(l.kind.name)
+	return nil
+}
+
+// Resync has nothing to do: nothing is repeated.
+func (l *eventStore) Resync() error { return nil }
+
+func (l *eventStore) upsert(events []scheduling.Event, obj any) ([]scheduling.Event, error) {
+	o, ok := obj.(metav1.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s: an object of type %T has no metadata", l.kind.name, obj)
+	}
+	k := key(o)
+	if e, ok := l.objects[k]; ok && e.uid != string(o.GetUID()) {
+		events = l.remove(events, k)
+	}
+	converted, err := l.kind.convert(obj)
+	if err != nil {
+		return nil, err
+	}
+	if converted == nil || l.kind.omitDeletes {
+		l.objects[k] = entry{uid: string(o.GetUID())}
+	} else {
+		l.objects[k] = entry{string(o.GetUID()), converted}
+	}
+	if converted == nil {
+		return events, nil
+	}
+	return append(events, converted), nil
+}
+
+func (l *eventStore) remove(events []scheduling.Event, k string) []scheduling.Event {
+	e, ok := l.objects[k]
+	if !ok {
+		return events
+	}
+	delete(l.objects, k)
+	if l.kind.onDelete != nil {
+		l.kind.onDelete(e.uid)
+	}
+	if e.object == nil {
+		return events
+	}
+	return append(events, scheduling.Remove{Object: e.object})
+}
+
+func key(o metav1.Object) string { return o.GetNamespace() + "/" + o.GetName() }

@@ -1,0 +1,75 @@
+package archtest
+
+import (
+	"go/ast"
+	"slices"
+	"testing"
+)
+
+// displacementCalls are the requests that displace pods, as the methods that a function calls for them, with who may
+// make them and why. Everybody else goes through actuate.Displacer, so that each displacement obeys what it
+// must and has its record.
+var displacementCalls = []struct {
+	what    string
+	methods []string
+	may     map[string]string
+}{
+	{"deletes pods", []string{"Pods", "Delete"}, map[string]string{
+		"executor": "the door", "controllers/workload": "scaling down is no displacement",
+		"agent": "what has stopped on its node", "controllers/podgc": "what has ended anyway"}},
+	{"deletes pods", []string{"Pods", "DeleteCollection"}, nil},
+	{"posts evictions", []string{"Evictions", "Evict"}, map[string]string{"executor": "the API server is the door then"}},
+	{"posts evictions", []string{"Pods", "EvictV1"}, nil},
+	{"writes the status of disruption budgets", []string{"PodDisruptionBudgets", "UpdateStatus"}, map[string]string{
+		"executor": "the door", "controllers/disruption": "it works the status out"}},
+}
+
+func TestOnlyExecutorDisplacesPods(t *testing.T) {
+	used := map[string]bool{}
+	for _, f := range parseModule(t) {
+		if f.test || layers[componentOf(f.pkg)] == 9 {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			called := methodsIn(fn)
+			for _, call := range displacementCalls {
+				if !slices.ContainsFunc(call.methods, func(m string) bool { return !called[m] }) {
+					allowed := false
+					for component := range call.may {
+						if inComponents(f.pkg, []string{component}) {
+							allowed, used[call.what+component] = true, true
+						}
+					}
+					if !allowed {
+						t.Errorf("%s: %s %s: go through actuate.Displacer", f.at(fn.Pos()), fn.Name.Name, call.what)
+					}
+				}
+			}
+		}
+	}
+	for _, call := range displacementCalls {
+		for component, why := range call.may {
+			if !used[call.what+component] {
+				t.Errorf("%s no longer %s (%s): take it out of the list", component, call.what, why)
+			}
+		}
+	}
+}
+
+// methodsIn are the names of the methods and package functions that a function calls.
+func methodsIn(fn *ast.FuncDecl) map[string]bool {
+	out := map[string]bool{}
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			if sel, ok := c.Fun.(*ast.SelectorExpr); ok {
+				out[sel.Sel.Name] = true
+			}
+		}
+		return true
+	})
+	return out
+}

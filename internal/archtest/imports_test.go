@@ -1,0 +1,198 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// file is one parsed Go file of the module.
+type file struct {
+	pkg       string // folder below the module's root
+	name      string
+	test      bool
+	generated bool
+	lines     int
+	fset      *token.FileSet
+	ast       *ast.File
+}
+
+func (f *file) imports() []string {
+	var out []string
+	for _, i := range f.ast.Imports {
+		p, _ := strconv.Unquote(i.Path.Value)
+		out = append(out, p)
+	}
+	return out
+}
+
+func (f *file) at(p token.Pos) string {
+	return f.pkg + "/" + f.name + ":" + strconv.Itoa(f.fset.Position(p).Line)
+}
+
+// parseModule parses all Go files of the module; nested modules are left out.
+func parseModule(t *testing.T) []*file {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var files []*file
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if p != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || isModule(p)) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		f, err := parse(root, p)
+		if err == nil {
+			files = append(files, f)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 10 {
+		t.Fatalf("only %d files found: the walk is broken", len(files))
+	}
+	return files
+}
+
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
+
+func parse(root, p string) (*file, error) {
+	src, err := os.ReadFile(p)
+	if err != nil {
+		return nil, err
+	}
+	fset := token.NewFileSet()
+	tree, err := parser.ParseFile(fset, p, src, parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	rel, err := filepath.Rel(root, p)
+	if err != nil {
+		return nil, err
+	}
+	rel = filepath.ToSlash(rel)
+	return &file{
+		pkg: path.Dir(rel), name: path.Base(rel), test: strings.HasSuffix(p, "_test.go"),
+		generated: ast.IsGenerated(tree), lines: strings.Count(string(src), "\n"), fset: fset, ast: tree,
+	}, nil
+}
+
+func TestEveryPackageHasALayer(t *testing.T) {
+	for _, f := range parseModule(t) {
+		if componentOf(f.pkg) == "" {
+			t.Errorf("%s/%s is in no room: give its folder a rank in ranks.go and a line in ARCHITECTURE.md", f.pkg, f.name)
+		}
+	}
+}
+
+func TestImportsPointToLowerLayers(t *testing.T) {
+	for _, f := range parseModule(t) {
+		if f.generated {
+			continue
+		}
+		from := componentOf(f.pkg)
+		for _, imp := range f.imports() {
+			if why := importViolation(f, from, imp); why != "" {
+				t.Errorf("%s/%s imports %s: %s", f.pkg, f.name, imp, why)
+			}
+		}
+	}
+}
+
+// importViolation says what is wrong with an import, "" when nothing is.
+func importViolation(f *file, from, imp string) string {
+	rel, ok := strings.CutPrefix(imp, Module+"/")
+	if !ok {
+		return ""
+	}
+	to := componentOf(rel)
+	switch {
+	case from == to:
+		return ""
+	case f.test && (to == "internal/testkit" || to == "internal/archtest"):
+		return ""
+	case layers[to] == 9 && layers[from] == 9:
+		return ""
+	case layers[to] > layers[from]:
+		return "rank " + strconv.Itoa(layers[from]) + " must not know rank " + strconv.Itoa(layers[to])
+	case layers[to] == layers[from] && sameLayerImports[[2]string{from, to}] == "":
+		return "rooms of one rank do not know each other unless ranks.go says why"
+	}
+	return ""
+}
+
+func TestOnlyCommandLinksTheServer(t *testing.T) {
+	heavy := []string{"k8s.io/apiserver", "k8s.io/kubectl", Module + "/apiserver"}
+	may := []string{"cmd", "e2e", "apiserver"}
+	// An agent asks the API server who somebody is and what he may, by the library that all its peers do that with; no server is linked by it.
+	asks := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"}}
+	for _, f := range parseModule(t) {
+		if inComponents(f.pkg, may) {
+			continue
+		}
+		for _, imp := range f.imports() {
+			for _, h := range heavy {
+				if (imp == h || strings.HasPrefix(imp, h+"/")) && !inComponents(imp, asks[f.pkg]) {
+					t.Errorf("%s/%s imports %s: only cmd and e2e link the API server or kubectl", f.pkg, f.name, imp)
+				}
+			}
+		}
+	}
+}
+
+func inComponents(pkg string, components []string) bool {
+	for _, r := range components {
+		if pkg == r || strings.HasPrefix(pkg, r+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func TestEveryPackageHasADoc(t *testing.T) {
+	packages, documented := map[string]bool{}, map[string]bool{}
+	for _, f := range parseModule(t) {
+		if f.test {
+			continue
+		}
+		packages[f.pkg] = true
+		if f.name == "doc.go" && f.ast.Doc != nil {
+			documented[f.pkg] = true
+		}
+	}
+	for p := range packages {
+		if !documented[p] {
+			t.Errorf("%s has no doc.go with a package comment", p)
+		}
+	}
+}
+
+func TestNoGenericNames(t *testing.T) {
+	banned := map[string]bool{"util": true, "utils": true, "common": true, "helper": true, "helpers": true,
+		"manager": true, "impl": true, "types": true, "base": true, "misc": true}
+	for _, f := range parseModule(t) {
+		stem := strings.TrimSuffix(strings.TrimSuffix(f.name, ".go"), "_test")
+		if banned[path.Base(f.pkg)] || banned[stem] {
+			t.Errorf("%s/%s: a name that says nothing; name the idea", f.pkg, f.name)
+		}
+	}
+}

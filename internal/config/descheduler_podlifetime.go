@@ -1,0 +1,58 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/berthproject/berth/engine/descheduling"
+)
+
+// podStates are what PodLifeTime knows of states: phases, reasons of the status, and why containers wait or have ended.
+var podStates = []string{
+	"Pending", "Running", "Succeeded", "Failed", "Unknown",
+	"NodeAffinity", "NodeLost", "Shutdown", "UnexpectedAdmissionError",
+	"PodInitializing", "ContainerCreating", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError", "ErrImagePull", "CreateContainerError", "InvalidImageName",
+	"OOMKilled", "Error", "Completed", "DeadlineExceeded", "Evicted", "ContainerCannotRun", "StartError",
+}
+
+func (r *pluginReader) podLifeTime() descheduling.Strategy {
+	var a podLifeTimeArgs
+	r.read(&a)
+	if a.MaxPodLifeTimeSeconds == nil && len(a.States)+len(a.Conditions)+len(a.ExitCodes) == 0 && len(r.skipped) == 0 {
+		r.errorf("%s: must have one of maxPodLifeTimeSeconds, states, conditions and exitCodes", r.path)
+	}
+	r.requireOneOf("states", a.States, podStates...)
+	r.validateExitCodes(a.ExitCodes)
+	kinds := r.namespaces("ownerKinds", a.OwnerKinds)
+	out := &descheduling.PodLifeTime{Scope: r.scope(&a.podFilterArgs), MaxAge: r.seconds("maxPodLifeTimeSeconds", a.MaxPodLifeTimeSeconds), States: a.States, ExitCodes: a.ExitCodes,
+		OwnerKinds: kinds.Include, ExcludeOwnerKinds: kinds.Exclude, Init: a.IncludingInitContainers, Ephemeral: a.IncludingEphemeralContainers}
+	for i, c := range a.Conditions {
+		at := fmt.Sprintf("conditions[%d]", i)
+		if c.Type == "" && c.Status == "" && c.Reason == "" && c.MinTimeSinceLastTransitionSeconds == nil {
+			r.argErrorf("%s: must have one of type, status, reason and minTimeSinceLastTransitionSeconds", at)
+		}
+		age := r.seconds(at+".minTimeSinceLastTransitionSeconds", c.MinTimeSinceLastTransitionSeconds)
+		out.Conditions = append(out.Conditions, descheduling.ConditionFilter{Type: c.Type, Status: c.Status, Reason: c.Reason, MinAge: derefOr(age, 0)})
+	}
+	return out
+}
+
+// defaultMinPodLifetimeSeconds is minPodLifetimeSeconds without being given.
+const defaultMinPodLifetimeSeconds = 3600
+
+func (r *pluginReader) failedPods() descheduling.Strategy {
+	var a removeFailedPodsArgs
+	r.read(&a)
+	r.validateExitCodes(a.ExitCodes)
+	least := derefOr(a.MinPodLifetimeSeconds, defaultMinPodLifetimeSeconds)
+	return &descheduling.RemoveFailedPods{Scope: r.scope(&a.podFilterArgs), ExcludeOwnerKinds: r.requireNonEmpty("excludeOwnerKinds", a.ExcludeOwnerKinds, "a kind such as Job"),
+		MinAge: r.seconds("minPodLifetimeSeconds", &least), Reasons: r.requireNonEmpty("reasons", a.Reasons, "a reason such as Evicted"), ExitCodes: a.ExitCodes, Init: a.IncludingInitContainers}
+}
+
+// validateExitCodes demands exit codes that a process can have.
+func (r *pluginReader) validateExitCodes(list []int32) {
+	for i, c := range list {
+		if c < 0 || c > 255 {
+			r.argErrorf("exitCodes[%d]: %d: must be between 0 and 255", i, c)
+		}
+	}
+}

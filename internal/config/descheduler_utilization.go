@@ -1,0 +1,101 @@
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/berthproject/berth/engine/descheduling"
+)
+
+// kubernetesMetrics is the one source of usage that is asked.
+const kubernetesMetrics = "KubernetesMetrics"
+
+func (r *pluginReader) lowNodeUtilization() descheduling.Strategy {
+	var a lowNodeUtilizationArgs
+	r.read(&a)
+	out := &descheduling.LowNodeUtilization{Thresholds: r.thresholds("thresholds", a.Thresholds), Targets: r.thresholds("targetThresholds", a.TargetThresholds),
+		Deviation: a.UseDeviationThresholds, NumberOfNodes: int(r.requireCount("numberOfNodes", a.NumberOfNodes)),
+		ExcludeNamespaces: r.excludedNamespaces(a.EvictableNamespaces), UseMetrics: r.usesMetrics(a.MetricsUtilization)}
+	if l := a.EvictionLimits; l != nil && l.Node != nil {
+		most := int(r.requireCount("evictionLimits.node", *l.Node))
+		out.PerNode = &most
+	}
+	if len(a.Thresholds) == 0 || len(a.TargetThresholds) == 0 {
+		return out // said already
+	}
+	for _, t := range out.Thresholds {
+		target, ok := a.TargetThresholds[t.Resource]
+		switch {
+		case !ok:
+			r.argErrorf("targetThresholds.%s: must be given, as thresholds has it", t.Resource)
+		case t.Percent > target && !a.UseDeviationThresholds: // deviations lie on either side of the average
+			r.argErrorf("thresholds.%s: %v: must be at most targetThresholds.%s, %v", t.Resource, t.Percent, t.Resource, target)
+		}
+	}
+	for _, t := range out.Targets {
+		if _, ok := a.Thresholds[t.Resource]; !ok {
+			r.argErrorf("thresholds.%s: must be given, as targetThresholds has it", t.Resource)
+		}
+	}
+	return out
+}
+
+func (r *pluginReader) highNodeUtilization() descheduling.Strategy {
+	const only = "OnlyThresholdingResources"
+	var a highNodeUtilizationArgs
+	r.read(&a)
+	r.requireOneOf("evictionModes", a.EvictionModes, only)
+	return &descheduling.HighNodeUtilization{Thresholds: r.thresholds("thresholds", a.Thresholds), NumberOfNodes: int(r.requireCount("numberOfNodes", a.NumberOfNodes)),
+		OnlyThresholdingResources: slices.Contains(a.EvictionModes, only), ExcludeNamespaces: r.excludedNamespaces(a.EvictableNamespaces)}
+}
+
+// thresholds demands percentages of at least one resource.
+func (r *pluginReader) thresholds(field string, in map[string]float64) (out descheduling.Thresholds) {
+	if len(in) == 0 {
+		r.argErrorf("%s: must be given, a percentage for at least one resource, such as cpu: 20", field)
+	}
+	for _, resource := range sortedKeys(in) {
+		percent := in[resource]
+		if bad := validation.IsQualifiedName(resource); len(bad) > 0 {
+			r.argErrorf("%s: %q: must be a resource such as cpu, memory, pods or example.com/gpu: %s", field, resource, strings.Join(bad, "; "))
+		}
+		if percent < 0 || percent > 100 {
+			r.argErrorf("%s.%s: %v: must be between 0 and 100", field, resource, percent)
+		}
+		out = append(out, descheduling.Threshold{Resource: resource, Percent: percent})
+	}
+	return out
+}
+
+// excludedNamespaces are the namespaces whose pods stay. Others count for how full nodes are, so they cannot be left out by naming those that go.
+func (r *pluginReader) excludedNamespaces(in *includeExclude) []string {
+	if in == nil {
+		return nil
+	}
+	if len(in.Include) > 0 {
+		r.argErrorf("evictableNamespaces.include: %q: only exclude can be given", in.Include)
+	}
+	return in.Exclude
+}
+
+// usesMetrics says whether nodes are judged by what they use.
+func (r *pluginReader) usesMetrics(in *metricsUtilization) bool {
+	if in == nil {
+		return false
+	}
+	switch {
+	case in.MetricsServer && in.Source != "":
+		r.argErrorf("metricsUtilization.metricsServer: true: cannot be given together with source, %s", in.Source)
+	case in.Source == "Prometheus":
+		r.argErrorf("metricsUtilization.source: Prometheus: is not asked here; must be %s", kubernetesMetrics)
+	case in.Source == "" && !in.MetricsServer:
+		r.argErrorf("metricsUtilization.source: must be %s", kubernetesMetrics)
+	case in.Source != "" && in.Source != kubernetesMetrics:
+		r.argErrorf("metricsUtilization.source: %q: must be %s", in.Source, kubernetesMetrics)
+	case !r.hasMetrics:
+		r.errorf("metricsProviders: must have - source: %s, which %s.metricsUtilization asks for", kubernetesMetrics, r.path)
+	}
+	return true
+}

@@ -1,0 +1,198 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// policyV1Alpha1 is a DeschedulerPolicy of v1alpha1 as it stands in files.
+type policyV1Alpha1 struct {
+	metav1.TypeMeta                `json:",inline"`
+	NodeSelector                   *string                     `json:"nodeSelector,omitempty"`
+	EvictFailedBarePods            *bool                       `json:"evictFailedBarePods,omitempty"`
+	EvictLocalStoragePods          *bool                       `json:"evictLocalStoragePods,omitempty"`
+	EvictSystemCriticalPods        *bool                       `json:"evictSystemCriticalPods,omitempty"`
+	EvictDaemonSetPods             *bool                       `json:"evictDaemonSetPods,omitempty"`
+	IgnorePvcPods                  *bool                       `json:"ignorePvcPods,omitempty"`
+	MaxNoOfPodsToEvictPerNode      *int64                      `json:"maxNoOfPodsToEvictPerNode,omitempty"`
+	MaxNoOfPodsToEvictPerNamespace *int64                      `json:"maxNoOfPodsToEvictPerNamespace,omitempty"`
+	Strategies                     map[string]strategyV1Alpha1 `json:"strategies,omitempty"`
+}
+
+type strategyV1Alpha1 struct {
+	Enabled bool            `json:"enabled,omitempty"`
+	Weight  *int64          `json:"weight,omitempty"`
+	Params  *paramsV1Alpha1 `json:"params,omitempty"`
+}
+
+// paramsV1Alpha1 are the parameters of all strategies; each reads its own.
+type paramsV1Alpha1 struct {
+	NodeResourceUtilizationThresholds *struct {
+		UseDeviationThresholds bool               `json:"useDeviationThresholds,omitempty"`
+		Thresholds             map[string]float64 `json:"thresholds,omitempty"`
+		TargetThresholds       map[string]float64 `json:"targetThresholds,omitempty"`
+		NumberOfNodes          int64              `json:"numberOfNodes,omitempty"`
+	} `json:"nodeResourceUtilizationThresholds,omitempty"`
+	NodeAffinityType          []string `json:"nodeAffinityType,omitempty"`
+	PodsHavingTooManyRestarts *struct {
+		PodRestartThreshold     int32 `json:"podRestartThreshold,omitempty"`
+		IncludingInitContainers bool  `json:"includingInitContainers,omitempty"`
+	} `json:"podsHavingTooManyRestarts,omitempty"`
+	PodLifeTime *struct {
+		MaxPodLifeTimeSeconds *int64   `json:"maxPodLifeTimeSeconds,omitempty"`
+		States                []string `json:"states,omitempty"`
+		PodStatusPhases       []string `json:"podStatusPhases,omitempty"`
+	} `json:"podLifeTime,omitempty"`
+	RemoveDuplicates *struct {
+		ExcludeOwnerKinds []string `json:"excludeOwnerKinds,omitempty"`
+	} `json:"removeDuplicates,omitempty"`
+	FailedPods *struct {
+		ExcludeOwnerKinds       []string `json:"excludeOwnerKinds,omitempty"`
+		MinPodLifetimeSeconds   *int64   `json:"minPodLifetimeSeconds,omitempty"`
+		Reasons                 []string `json:"reasons,omitempty"`
+		IncludingInitContainers bool     `json:"includingInitContainers,omitempty"`
+	} `json:"failedPods,omitempty"`
+	IncludeSoftConstraints     bool                  `json:"includeSoftConstraints,omitempty"`
+	Namespaces                 *includeExclude       `json:"namespaces,omitempty"`
+	ThresholdPriority          *int32                `json:"thresholdPriority,omitempty"`
+	ThresholdPriorityClassName string                `json:"thresholdPriorityClassName,omitempty"`
+	LabelSelector              *metav1.LabelSelector `json:"labelSelector,omitempty"`
+	NodeFit                    bool                  `json:"nodeFit,omitempty"`
+	IncludePreferNoSchedule    bool                  `json:"includePreferNoSchedule,omitempty"`
+	ExcludedTaints             []string              `json:"excludedTaints,omitempty"`
+	IncludedTaints             []string              `json:"includedTaints,omitempty"`
+}
+
+// v1alpha1Converter makes a policy of v1alpha2 out of one of v1alpha1.
+type v1alpha1Converter struct {
+	*policyReader
+	source      *policyV1Alpha1
+	policy      *policyV1Alpha2
+	evictorKeys []string // of the evictors of form.Profiles
+}
+
+// convertV1Alpha1 makes a policy of v1alpha2. Strategies that evict by the same rules share a profile.
+func (f *policyReader) convertV1Alpha1(old *policyV1Alpha1) *policyV1Alpha2 {
+	c := &v1alpha1Converter{policyReader: f, source: old, policy: &policyV1Alpha2{
+		NodeSelector: old.NodeSelector, MaxNoOfPodsToEvictPerNode: old.MaxNoOfPodsToEvictPerNode, MaxNoOfPodsToEvictPerNamespace: old.MaxNoOfPodsToEvictPerNamespace,
+	}}
+	f.v1alpha1Paths = map[string]string{}
+	f.warnf("apiVersion: %s: read as %s; `berth descheduler convert` prints that", DeschedulerV1Alpha1, DeschedulerAPIVersion)
+	for _, name := range sortedKeys(old.Strategies) {
+		if extensionPoint(name) == "" {
+			f.errorf("strategies.%s: no such strategy; %s", name, suggest(name, pluginsOfPoint("")[1:]))
+		}
+	}
+	protections := c.protections()
+	for _, s := range strategies {
+		in, ok := old.Strategies[s.name]
+		at := "strategies." + s.name
+		switch {
+		case !ok:
+			continue
+		case !in.Enabled:
+			f.warnf("%s: is not enabled, and left out", at)
+			continue
+		}
+		f.warnf("%s: is now %s in plugins.%s.enabled, with an entry in pluginConfig", at, s.name, s.point)
+		if in.Weight != nil {
+			f.warnf("%s.weight: %d: has no effect, and is left out", at, *in.Weight)
+		}
+		if in.Params == nil {
+			in.Params = &paramsV1Alpha1{}
+		}
+		c.addStrategy(s.name, s.point, &in, protections)
+	}
+	return c.policy
+}
+
+// protections are those of the evictor that the top of the file switches.
+func (c *v1alpha1Converter) protections() (out podProtections) {
+	for _, s := range []struct {
+		name string
+		set  *bool
+		list *[]string
+	}{
+		{"evictLocalStoragePods", c.source.EvictLocalStoragePods, &out.DefaultDisabled}, {"evictDaemonSetPods", c.source.EvictDaemonSetPods, &out.DefaultDisabled},
+		{"evictSystemCriticalPods", c.source.EvictSystemCriticalPods, &out.DefaultDisabled}, {"evictFailedBarePods", c.source.EvictFailedBarePods, &out.DefaultDisabled},
+		{"ignorePvcPods", c.source.IgnorePvcPods, &out.ExtraEnabled},
+	} {
+		switch {
+		case s.set == nil:
+		case !*s.set:
+			c.warnf("%s: false: is the default, and left out", s.name)
+		default:
+			word := podProtectionFor(s.name)
+			c.warnf("%s: true: is now podProtections.%s of %s", s.name, word, evictorName)
+			_, name, _ := strings.Cut(word, "[")
+			*s.list = append(*s.list, strings.TrimSuffix(name, "]"))
+		}
+	}
+	return out
+}
+
+// addStrategy puts a strategy into the profile of its evictor.
+func (c *v1alpha1Converter) addStrategy(name, point string, in *strategyV1Alpha1, protections podProtections) {
+	at := "strategies." + name + ".params"
+	evictor := defaultEvictorArgs{PodProtections: protections, NodeFit: in.Params.NodeFit}
+	if p := in.Params; p.ThresholdPriority != nil || p.ThresholdPriorityClassName != "" {
+		evictor.PriorityThreshold = &priorityThresholdArg{Value: p.ThresholdPriority, Name: p.ThresholdPriorityClassName}
+	}
+	key, raw := rawArgs(evictor)
+	i := slices.Index(c.evictorKeys, key)
+	if i < 0 {
+		i = len(c.evictorKeys)
+		c.evictorKeys = append(c.evictorKeys, key)
+		profile := policyProfile{Name: "default"}
+		if i > 0 {
+			profile.Name = fmt.Sprintf("default-%d", i+1)
+		}
+		profile.PluginConfig = []policyPluginConfig{{Name: evictorName, Args: raw}}
+		c.policy.Profiles = append(c.policy.Profiles, profile)
+		own := fmt.Sprintf("profiles[%d].pluginConfig[0].args", i)
+		c.v1alpha1Paths[own+".priorityThreshold"] = at + ".thresholdPriority"
+		c.v1alpha1Paths[own+".priorityThreshold.value"] = at + ".thresholdPriority"
+	}
+	profile := &c.policy.Profiles[i]
+	own := fmt.Sprintf("profiles[%d].pluginConfig[%d].args", i, len(profile.PluginConfig))
+	_, args := rawArgs(c.pluginArgs(name, at, own, in.Params))
+	profile.PluginConfig = append(profile.PluginConfig, policyPluginConfig{Name: name, Args: args})
+	set := &profile.Plugins.Deschedule
+	if point == "balance" {
+		set = &profile.Plugins.Balance
+	}
+	set.Enabled = append(set.Enabled, name)
+	c.warnUnusedParams(name, at, in.Params)
+}
+
+// rawArgs writes arguments as they stand in a file; none if they are the defaults.
+func rawArgs(form any) (string, runtime.RawExtension) {
+	js, err := json.Marshal(form)
+	if err != nil || string(js) == "{}" { // a form can always be written
+		return "", runtime.RawExtension{}
+	}
+	return string(js), runtime.RawExtension{Raw: js}
+}
+
+// warnUnusedParams warns of parameters that a strategy does not read, and says of the others what became of them.
+func (c *v1alpha1Converter) warnUnusedParams(name, at string, p *paramsV1Alpha1) {
+	v := reflect.ValueOf(p).Elem()
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			continue
+		}
+		field, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		became, ok := convertedParam(name, field)
+		if !ok {
+			c.warnf("%s.%s: has no effect with %s, and is left out", at, field, name)
+			continue
+		}
+		c.warnf("%s.%s: is now %s", at, field, became)
+	}
+}

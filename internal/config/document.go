@@ -1,0 +1,127 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// maxFileBytes is the largest configuration file that is read; anything larger is a
+// mistake.
+const maxFileBytes = 4 << 20
+
+// Document is one YAML document of a configuration file.
+type Document struct {
+	File             string
+	APIVersion, Kind string
+	JSON             []byte
+}
+
+// Documents reads configuration files and splits them into documents, so that
+// one --config can hand over files of upstream's kinds and of ours.
+func Documents(files []string) ([]Document, error) {
+	var out []Document
+	for _, file := range files {
+		data, err := readFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if err := SplitDocuments(file, data, func(doc []byte) error {
+			d, err := parseDocument(file, doc)
+			if err == nil {
+				out = append(out, d)
+			}
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func readFile(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxFileBytes {
+		return nil, fmt.Errorf("%s: %d bytes: a configuration file has at most %d", file, info.Size(), maxFileBytes)
+	}
+	return os.ReadFile(file)
+}
+
+func parseDocument(file string, doc []byte) (Document, error) {
+	js, err := yaml.YAMLToJSONStrict(doc)
+	if err != nil {
+		return Document{}, err
+	}
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &head); err != nil {
+		return Document{}, err
+	}
+	if head.APIVersion == "" || head.Kind == "" {
+		return Document{}, fmt.Errorf("apiVersion and kind must be given, e.g. %s and %s", APIVersion, Kind)
+	}
+	return Document{File: file, APIVersion: head.APIVersion, Kind: head.Kind, JSON: js}, nil
+}
+
+// ReadBerth decodes a BerthConfiguration over the defaults. Unknown fields, fields
+// given twice and impossible values are refused with their paths.
+func ReadBerth(d Document) (Berth, error) {
+	c := Default()
+	if d.APIVersion != APIVersion || d.Kind != Kind {
+		return c, fmt.Errorf("%s: %s %s: must be %s %s", d.File, d.APIVersion, d.Kind, APIVersion, Kind)
+	}
+	strict, err := kjson.UnmarshalStrict(d.JSON, &c)
+	if err != nil { // a value of the wrong type ends that; whoever reads on finds all the rest
+		c = Default()
+		var f diagnostics
+		f.decode("", d.JSON, &c)
+		if strict = f.errs; len(strict) == 0 {
+			strict = []error{err}
+		}
+	}
+	errs := append(strict, c.Validate()...)
+	for i := range errs {
+		errs[i] = fmt.Errorf("%s: %w", d.File, errs[i])
+	}
+	return c, errors.Join(errs...)
+}
+
+// Print writes the configuration as YAML, each option under its meaning.
+func Print(w io.Writer, c Berth) error {
+	var b strings.Builder
+	printStruct(&b, reflect.ValueOf(c), "")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func printStruct(b *strings.Builder, v reflect.Value, indent string) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if doc := f.Tag.Get("doc"); doc != "" {
+			fmt.Fprintf(b, "%s# %s\n", indent, doc)
+		}
+		fmt.Fprintf(b, "%s%s:", indent, f.Tag.Get("json"))
+		if f.Type.Kind() == reflect.Struct {
+			b.WriteString("\n")
+			printStruct(b, v.Field(i), indent+"  ")
+			continue
+		}
+		value, _ := yaml.Marshal(v.Field(i).Interface())
+		if f.Type.Kind() == reflect.Slice && v.Field(i).Len() > 0 {
+			b.WriteString("\n" + indent + "- " + strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(string(value)), "- "), "\n", "\n"+indent) + "\n")
+			continue
+		}
+		b.WriteString(" " + strings.TrimSpace(string(value)) + "\n")
+	}
+}

@@ -1,0 +1,43 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// read reads a file as the commands do.
+func read(file string) (KubeScheduler, error) {
+	docs, err := Documents([]string{file})
+	if err != nil {
+		return KubeScheduler{}, err
+	}
+	return ReadKubeScheduler(docs[0])
+}
+
+// TestInvalidSchedulerFiles reads each file of testdata/faulty and demands, word
+// for word, the errors that stand in the file of the same name that ends in .txt, one a
+// line: where, what value, and what would be right.
+func TestInvalidSchedulerFiles(t *testing.T) {
+	files, err := filepath.Glob("testdata/faulty/*.yaml")
+	if err != nil || len(files) < 30 {
+		t.Fatalf("%d files, %v: there must be 30", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			want, err := os.ReadFile(strings.TrimSuffix(file, ".yaml") + ".txt")
+			if err != nil {
+				t.Error(err)
+			}
+			k, err := read(file)
+			if err == nil {
+				t.Fatalf("read as %+v", k)
+			}
+			got := strings.ReplaceAll(err.Error(), file, filepath.Base(file)) + "\n"
+			if got != string(want) {
+				t.Errorf("refused with\n%swant\n%s", got, want)
+			}
+		})
+	}
+}

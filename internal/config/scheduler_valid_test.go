@@ -1,0 +1,133 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/internal/conversion"
+)
+
+// TestValidSchedulerFiles reads the files of testdata/good. What is accepted and
+// has no effect stands in the file of the same name that ends in .txt, if there is one.
+func TestValidSchedulerFiles(t *testing.T) {
+	files, err := filepath.Glob("testdata/good/*.yaml")
+	if err != nil || len(files) < 12 {
+		t.Fatalf("%d files, %v: there must be 12", len(files), err)
+	}
+	for _, file := range files {
+		k, err := read(file)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		want, err := os.ReadFile(strings.TrimSuffix(file, ".yaml") + ".txt")
+		if err != nil && !os.IsNotExist(err) {
+			t.Error(err)
+		}
+		got := strings.ReplaceAll(strings.Join(append(k.Warnings, ""), "\n"), file, filepath.Base(file))
+		if got != string(want) {
+			t.Errorf("%s: warnings\n%swant\n%s", file, got, want)
+		}
+		checkEffectiveRoundTrip(t, file, k)
+	}
+}
+
+// checkEffectiveRoundTrip reads what is effective of a file as a file: it must be the same.
+func checkEffectiveRoundTrip(t *testing.T, file string, k KubeScheduler) {
+	t.Helper()
+	js, err := json.Marshal(k.Effective())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ReadKubeScheduler(Document{File: file, APIVersion: SchedulerAPIVersion, Kind: SchedulerKind, JSON: js})
+	if err != nil {
+		t.Fatalf("%s: the effective configuration is refused: %v\n%s", file, err, js)
+	}
+	k.Warnings, again.Warnings = nil, nil
+	for i := range k.addedAffinity {
+		k.addedAffinity[i], again.addedAffinity[i] = nil, nil // the same but for spaces
+	}
+	got, want := fmt.Sprintf("%+v", again), fmt.Sprintf("%+v", k)
+	if got != want {
+		t.Errorf("%s: read again\n%s\nnot\n%s", file, got, want)
+	}
+}
+
+// readValid reads one file of testdata/good.
+func readValid(t *testing.T, name string) KubeScheduler {
+	t.Helper()
+	k, err := read("testdata/good/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestCompiledProfiles(t *testing.T) {
+	k := readValid(t, "no-scoring")
+	if len(k.Profiles) != 2 || len(k.Profiles[0].Score) == 0 || len(k.Profiles[1].Score)+len(k.Profiles[1].PreScore) != 0 || k.Profiles[1].Name != "no-scoring-scheduler" {
+		t.Errorf("no-scoring: %+v", k.Profiles)
+	}
+	if k := readValid(t, "no-preemption"); k.Profiles[0].Preemption {
+		t.Error("preemption is on though DefaultPreemption is disabled")
+	}
+	if fit := readValid(t, "capacity-ratio").Profiles[0].Fit; fit.Strategy != placement.RequestedToCapacityRatio || len(fit.Shape) != 2 || len(fit.Resources) != 2 {
+		t.Errorf("capacity-ratio: %+v", fit)
+	}
+	k = readValid(t, "everything")
+	c := k.Profiles[0]
+	if c.VolumeBindTimeout != 30*time.Second || c.InterPod != (placement.InterPodArgs{HardPodAffinityWeight: 2, IgnorePreferredTermsOfExistingPods: true}) ||
+		!slices.Equal(c.Fit.IgnoredResources, []string{"example.com/foo"}) || len(c.Balanced) != 2 {
+		t.Errorf("everything: %+v", c)
+	}
+	want := KubeScheduler{InitialBackoff: 2 * time.Second, MaxBackoff: 20 * time.Second, DelayCacheUntilActive: true,
+		LeaderElection: LeaderElection{false, 30 * time.Second, 20 * time.Second, 5 * time.Second, "scheduling", "my-scheduler"},
+		Client:         ClientConnection{AcceptContentTypes: "application/json", ContentType: "application/json", QPS: 200, Burst: 400}}
+	k.Profiles, k.Warnings, k.Extenders, k.addedAffinity = nil, nil, nil, nil
+	if !reflect.DeepEqual(k, want) {
+		t.Errorf("everything:\ngot  %+v\nwant %+v", k, want)
+	}
+}
+
+func TestCompiledExtenders(t *testing.T) {
+	k := readValid(t, "topolvm")
+	if !slices.Equal(k.Profiles[0].Fit.IgnoredResources, []string{"topolvm.io/capacity"}) {
+		t.Errorf("NodeResourcesFit ignores %v", k.Profiles[0].Fit.IgnoredResources)
+	}
+	e := k.Extenders[0]
+	if e.Timeout != 5*time.Second || e.URL != "http://127.0.0.1:9251" || e.Filter != "predicate" || e.Weight != 1 {
+		t.Errorf("the extender is %+v", e)
+	}
+	pod := func(resources ...model.Scalar) *model.Pod {
+		return &model.Pod{Spec: &model.PodSpec{Requests: model.Resources{Scalars: resources}}}
+	}
+	if e.IsInterested(pod()) || k.Extenders.AnyInterested(pod(model.Scalar{Name: "nvidia.com/gpu", Amount: 1})) {
+		t.Error("it is interested in pods that name nothing of what it manages")
+	}
+	if !e.IsInterested(pod(model.Scalar{Name: "topolvm.io/capacity"})) || k.Extenders.AnySupportsPreemption(pod(model.Scalar{Name: "topolvm.io/capacity"})) {
+		t.Error("it is not interested in a pod that names its resource with 0, or it is in what it preempts")
+	}
+	init := corev1.Container{Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"topolvm.io/capacity": resource.MustParse("0")}}}
+	if !e.IsInterested(conversion.New().Pod(&corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{init}}})) || e.IsInterested(conversion.New().Pod(&corev1.Pod{})) {
+		t.Error("it is not interested in a pod whose init container names its resource, with 0")
+	}
+	x := readValid(t, "two-extenders-tls").Extenders
+	if x[0].URL != "https://second.example" || !x[1].Ignorable || !x[1].TLS.Insecure || x[0].TLS.Insecure || x[1].URL != "https://first.example:443/api" {
+		t.Errorf("the one that may fail must be the last, and is unchecked as it has no CA: %+v", x)
+	}
+	if !x.AnyInterested(pod()) || !x.AnySupportsPreemption(pod()) {
+		t.Error("without managedResources all pods concern an extender")
+	}
+}

@@ -1,0 +1,287 @@
+package config
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kjson "sigs.k8s.io/json"
+)
+
+// decode reads JSON into a pointer to a struct. Fields that it does not have
+// and values of the wrong type are told with their paths and left out, so that
+// everything else can be judged at once, too.
+func (f *diagnostics) decode(path string, js []byte, into any) {
+	var tree any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &tree); err != nil {
+		f.errorf("%s%w", prefix(path, ": "), err)
+		return
+	}
+	tree, ok := f.prune(path, tree, reflect.TypeOf(into).Elem())
+	if !ok {
+		return
+	}
+	clean, err := json.Marshal(tree)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(clean, into)
+	}
+	if err != nil {
+		f.errorf("%s%w", prefix(path, ": "), err)
+	}
+}
+
+// typeMeta reads apiVersion and kind; what is not there is empty.
+func (f *diagnostics) typeMeta(path string, js []byte) (head metav1.TypeMeta) {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(js, &head); err != nil {
+		f.errorf("%s: %w", path, err)
+	}
+	return head
+}
+
+func prefix(path, separator string) string {
+	if path == "" {
+		return ""
+	}
+	return path + separator
+}
+
+// prune takes out of a value what cannot be decoded into t, and says so. It
+// returns false when the value itself is of the wrong type.
+func (f *diagnostics) prune(path string, v any, t reflect.Type) (any, bool) {
+	if v == nil {
+		return nil, true
+	}
+	if t.Kind() == reflect.Pointer {
+		return f.prune(path, v, t.Elem())
+	}
+	switch t {
+	case reflect.TypeFor[metav1.Duration]():
+		return f.checkScalar(path, v, isDuration(v), "a duration such as 15s or 2m")
+	case reflect.TypeFor[runtime.RawExtension]():
+		_, ok := v.(map[string]any)
+		return f.checkScalar(path, v, ok, "an object")
+	case reflect.TypeFor[[]byte]():
+		s, ok := v.(string)
+		_, err := base64.StdEncoding.DecodeString(s)
+		return f.checkScalar(path, v, ok && err == nil, "base64")
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return f.pruneUnmarshaler(path, v, t)
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return f.pruneObject(path, v, t)
+	case reflect.Slice:
+		return f.pruneList(path, v, t)
+	case reflect.Map:
+		return f.pruneMap(path, v, t)
+	case reflect.String:
+		_, ok := v.(string)
+		return f.checkScalar(path, v, ok, "a string")
+	case reflect.Bool:
+		_, ok := v.(bool)
+		return f.checkScalar(path, v, ok, "true or false")
+	case reflect.Float32, reflect.Float64:
+		return f.checkScalar(path, v, isNumber(v), "a number")
+	}
+	n, ok := v.(int64)
+	if t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uint64 {
+		return f.pruneUnsigned(path, v, t)
+	}
+	return f.checkScalar(path, v, ok && (t.Kind() != reflect.Int32 || n == int64(int32(n))),
+		fmt.Sprintf("a whole number of at most %d", map[bool]int64{true: math.MaxInt32, false: math.MaxInt64}[t.Kind() == reflect.Int32]))
+}
+
+// pruneUnsigned is prune of a whole number without a sign. What int64 does not hold is left out untold: the
+// reader that did not stop takes it.
+func (f *diagnostics) pruneUnsigned(path string, v any, t reflect.Type) (any, bool) {
+	switch n := v.(type) {
+	case int64:
+		if n < 0 {
+			return f.checkScalar(path, v, false, "0 or more")
+		}
+		most := uint64(math.MaxUint64) >> (64 - t.Bits())
+		return f.checkScalar(path, v, uint64(n) <= most, fmt.Sprintf("a whole number of at most %d", most))
+	case float64:
+		if t.Bits() == 64 && n >= 1<<63 && n < 1<<64 {
+			return nil, false
+		}
+	}
+	return f.checkScalar(path, v, false, fmt.Sprintf("a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits())))
+}
+
+// pruneUnmarshaler is prune of a type that reads itself.
+func (f *diagnostics) pruneUnmarshaler(path string, v any, t reflect.Type) (any, bool) {
+	js, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(js, reflect.New(t).Interface())
+	}
+	return f.checkScalar(path, v, err == nil, fmt.Sprintf("a %s (%v)", t.Name(), err))
+}
+
+// checkScalar passes a value on, or says what it must be.
+func (f *diagnostics) checkScalar(path string, v any, ok bool, must string) (any, bool) {
+	if !ok {
+		shown, _ := json.Marshal(v)
+		f.errorf("%s: %s: must be %s", path, truncate(string(shown)), must)
+		f.skipped = append(f.skipped, path)
+	}
+	return v, ok
+}
+
+func truncate(s string) string {
+	const most = 80
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}
+
+func isDuration(v any) bool {
+	s, ok := v.(string)
+	_, err := time.ParseDuration(s)
+	return ok && err == nil
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int64, float64:
+		return true
+	}
+	return false
+}
+
+func (f *diagnostics) pruneObject(path string, v any, t reflect.Type) (any, bool) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return f.checkScalar(pathOrDocument(path), v, false, "an object")
+	}
+	fields := fieldsOf(t)
+	for _, name := range sortedKeys(object) {
+		at := prefix(path, ".") + name
+		field, known := fields[name]
+		if !known {
+			f.errorf("%s: unknown field; %s", at, suggest(name, sortedKeys(fields)))
+			delete(object, name)
+			continue
+		}
+		if object[name], ok = f.prune(at, object[name], field); !ok {
+			delete(object, name)
+		}
+	}
+	return object, true
+}
+
+func pathOrDocument(path string) string {
+	if path == "" {
+		return "the document"
+	}
+	return path
+}
+
+// pruneList keeps a place for an element that is wrong, so that the paths of
+// the others stay right.
+func (f *diagnostics) pruneList(path string, v any, t reflect.Type) (any, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return f.checkScalar(path, v, false, "a list")
+	}
+	for i := range list {
+		if list[i], ok = f.prune(fmt.Sprintf("%s[%d]", path, i), list[i], t.Elem()); !ok {
+			list[i] = nil
+		}
+	}
+	return list, true
+}
+
+func (f *diagnostics) pruneMap(path string, v any, t reflect.Type) (any, bool) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return f.checkScalar(path, v, false, "an object")
+	}
+	for _, name := range sortedKeys(object) {
+		if object[name], ok = f.prune(path+"."+name, object[name], t.Elem()); !ok {
+			delete(object, name)
+		}
+	}
+	return object, true
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// fieldsOf are the types of a struct's fields by their names in JSON; what is
+// embedded counts as its own.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous && name == "":
+			for k, v := range fieldsOf(field.Type) {
+				out[k] = v
+			}
+		case name != "-" && name != "":
+			out[name] = field.Type
+		}
+	}
+	return out
+}
+
+// suggest suggests the names that look most like one that does not exist, or
+// all when none does.
+func suggest(name string, names []string) string {
+	best, near := len(name)/2+1, []string(nil)
+	for _, n := range names {
+		a, b := strings.ToLower(name), strings.ToLower(n)
+		d := editDistance(a, b)
+		if strings.Contains(b, a) || strings.Contains(a, b) {
+			d = min(d, 1)
+		}
+		switch {
+		case d < best:
+			best, near = d, []string{n}
+		case d == best && near != nil:
+			near = append(near, n)
+		}
+	}
+	if near != nil {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return "there are " + strings.Join(names, ", ")
+}
+
+// editDistance is the number of characters to insert, remove or replace to make b
+// of a.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		left := row[0]
+		row[0]++
+		for j := range len(b) {
+			cost := left
+			if a[i] != b[j] {
+				cost++
+			}
+			left, row[j+1] = row[j+1], min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

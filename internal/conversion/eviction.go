@@ -1,0 +1,99 @@
+package conversion
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// nodeEviction is how a pod's node threw it out, or why it did not take it; nil when it did not, or that
+// says nothing of the node. A pod is thrown out with phase Failed, reason Evicted, and a message that
+// begins with what the node was low on; when that was, the DisruptionTarget condition says,
+// which every eviction under pressure leaves. One that was not taken began and ended at once.
+func nodeEviction(pod *corev1.Pod) *model.NodeEviction {
+	s := &pod.Status
+	if s.Phase != corev1.PodFailed {
+		return nil
+	}
+	if message, ok := strings.CutPrefix(s.Message, "Pod was rejected: "); ok {
+		return admissionRejection(pod, message)
+	}
+	rest, ok := strings.CutPrefix(s.Message, "The node was low on resource: ")
+	if !ok || s.Reason != "Evicted" {
+		return nil // it used more than it may: that says nothing of the node
+	}
+	what, _, _ := strings.Cut(rest, ".")
+	p, ok := map[string]model.Pressure{"memory": model.MemoryPressure, "ephemeral-storage": model.DiskPressure,
+		"inodes": model.DiskPressure, "pids": model.PIDPressure}[what]
+	if !ok {
+		return nil
+	}
+	for i := range s.Conditions {
+		if c := &s.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			return &model.NodeEviction{Node: pod.Spec.NodeName, Pressure: p, At: c.LastTransitionTime.Truncate(time.Second)}
+		}
+	}
+	return nil
+}
+
+// admissionRejection is why a node did not take a pod.
+func admissionRejection(pod *corev1.Pod, message string) *model.NodeEviction {
+	if pod.Status.StartTime == nil {
+		return nil
+	}
+	e := &model.NodeEviction{Node: pod.Spec.NodeName, At: pod.Status.StartTime.Truncate(time.Second)}
+	if resource, ok := strings.CutPrefix(pod.Status.Reason, "OutOf"); ok && resource != "Disk" {
+		_, figures, _ := strings.Cut(message, ", requested: ")
+		var resources, used, size int64
+		if n, _ := fmt.Sscanf(figures, "%d, used: %d, capacity: %d", &resources, &used, &size); n < 3 {
+			return nil
+		}
+		e.Shortage = &model.ResourceShortage{Pod: string(pod.UID), Resource: resource, Free: size - used}
+		return e
+	}
+	if pod.Status.Reason == "OutOfDisk" {
+		e.Pressure = model.DiskPressure
+		return e
+	}
+	names, ok := strings.CutPrefix(message, "The node had condition: [")
+	if !ok || pod.Status.Reason != "Evicted" {
+		return nil
+	}
+	// Of several the one that keeps most pods off.
+	names, _, _ = strings.Cut(names, "]")
+	for _, k := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
+		if slices.Contains(strings.Fields(names), string(k)) {
+			e.Pressure, _ = conditionPressure(k)
+			return e
+		}
+	}
+	return nil
+}
+
+// Eviction is what it says of a pod's node that it threw the pod out, or did not take it; nil when it did neither.
+func (in *Converter) Eviction(pod *corev1.Pod) *model.NodeEviction { return nodeEviction(pod) }
+
+func conditionPressure(t corev1.NodeConditionType) (model.Pressure, bool) {
+	switch t {
+	case corev1.NodeMemoryPressure:
+		return model.MemoryPressure, true
+	case corev1.NodeDiskPressure:
+		return model.DiskPressure, true
+	case corev1.NodePIDPressure:
+		return model.PIDPressure, true
+	}
+	return 0, false
+}
+
+func laterTime(a, b metav1.Time) time.Time {
+	if a.Before(&b) {
+		a = b
+	}
+	return a.Truncate(time.Second) // as the API keeps it
+}

@@ -1,0 +1,94 @@
+package conversion
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+const nodeAffinityPath = "spec.affinity.nodeAffinity."
+
+// convertNodeSelector fills in what the pod demands and prefers of nodes.
+func convertNodeSelector(s *model.PodSpec, pod *corev1.Pod) {
+	s.NodeSelector.Labels = model.LabelsOf(pod.Spec.NodeSelector)
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
+		return
+	}
+	required, preferred, faults := NodeAffinity(pod.Spec.Affinity.NodeAffinity)
+	s.NodeSelector.HasRequired = required != nil
+	s.NodeSelector.Required = required
+	s.NodeSelector.Preferred = preferred
+	s.ParseErrors = append(s.ParseErrors, faults...)
+}
+
+// NodeAffinity compiles a node affinity, of a pod or of a profile's
+// addedAffinity. required is nil when none is given. A malformed required term
+// is kept as broken; one malformed preferred term spoils the attempt, so they
+// make a single fault with all that is wrong.
+func NodeAffinity(a *corev1.NodeAffinity) (required []model.NodeSelectorTerm, preferred []model.PreferredSchedulingTerm, faults []model.ParseError) {
+	if sel := a.RequiredDuringSchedulingIgnoredDuringExecution; sel != nil {
+		required = []model.NodeSelectorTerm{}
+		for i := range sel.NodeSelectorTerms {
+			term, err := nodeTerm(&sel.NodeSelectorTerms[i])
+			if err != nil {
+				faults = append(faults, model.ParseError{
+					Kind: model.ParseErrorRequiredNodeAffinity, Message: err.Error(),
+					Path: fmt.Sprintf("%srequiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[%d]", nodeAffinityPath, i),
+				})
+			}
+			required = append(required, term)
+		}
+	}
+	terms := a.PreferredDuringSchedulingIgnoredDuringExecution
+	if len(terms) == 0 {
+		return required, nil, faults
+	}
+	if _, err := nodeaffinity.NewPreferredSchedulingTerms(terms); err != nil {
+		return required, nil, append(faults, model.ParseError{
+			Kind: model.ParseErrorPreferredNodeAffinity, Message: err.Error(),
+			Path: nodeAffinityPath + "preferredDuringSchedulingIgnoredDuringExecution",
+		})
+	}
+	for i := range terms {
+		t := &terms[i].Preference
+		if terms[i].Weight == 0 || len(t.MatchExpressions)+len(t.MatchFields) == 0 {
+			continue
+		}
+		term, _ := nodeTerm(t) // all terms have just been parsed together
+		preferred = append(preferred, model.PreferredSchedulingTerm{Weight: terms[i].Weight, Term: term})
+	}
+	return required, preferred, faults
+}
+
+// nodeTerm compiles one term. With an error the term is marked as broken, yet
+// has its fields: the search is narrowed by them all the same.
+func nodeTerm(t *corev1.NodeSelectorTerm) (model.NodeSelectorTerm, error) {
+	out := model.NodeSelectorTerm{Labels: nodeRequirements(t.MatchExpressions), Fields: nodeRequirements(t.MatchFields)}
+	_, err := nodeaffinity.NewNodeSelector(&corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{*t}})
+	out.Malformed = err != nil
+	return out, err
+}
+
+var nodeOps = map[corev1.NodeSelectorOperator]model.Op{
+	corev1.NodeSelectorOpIn: model.In, corev1.NodeSelectorOpNotIn: model.NotIn,
+	corev1.NodeSelectorOpExists: model.Exists, corev1.NodeSelectorOpDoesNotExist: model.DoesNotExist,
+	corev1.NodeSelectorOpGt: model.Gt, corev1.NodeSelectorOpLt: model.Lt,
+}
+
+func nodeRequirements(in []corev1.NodeSelectorRequirement) []model.Requirement {
+	var out []model.Requirement
+	for i := range in {
+		op, known := nodeOps[in[i].Operator]
+		if !known {
+			continue // the term is broken
+		}
+		values := slices.Clone(in[i].Values)
+		slices.Sort(values)
+		out = append(out, model.Requirement{Key: in[i].Key, Op: op, Values: values})
+	}
+	return out
+}

@@ -1,0 +1,110 @@
+package conversion
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	helper "k8s.io/component-helpers/resource"
+
+	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/engine/nodepressure/usage"
+)
+
+// annotationSource says where a kubelet had a pod from; what is not from the API is static.
+const annotationSource = "kubernetes.io/config.source"
+
+// PressureTerms is what engine/nodepressure reads of a pod beyond Pod.
+func PressureTerms(pod *corev1.Pod) *nodepressure.EvictionSpec {
+	source, given := pod.Annotations[annotationSource]
+	t := &nodepressure.EvictionSpec{Static: given && source != "api", Grace: pod.Spec.TerminationGracePeriodSeconds, Overhead: convertResources(pod.Spec.Overhead)}
+	if helper.IsPodLevelRequestsSet(pod) {
+		t.PodMemory = quantity(pod.Spec.Resources.Requests, corev1.ResourceMemory)
+	}
+	t.EphemeralLimit = quantity(helper.PodLimits(pod, helper.PodResourcesOptions{}), corev1.ResourceEphemeralStorage)
+	for i := range pod.Spec.Containers {
+		t.Containers = append(t.Containers, pressureContainer(&pod.Spec.Containers[i], false))
+	}
+	for i := range pod.Spec.InitContainers {
+		t.Containers = append(t.Containers, pressureContainer(&pod.Spec.InitContainers[i], true))
+	}
+	for i := range pod.Spec.Volumes {
+		t.Volumes = append(t.Volumes, pressureVolume(&pod.Spec.Volumes[i]))
+	}
+	return t
+}
+
+func pressureContainer(c *corev1.Container, init bool) nodepressure.Container {
+	out := nodepressure.Container{Name: c.Name, Init: init, EphemeralLimit: quantity(c.Resources.Limits, corev1.ResourceEphemeralStorage)}
+	if q := quantity(c.Resources.Requests, corev1.ResourceMemory); q != nil {
+		out.Memory = *q
+	}
+	if q := quantity(c.Resources.Requests, corev1.ResourceEphemeralStorage); q != nil {
+		out.Ephemeral = *q
+	}
+	return out
+}
+
+// pressureVolume says which volumes hold data on the node's own filesystem.
+func pressureVolume(v *corev1.Volume) nodepressure.Volume {
+	out := nodepressure.Volume{Name: v.Name}
+	s := &v.VolumeSource
+	out.Local = s.HostPath != nil || s.ConfigMap != nil || s.GitRepo != nil || s.EmptyDir != nil && s.EmptyDir.Medium != corev1.StorageMediumMemory
+	if s.EmptyDir != nil && s.EmptyDir.SizeLimit != nil && s.EmptyDir.SizeLimit.Sign() > 0 {
+		q := PressureQuantity(*s.EmptyDir.SizeLimit)
+		out.SizeLimit = &q
+	}
+	return out
+}
+
+// quantity is a resource of a list; nil when it is not there.
+func quantity(list corev1.ResourceList, name corev1.ResourceName) *nodepressure.Quantity {
+	q, ok := list[name]
+	if !ok {
+		return nil
+	}
+	out := PressureQuantity(q)
+	return &out
+}
+
+// PressureQuantity is a quantity as engine/nodepressure prints it: fractions are rounded up.
+func PressureQuantity(q resource.Quantity) nodepressure.Quantity {
+	out := nodepressure.Quantity{Amount: q.Value()}
+	switch q.Format {
+	case resource.DecimalSI:
+		out.Format = nodepressure.Decimal
+	case resource.DecimalExponent:
+		out.Format = nodepressure.Exponent
+	}
+	return out
+}
+
+// SimulatedUsage is what a simulated pod's annotations say that its containers use, by container; an
+// annotation that cannot be read says nothing.
+func SimulatedUsage(pod *corev1.Pod) (out map[string]*usage.Script, err error) {
+	out = map[string]*usage.Script{}
+	for i := range pod.Spec.Containers {
+		name := pod.Spec.Containers[i].Name
+		text, given := pod.Annotations[name+"."+usage.Annotation]
+		if !given && i == 0 {
+			text, given = pod.Annotations[usage.Annotation]
+		}
+		if !given {
+			continue
+		}
+		s, bad := usage.ParsePod(text)
+		if bad != nil {
+			err = bad
+			continue
+		}
+		out[name] = &s
+	}
+	return out, err
+}
+
+// SimulatedCapacity is what a simulated node has, as its status and annotation say.
+func SimulatedCapacity(n *corev1.Node) (usage.Capacity, error) {
+	memory, allocatable, storage := n.Status.Capacity[corev1.ResourceMemory], n.Status.Allocatable[corev1.ResourceMemory], n.Status.Capacity[corev1.ResourceEphemeralStorage]
+	if allocatable.IsZero() {
+		allocatable = memory
+	}
+	return usage.ParseCapacity(n.Annotations[usage.CapacityAnnotation], memory.Value(), allocatable.Value(), storage.Value())
+}

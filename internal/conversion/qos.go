@@ -1,0 +1,38 @@
+package conversion
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// QoS is a pod's quality of service class: what its status says, which the API server
+// writes when the pod is made, and without that what follows from its requests and limits.
+func QoS(pod *corev1.Pod) corev1.PodQOSClass {
+	if pod.Status.QOSClass != "" {
+		return pod.Status.QOSClass
+	}
+	var resources []*corev1.ResourceRequirements
+	if r := pod.Spec.Resources; r != nil && (len(r.Requests) > 0 || len(r.Limits) > 0) {
+		resources = append(resources, r)
+	} else {
+		for _, cs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+			for i := range cs {
+				resources = append(resources, &cs[i].Resources)
+			}
+		}
+	}
+	none, all := true, true
+	for _, r := range resources {
+		for _, name := range [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			request, limit := r.Requests[name], r.Limits[name]
+			none = none && request.IsZero() && limit.IsZero()
+			all = all && !limit.IsZero() && (request.IsZero() || request.Cmp(limit) == 0)
+		}
+	}
+	switch {
+	case none:
+		return corev1.PodQOSBestEffort
+	case all:
+		return corev1.PodQOSGuaranteed
+	}
+	return corev1.PodQOSBurstable
+}

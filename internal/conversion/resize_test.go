@@ -1,0 +1,79 @@
+package conversion
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+func TestResizeUsesMaxResources(t *testing.T) {
+	const (
+		one     = `"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]`
+		two     = `"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}},{"name":"d","resources":{"requests":{"cpu":"3"}}}]`
+		actual2 = `"containerStatuses":[{"name":"c","resources":{"requests":{"cpu":"2"}}}`
+	)
+	tests := []struct {
+		name, spec, status string
+		want               int64
+	}{
+		{"actual above the rest", `"nodeName":"n",` + one,
+			`"containerStatuses":[{"name":"c","allocatedResources":{"cpu":"2"},"resources":{"requests":{"cpu":"3"}}}]`, 3000},
+		{"a pending pod has none", one, actual2 + `]`, 1000},
+		{"an allocation alone does not count", `"nodeName":"n",` + one, `"containerStatuses":[{"name":"c","allocatedResources":{"cpu":"2"}}]`, 1000},
+		{"containers one by one", `"nodeName":"n",` + two, actual2 + `,{"name":"d","resources":{"requests":{"cpu":"1"}}}]`, 5000},
+		{"infeasible: what is wanted does not count", `"nodeName":"n",` + two,
+			actual2 + `,{"name":"d","resources":{"requests":{"cpu":"1"}}}],"conditions":[{"type":"PodResizePending","status":"True","reason":"Infeasible"}]`, 3000},
+		{"init containers that end", `"nodeName":"n","initContainers":[{"name":"i","resources":{"requests":{"cpu":"2"}}}],` + one,
+			`"initContainerStatuses":[{"name":"i","resources":{"requests":{"cpu":"4"}}}]`, 2000},
+		{"sidecars", `"nodeName":"n","initContainers":[{"name":"i","restartPolicy":"Always","resources":{"requests":{"cpu":"2"}}}],` + one,
+			`"initContainerStatuses":[{"name":"i","resources":{"requests":{"cpu":"4"}}}]`, 5000},
+		{"pod level", `"nodeName":"n","resources":{"requests":{"cpu":"2"}},` + one,
+			`"allocatedResources":{"cpu":"3"},"resources":{"requests":{"cpu":"2500m"}}`, 3000},
+	}
+	for _, tt := range tests {
+		p := New().Pod(pod(t, `{"spec":{`+tt.spec+`},"status":{`+tt.status+`}}`))
+		if got := p.Spec.Requests.MilliCPU; got != tt.want {
+			t.Errorf("%s: got %dm cpu, want %dm", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestResourceClaims(t *testing.T) {
+	const spec = `{"spec":{"resourceClaims":[{"name":"a","resourceClaimTemplateName":"t"}]},"status":{`
+	for status, want := range map[string]string{
+		``: "no claim",
+		`"resourceClaimStatuses":[{"name":"a","resourceClaimName":"made"}]`: "made",
+		`"resourceClaimStatuses":[{"name":"a"}]`:                            "not needed",
+	} {
+		got := "not needed"
+		if claims := New().Pod(pod(t, spec+status+`}}`)).Spec.ResourceClaims; len(claims) > 0 {
+			if got = claims[0].Claim; got == "" {
+				got = "no claim"
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", status, got, want)
+		}
+	}
+}
+
+func TestSnapshotDropsNominationsOfOtherSchedulers(t *testing.T) {
+	for _, tt := range []struct {
+		extra string
+		want  int
+	}{
+		{``, 1},
+		{`"schedulerName":"second",`, 1},
+		{`"schedulerName":"foreign",`, 0},
+		{`"schedulingGates":[{"name":"g"}],`, 0},
+	} {
+		p := pod(t, `{"metadata":{"name":"p","uid":"u"},"spec":{`+tt.extra+`"containers":[]},"status":{"nominatedNodeName":"n"}}`)
+		s, pods, _ := New().Snapshot([]runtime.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, p}, "default-scheduler", "second")
+		id, _ := s.NodeID("n")
+		if got := len(s.Nominated(id)); got != tt.want || len(pods) != 1 {
+			t.Errorf("%s: %d nominated, want %d", tt.extra, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package conversion
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Snapshot is a cluster as a list of objects describes it, and all of its pods
+// in the order of the list. Pods of other schedulers than those named hold no
+// room by a nomination. Kinds that scheduling does not read are passed over; ignored
+// counts them.
+func (in *Converter) Snapshot(objects []runtime.Object, schedulers ...string) (s *cluster.State, pods []*model.Pod, ignored int) {
+	s = cluster.New()
+	for _, o := range objects {
+		if p, ok := o.(*corev1.Pod); ok {
+			m := in.Pod(p)
+			if !slices.Contains(schedulers, m.Spec.SchedulerName) {
+				m = m.WithoutNomination()
+			}
+			pods = append(pods, m)
+			s.UpsertPod(m)
+		} else if !in.upsert(s, o) && !in.upsertVolumeObject(s, o) {
+			ignored++
+		}
+	}
+	return s, pods, ignored
+}
+
+func (in *Converter) upsert(s *cluster.State, o runtime.Object) bool {
+	switch o := o.(type) {
+	case *corev1.Node:
+		s.UpsertNode(in.Node(o))
+	case *corev1.Namespace:
+		s.UpsertNamespace(*in.Namespace(o))
+	case *corev1.Service:
+		s.UpsertSpreadGroup(*in.Service(o))
+	case *corev1.ReplicationController:
+		s.UpsertSpreadGroup(*in.ReplicationController(o))
+	case *appsv1.ReplicaSet:
+		s.UpsertSpreadGroup(*in.ReplicaSet(o))
+	case *appsv1.StatefulSet:
+		s.UpsertSpreadGroup(*in.StatefulSet(o))
+	case *policyv1.PodDisruptionBudget:
+		s.UpsertBudget(in.Budget(o))
+	case *schedulingv1.PriorityClass:
+		s.UpsertPriorityClass(in.PriorityClass(o))
+	case *v1alpha1.Hold:
+		s.UpsertHold(in.Hold(o))
+	case *resourcev1.ResourceClaim:
+		s.UpsertResourceClaim(in.ResourceClaim(o))
+	default:
+		return false
+	}
+	return true
+}
+
+func (in *Converter) upsertVolumeObject(s *cluster.State, o runtime.Object) bool {
+	switch o := o.(type) {
+	case *corev1.PersistentVolume:
+		s.UpsertPV(in.PersistentVolume(o))
+	case *corev1.PersistentVolumeClaim:
+		s.UpsertPVC(in.PersistentVolumeClaim(o))
+	case *storagev1.StorageClass:
+		s.UpsertStorageClass(in.StorageClass(o))
+	case *storagev1.CSINode:
+		s.UpsertCSINode(in.CSINode(o))
+	case *storagev1.CSIDriver:
+		s.UpsertCSIDriver(in.CSIDriver(o))
+	case *storagev1.CSIStorageCapacity:
+		s.UpsertCSIStorageCapacity(in.CSIStorageCapacity(o))
+	case *storagev1.VolumeAttachment:
+		s.UpsertVolumeAttachment(in.VolumeAttachment(o))
+	default:
+		return false
+	}
+	return true
+}

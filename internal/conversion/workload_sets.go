@@ -1,0 +1,68 @@
+package conversion
+
+import (
+	"cmp"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berthproject/berth/engine/workload"
+)
+
+// DaemonSet is what its machine reads of a DaemonSet that wants a pod on so many nodes; hash is
+// that of its template. Percentages are of the nodes, rounded up.
+func DaemonSet(ds *appsv1.DaemonSet, hash string, desired int) workload.DaemonSet {
+	out := workload.DaemonSet{
+		Hash: hash, MinReady: time.Duration(ds.Spec.MinReadySeconds) * time.Second, Generation: ds.Generation, Deleting: ds.DeletionTimestamp != nil,
+		OnDelete: ds.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType,
+	}
+	if r := ds.Spec.UpdateStrategy.RollingUpdate; r != nil {
+		out.MaxUnavailable, out.MaxSurge = scaledValue(r.MaxUnavailable, desired), scaledValue(r.MaxSurge, desired)
+	}
+	if out.MaxSurge == 0 {
+		out.MaxUnavailable = max(1, out.MaxUnavailable) // or it would never end
+	}
+	return out
+}
+
+// scaledValue is a count, or a percentage of all, rounded up; 0 when it is not given or neither.
+func scaledValue(v *intstr.IntOrString, all int) int32 {
+	if v == nil {
+		return 0
+	}
+	n, err := intstr.GetScaledValueFromIntOrPercent(v, all, true)
+	if err != nil {
+		return 0 // validation lets none through
+	}
+	return int32(n)
+}
+
+// StatefulSet is what its machine reads of a StatefulSet, with the names of its two revisions.
+func StatefulSet(s *appsv1.StatefulSet, current, update string) workload.StatefulSet {
+	out := workload.StatefulSet{
+		Replicas: replicasOrDefault(s.Spec.Replicas), Ordered: s.Spec.PodManagementPolicy != appsv1.ParallelPodManagement,
+		OnDelete: s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType, MaxUnavailable: 1,
+		MinReady: time.Duration(s.Spec.MinReadySeconds) * time.Second, Generation: s.Generation, Deleting: s.DeletionTimestamp != nil,
+		Current: current, Update: update,
+	}
+	if s.Spec.Ordinals != nil {
+		out.Start = s.Spec.Ordinals.Start
+	}
+	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil {
+		out.Partition = deref32(r.Partition)
+		if r.MaxUnavailable != nil {
+			out.MaxUnavailable = max(1, scaledValue(r.MaxUnavailable, int(out.Replicas)))
+		}
+	}
+	return out
+}
+
+// RevisionOf is the revision that a pod of a DaemonSet or StatefulSet was made of.
+func RevisionOf(p *corev1.Pod) string { return p.Labels[appsv1.ControllerRevisionHashLabelKey] }
+
+// workloadCondition compiles a condition; those that have no such times leave them zero.
+func workloadCondition(kind, status, reason, message string, updated, changed time.Time) workload.Condition {
+	return workload.Condition{Type: kind, Status: workload.Status(cmp.Or(status, string(workload.Unknown))), Reason: reason, Message: message, Updated: updated, Changed: changed}
+}

@@ -1,0 +1,90 @@
+package conversion
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func TestResolveFenceposts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		surge, unavailable string // "" leaves it out
+		replicas           int32
+		wantSurge, want    int32
+	}{
+		"a quarter by default, rounded apart": {"", "", 10, 3, 2},
+		"integers":                            {"2", "3", 10, 2, 3},
+		"percentages":                         {"10%", "10%", 25, 3, 2},
+		"neither allows a step: one may miss": {"0", "10%", 5, 0, 1},
+		"no more than there are":              {"0", "7", 3, 0, 3},
+		"none at all":                         {"", "", 0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &appsv1.RollingUpdateDeployment{}
+			if tc.surge != "" {
+				r.MaxSurge = new(intstr.Parse(tc.surge))
+			}
+			if tc.unavailable != "" {
+				r.MaxUnavailable = new(intstr.Parse(tc.unavailable))
+			}
+			if surge, n := resolveFenceposts(r, tc.replicas); surge != tc.wantSurge || n != tc.want {
+				t.Errorf("surge %d, unavailable %d, want %d and %d", surge, n, tc.wantSurge, tc.want)
+			}
+		})
+	}
+}
+
+func TestFinishTime(t *testing.T) {
+	at := func(s int) metav1.Time { return metav1.NewTime(time.Unix(int64(s), 0)) }
+	made := metav1.ObjectMeta{CreationTimestamp: at(10), Annotations: map[string]string{corev1.PodDeletionCost: "-3"}}
+	for name, tc := range map[string]struct {
+		status corev1.PodStatus
+		want   int
+	}{
+		"it runs": {corev1.PodStatus{Phase: corev1.PodRunning}, 0},
+		"refused by its node, which says nothing more": {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "OutOfcpu"}, 10},
+		"refused, with the time":                       {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12))}, 12},
+		"its last container finished": {corev1.PodStatus{Phase: corev1.PodFailed, StartTime: new(at(12)), ContainerStatuses: []corev1.ContainerStatus{
+			{RestartCount: 2, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(20)}}},
+			{RestartCount: 4, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{FinishedAt: at(30)}}}}}, 30},
+		"evicted": {corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, LastTransitionTime: at(11)}, {Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "TerminationByKubelet", LastTransitionTime: at(40)}}}, 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := WorkloadPod(&corev1.Pod{ObjectMeta: made, Status: tc.status})
+			if tc.want == 0 && !p.Ended.IsZero() || tc.want > 0 && p.Ended.Unix() != int64(tc.want) || p.Cost != -3 {
+				t.Errorf("ended at %v, cost %d", p.Ended, p.Cost)
+			}
+		})
+	}
+}
+
+func TestDeploymentWithoutADeadline(t *testing.T) {
+	d := &appsv1.Deployment{}
+	d.Spec.ProgressDeadlineSeconds = new(int32(noDeadline))
+	if got := Deployment(d); got.ProgressDeadline != 0 || got.Replicas != 1 || got.RevisionHistoryLimit != 10 {
+		t.Errorf("got %+v", got)
+	}
+	rs := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Generation: 2, Annotations: map[string]string{RevisionAnnotation: "7", MaxReplicasAnnotation: "x"}}}
+	rs.Status.ObservedGeneration = 1
+	if s := DeploymentReplicaSet(rs, true); s.Revision != 7 || s.Max != -1 || s.Desired != -1 || s.Observed || !s.Current {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestExpectedReplacement(t *testing.T) {
+	type said struct {
+		name  string
+		until int64
+	}
+	for value, want := range map[string]said{"": {}, ExpectedReplacement("web-b", 7): {"web-b", 7}, "web-b": {"web-b", 0}, "web-b@": {"web-b", 0}, "web-b@x": {"web-b", 0}} {
+		p := WorkloadPod(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{ExpectedReplacementAnnotation: value}}})
+		if got := (said{p.ExpectedReplacement, p.ReplacementGeneration}); got != want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
+	}
+}

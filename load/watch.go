@@ -1,0 +1,83 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+)
+
+// podWatcher watches the pods of a run.
+type podWatcher struct {
+	mu            sync.Mutex
+	placed        map[string]bool   // by name
+	unschedulable map[string]string // name to the reason why it waits
+	last          time.Time         // when something happened
+}
+
+func watchPods(ctx context.Context, o Options) (*podWatcher, error) {
+	f := &podWatcher{placed: map[string]bool{}, unschedulable: map[string]string{}, last: time.Now()}
+	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithNamespace(o.Namespace),
+		informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = RunLabel + "=" + o.Name }))
+	informer := factory.Core().V1().Pods().Informer()
+	// Only what is looked at is kept.
+	if err := informer.SetTransform(func(obj any) (any, error) {
+		if p, ok := obj.(*corev1.Pod); ok {
+			return &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion},
+				Spec:       corev1.PodSpec{NodeName: p.Spec.NodeName},
+				Status:     corev1.PodStatus{Conditions: p.Status.Conditions},
+			}, nil
+		}
+		return obj, nil
+	}); err != nil {
+		return nil, err
+	}
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: f.observe, UpdateFunc: func(_, obj any) { f.observe(obj) },
+	}); err != nil {
+		return nil, err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return nil, fmt.Errorf("watching pods: %w", ctx.Err())
+	}
+	return f, nil
+}
+
+func (f *podWatcher) observe(obj any) {
+	p, ok := obj.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p.Spec.NodeName != "" {
+		if !f.placed[p.Name] {
+			f.last = time.Now()
+		}
+		f.placed[p.Name] = true
+		delete(f.unschedulable, p.Name)
+		return
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			if _, known := f.unschedulable[p.Name]; !known {
+				f.last = time.Now()
+			}
+			f.unschedulable[p.Name] = c.Message
+		}
+	}
+}
+
+// progress are the pods placed and refused, and for how long nothing has changed.
+func (f *podWatcher) progress() (placed, refused int, quiet time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.placed), len(f.unschedulable), time.Since(f.last)
+}

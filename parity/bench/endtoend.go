@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/parity/process"
+	"github.com/berthproject/berth/parity/workload"
+)
+
+// roundRobin is a client that binds each pod to the next node, as soon as it sees it.
+const roundRobin = "blind client"
+
+// arrival is what was seen of a work on an API server.
+type arrival struct {
+	pods      int
+	seconds   float64 // from the first creation to the last binding
+	creating  float64 // from the first creation to the last
+	p50, p99  time.Duration
+	cpu       float64 // seconds, of the scheduler
+	serverCPU float64
+	peak      float64 // bytes, of the scheduler
+	used      int     // nodes
+	most      int     // pods on one
+}
+
+func (a *arrival) speed() float64 { return float64(a.pods) / a.seconds }
+
+// endToEnd lets both schedulers and the blind client work against the same API server.
+func (b *bench) endToEnd() error {
+	commands := map[string]string{}
+	var err error
+	if commands[kube], err = process.Build(b.ctx, ".", "k8s.io/kubernetes/cmd/kube-scheduler", "kube-scheduler", process.KubeVersionFlags); err != nil {
+		return err
+	}
+	if commands[berth], err = process.Build(b.ctx, b.o.berth, "./cmd/berth", "berth"); err != nil {
+		return err
+	}
+	sizes := []int{1000, 5000}
+	if b.o.quick {
+		sizes = []int{100}
+	}
+	fmt.Printf("\nEnd to end: a fresh `berth server` for each row, 32 creators at full speed, everything on the same CPUs;\n" +
+		"creation to binding as seen in one watch; CPU and memory are the scheduler process's\n\n")
+	fmt.Println("| shape | nodes | pods | who | bound/s | created/s | p50 ms | p99 ms | CPU us/pod | server's CPU us/pod | MiB peak | nodes used / most on one |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
+	var v verdicts
+	for _, s := range endToEndShapes() {
+		for _, nodes := range sizes {
+			if !b.o.only.MatchString(s.Name) {
+				continue
+			}
+			if err := b.compareSchedulers(commands, s, nodes, &v); err != nil {
+				return err
+			}
+		}
+	}
+	v.print(b.o)
+	return nil
+}
+
+// endToEndShapes are some of the shapes, with the pods that arrive here.
+func endToEndShapes() (some []workload.Shape) {
+	pods := map[string]int{"plain": 10_000, "required affinity, zone": 2000, "hard spread, zone": 2000}
+	for _, s := range workload.Shapes() {
+		if s.Pods = pods[s.Name]; s.Pods > 0 {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+func (b *bench) compareSchedulers(commands map[string]string, s workload.Shape, nodes int, v *verdicts) error {
+	pods := s.Pods
+	if b.o.quick {
+		pods = 200
+	}
+	got := map[string][]*arrival{}
+	all := []string{roundRobin, kube, berth}
+	for range b.o.rounds {
+		for _, who := range all {
+			a, err := b.measureScheduler(commands, who, s.Make(nodes, pods, 0))
+			if err != nil {
+				return fmt.Errorf("%s, %d nodes, %s: %w", s.Name, nodes, who, err)
+			}
+			got[who] = append(got[who], a)
+		}
+	}
+	speeds, tails := map[string]summary{}, map[string]summary{}
+	for _, who := range all {
+		mid := func(of func(*arrival) float64) float64 { return summarizeArrivals(got[who], of).mid }
+		speeds[who], tails[who] = summarizeArrivals(got[who], (*arrival).speed), summarizeArrivals(got[who], func(a *arrival) float64 { return ms(a.p99) })
+		fmt.Printf("| %s | %d | %d | %s | %v | %.0f | %.0f | %v | %.0f | %.0f | %.0f | %d / %d |\n", s.Name, nodes, got[who][0].pods, who, speeds[who],
+			mid(func(a *arrival) float64 { return float64(a.pods) / a.creating }), mid(func(a *arrival) float64 { return ms(a.p50) }), tails[who],
+			mid(func(a *arrival) float64 { return a.cpu / float64(a.pods) * 1e6 }), mid(func(a *arrival) float64 { return a.serverCPU / float64(a.pods) * 1e6 }),
+			mid(func(a *arrival) float64 { return a.peak / (1 << 20) }), got[who][0].used, got[who][0].most)
+	}
+	k, o, ceiling := speeds[kube].mid, speeds[berth].mid, speeds[roundRobin].mid
+	want := min(3*k, 0.9*ceiling)
+	v.add(fmt.Sprintf("%s, %d nodes: %.0f pods/s, aim %.0f (the lower of 3 times %.0f and 90 %% of %.0f)", s.Name, nodes, o, want, k, ceiling), o >= want)
+	v.add(fmt.Sprintf("%s, %d nodes: p99 %.0f ms, aim a third of %.0f ms", s.Name, nodes, tails[berth].mid, tails[kube].mid), 3*tails[berth].mid <= tails[kube].mid)
+	return nil
+}
+
+// summarizeArrivals is the span of what of gives for each arrival.
+func summarizeArrivals(all []*arrival, of func(*arrival) float64) summary {
+	values := make([]float64, len(all))
+	for i, a := range all {
+		values[i] = of(a)
+	}
+	return newSummary(values)
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// measureScheduler does a work with one of the three on a server of its own.
+func (b *bench) measureScheduler(commands map[string]string, who string, w *workload.Workload) (*arrival, error) {
+	s, err := b.serve(commands[berth])
+	if err != nil {
+		return nil, err
+	}
+	defer s.Stop()
+	if err := createObjects(b.ctx, s.client, w); err != nil {
+		return nil, err
+	}
+	pid := 0
+	if who == roundRobin {
+		stop, err := bindRoundRobin(b.ctx, s, w)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+	} else {
+		p, err := b.schedule(who, s, commands)
+		if err != nil {
+			return nil, err
+		}
+		defer p.Stop()
+		pid = p.Pid()
+	}
+	return b.observe(s, w, pid)
+}
+
+// observe warms up, lets the pods arrive, and measures; pid is the scheduler's, or 0.
+func (b *bench) observe(s *server, w *workload.Workload, pid int) (*arrival, error) {
+	ctx, stop := context.WithCancel(b.ctx)
+	defer stop()
+	warm := min(w.Warm, 200)
+	// Who looks on does not stand in line with who creates.
+	observer, err := newClient(filepath.Join(s.dir, "kubeconfig"))
+	if err != nil {
+		return nil, err
+	}
+	f, err := watchPods(ctx, observer, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.create(s, w, 0, warm); err != nil {
+		return nil, err
+	}
+	if err := b.waitBound(f, warm, s); err != nil {
+		return nil, err
+	}
+	if f, err = watchPods(ctx, observer, nil); err != nil {
+		return nil, err
+	}
+	a := &arrival{pods: len(w.Pods) - w.Warm}
+	own, servers := cpuOf(pid), cpuOf(s.Pid())
+	from := time.Now()
+	if err := b.create(s, w, w.Warm, len(w.Pods)); err != nil {
+		return nil, err
+	}
+	a.creating = time.Since(from).Seconds()
+	if err := b.waitBound(f, a.pods, s); err != nil {
+		return nil, err
+	}
+	a.cpu, a.serverCPU = cpuOf(pid)-own, cpuOf(s.Pid())-servers
+	if pid > 0 {
+		a.peak, _ = workload.PeakRSS(fmt.Sprint(pid))
+	}
+	a.seconds = f.last.Sub(from).Seconds()
+	took := make([]time.Duration, 0, len(f.bound))
+	for _, d := range f.bound {
+		took = append(took, d)
+	}
+	slices.Sort(took)
+	a.p50, a.p99 = took[len(took)/2], took[len(took)*99/100]
+	for _, n := range f.on {
+		a.most = max(a.most, n)
+	}
+	a.used = len(f.on)
+	return a, nil
+}
+
+// waitBound waits until so many pods are.
+func (b *bench) waitBound(f *podWatcher, pods int, s *server) error {
+	patience := 10 * time.Minute
+	if b.o.quick {
+		patience = 20 * time.Second
+	}
+	for from := time.Now(); f.count() < pods; time.Sleep(10 * time.Millisecond) {
+		if b.ctx.Err() != nil || time.Since(from) > patience {
+			return fmt.Errorf("%d of %d pods bound, %d seen after %v: %s", f.count(), pods, len(f.seen), patience, s.Tail())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/berthproject/berth/parity/workload"
+)
+
+// allocsAim is how many allocations a pod Berth may make.
+const allocsAim = 30
+
+// verdicts counts rows against the aims.
+type verdicts struct{ met, missed []string }
+
+func (v *verdicts) add(what string, ok bool) {
+	if ok {
+		v.met = append(v.met, what)
+	} else {
+		v.missed = append(v.missed, what)
+	}
+}
+
+// print says how the rows stand to the aims; those of a smoke test say nothing.
+func (v *verdicts) print(o *options) {
+	if o.quick {
+		fmt.Print("-quick: no verdict\n\n")
+		return
+	}
+	fmt.Printf("aims met: %d\n", len(v.met))
+	for _, m := range v.missed {
+		fmt.Println("aim missed:", m)
+	}
+	fmt.Println()
+}
+
+// inProcess measures the shapes, with a kube-scheduler that samples and one that looks at all nodes.
+func (b *bench) inProcess() error {
+	sides, err := b.sides(kube, berth, shell)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nIn process, %d nodes, by the process's own meters: CPU and allocations a pod from its arrival until it is seen bound. \"Machine\" is intake,\n"+
+		"queue, decide, assume, effect, outcome, confirmation; \"shell\" is that with feed and actuator on an API in memory, as kube-scheduler has its informers\n"+
+		"and binding cycle. A decision alone by the wall clock (kube-scheduler: scheduling_algorithm_duration; Berth: around Decide, without preemption)\n\n", b.o.nodes)
+	fmt.Println("| shape | nodes looked at | pods | kube-scheduler CPU us | machine CPU us | times less | shell CPU us | times less | aim | allocations, kube / machine / shell | " +
+		"decision us, kube / berth | times less | pods/s, kube / machine / shell | MiB peak, kube / machine / shell | nodes used / most on one, kube; berth | victims, kube; berth |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	var v verdicts
+	for _, percentage := range []int32{0, 100} {
+		for _, s := range workload.Shapes() {
+			if !b.o.only.MatchString(s.Name) {
+				continue
+			}
+			if err := b.row(sides, s, percentage, &v); err != nil {
+				return err
+			}
+		}
+	}
+	v.print(b.o)
+	return nil
+}
+
+func (b *bench) row(sides []side, s workload.Shape, percentage int32, v *verdicts) error {
+	pods, looked := s.Pods, "sample"
+	if percentage == 100 {
+		pods, looked = s.All, "all"
+	}
+	if b.o.quick {
+		pods = min(pods, 100)
+	}
+	w := s.Make(b.o.nodes, pods, percentage)
+	if b.o.keep != "" {
+		return w.Write(filepath.Join(b.o.keep, fmt.Sprintf("%s-%s.json", strings.NewReplacer(" ", "-", ",", "").Replace(s.Name), looked)))
+	}
+	results, err := b.alternate(sides, w, b.o.rounds)
+	if err != nil {
+		return err
+	}
+	k, o, full := results[kube], results[berth], results[shell]
+	each := func(of func(*workload.Result) float64) string {
+		return formatFigure(summarize(k, of).mid) + " / " + formatFigure(summarize(o, of).mid) + " / " + formatFigure(summarize(full, of).mid)
+	}
+	times := ratio(k, o, cpu)
+	fmt.Printf("| %s | %s | %d | %v | %v | **%v** | %v | **%v** | %.0f | %s | %s / %s | %s | %s | %s | %d / %d; %d / %d | %d; %d |\n", s.Name, looked, pods,
+		summarize(k, cpu), summarize(o, cpu), times, summarize(full, cpu), ratio(k, full, cpu), s.Aim, each(allocs), formatFigure(summarize(k, decisionTime).mid), formatFigure(summarize(o, decisionTime).mid),
+		formatFigure(ratio(k, o, decisionTime).mid), each(throughput), each(peak), k[0].NodesUsed, k[0].MostOnOne, o[0].NodesUsed, o[0].MostOnOne, k[0].Victims, o[0].Victims)
+	if percentage == 0 { // the aims are about a kube-scheduler that samples
+		v.add(fmt.Sprintf("%s: %s times less CPU, aim %.0f", s.Name, formatFigure(times.mid), s.Aim), times.mid >= s.Aim)
+		a := summarize(o, allocs).mid
+		v.add(fmt.Sprintf("%s: %s allocations a pod, aim %d", s.Name, formatFigure(a), allocsAim), a <= allocsAim)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// podWatcher notes when each pod is seen for the first time, and when bound, in one watch.
+type podWatcher struct {
+	mu     sync.Mutex
+	seen   map[string]time.Time
+	bound  map[string]time.Duration // from seen to bound
+	on     map[string]int
+	last   time.Time // binding
+	unseen func(*corev1.Pod)
+}
+
+// watchPods begins to watch, and notes what comes after the first list; unseen, which may be nil, is called with each pod
+// that appears without a node. A watch that the server ends is begun again at once: a pause would be taken for slowness
+// of who binds.
+func watchPods(ctx context.Context, client kubernetes.Interface, unseen func(*corev1.Pod)) (*podWatcher, error) {
+	f := &podWatcher{seen: map[string]time.Time{}, bound: map[string]time.Duration{}, on: map[string]int{}, unseen: unseen}
+	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", corev1.NamespaceAll, fields.Everything()),
+		ObjectType:    &corev1.Pod{},
+		Handler: cache.ResourceEventHandlerDetailedFuncs{
+			AddFunc: func(pod any, first bool) {
+				if !first {
+					f.note(pod.(*corev1.Pod))
+				}
+			},
+			UpdateFunc: func(_, pod any) { f.note(pod.(*corev1.Pod)) },
+		},
+	})
+	go informer.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return nil, fmt.Errorf("the list of pods: %w", ctx.Err())
+	}
+	return f, nil
+}
+func (f *podWatcher) note(pod *corev1.Pod) {
+	now := time.Now()
+	f.mu.Lock()
+	from, known := f.seen[pod.Name]
+	if !known {
+		f.seen[pod.Name], from = now, now
+	}
+	if _, done := f.bound[pod.Name]; pod.Spec.NodeName != "" && !done {
+		f.bound[pod.Name], f.last = now.Sub(from), now
+		f.on[pod.Spec.NodeName]++
+	}
+	f.mu.Unlock()
+	if !known && pod.Spec.NodeName == "" && f.unseen != nil {
+		f.unseen(pod)
+	}
+}
+
+func (f *podWatcher) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.bound)
+}

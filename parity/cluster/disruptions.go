@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/berthproject/berth/parity/workload"
+)
+
+// silentNode is a node whose agent says nothing any more; tainted one that a person taints.
+const (
+	silentNode  = "silent"
+	taintedNode = "node-00050"
+)
+
+// taintManager is the reason of those who leave because of a taint.
+const taintManager = "DeletionByTaintManager"
+
+// container is what there is to run.
+var container = corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "registry.example/app:1"}}}
+
+// disruptionReasons are what the DisruptionTarget conditions of deleted pods said.
+type disruptionReasons struct {
+	mu    sync.Mutex
+	byPod map[string]string
+}
+
+func (r *disruptionReasons) get(pod string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byPod[pod]
+}
+
+// watchReasons watches pods until ctx ends.
+func (c *cluster) watchReasons(ctx context.Context) *disruptionReasons {
+	r := &disruptionReasons{byPod: map[string]string{}}
+	factory := informers.NewSharedInformerFactory(c.client, 0)
+	_, _ = factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, now any) {
+		for _, condition := range now.(*corev1.Pod).Status.Conditions {
+			if p := now.(*corev1.Pod); condition.Type == corev1.DisruptionTarget && p.DeletionTimestamp != nil {
+				r.mu.Lock()
+				r.byPod[p.Name] = condition.Reason
+				r.mu.Unlock()
+			}
+		}
+	}})
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	return r
+}
+
+// eventually waits until look has no complaint; its last one becomes a fault.
+func (f *findings) eventually(ctx context.Context, look func() string) {
+	for from := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+		complaint := look()
+		if complaint == "" || ctx.Err() != nil {
+			return
+		}
+		if time.Since(from) > time.Minute {
+			f.errorf("after a minute: %s", complaint)
+			return
+		}
+	}
+}
+
+// createRunningPod makes a pod that runs on a node and is ready.
+func (c *cluster) createRunningPod(ctx context.Context, name, node string, change func(*corev1.Pod)) error {
+	p := &corev1.Pod{ObjectMeta: meta(name), Spec: container}
+	p.Spec.NodeName = node
+	change(p)
+	p, err := c.client.CoreV1().Pods("default").Create(ctx, p, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	p.Status.Phase, p.Status.StartTime = corev1.PodRunning, new(metav1.Now())
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	_, err = c.client.CoreV1().Pods("default").UpdateStatus(ctx, p, metav1.UpdateOptions{})
+	return err
+}
+
+// checkBudgets holds the disruption loop to bring the status of budgets up to date.
+func (c *cluster) checkBudgets(ctx context.Context, f *findings, _ *disruptionReasons) error {
+	owner, err := c.client.AppsV1().ReplicaSets("default").Create(ctx, &appsv1.ReplicaSet{ObjectMeta: meta("owned"),
+		Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(4)), Selector: appSelector("owned"), Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "owned"}}, Spec: container}}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	ref := *metav1.NewControllerRef(owner, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))
+	for i := range 4 {
+		if err := c.createRunningPod(ctx, fmt.Sprintf("owned-%d", i), "node-00000", func(p *corev1.Pod) {
+			p.Labels, p.OwnerReferences = map[string]string{"app": "owned"}, []metav1.OwnerReference{ref}
+		}); err != nil {
+			return err
+		}
+	}
+	if _, err := c.client.PolicyV1().PodDisruptionBudgets("default").Create(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: meta("owned"),
+		Spec: policyv1.PodDisruptionBudgetSpec{Selector: appSelector("owned"), MaxUnavailable: new(intstr.FromInt32(1))}}, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	f.eventually(ctx, c.budgetStatusIs(ctx, "owned", policyv1.PodDisruptionBudgetStatus{ExpectedPods: 4, CurrentHealthy: 4, DesiredHealthy: 3, DisruptionsAllowed: 1}))
+	f.eventually(ctx, c.budgetStatusIs(ctx, budget, policyv1.PodDisruptionBudgetStatus{ExpectedPods: minAvailable, CurrentHealthy: minAvailable, DesiredHealthy: minAvailable}))
+	evict := func(pod string) error {
+		return c.client.PolicyV1().Evictions("default").Evict(ctx, &policyv1.Eviction{ObjectMeta: meta(pod)})
+	}
+	if err := evict("owned-0"); err != nil {
+		f.errorf("evicting owned-0: %v", err)
+	}
+	if err := evict("owned-1"); !apierrors.IsTooManyRequests(err) {
+		f.errorf("evicting owned-1 too: %v, want 429", err)
+	}
+	f.eventually(ctx, c.budgetStatusIs(ctx, "owned", policyv1.PodDisruptionBudgetStatus{ExpectedPods: 4, CurrentHealthy: 3, DesiredHealthy: 3}))
+	fmt.Println("budgets: counted by the disruption loop, before and after an eviction and after preemption")
+	return nil
+}
+
+// budgetStatusIs compares the numbers of a budget's status. Entries of pods that are gone may stand for two minutes.
+func (c *cluster) budgetStatusIs(ctx context.Context, name string, want policyv1.PodDisruptionBudgetStatus) func() string {
+	return func() string {
+		b, err := c.client.PolicyV1().PodDisruptionBudgets("default").Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		s := b.Status
+		if s.ExpectedPods != want.ExpectedPods || s.CurrentHealthy != want.CurrentHealthy || s.DesiredHealthy != want.DesiredHealthy ||
+			s.DisruptionsAllowed != want.DisruptionsAllowed || s.ObservedGeneration != b.Generation {
+			return fmt.Sprintf("budget %s: %+v, want %+v", name, s, want)
+		}
+		return ""
+	}
+}
+
+// createSilentNode makes a node that says nothing any more, with a pod that tolerates that for 2 s and one that does for ever.
+func (c *cluster) createSilentNode(ctx context.Context) error {
+	n := workload.Nodes(1)[0]
+	n.Name, n.Labels[workload.Host] = silentNode, silentNode
+	if _, err := c.client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	if _, err := c.client.CoordinationV1().Leases("kube-node-lease").Create(ctx, nodeLease(silentNode), metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	for name, seconds := range map[string]*int64{"leaver": new(int64(2)), "stayer": nil} {
+		if err := c.createRunningPod(ctx, name, silentNode, func(p *corev1.Pod) {
+			p.Spec.Tolerations = []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: seconds}}
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSilentNode holds the loops to have noticed.
+func (c *cluster) checkSilentNode(ctx context.Context, f *findings, seen *disruptionReasons) error {
+	f.eventually(ctx, func() string {
+		n, err := c.client.CoreV1().Nodes().Get(ctx, silentNode, metav1.GetOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		effects := map[corev1.TaintEffect]bool{}
+		for _, t := range n.Spec.Taints {
+			effects[t.Effect] = effects[t.Effect] || t.Key == corev1.TaintNodeUnreachable
+		}
+		if !slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionUnknown
+		}) ||
+			!effects[corev1.TaintEffectNoExecute] || !effects[corev1.TaintEffectNoSchedule] {
+			return fmt.Sprintf("node %s: conditions %v, taints %v", silentNode, n.Status.Conditions, n.Spec.Taints)
+		}
+		return ""
+	})
+	f.eventually(ctx, func() string {
+		stayer, err := c.client.CoreV1().Pods("default").Get(ctx, "stayer", metav1.GetOptions{})
+		_, gone := c.client.CoreV1().Pods("default").Get(ctx, "leaver", metav1.GetOptions{})
+		if err != nil || stayer.DeletionTimestamp != nil || ready(stayer) || !apierrors.IsNotFound(gone) || seen.get("leaver") != taintManager {
+			return fmt.Sprintf("stayer: %v, %v; leaver: %v, for the reason %q", stayer.Status.Conditions, err, gone, seen.get("leaver"))
+		}
+		return ""
+	})
+	fmt.Println("a silent node: unknown, tainted; its pods not ready, and one left when it had tolerated that for 2 s")
+	return nil
+}
+
+func ready(p *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
+}
+
+// checkTaintedNode taints a node by hand: everybody leaves, with a record each.
+func (c *cluster) checkTaintedNode(ctx context.Context, f *findings, seen *disruptionReasons) error {
+	on := metav1.ListOptions{FieldSelector: "spec.nodeName=" + taintedNode}
+	before, err := c.client.CoreV1().Pods("default").List(ctx, on)
+	if err != nil {
+		return err
+	}
+	patch := []byte(`{"spec":{"taints":[{"key":"broken","effect":"NoExecute"}]}}`)
+	if _, err := c.client.CoreV1().Nodes().Patch(ctx, taintedNode, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		return err
+	}
+	f.eventually(ctx, func() string {
+		left, err := c.client.CoreV1().Pods("default").List(ctx, on)
+		if err != nil || len(left.Items) > 0 {
+			return fmt.Sprintf("%d of %d pods are on the tainted node, %v", len(left.Items), len(before.Items), err)
+		}
+		return ""
+	})
+	f.eventually(ctx, func() string {
+		events, err := c.client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "reason=TaintManagerEviction"})
+		if err != nil {
+			return err.Error()
+		}
+		told := map[string]int{}
+		for _, e := range events.Items {
+			told[e.InvolvedObject.Name]++
+		}
+		for _, p := range before.Items {
+			if told[p.Name] != 1 || seen.get(p.Name) != taintManager {
+				return fmt.Sprintf("%s left the tainted node with %d events TaintManagerEviction, and for the reason %q", p.Name, told[p.Name], seen.get(p.Name))
+			}
+		}
+		return ""
+	})
+	fmt.Printf("a taint by hand: %d pods left, each with one record\n", len(before.Items))
+	return nil
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+)
+
+// evaluate fills in what the real scheduler decides.
+func (v *vector) evaluate() error {
+	ctx, r, err := v.start()
+	if err != nil {
+		return err
+	}
+	defer r.stop()
+	// Some plugins have informer handlers of their own that nobody waits for: an
+	// answer counts once it is given twice.
+	var before []byte
+	for range 50 {
+		answer, err := r.evaluateOnce(ctx, v.Direct)
+		if err != nil {
+			return err
+		}
+		now := compact(answer)
+		if bytes.Equal(now, before) {
+			v.Expect, v.Oracle = answer, "kube-scheduler v1.36.3"
+			return nil
+		}
+		before = now
+		if v.hasVolumes() {
+			time.Sleep(3 * time.Millisecond)
+		}
+	}
+	return errors.New("answers vary")
+}
+
+func (v *vector) hasVolumes() bool {
+	return slices.ContainsFunc(v.Objects, func(raw json.RawMessage) bool { return bytes.Contains(raw, []byte("PersistentVolume")) })
+}
+
+// evaluateOnce is one attempt, from the queue's door to the choice.
+func (r *testScheduler) evaluateOnce(ctx context.Context, direct bool) (*expectation, error) {
+	if !direct {
+		queued, ok := r.SchedulingQueue.GetPod(r.pod.Name, r.pod.Namespace)
+		if !ok {
+			return &expectation{Outcome: "ignored"}, nil
+		}
+		r.pod = queued.Pod
+		if queued.Gated() {
+			return r.gated(ctx, queued.GatingPlugin)
+		}
+		if r.pod.DeletionTimestamp != nil {
+			return &expectation{Outcome: "skipped"}, nil
+		}
+	}
+	fw, ok := r.Profiles[r.pod.Spec.SchedulerName]
+	if !ok {
+		return nil, fmt.Errorf("no profile %q", r.pod.Spec.SchedulerName)
+	}
+	snapshot, ok := fw.SnapshotSharedLister().(*cache.Snapshot)
+	if !ok {
+		return nil, fmt.Errorf("the snapshot is a %T", fw.SnapshotSharedLister())
+	}
+	if err := r.Cache.UpdateSnapshot(klog.FromContext(ctx), snapshot); err != nil {
+		return nil, err
+	}
+	info, err := framework.NewPodInfo(r.pod)
+	if err != nil {
+		return nil, err
+	}
+	result, failure := r.SchedulePod(ctx, fw, framework.NewCycleState(), &framework.QueuedPodInfo{PodInfo: info})
+	return (&attempt{ctx: ctx, fw: fw, pod: r.pod, state: framework.NewCycleState(), result: result, failure: failure}).explain()
+}
+
+func (r *testScheduler) gated(ctx context.Context, by string) (*expectation, error) {
+	for _, plugin := range r.Profiles[r.pod.Spec.SchedulerName].PreEnqueuePlugins() {
+		if s := plugin.PreEnqueue(ctx, r.pod); !s.IsSuccess() {
+			if plugin.Name() != by {
+				return nil, fmt.Errorf("gated by %s, but %s refuses", by, plugin.Name())
+			}
+			told := newRefusal(s)
+			told.Plugin = plugin.Name()
+			return &expectation{Outcome: "gated", PreEnqueue: told}, nil
+		}
+	}
+	return nil, fmt.Errorf("gated by %s, but no plugin refuses", by)
+}
+
+// attempt is one decision of the scheduler, to be retraced on its snapshot.
+type attempt struct {
+	ctx     context.Context
+	fw      framework.Framework
+	pod     *corev1.Pod
+	state   fwk.CycleState
+	result  scheduler.ScheduleResult
+	failure error
+}
+
+func newRefusal(s *fwk.Status) *refusal {
+	reasons := slices.Clone(s.Reasons())
+	slices.Sort(reasons)
+	return &refusal{Plugin: s.Plugin(), Code: s.Code().String(), Reasons: reasons}
+}
+
+func (a *attempt) explain() (*expectation, error) {
+	var unfit *framework.FitError
+	if a.failure != nil && !errors.As(a.failure, &unfit) {
+		if errors.Is(a.failure, scheduler.ErrNoNodesAvailable) {
+			return &expectation{Outcome: "unschedulable", Message: a.failure.Error()}, nil
+		}
+		return &expectation{Outcome: "error", Message: a.failure.Error()}, nil
+	}
+	e := &expectation{Outcome: "scheduled"}
+	if unfit != nil {
+		e.Outcome, e.Message = "unschedulable", unfit.Error()
+	}
+	nodes, err := a.fw.SnapshotSharedLister().NodeInfos().List()
+	if err != nil {
+		return nil, err
+	}
+	narrowed, status, _ := a.fw.RunPreFilterPlugins(a.ctx, a.state, a.pod)
+	if status.IsRejected() {
+		if unfit == nil {
+			return nil, errors.New("PreFilter refuses, but the pod was scheduled")
+		}
+		e.PreFilter = newRefusal(status)
+		return e, a.preempt(e, unfit)
+	}
+	if !status.IsSuccess() {
+		return nil, fmt.Errorf("PreFilter: %w", status.AsError())
+	}
+	feasible, err := a.filter(e, nodes, narrowed)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.check(e, feasible, unfit); err != nil {
+		return nil, err
+	}
+	if unfit != nil {
+		return e, a.preempt(e, unfit)
+	}
+	return e, a.score(e, feasible)
+}
+
+// filter asks about each node, but about the nominated one alone if it passes.
+func (a *attempt) filter(e *expectation, nodes []fwk.NodeInfo, narrowed *fwk.PreFilterResult) (feasible []fwk.NodeInfo, err error) {
+	if !narrowed.AllNodes() {
+		e.PreFilterNodes = narrowed.NodeNames.UnsortedList()
+		slices.Sort(e.PreFilterNodes)
+	}
+	own := a.pod.Status.NominatedNodeName
+	at := slices.IndexFunc(nodes, func(n fwk.NodeInfo) bool { return n.Node().Name == own })
+	if own != "" && at >= 0 && a.fw.RunFilterPluginsWithNominatedPods(a.ctx, a.state, a.pod, nodes[at]).IsSuccess() {
+		e.NominatedFirst = true
+		e.Nodes = []nodeResult{{Name: own, Feasible: true}}
+		return nodes[at : at+1], nil
+	}
+	for _, n := range nodes {
+		told := nodeResult{Name: n.Node().Name}
+		if !narrowed.AllNodes() && !narrowed.NodeNames.Has(told.Name) && told.Name != own {
+			told.Plugin, told.Code = "PreFilterResult", fwk.UnschedulableAndUnresolvable.String()
+		} else if s := a.fw.RunFilterPluginsWithNominatedPods(a.ctx, a.state, a.pod, n); s.IsSuccess() {
+			told.Feasible = true
+			feasible = append(feasible, n)
+		} else if s.IsRejected() {
+			r := newRefusal(s)
+			told.Plugin, told.Code, told.Reasons = r.Plugin, r.Code, r.Reasons
+		} else {
+			return nil, fmt.Errorf("filter: %w", s.AsError())
+		}
+		e.Nodes = append(e.Nodes, told)
+	}
+	slices.SortFunc(e.Nodes, func(a, b nodeResult) int { return cmp.Compare(a.Name, b.Name) })
+	return feasible, nil
+}
+
+// check compares with what the scheduler did by itself.
+func (a *attempt) check(e *expectation, feasible []fwk.NodeInfo, unfit *framework.FitError) error {
+	if unfit == nil {
+		if len(feasible) != a.result.FeasibleNodes {
+			return fmt.Errorf("%d nodes are feasible, the scheduler found %d", len(feasible), a.result.FeasibleNodes)
+		}
+		return nil
+	}
+	if len(feasible) > 0 {
+		return fmt.Errorf("%d nodes are feasible, the scheduler found none", len(feasible))
+	}
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		s := unfit.Diagnosis.NodeToStatus.Get(n.Name)
+		if s.Code().String() != n.Code || n.Plugin != "PreFilterResult" && s.Plugin() != n.Plugin {
+			return fmt.Errorf("%s refuses a node, the scheduler said %s", n.Plugin, s.Plugin())
+		}
+	}
+	return nil
+}
+
+func (a *attempt) score(e *expectation, feasible []fwk.NodeInfo) error {
+	if len(feasible) == 0 {
+		return nil
+	}
+	if s := a.fw.RunPreScorePlugins(a.ctx, a.state, a.pod, feasible); !s.IsSuccess() {
+		return fmt.Errorf("PreScore: %s", strings.TrimSpace(s.Message()))
+	}
+	all, s := a.fw.RunScorePlugins(a.ctx, a.state, a.pod, feasible)
+	if !s.IsSuccess() {
+		return fmt.Errorf("score: %w", s.AsError())
+	}
+	best := int64(-1 << 62)
+	for _, of := range all {
+		i := slices.IndexFunc(e.Nodes, func(n nodeResult) bool { return n.Name == of.Name })
+		e.Nodes[i].Total, e.Nodes[i].Scores = of.TotalScore, map[string]int64{}
+		for _, p := range of.Scores {
+			if p.Name != names.DynamicResources || p.Score != 0 { // it tells nothing where there are no claims
+				e.Nodes[i].Scores[p.Name] = p.Score
+			}
+		}
+		best = max(best, of.TotalScore)
+	}
+	for _, n := range e.Nodes {
+		if n.Feasible && n.Total == best {
+			e.Top = append(e.Top, n.Name)
+		}
+	}
+	if !slices.Contains(e.Top, a.result.SuggestedHost) {
+		return fmt.Errorf("the scheduler took %s, the best are %v", a.result.SuggestedHost, e.Top)
+	}
+	return nil
+}

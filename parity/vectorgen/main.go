@@ -1,0 +1,167 @@
+// Command kube asks the real kube-scheduler; see doc.go.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/berthproject/berth/parity/cases"
+)
+
+func main() {
+	out := flag.String("o", "", "folder for the vectors, a file a family")
+	n := flag.Int("n", 1000, "how many random cases to make, over all families")
+	seed := flag.Uint64("seed", 1, "of the random cases")
+	only := flag.String("family", "", "make cases of this family alone")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: kube [-n N] [-seed N] [-family NAME] -o DIR   make random cases, ask, write vectors\n"+
+			"       kube -o DIR FILE...                        ask again about recorded cases, say where the answer differs")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	klog.SetLogger(logr.Discard())
+	err := fmt.Errorf("-o DIR is missing")
+	switch {
+	case *out == "":
+	case flag.NArg() > 0:
+		err = replay(flag.Args(), *out)
+	default:
+		err = generate(*n, *seed, *only, *out)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "kube:", err)
+		os.Exit(1)
+	}
+}
+
+// generate makes n cases, shared evenly among the families, and writes what the
+// real scheduler says about them.
+func generate(n int, seed uint64, only, dir string) error {
+	families := cases.Families()
+	if only != "" {
+		families = []string{only}
+	}
+	for f, family := range families {
+		count := n / len(families)
+		if f < n%len(families) {
+			count++
+		}
+		made := make([]*vector, count)
+		for i := range made {
+			c, err := cases.Make(family, seed, i)
+			if err != nil {
+				return err
+			}
+			made[i] = &vector{}
+			if err := json.Unmarshal(c, made[i]); err != nil {
+				return fmt.Errorf("%s, case %d: %w", family, i, err)
+			}
+		}
+		dropped := map[string]int{}
+		var vectors []*vector
+		for i, err := range evaluateAll(made) {
+			if err != nil {
+				dropped[err.Error()]++
+			} else {
+				vectors = append(vectors, made[i])
+			}
+		}
+		if err := write(filepath.Join(dir, family+".jsonl"), vectors); err != nil {
+			return err
+		}
+		fmt.Printf("%s: %d cases, outcomes %v\n", family, len(vectors), outcomes(vectors))
+		for why, n := range dropped {
+			fmt.Printf("%s: %d dropped: %s\n", family, n, why)
+		}
+	}
+	return nil
+}
+
+func outcomes(vectors []*vector) map[string]int {
+	counts := map[string]int{}
+	for _, v := range vectors {
+		counts[v.Expect.Outcome]++
+	}
+	return counts
+}
+
+// replay asks about recorded cases and reports where the answer is another one.
+func replay(files []string, dir string) error {
+	same, different := 0, 0
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		var vectors, read []*vector
+		var before []*expectation
+		decoder := json.NewDecoder(bufio.NewReader(byteReader(raw)))
+		for decoder.More() {
+			v := &vector{}
+			if err := decoder.Decode(v); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			read = append(read, v)
+			before = append(before, v.Expect)
+		}
+		for i, err := range evaluateAll(read) {
+			v, recorded := read[i], before[i]
+			if err != nil {
+				fmt.Printf("%s: dropped: %v\n", v.ID, err)
+				continue
+			}
+			if recorded != nil && !recorded.equal(v.Expect) {
+				different++
+				fmt.Printf("%s\n  recorded %s\n  now      %s\n", v.ID, compact(recorded.normalized()), compact(v.Expect.normalized()))
+			} else {
+				same++
+			}
+			vectors = append(vectors, v)
+		}
+		if err := write(filepath.Join(dir, filepath.Base(file)), vectors); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%d as recorded, %d different\n", same, different)
+	return nil
+}
+
+// evaluateAll asks about several vectors at a time: most of a scheduler's start is waiting.
+func evaluateAll(vectors []*vector) []error {
+	errs := make([]error, len(vectors))
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, 12)
+	for i, v := range vectors {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = v.evaluate()
+		})
+	}
+	wait.Wait()
+	return errs
+}
+
+func write(file string, vectors []*vector) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	var lines []byte
+	for _, v := range vectors {
+		line, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		lines = slices.Concat(lines, line, []byte("\n"))
+	}
+	return os.WriteFile(file, lines, 0o644)
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/feature"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
+)
+
+type preemptionResult struct {
+	Outcome          string            `json:"outcome"`
+	Nominated        []string          `json:"nominated,omitempty"`
+	Candidates       []candidateResult `json:"candidates,omitempty"`
+	Nodes            []nodeResult      `json:"nodes,omitempty"`
+	Message          string            `json:"message,omitempty"`
+	ClearsNomination bool              `json:"clearsNomination,omitempty"`
+}
+
+type candidateResult struct {
+	Node          string   `json:"node"`
+	Victims       []string `json:"victims"`
+	PDBViolations int      `json:"pdbViolations,omitempty"`
+}
+
+// selectionsPerCandidate is how often a choice is repeated for each candidate, so that all are seen
+// that may be taken at random.
+const selectionsPerCandidate = 20
+
+// preempt asks how room could be made. Nobody is driven out: where there are
+// candidates, the plugin is only asked for its choice among them.
+func (a *attempt) preempt(e *expectation, unfit *framework.FitError) error {
+	if !a.fw.HasPostFilterPlugins() || !slices.ContainsFunc(a.fw.ListPlugins().PostFilter.Enabled, func(p config.Plugin) bool { return p.Name == defaultpreemption.Name }) {
+		return nil
+	}
+	told := &preemptionResult{Outcome: "none"}
+	e.Preemption = told
+	pl, err := defaultpreemption.New(a.ctx, &config.DefaultPreemptionArgs{MinCandidateNodesPercentage: 100, MinCandidateNodesAbsolute: 1000},
+		a.fw, feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate))
+	if err != nil {
+		return err
+	}
+	statuses := unfit.Diagnosis.NodeToStatus
+	if ok, _ := pl.PodEligibleToPreemptOthers(a.ctx, a.pod, statuses.Get(a.pod.Status.NominatedNodeName)); ok && e.PreFilter == nil {
+		candidates, err := a.dryRun(told, pl, statuses)
+		if err != nil {
+			return err
+		}
+		if len(candidates) > 0 {
+			told.selectCandidates(a.ctx, pl, candidates)
+			return nil
+		}
+	}
+	// It looks the pod up, which a pod handed over directly was kept from.
+	if err := a.fw.SharedInformerFactory().Core().V1().Pods().Informer().GetIndexer().Update(a.pod); err != nil {
+		return err
+	}
+	result, status := a.fw.RunPostFilterPlugins(a.ctx, a.state, a.pod, statuses)
+	if status.IsSuccess() {
+		return errors.New("PostFilter succeeds without a candidate")
+	}
+	told.Message = status.Message()
+	told.ClearsNomination = a.pod.Status.NominatedNodeName != "" && result != nil && result.NominatingInfo != nil &&
+		result.Mode() == fwk.ModeOverride && result.NominatedNodeName == ""
+	unfit.Diagnosis.PostFilterMsg = told.Message
+	e.Message = unfit.Error()
+	return nil
+}
+
+func (a *attempt) dryRun(told *preemptionResult, pl *defaultpreemption.DefaultPreemption, statuses *framework.NodeToStatus) ([]preemption.Candidate, error) {
+	nodes, err := statuses.NodesForStatusCode(a.fw.SnapshotSharedLister().NodeInfos(), fwk.Unschedulable)
+	if err != nil || len(nodes) == 0 {
+		return nil, err
+	}
+	var pdbs []*policyv1.PodDisruptionBudget
+	if pdbs, err = a.fw.SharedInformerFactory().Policy().V1().PodDisruptionBudgets().Lister().List(labels.Everything()); err != nil {
+		return nil, err
+	}
+	candidates, why, err := pl.Evaluator.DryRunPreemption(a.ctx, a.state, a.pod, nodes, pdbs, 0, int32(len(nodes)))
+	if err != nil {
+		return nil, err
+	}
+	is := map[string]bool{}
+	for _, c := range candidates {
+		is[c.Name()] = true
+		one := candidateResult{Node: c.Name(), PDBViolations: int(c.Victims().NumPDBViolations)}
+		for _, v := range c.Victims().Pods {
+			one.Victims = append(one.Victims, v.Namespace+"/"+v.Name)
+		}
+		slices.Sort(one.Victims)
+		told.Candidates = append(told.Candidates, one)
+	}
+	for _, n := range nodes {
+		if name := n.Node().Name; !is[name] {
+			r := newRefusal(why.Get(name))
+			told.Nodes = append(told.Nodes, nodeResult{Name: name, Plugin: r.Plugin, Code: r.Code, Reasons: r.Reasons})
+		}
+	}
+	slices.SortFunc(told.Candidates, func(a, b candidateResult) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(told.Nodes, func(a, b nodeResult) int { return cmp.Compare(a.Name, b.Name) })
+	return candidates, nil
+}
+
+// selectCandidates lets the plugin choose often enough to see every node that it may take.
+func (told *preemptionResult) selectCandidates(ctx context.Context, pl *defaultpreemption.DefaultPreemption, candidates []preemption.Candidate) {
+	told.Outcome = "nominated"
+	for range max(64, selectionsPerCandidate*len(candidates)) {
+		if name := pl.Evaluator.SelectCandidate(ctx, candidates).Name(); !slices.Contains(told.Nominated, name) {
+			told.Nominated = append(told.Nominated, name)
+		}
+	}
+	slices.Sort(told.Nominated)
+}

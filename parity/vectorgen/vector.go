@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+)
+
+// vector is one case and what the real scheduler decided; the schema is that of
+// the recorded ones.
+type vector struct {
+	ID           string            `json:"id"`
+	Family       string            `json:"family"`
+	Oracle       string            `json:"oracle,omitempty"`
+	Note         string            `json:"note,omitempty"`
+	Config       json.RawMessage   `json:"config,omitempty"`
+	FeatureGates map[string]bool   `json:"featureGates,omitempty"`
+	Direct       bool              `json:"direct,omitempty"`
+	Inadmissible []string          `json:"inadmissible,omitempty"`
+	Objects      []json.RawMessage `json:"objects"`
+	Pod          string            `json:"pod"`
+	Expect       *expectation      `json:"expect,omitempty"`
+}
+
+type expectation struct {
+	Outcome        string            `json:"outcome"`
+	PreEnqueue     *refusal          `json:"preEnqueue,omitempty"`
+	PreFilter      *refusal          `json:"preFilter,omitempty"`
+	PreFilterNodes []string          `json:"preFilterNodes,omitempty"`
+	NominatedFirst bool              `json:"nominatedFirst,omitempty"`
+	Nodes          []nodeResult      `json:"nodes,omitempty"`
+	Top            []string          `json:"top,omitempty"`
+	Preemption     *preemptionResult `json:"preemption,omitempty"`
+	Message        string            `json:"message,omitempty"`
+}
+
+type refusal struct {
+	Plugin  string   `json:"plugin"`
+	Code    string   `json:"code"`
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+type nodeResult struct {
+	Name     string           `json:"name"`
+	Feasible bool             `json:"feasible"`
+	Plugin   string           `json:"plugin,omitempty"`
+	Code     string           `json:"code,omitempty"`
+	Reasons  []string         `json:"reasons,omitempty"`
+	Scores   map[string]int64 `json:"scores,omitempty"`
+	Total    int64            `json:"total,omitempty"`
+}
+
+// equal compares all but the message of a refused pod, to which the recordings
+// add what preemption said.
+func (e *expectation) equal(other *expectation) bool {
+	return bytes.Equal(compact(e.normalized()), compact(other.normalized()))
+}
+
+func (e *expectation) normalized() *expectation {
+	c := *e
+	if c.Outcome != "error" {
+		c.Message = ""
+	}
+	c.Nodes = slices.Clone(c.Nodes)
+	slices.SortFunc(c.Nodes, func(a, b nodeResult) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	return &c
+}
+
+func compact(v any) []byte {
+	raw, _ := json.Marshal(v)
+	return raw
+}
+
+func byteReader(raw []byte) io.Reader { return bytes.NewReader(raw) }

@@ -1,0 +1,166 @@
+package workload
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Shape is a row of the table.
+type Shape struct {
+	Name string
+	Pods int     // measured, at 5,000 nodes, where kube-scheduler samples
+	All  int     // the same, where it looks at all nodes
+	Aim  float64 // how many times less CPU Berth should take
+	make func(w *Workload, pods int)
+}
+
+// Shapes are the rows. Pods are so many that kube-scheduler is busy for some seconds.
+func Shapes() []Shape {
+	return []Shape{
+		{"plain", 5000, 600, 70, singleTemplate(nil)},
+		{"required node affinity", 3000, 600, 150, singleTemplate(requiredNodeAffinity)},
+		{"preferred anti-affinity, host", 2000, 500, 150, singleTemplate(preferredHostAntiAffinity)},
+		{"required anti-affinity, host", 2000, 500, 150, singleTemplate(requiredHostAntiAffinity)},
+		{"required affinity, zone", 1500, 500, 150, singleTemplate(requiredZoneAffinity)},
+		{"hard spread, zone", 2000, 500, 150, singleTemplate(hardZoneSpread)},
+		{"default spread", 1500, 400, 150, defaultSpread},
+		{"100 shapes", 2000, 500, 150, hundredShapes},
+		{"1,000 shapes, churn", 3000, 600, 30, thousandShapes},
+		{"unschedulable", 1000, 1000, 150, unschedulable},
+		{"preemption", 500, 500, 150, preemption},
+	}
+}
+
+// Make is the shape on n nodes with so many measured pods.
+func (s Shape) Make(n, pods int, percentage int32) *Workload {
+	w := &Workload{Name: s.Name, Percentage: percentage, Nodes: Nodes(n), Warm: pods / 5}
+	s.make(w, pods)
+	return w
+}
+
+// rotate lets pods of all templates arrive in turn.
+func (w *Workload) rotate(pods int) {
+	for i := range pods + w.Warm {
+		w.Pods = append(w.Pods, i%len(w.Templates))
+	}
+}
+
+func singleTemplate(change func(string, *corev1.PodSpec)) func(*Workload, int) {
+	return func(w *Workload, pods int) {
+		w.Templates = []*corev1.Pod{pod("web", func(s *corev1.PodSpec) {
+			if change != nil {
+				change("web", s)
+			}
+		})}
+		w.rotate(pods)
+	}
+}
+
+func unschedulable(w *Workload, pods int) {
+	w.Refusals = true
+	singleTemplate(oversized)(w, pods)
+}
+
+func defaultSpread(w *Workload, pods int) {
+	w.Services = append(w.Services, service("web"))
+	singleTemplate(nil)(w, pods)
+}
+
+// addMixedTemplates makes n templates, each of an app and a size of its own, of six kinds in turn.
+func addMixedTemplates(w *Workload, n int) {
+	kinds := []func(string, *corev1.PodSpec){nil, requiredNodeAffinity, preferredHostAntiAffinity, requiredZoneAffinity, hardZoneSpread, nil}
+	for i := range n {
+		app := fmt.Sprintf("app-%d", i)
+		if i%len(kinds) == 5 {
+			w.Services = append(w.Services, service(app))
+		}
+		w.Templates = append(w.Templates, pod(app, func(s *corev1.PodSpec) {
+			setRequests(s, fmt.Sprintf("%dm", 100+10*(i%50)), fmt.Sprintf("%dMi", 128+16*(i%40)))
+			if k := kinds[i%len(kinds)]; k != nil {
+				k(app, s)
+			}
+		}))
+	}
+}
+
+// hundredShapes warms up until each shape has been seen twice.
+func hundredShapes(w *Workload, pods int) {
+	addMixedTemplates(w, 100)
+	w.Warm = max(w.Warm, 200)
+	w.rotate(pods)
+}
+
+// thousandShapes warms up until each shape has been seen twice; from then on a pod goes for each bound.
+func thousandShapes(w *Workload, pods int) {
+	addMixedTemplates(w, 1000)
+	w.Warm = max(w.Warm, 2000)
+	w.Hold = w.Warm
+	w.rotate(pods)
+}
+
+// preemption fills each node with four pods of low priority; each preemptor needs the room of one.
+func preemption(w *Workload, pods int) {
+	asksEight := func(priority int32) func(*corev1.PodSpec) {
+		return func(s *corev1.PodSpec) {
+			setRequests(s, "8", "1Gi")
+			s.Priority = &priority
+		}
+	}
+	w.Templates = []*corev1.Pod{pod("low", asksEight(0)), pod("high", asksEight(1000))}
+	for _, n := range w.Nodes {
+		for range 4 {
+			w.Placed = append(w.Placed, Placed{Template: 0, Node: n.Name})
+		}
+	}
+	w.Warm = min(w.Warm, 20)
+	for range pods + w.Warm {
+		w.Pods = append(w.Pods, 1)
+	}
+}
+
+func appSelector(app string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+}
+
+func requiredNodeAffinity(_ string, s *corev1.PodSpec) {
+	s.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{
+			{Key: Zone, Operator: corev1.NodeSelectorOpIn, Values: []string{"zone-0", "zone-1"}}}}}}}}
+}
+
+func preferredHostAntiAffinity(app string, s *corev1.PodSpec) {
+	s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+		{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: Host, LabelSelector: appSelector(app)}}}}}
+}
+
+func requiredHostAntiAffinity(app string, s *corev1.PodSpec) {
+	s.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+		{TopologyKey: Host, LabelSelector: appSelector(app)}}}}
+}
+
+func requiredZoneAffinity(app string, s *corev1.PodSpec) {
+	s.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{
+		{TopologyKey: Zone, LabelSelector: appSelector(app)}}}}
+}
+
+func hardZoneSpread(app string, s *corev1.PodSpec) {
+	s.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
+		{MaxSkew: 1, TopologyKey: Zone, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: appSelector(app)}}
+}
+
+func oversized(_ string, s *corev1.PodSpec) { setRequests(s, "64", "512Mi") }
+
+// Full is a cluster on which many pods are, of 100 apps, and some more arrive.
+func Full(nodes, placed, arriving int) *Workload {
+	w := &Workload{Name: "memory", Nodes: Nodes(nodes), Lean: true}
+	for i := range 100 {
+		w.Templates = append(w.Templates, pod(fmt.Sprintf("app-%d", i), func(s *corev1.PodSpec) { setRequests(s, "100m", "128Mi") }))
+	}
+	for i := range placed {
+		w.Placed = append(w.Placed, Placed{Template: i % 100, Node: w.Nodes[i%nodes].Name})
+	}
+	w.rotate(arriving)
+	return w
+}

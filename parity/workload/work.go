@@ -1,0 +1,115 @@
+package workload
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Workload is what a scheduler is given.
+type Workload struct {
+	Name string
+	// Percentage is kube-scheduler's percentageOfNodesToScore: 0 samples, 100 looks at
+	// all nodes. Berth looks at all nodes always.
+	Percentage int32
+	Nodes      []*corev1.Node
+	Services   []*corev1.Service
+	// Templates are pods without name and uid; everything else refers to them by index.
+	Templates []*corev1.Pod
+	Placed    []Placed // on their nodes before anything arrives
+	Pods      []int    // the template of each pod that arrives, in order
+	Warm      int      // so many of Pods arrive first and are not measured
+	Hold      int      // with more than that many bound, the oldest goes for each that is bound; 0: all stay
+	// Settle ends the measurement when nothing has happened for so many seconds,
+	// instead of when each pod has been bound or refused.
+	Settle float64
+	// Batch, when positive, lets so many pods arrive at once, and more when these are answered.
+	Batch int
+	// Recreate makes each victim of preemption arrive again as a new pod.
+	Recreate bool
+	// Refusals are answers, too.
+	Refusals bool
+	// Lean makes pods when they arrive, so that the process holds none that the
+	// scheduler does not; making them is then part of what is measured.
+	Lean bool
+}
+
+// Placed is a pod on a node.
+type Placed struct {
+	Template int
+	Node     string
+}
+
+// Result is what was measured from the arrival of the first measured pod to the
+// last answer. Sums are over all measured pods.
+type Result struct {
+	Pods     int     // measured
+	Seconds  float64 // wall clock
+	CPU      float64 // seconds, user and system, of the whole process
+	Allocs   float64
+	Bytes    float64 // allocated
+	PeakRSS  float64 // bytes, of the process since its start
+	LiveHeap float64 // bytes, after a collection at the end
+	// Decisions alone: how many, and their time by the wall clock.
+	Decisions float64
+	Deciding  float64
+
+	Bound, Refused, Victims int
+	Cascades                int     // victims that had been victims before
+	LastChange              float64 // seconds from the start to the last binding or eviction
+	NodesUsed, MostOnOne    int     // by the pods that arrived
+	Final                   []Final `json:",omitempty"` // when Settle is set
+}
+
+// Final is where a pod was at the end.
+type Final struct {
+	Pod  int    // index in Pods
+	Node string // empty: pending
+}
+
+// Write makes the file.
+func (w *Workload) Write(file string) error {
+	raw, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, raw, 0o644)
+}
+
+// Read reads the file.
+func Read(file string) (*Workload, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	w := &Workload{}
+	return w, json.Unmarshal(raw, w)
+}
+
+// SetIdentity makes a pod one of its own.
+func SetIdentity(pod *corev1.Pod, name string) {
+	pod.Name = name
+	pod.UID = types.UID("b1946ac9-2492-4d23-8f9c-" + name)
+	pod.CreationTimestamp = metav1.Now()
+}
+
+// PeakRSS is the most memory in bytes that a process has had resident, by the kernel.
+func PeakRSS(pid string) (float64, error) {
+	raw, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(raw)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kib * 1024, err
+		}
+	}
+	return 0, errors.New("/proc/" + pid + "/status: no line VmHWM")
+}

@@ -1,0 +1,199 @@
+package sim
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/engine/cluster"
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// checkNominatedPods looks at a step that bound a pod: beside it there must be room for all who are
+// nominated to the node and are not less important. Steps with several binds, and
+// pods that waited for volumes since their decision, prove nothing.
+func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
+	var bind *scheduling.Bind
+	nominated := map[string]bool{}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case scheduling.Bind:
+			if bind != nil || e.Retry {
+				return
+			}
+			bind = &e
+		case scheduling.Preempt:
+			nominated[e.Pod.UID] = true
+		}
+	}
+	if bind == nil || len(bind.Pod.Spec.Claims) > 0 {
+		return
+	}
+	state := a.w.scheduler.machine.State()
+	id, ok := state.NodeID(bind.Node)
+	if !ok {
+		return
+	}
+	n := state.Node(id)
+	cpu, memory, pods := n.Used.MilliCPU, n.Used.Memory, int64(len(n.Pods))
+	var who []string
+	for _, q := range state.Nominated(id) {
+		if !nominated[q.UID] && cluster.NominationCounts(q, bind.Pod) { // what is held for its owner is not held against it
+			cpu, memory, pods = cpu+q.Spec.Requests.MilliCPU, memory+q.Spec.Requests.Memory, pods+1
+			who = append(who, q.Key())
+		}
+	}
+	r := &bind.Pod.Spec.Requests
+	if len(who) > 0 && (r.MilliCPU > 0 && cpu > n.Model.Allocatable.MilliCPU || r.Memory > 0 && memory > n.Model.Allocatable.Memory || pods > n.Model.AllocatablePods) {
+		a.fail("NomineesRoom", fmt.Sprintf("pod %s of priority %d goes to %s, where %v are nominated", bind.Pod.Key(), bind.Pod.Spec.Priority, bind.Node, who))
+	}
+}
+
+// checkPendingPods holds that the machine does something about every pending pod it knows.
+func (a *audit) checkPendingPods() {
+	m := a.w.scheduler.machine
+	for _, o := range a.w.api.List(store.Pods) {
+		if obj, ok := o.(*corev1.Pod); !ok || obj.Spec.NodeName != "" {
+			continue
+		}
+		p := m.State().Pod(string(o.GetUID()))
+		if p == nil || p.NodeName != "" || p.Finished() || p.Deleting || a.profileOf(p) == nil {
+			continue
+		}
+		if pool, attempted := m.PodState(p.UID); !attempted && (pool == queue.NotQueued || pool == queue.InFlight) {
+			a.fail("NothingLost", fmt.Sprintf("pod %s is in no pool of the queue (%q) and in no attempt", p.Key(), pool))
+		}
+	}
+}
+
+func (a *audit) profileOf(p *model.Pod) *placement.Profile {
+	i := slices.IndexFunc(a.w.o.Profiles, func(q *placement.Profile) bool { return q.Name() == p.Spec.SchedulerName })
+	if i < 0 {
+		return nil
+	}
+	return a.w.o.Profiles[i]
+}
+
+// compareWithStore compares what the machine knows with what the store holds. While requests
+// may be unanswered it may know more: who is assumed, and who is being driven out.
+func (a *audit) compareWithStore(atRest bool) {
+	s := a.w.scheduler
+	state := s.machine.State()
+	truth := cluster.New()
+	for _, o := range a.w.api.List(store.Nodes) {
+		n, ok := s.converter.Compile(o).(*model.Node)
+		if ok {
+			truth.UpsertNode(n)
+		}
+	}
+	assumed := false
+	for _, o := range a.w.api.List(store.Pods) {
+		obj, ok := o.(*corev1.Pod)
+		if !ok || finished(obj) {
+			continue
+		}
+		p := a.compile(obj)
+		truth.UpsertPod(p)
+		assumed = assumed || state.Assumed(p.UID)
+		if detail := describeDifference(state.Pod(p.UID), p, atRest, state.Assumed(p.UID)); detail != "" {
+			a.fail("ViewEqualsStore", "pod "+p.Key()+" "+detail)
+		}
+	}
+	if state.NumNodes() != truth.NumNodes() {
+		a.fail("ViewEqualsStore", fmt.Sprintf("%d nodes are known, and %d exist", state.NumNodes(), truth.NumNodes()))
+		return
+	}
+	for _, id := range truth.NodeIDs() {
+		want := truth.Node(id)
+		have, ok := state.NodeID(want.Model.Name)
+		switch {
+		case !ok:
+			a.fail("ViewEqualsStore", "node "+want.Model.Name+" is not known")
+		case !reflect.DeepEqual(s.machine.ReportedNode(want.Model.Name), want.Model):
+			a.fail("ViewEqualsStore", fmt.Sprintf("node %s is known as %+v, and is %+v", want.Model.Name, *s.machine.ReportedNode(want.Model.Name), *want.Model))
+		case !assumed && (len(state.Node(have).Pods) != len(want.Pods) || !reflect.DeepEqual(state.Node(have).Used, want.Used)):
+			a.fail("ViewEqualsStore", fmt.Sprintf("node %s counts %d pods with %+v, and has %d with %+v",
+				want.Model.Name, len(state.Node(have).Pods), state.Node(have).Used, len(want.Pods), want.Used))
+		}
+	}
+}
+
+// compile makes a model of a pod as the scheduler does, once for each version of it.
+func (a *audit) compile(obj *corev1.Pod) *model.Pod {
+	if p := a.compiled[obj.UID]; p != nil && p.ResourceVersion == obj.ResourceVersion {
+		return p
+	}
+	p := a.w.scheduler.converter.Pod(obj)
+	a.compiled[obj.UID] = p
+	return p
+}
+
+// describeDifference says in what a known pod is not as it is.
+func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
+	switch {
+	case known == nil:
+		return "is not known"
+	case !assumed && known.NodeName != is.NodeName:
+		return fmt.Sprintf("is known to be on %q, and is on %q", known.NodeName, is.NodeName)
+	case known.Phase != is.Phase || known.Ready != is.Ready || !slices.Equal(known.Labels, is.Labels) || known.Spec != is.Spec && !reflect.DeepEqual(known.Spec, is.Spec):
+		return "is known otherwise than it is"
+	case is.Deleting && !known.Deleting:
+		return "is not known to be deleted"
+	case atRest && (is.Deleting != known.Deleting || is.DisruptionReason != known.DisruptionReason):
+		return "is known to be leaving, and is not"
+	case atRest && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // one too many there is corrected by the next choice
+		return fmt.Sprintf("is known to be nominated to %q, and is to %q", known.NominatedNodeName, is.NominatedNodeName)
+	}
+	return ""
+}
+
+// CheckSettled looks at a cluster that has come to rest, with faults over and time for
+// everything to settle: nobody must wait who could be helped. Containers may
+// restart for ever, so a quiet moment is waited for.
+func (w *World) CheckSettled() error {
+	a := w.audit
+	for end := w.now.Add(5 * time.Minute); !w.scheduler.isIdle() && w.Next(end); {
+	}
+	if a.violation == nil && w.scheduler.isIdle() {
+		a.compareWithStore(true)
+		a.checkNoPodWouldFit()
+	} else if a.violation == nil {
+		a.fail("NoSpin", fmt.Sprintf("the scheduler does not come to rest: %d requests, %d changes and %d events are under way",
+			len(w.scheduler.requests), w.scheduler.reflector.inFlight, len(w.scheduler.inbox)))
+	}
+	return w.Violation()
+}
+
+func (a *audit) checkNoPodWouldFit() {
+	m := a.w.scheduler.machine
+	for _, o := range a.w.api.List(store.Pods) {
+		p := m.State().Pod(string(o.GetUID()))
+		if p == nil || p.NodeName != "" || p.Finished() || p.Deleting {
+			continue
+		}
+		profile := a.profileOf(p)
+		if _, attempted := m.PodState(p.UID); profile == nil || attempted {
+			continue
+		}
+		rec := placement.Evaluate(m.State(), profile, a.w.o.TieBreakSeed, p)
+		if rec.Outcome == decision.Scheduled {
+			a.fail("NobodyWaitsInVain", fmt.Sprintf("pod %s waits, and would fit on %s", p.Key(), rec.Choice))
+		}
+		if rec.Outcome != decision.Infeasible {
+			continue
+		}
+		made := preemption.Evaluate(m.State(), profile, a.w.o.TieBreakSeed, a.w.o.Preemption, p, rec)
+		if made.Preemption.Outcome == decision.PreemptionNominated {
+			a.fail("NobodyCouldPreempt", fmt.Sprintf("pod %s waits, and could preempt on %s: %s", p.Key(), made.Preemption.Node, victimNames(&made.Preemption)))
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package sim
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/berthproject/berth/sim/store"
+)
+
+// budgetIndex is which pods are under which budget, by key, from what is told of both.
+type budgetIndex struct {
+	pods    map[string]*corev1.Pod
+	budgets map[string]*indexedBudget
+	names   []string // of the budgets, sorted
+}
+
+type indexedBudget struct {
+	namespace string
+	selector  labels.Selector
+	pods      map[string]*corev1.Pod
+}
+
+func newBudgetIndex() *budgetIndex {
+	return &budgetIndex{pods: map[string]*corev1.Pod{}, budgets: map[string]*indexedBudget{}}
+}
+
+// selects says whether a pod is there and under the budget.
+func (c *indexedBudget) selects(p *corev1.Pod) bool {
+	return p != nil && p.Namespace == c.namespace && c.selector.Matches(labels.Set(p.Labels))
+}
+
+// setBudget takes in a budget; nil: it is gone.
+func (v *budgetIndex) setBudget(key string, b *policyv1.PodDisruptionBudget) {
+	i, there := slices.BinarySearch(v.names, key)
+	if b == nil {
+		if there {
+			v.names = slices.Delete(v.names, i, i+1)
+		}
+		delete(v.budgets, key)
+		return
+	}
+	selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil {
+		selector = labels.Nothing()
+	}
+	if was := v.budgets[key]; was != nil && was.selector.String() == selector.String() {
+		return
+	}
+	c := &indexedBudget{namespace: b.Namespace, selector: selector, pods: map[string]*corev1.Pod{}}
+	for key, p := range v.pods {
+		if c.selects(p) {
+			c.pods[key] = p
+		}
+	}
+	v.budgets[key] = c
+	if !there {
+		v.names = slices.Insert(v.names, i, key)
+	}
+}
+
+// setPod takes in a pod, nil when it is gone, and says which budgets it concerns.
+func (v *budgetIndex) setPod(key string, now *corev1.Pod) (affected []string) {
+	if v.pods[key] = now; now == nil {
+		delete(v.pods, key)
+	}
+	for _, name := range v.names {
+		c := v.budgets[name]
+		is, was := c.selects(now), c.pods[key] != nil
+		if is {
+			c.pods[key] = now
+		} else if was {
+			delete(c.pods, key)
+		}
+		if is || was {
+			affected = append(affected, name)
+		}
+	}
+	return affected
+}
+
+// budgetsOf are the budgets that cover a pod, in order.
+func (v *budgetIndex) budgetsOf(p *corev1.Pod) (out []string) {
+	for _, name := range v.names {
+		if v.budgets[name].selects(p) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// members are the pods under a budget, by name.
+func (v *budgetIndex) members(budget string) []*corev1.Pod {
+	c := v.budgets[budget]
+	if c == nil {
+		return nil
+	}
+	out := make([]*corev1.Pod, 0, len(c.pods))
+	for _, key := range sortedKeys(c.pods) {
+		out = append(out, c.pods[key])
+	}
+	return out
+}
+
+// update takes in a change of either kind, and says which budgets it concerns.
+func (v *budgetIndex) update(k store.Kind, key string, now store.Object) []string {
+	switch k {
+	case store.Pods:
+		p, _ := now.(*corev1.Pod)
+		return v.setPod(key, p)
+	case store.PodDisruptionBudgets:
+		b, _ := now.(*policyv1.PodDisruptionBudget)
+		v.setBudget(key, b)
+		return []string{key}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/script"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Experiment is one run.
+type Experiment struct {
+	Seed     int64
+	Pods     int           // how many the cluster has
+	Duration time.Duration // how long it is fought over
+	// SkipSettling ends it in the middle; else it must come to rest, too.
+	SkipSettling bool
+	// Options of the simulation, before faults are added.
+	Options sim.Options
+	// HalfWithoutBudgets leaves every second pair of owners without a budget.
+	HalfWithoutBudgets bool
+}
+
+// podsPerOwner is how many pods an owner has, and room how many pods a node has room for.
+const (
+	podsPerOwner = 25
+	nodeCapacity = 16
+)
+
+// cluster is the cluster as a scenario: nodes in three zones that are three quarters full, owners
+// with a budget each, of all forms, and more budgets over some of the same pods.
+func (s *Experiment) cluster() string {
+	var b strings.Builder
+	nodes := s.Pods*4/(3*nodeCapacity) + 3
+	for i := range nodes {
+		fmt.Fprintf(&b, "node n%d cpu=%d pods=%d labels=topology.kubernetes.io/zone=z%d\n", i, nodeCapacity, 2*nodeCapacity, i%3)
+	}
+	forms := []string{"maxUnavailable=2", "minAvailable=80%", "minAvailable=20", "maxUnavailable=10%", "maxUnavailable=1 always", "maxUnavailable=0"}
+	for i := 0; i*podsPerOwner < s.Pods; i++ {
+		like := fmt.Sprintf("cpu=1 priority=%d labels=app=a%d starts=%ds grace=8s stops=%ds", i%3, i, i%4, i%7)
+		if i%2 == 0 {
+			fmt.Fprintf(&b, "replicaset a%d replicas=%d %s\n", i, podsPerOwner, like)
+		} else {
+			fmt.Fprintf(&b, "pod a%d-1..a%d-%d owner=a%d replace %s\n", i, i, podsPerOwner, i, like)
+		}
+		if s.HalfWithoutBudgets && i%4 > 1 {
+			continue
+		}
+		fmt.Fprintf(&b, "budget a%d match=app=a%d %s\n", i, i, forms[i%len(forms)])
+		if i%5 == 0 {
+			fmt.Fprintf(&b, "budget more%d match=app=a%d maxUnavailable=3\n", i, i)
+		}
+	}
+	b.WriteString("daemonset logs cpu=100m priority=50\n")
+	return b.String()
+}
+
+// Run has it out. What did not hold is in the world's Violation.
+func (s *Experiment) Run() (*sim.World, error) {
+	text, err := script.Parse("strife", s.cluster())
+	if err != nil {
+		return nil, err
+	}
+	o := s.Options
+	o.Seed = uint64(s.Seed)
+	o.Latency, o.Lag = 2*time.Millisecond, 10*time.Millisecond
+	o.Faults = sim.Faults{Requests: 0.03, Writes: 0.02, Delays: 0.1, Repeats: 0.05, MaxDelay: 2 * time.Second}
+	f := &injector{r: rand.New(rand.NewSource(s.Seed)), s: s}
+	result, err := text.RunOn(o, warmup, func(w *sim.World) error { f.w = w; return nil })
+	if err != nil || result.Violation != nil {
+		return result.World, err
+	}
+	for at := warmup; at < warmup+s.Duration; at += f.nextDelay() {
+		f.w.At(at, f.act)
+	}
+	if f.w.Run(warmup+s.Duration) == nil && !s.SkipSettling {
+		f.w.ClearFaults()
+		if f.w.Run(warmup+s.Duration+20*time.Minute) == nil {
+			_ = f.w.CheckSettled()
+		}
+	}
+	return f.w, nil
+}
+
+// warmup is when the cluster is up.
+const warmup = time.Minute
+
+// injector is who does what to the cluster.
+type injector struct {
+	r             *rand.Rand
+	s             *Experiment
+	w             *sim.World
+	preemptors    int
+	stoppedAgents []string // nodes whose agents were killed
+	tainted       []string // nodes that were tainted
+}
+
+// nextDelay is how long it is to the next blow: blows come in bursts.
+func (f *injector) nextDelay() time.Duration {
+	if f.r.Intn(8) == 0 {
+		return time.Duration(1+f.r.Intn(6000)) * time.Millisecond
+	}
+	return time.Duration(f.r.Intn(40)) * time.Millisecond
+}
+
+// act is one thing that happens.
+func (f *injector) act() {
+	switch n := f.r.Intn(100); {
+	case n < 55:
+		for range 1 + f.r.Intn(6) {
+			f.evictPod()
+		}
+	case n < 70:
+		f.createPreemptor()
+	case n < 76:
+		f.taintNode()
+	case n < 80:
+		f.untaintNode()
+	case n < 82:
+		f.w.KubectlDrain(f.randomNode(), "somebody")
+	case n < 84:
+		f.uncordonNode()
+	case n < 87:
+		f.toggleAgent()
+	case n < 88:
+		_ = f.w.API().Delete(store.Nodes, f.randomNode(), store.Precondition{})
+	default:
+		f.injectFault()
+	}
+}
+
+func (f *injector) randomPod() *corev1.Pod {
+	list := f.w.API().List(store.Pods)
+	if len(list) == 0 {
+		return nil
+	}
+	p, _ := list[f.r.Intn(len(list))].(*corev1.Pod)
+	return p
+}
+
+func (f *injector) randomNode() string {
+	list := f.w.API().List(store.Nodes)
+	if len(list) == 0 {
+		return ""
+	}
+	return list[f.r.Intn(len(list))].GetName()
+}
+
+func (f *injector) evictPod() {
+	if p := f.randomPod(); p != nil {
+		f.w.Evict(sim.EvictionRequest{Pod: store.Key(p.Namespace, p.Name), UID: string(p.UID), By: "somebody"}, func(sim.EvictionResponse) {})
+	}
+}

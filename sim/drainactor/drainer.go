@@ -1,0 +1,129 @@
+package drainactor
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Drainer drains nodes. Make it with New.
+type Drainer struct {
+	// PollDelay is how long it waits before it looks again, at most the time given; it may be set anew. By default all of it.
+	PollDelay func(most time.Duration) time.Duration
+	// OnDone is given the result; may be nil.
+	OnDone func(*drain.Result)
+
+	w              *sim.World
+	nodes          []string
+	scheduler      drain.Scheduler
+	converter      *sim.Converter
+	watcher        *drain.Watcher
+	machine        *drain.Machine
+	idleSince      time.Time // since when nothing is under way
+	revision       uint64
+	surgedReplicas map[string]int32 // what a surge made of a workload's replicas, by kind and key
+	requestPending bool             // a request is under way
+	done           bool
+}
+
+// pollInterval is the longest time between two looks, and idle how long nothing may be under way before the drain is given up.
+const (
+	pollInterval     = 900 * time.Millisecond
+	responseInterval = 300 * time.Millisecond
+	idleTimeout      = time.Minute
+)
+
+// New cordons the nodes and begins to look.
+func New(w *sim.World, nodes []string, o drain.Options, s drain.Scheduler) (*Drainer, error) {
+	d := &Drainer{w: w, nodes: nodes, scheduler: s, converter: sim.NewConverter(), watcher: drain.NewWatcher(s), surgedReplicas: map[string]int32{},
+		PollDelay: func(most time.Duration) time.Duration { return most }}
+	for _, n := range nodes {
+		if err := w.API().Update(store.Nodes, n, store.Precondition{}, func(o store.Object) error {
+			if n, ok := o.(*corev1.Node); ok {
+				n.Spec.Unschedulable = true
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	d.machine = d.watcher.Machine(nodes, o, drain.DefaultTimeouts())
+	d.schedule(time.Second)
+	return d, nil
+}
+
+// schedule looks again after a while.
+func (d *Drainer) schedule(t time.Duration) { d.w.At(d.w.Elapsed()+t, d.step) }
+
+// step takes in how the cluster is and does what is next.
+func (d *Drainer) step() {
+	if d.requestPending || d.done {
+		return
+	}
+	if is := d.w.API().Revision(); is != d.revision {
+		d.revision = is
+		var events []scheduling.Event
+		for _, k := range store.SchedulingKinds {
+			for _, in := range d.converter.OnReplace(nil, k, d.w.API().List(k)) {
+				events = append(events, in.Event)
+			}
+		}
+		d.watcher.Apply(d.w.Now(), events)
+	}
+	action, _ := d.machine.Step(d.w.Now(), d.watcher.View)
+	switch a := action.(type) {
+	case drain.Evict:
+		d.evict(a)
+		return
+	case drain.SurgeUp:
+		d.scale(a.Pod, 1)
+		return
+	case drain.SurgeDown:
+		d.scale(a.Pod, -1)
+		return
+	}
+	switch {
+	case d.machine.Done():
+		d.finish()
+		return
+	case !d.machine.Idle():
+		d.idleSince = time.Time{}
+	case d.idleSince.IsZero():
+		d.idleSince = d.w.Now()
+	case d.w.Now().Sub(d.idleSince) > idleTimeout:
+		d.finish()
+		return
+	}
+	d.schedule(d.PollDelay(pollInterval))
+}
+
+func (d *Drainer) evict(e drain.Evict) {
+	d.requestPending = true
+	d.annotateReplacement(e)
+	d.w.Evict(sim.EvictionRequest{Pod: e.Pod.Key(), UID: e.Pod.UID, By: "drain"}, func(a sim.EvictionResponse) {
+		d.requestPending = false
+		ok := a.Code == http.StatusCreated || a.Code == http.StatusNotFound
+		if !ok {
+			d.removeReplacementAnnotation(e)
+		}
+		d.machine.HandleEviction(d.w.Now(), e.Pod.UID, drain.EvictionResult{Granted: ok, Message: a.Message})
+		d.schedule(d.PollDelay(responseInterval))
+	})
+}
+
+func (d *Drainer) finish() {
+	d.done = true
+	r := d.machine.Result(d.watcher.View)
+	r.Explain(d.watcher.View, &d.scheduler)
+	d.w.Log("drain", "drained", "", fmt.Sprintf("berth drain ends: %d pods moved, %d wait, %d are held", r.Count(drain.OutcomeMoved), r.Count(drain.OutcomePending), r.Count(drain.OutcomeBlocked)))
+	if d.OnDone != nil {
+		d.OnDone(r)
+	}
+}

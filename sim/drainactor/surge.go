@@ -1,0 +1,107 @@
+package drainactor
+
+import (
+	"fmt"
+	"maps"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// scale has the owner of a pod, or the Deployment above it, run one more, or as many as before unless somebody else has
+// set its replicas meanwhile.
+func (d *Drainer) scale(p *model.Pod, by int32) {
+	k, key := d.scaleTarget(p)
+	err := fmt.Errorf("%s %s is not there", p.Owner.Kind, p.Owner.Name)
+	if k != "" {
+		err = d.w.API().Update(k, key, store.Precondition{}, func(o store.Object) error {
+			n := replicasField(o)
+			if n == nil {
+				return fmt.Errorf("%s %s has no replicas", k, key)
+			}
+			if by < 0 && **n != d.surgedReplicas[string(k)+" "+key] {
+				d.w.Log("drain", "surge", key, fmt.Sprintf("%s keeps its %d replicas: somebody else has set them meanwhile", key, **n))
+				return store.ErrUnchanged
+			}
+			next := max(**n+by, 0)
+			*n, d.surgedReplicas[string(k)+" "+key] = &next, next
+			o.SetGeneration(o.GetGeneration() + 1)
+			d.w.Log("drain", "surge", key, fmt.Sprintf("%s is to run %d for %s", key, next, p.Key()))
+			return nil
+		})
+	}
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	d.machine.HandleSurge(d.w.Now(), said)
+	d.schedule(d.PollDelay(responseInterval))
+}
+
+// annotateReplacement tells the owner of a pod that another one stands in for it, if so.
+func (d *Drainer) annotateReplacement(e drain.Evict) {
+	if e.SurgePod == nil {
+		return
+	}
+	if o, ok := d.w.API().Get(store.ReplicaSets, store.Key(e.Pod.Namespace, e.Pod.Owner.Name)); ok {
+		d.annotate(e, conversion.ExpectedReplacement(e.SurgePod.Name, o.GetGeneration()))
+	}
+}
+
+// removeReplacementAnnotation takes that back for a pod that stays.
+func (d *Drainer) removeReplacementAnnotation(e drain.Evict) {
+	if e.SurgePod != nil {
+		d.annotate(e, "")
+	}
+}
+
+// annotate writes who stands in for a pod; empty: nobody.
+func (d *Drainer) annotate(e drain.Evict, standIn string) {
+	_ = d.w.API().Update(store.Pods, e.Pod.Key(), store.Precondition{UID: e.Pod.UID}, func(o store.Object) error {
+		notes := maps.Clone(o.GetAnnotations())
+		if notes == nil {
+			notes = map[string]string{}
+		}
+		if notes[conversion.ExpectedReplacementAnnotation] = standIn; standIn == "" {
+			delete(notes, conversion.ExpectedReplacementAnnotation)
+		}
+		o.SetAnnotations(notes)
+		return nil
+	})
+}
+
+// scaleTarget is what sets the replicas of a pod's owner.
+func (d *Drainer) scaleTarget(p *model.Pod) (store.Kind, string) {
+	key := store.Key(p.Namespace, p.Owner.Name)
+	switch p.Owner.Kind {
+	case "StatefulSet":
+		return store.StatefulSets, key
+	case "ReplicaSet":
+		o, ok := d.w.API().Get(store.ReplicaSets, key)
+		if !ok {
+			return "", ""
+		}
+		if c := metav1.GetControllerOfNoCopy(o); c != nil && c.Kind == "Deployment" {
+			return store.Deployments, store.Key(p.Namespace, c.Name)
+		}
+		return store.ReplicaSets, key
+	}
+	return "", ""
+}
+
+func replicasField(o store.Object) **int32 {
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		return &o.Spec.Replicas
+	case *appsv1.ReplicaSet:
+		return &o.Spec.Replicas
+	case *appsv1.StatefulSet:
+		return &o.Spec.Replicas
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package drainactor_test
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/script"
+)
+
+// TestSurgeIsUndoneOnlyIfUnchanged: who sets the replicas meanwhile has the last word.
+func TestSurgeIsUndoneOnlyIfUnchanged(t *testing.T) {
+	s, err := script.Parse("surge", `node n1..n3 cpu=8
+deployment web replicas=2 cpu=1 labels=app=web starts=2s grace=5s stops=1s
+budget web match=app=web minAvailable=2
+at 1m drain n1 berth surge
+at 1m2s scale web 2
+until 5m
+expect event "default/web is to run 3 for"
+expect event "default/web keeps its 2 replicas"
+expect event "berth drain ends: 0 pods moved, 0 wait, 1 are held"
+expect running 2
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := sim.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Run(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Err(); err != nil {
+		for _, l := range r.Timeline {
+			t.Log(l)
+		}
+		t.Error(err)
+	}
+}

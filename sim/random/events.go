@@ -1,0 +1,129 @@
+package random
+
+import "fmt"
+
+// writeEvent writes one thing that happens.
+func (g *generator) writeEvent(at string) {
+	switch n := g.r.Intn(100); {
+	case n < 42:
+		g.pod(at)
+	case n < 54:
+		g.writeDelete(at)
+	case n < 62:
+		g.writeDisplacement(at)
+	case n < 80:
+		g.writeNodeEvent(at)
+	case n < 88:
+		g.writePodEvent(at)
+	default:
+		g.writeFault(at)
+	}
+}
+
+// somePod is a pod that was made once; recent ones more often.
+func (g *generator) somePod() string {
+	if g.pods == 0 {
+		return "p0"
+	}
+	return fmt.Sprintf("p%d", max(0, g.pods-1-g.r.Intn(min(g.pods, 20))))
+}
+
+func (g *generator) someNode() string { return fmt.Sprintf("n%d", g.r.Intn(g.nodes)) }
+
+func (g *generator) writeDelete(at string) {
+	words := "delete pod " + g.somePod()
+	if g.oneIn(3) {
+		words += fmt.Sprintf(" grace=%ds", g.r.Intn(5))
+	}
+	g.add(at, "%s", words)
+}
+
+// writeDisplacement has somebody want a pod gone who is not the scheduler.
+func (g *generator) writeDisplacement(at string) {
+	switch g.r.Intn(8) {
+	case 0:
+		g.add(at, "drain %s", g.someNode())
+	case 1:
+		g.add(at, "taint %s out=x:NoExecute", g.someNode())
+	case 2:
+		g.add(at, "untaint %s out", g.someNode())
+	case 3:
+		g.add(at, "condition %s %s=%s", g.someNode(), g.pick("Ready", "Ready", "DiskPressure", "MemoryPressure"), g.pick("True", "False"))
+	case 4:
+		g.add(at, "tolerate %s out:NoExecute:%d", g.somePod(), g.r.Intn(60))
+	default:
+		g.add(at, "evict %s", g.somePod())
+	}
+}
+
+func (g *generator) writeNodeEvent(at string) {
+	n := g.someNode()
+	switch g.r.Intn(10) {
+	case 0:
+		g.nodeAt(at)
+	case 1:
+		if g.oneIn(3) {
+			g.add(at, "delete node %s", n)
+		} else {
+			g.add(at, "uncordon %s", n)
+		}
+	case 2:
+		g.add(at, "cordon %s", n)
+	case 3, 4:
+		g.add(at, "uncordon %s", n)
+	case 5:
+		g.add(at, "taint %s dedicated=x:%s", n, g.pick("NoSchedule", "PreferNoSchedule"))
+	case 6:
+		g.add(at, "untaint %s dedicated", n)
+	case 7:
+		g.add(at, "label node %s %s", n, g.pick("disk=ssd", "disk=hdd", "zone=a", "zone=b"))
+	case 8:
+		g.add(at, "resize %s cpu=%d memory=%dGi", n, 1+g.r.Intn(5), 1+g.r.Intn(8))
+	default:
+		g.add(at, "%s agent %s", g.pick("start", "start", "kill"), n)
+	}
+}
+
+func (g *generator) writePodEvent(at string) {
+	switch g.r.Intn(7) {
+	case 5:
+		switch what := g.r.Intn(3); what {
+		case 0:
+			g.add(at, "image e%d v%d", g.r.Intn(2), g.r.Intn(4))
+		default:
+			g.add(at, "scale %s%d %d", g.pick("w", "e"), g.r.Intn(2), g.r.Intn(6))
+		}
+	case 6:
+		g.workload(at)
+	case 0:
+		g.add(at, "ungate %s", g.somePod())
+	case 1:
+		g.add(at, "label pod %s app=%s", g.somePod(), g.pick("a", "b", "c"))
+	case 2:
+		g.add(at, "bind %s %s", g.somePod(), g.someNode())
+	case 3:
+		g.add(at, "delete budget b%d", g.r.Intn(2))
+	case 4:
+		g.budget(at, g.r.Intn(2))
+	}
+}
+
+func (g *generator) writeFault(at string) {
+	switch g.r.Intn(8) {
+	case 0:
+		g.add(at, "kill scheduler for %dms", g.r.Intn(3000))
+	case 1:
+		g.add(at, "drop scheduler %s for %dms", g.pick("pods", "pods", "nodes", "poddisruptionbudgets"), g.r.Intn(5000))
+	case 2:
+		g.add(at, "drop %s pods for %dms", g.pick("agents", "disruption", "owners", "taints", "nodelifecycle", "podgc", "records", "workload"), g.r.Intn(5000))
+	case 3:
+		g.add(at, "repeat scheduler %s", g.pick("pods", "nodes"))
+	case 4:
+		g.add(at, "kill %s for %dms", g.pick("disruption", "disruption", "taints", "nodelifecycle", "podgc", "records", "workload"), g.r.Intn(3000))
+	case 5:
+		g.add(at, "lag %s %dms", g.pick("scheduler", "agents", "disruption", "taints", "nodelifecycle", "podgc", "records", "workload"), g.r.Intn(1000))
+	default:
+		g.add(at, "spoil %s %s", g.pick("refuse", "conflict", "lost", "unheard", "late", "silent", "partly"),
+			g.pick("bind", "bind", "preempt", "reject", "look", "unnominate", "prepare", "any", "evict", "mark", "tell", "delete", "status", "node"))
+	}
+}

@@ -1,0 +1,109 @@
+package replay
+
+import (
+	"encoding/json"
+
+	"github.com/berthproject/berth/engine/decision"
+	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Version is what the header of a journal says.
+const Version = "berth.dev/journal/v1"
+
+// header is the first line.
+type header struct {
+	Journal string `json:"journal"`
+	Options string `json:"options"` // a fingerprint
+}
+
+// stepLine is any other line but the last.
+type stepLine struct {
+	At      int64             `json:"at"`
+	Fresh   bool              `json:"fresh,omitempty"`
+	Limit   int               `json:"limit"`
+	In      []input           `json:"in,omitempty"`
+	Effects []json.RawMessage `json:"effects,omitempty"`
+	Wake    int64             `json:"wake"`
+}
+
+// footer is the last line: how many steps and effects there are.
+type footer struct {
+	End     int `json:"end"`
+	Effects int `json:"effects"`
+}
+
+// footerPrefix is what only the last line begins with.
+const footerPrefix = `{"end":`
+
+// input is an event: an object put or gone, or an answer.
+type input struct {
+	Put     store.Kind        `json:"put,omitempty"`
+	Object  json.RawMessage   `json:"object,omitempty"`
+	Gone    store.Kind        `json:"gone,omitempty"`
+	Key     string            `json:"key,omitempty"`
+	UID     string            `json:"uid,omitempty"`
+	Answer  uint64            `json:"answer,omitempty"`
+	Result  string            `json:"result,omitempty"`
+	Why     string            `json:"why,omitempty"`
+	Budgets []json.RawMessage `json:"budgets,omitempty"`
+}
+
+// effectLine is what the machine asked for, in words.
+type effectLine struct {
+	Do      string   `json:"do"`
+	ID      uint64   `json:"id"`
+	Pod     string   `json:"pod"`
+	UID     string   `json:"uid"`
+	Node    string   `json:"node,omitempty"`
+	Attempt int      `json:"attempt,omitempty"`
+	Again   bool     `json:"again,omitempty"`
+	Text    string   `json:"text,omitempty"`
+	Choice  int      `json:"choice,omitempty"`
+	Victims []string `json:"victims,omitempty"`
+	Debits  []debit  `json:"debits,omitempty"`
+	Claims  []string `json:"claims,omitempty"`
+}
+
+type debit struct {
+	Budget    string   `json:"budget"`
+	Paid      []string `json:"paid,omitempty"`
+	Overruled []string `json:"overruled,omitempty"`
+}
+
+// encodeEffect makes the line of an effect.
+func encodeEffect(e scheduling.Effect) ([]byte, error) {
+	pod := sim.PodOf(e)
+	out := effectLine{Do: sim.RequestKind(e), ID: e.EffectID(), Pod: pod.Key(), UID: pod.UID}
+	switch e := e.(type) {
+	case scheduling.Bind:
+		out.Node, out.Attempt, out.Again = e.Node, e.Attempt, e.Retry
+	case scheduling.ReportUnschedulable:
+		out.Attempt, out.Again, out.Text = e.Attempt, e.Retry, explain.Message(e.Summary)
+	case scheduling.ReportGated:
+		out.Text = explain.GatedMessage(e.Verdict)
+	case scheduling.Preempt:
+		out.Node, out.Choice, out.Again = e.Plan.Node, e.Choice, e.Retry
+		out.preemption(e.Plan)
+	case scheduling.BindVolumes:
+		out.Node = e.Node
+		for _, b := range e.Plan.Bind {
+			out.Claims = append(out.Claims, b.Claim.Namespace+"/"+b.Claim.Name+"="+b.Volume.Name)
+		}
+		for _, c := range e.Plan.Provision {
+			out.Claims = append(out.Claims, c.Namespace+"/"+c.Name)
+		}
+	}
+	return json.Marshal(out)
+}
+
+func (out *effectLine) preemption(p *decision.Preemption) {
+	for _, v := range p.Victims {
+		out.Victims = append(out.Victims, v.Key())
+	}
+	for _, d := range p.Debits {
+		out.Debits = append(out.Debits, debit{Budget: store.Key(d.Budget.Namespace, d.Budget.Name), Paid: d.Granted, Overruled: d.Overruled})
+	}
+}

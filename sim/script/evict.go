@@ -1,0 +1,182 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berthproject/berth/drain"
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/drainactor"
+	"github.com/berthproject/berth/sim/store"
+)
+
+func readEvict(p *parser, w *tokens) error {
+	name, err := w.name("the pod")
+	if err != nil {
+		return err
+	}
+	names, err := expand(name)
+	if err != nil {
+		return err
+	}
+	o, err := w.options("grace=", "by=", "uid=", "dry")
+	if err != nil {
+		return err
+	}
+	e := sim.EvictionRequest{By: o.values["by"], UID: o.values["uid"], DryRun: o.has("dry")}
+	if o.has("grace") {
+		g := int64(o.duration("grace", 0) / time.Second)
+		e.Grace = &g
+	}
+	p.addStep(func(r *run) error {
+		for _, n := range names {
+			e := e
+			e.Pod = objectKey(store.Pods, n)
+			r.w.Evict(e, func(a sim.EvictionResponse) {
+				r.w.Log("scenario", "answer", e.Pod, fmt.Sprintf("evicting %s is answered %s", e.Pod, a))
+			})
+		}
+		return nil
+	})
+	return o.err
+}
+
+func readDrain(p *parser, w *tokens) error {
+	node, err := w.name("the node")
+	if err != nil {
+		return err
+	}
+	o, err := w.options("by=", "berth", "surge")
+	if err != nil {
+		return err
+	}
+	by := o.values["by"]
+	switch {
+	case o.has("surge") && !o.has("berth"):
+		return errors.New("surge: only berth drain does that; want berth surge")
+	case o.has("berth"):
+		p.addStep(func(r *run) error {
+			r.log("node " + node + " is to be drained by berth drain")
+			_, err := drainactor.New(r.w, []string{node}, drain.Options{IgnoreDaemonSets: true, DeleteEmptyDirData: true, Surge: o.has("surge")}, r.scheduler())
+			return err
+		})
+		return nil
+	case by == "":
+		by = "kubectl"
+	}
+	p.addStep(func(r *run) error {
+		r.log("node " + node + " is to be drained by " + by)
+		r.w.KubectlDrain(node, by)
+		return nil
+	})
+	return nil
+}
+
+func readPressure(p *parser, w *tokens) error {
+	name, err := w.name("the pod")
+	if err != nil {
+		return err
+	}
+	of, err := w.name("what its node is low on")
+	if err == nil && of != "memory" && of != "ephemeral-storage" && of != "pids" {
+		err = fmt.Errorf("%q: want memory, ephemeral-storage or pids", of)
+	}
+	p.addStep(func(r *run) error {
+		if !r.w.EvictForPressure(objectKey(store.Pods, name), of) {
+			r.log("pod " + name + " does not run")
+		}
+		return nil
+	})
+	return err
+}
+
+// readTolerate has a pod tolerate other taints than before.
+func readTolerate(p *parser, w *tokens) error {
+	name, err := w.name("the pod")
+	if err != nil {
+		return err
+	}
+	text, ok := w.next()
+	if !ok {
+		return fmt.Errorf("the tolerations are missing")
+	}
+	p.addStep(func(r *run) error {
+		return r.change(store.Pods, objectKey(store.Pods, name), "tolerates "+text, func(o store.Object) {
+			if pod, ok := o.(*corev1.Pod); ok {
+				pod.Spec.Tolerations = nil
+				for _, t := range strings.Split(text, ",") {
+					pod.Spec.Tolerations = append(pod.Spec.Tolerations, toleration(t))
+				}
+			}
+		})
+	})
+	return nil
+}
+
+// readStatus writes what is left of a disruption controller that is wrong, or behind.
+func readStatus(p *parser, w *tokens) error {
+	name, err := w.name("the budget")
+	if err != nil {
+		return err
+	}
+	o, err := w.options("allowed=", "entries=", "stale")
+	if err != nil {
+		return err
+	}
+	allowed, entries := o.number("allowed", 0, -1000, 1<<31-1), o.number("entries", 0, 0, 100_000)
+	p.addStep(func(r *run) error {
+		return r.change(store.PodDisruptionBudgets, objectKey(store.PodDisruptionBudgets, name), "has another status", func(obj store.Object) {
+			b, ok := obj.(*policyv1.PodDisruptionBudget)
+			if !ok {
+				return
+			}
+			if o.has("allowed") {
+				b.Status.DisruptionsAllowed = int32(allowed)
+			}
+			if o.has("stale") {
+				b.Generation++
+			}
+			if o.has("entries") {
+				b.Status.DisruptedPods = map[string]metav1.Time{}
+				for i := range entries {
+					b.Status.DisruptedPods[fmt.Sprintf("nobody%d", i)] = metav1.NewTime(r.w.Now())
+				}
+			}
+		})
+	})
+	return o.err
+}
+
+// readCondition has a node report a condition from now on.
+func readCondition(p *parser, w *tokens) error {
+	node, err := w.name("the node")
+	if err != nil {
+		return err
+	}
+	o, err := w.options("Ready=", "MemoryPressure=", "DiskPressure=", "PIDPressure=", "NetworkUnavailable=")
+	if err != nil {
+		return err
+	}
+	for kind, status := range o.values {
+		if status != "True" && status != "False" {
+			o.fail(kind, "True or False")
+		}
+	}
+	p.addStep(func(r *run) error {
+		for _, kind := range o.known {
+			kind = kind[:len(kind)-1]
+			if o.has(kind) {
+				r.log("node " + node + " reports " + kind + "=" + o.values[kind])
+				r.w.ReportCondition(node, corev1.NodeConditionType(kind), corev1.ConditionStatus(o.values[kind]))
+			}
+		}
+		return nil
+	})
+	return o.err
+}

@@ -1,0 +1,101 @@
+package script
+
+import (
+	"time"
+
+	"github.com/berthproject/berth/sim"
+)
+
+// Perturbation is what a scenario is to come out the same under.
+type Perturbation struct {
+	// Restarts has every actor restarted after each thing that happens.
+	Restarts bool
+	// Lag is what all watches are behind, besides; and some changes come later still, or twice.
+	Lag time.Duration
+	// ExpectTimeout is how long an expectation may take to come true.
+	ExpectTimeout time.Duration
+	// FinalState is how the cluster is to be left, as State gives it; nil: however it is.
+	FinalState []string
+}
+
+func (h Perturbation) apply(o *sim.Options) {
+	if h.Lag == 0 {
+		return
+	}
+	o.Lag += h.Lag
+	o.Faults.Delays, o.Faults.Repeats = max(o.Faults.Delays, 0.2), max(o.Faults.Repeats, 0.1)
+	o.Faults.MaxDelay = max(o.Faults.MaxDelay, 2*h.Lag)
+}
+
+// How long actors are down, and how often expectations that have not come true are looked at.
+const (
+	restartDuration = 30 * time.Millisecond
+	expectInterval  = 10 * time.Millisecond
+)
+
+// scheduleRestarts has all actors restarted between the things that happen: soon after each, when
+// they are at it, and halfway to the next.
+func (r *run) scheduleRestarts(steps []step) {
+	if !r.perturbation.Restarts {
+		return
+	}
+	for i := range steps {
+		at, next := steps[i].at, steps[i].at+10*time.Second
+		if i+1 < len(steps) {
+			next = steps[i+1].at
+		}
+		if next == at {
+			continue
+		}
+		r.w.At(min(at+7*time.Millisecond, (at+next)/2), func() { r.w.RestartAll(restartDuration) })
+		if next-at > time.Second {
+			r.w.At((at+next)/2, func() { r.w.RestartAll(restartDuration) })
+		}
+	}
+}
+
+// advance lets things happen until a time, and looks at what is expected meanwhile.
+func (r *run) advance(until time.Duration) {
+	for len(r.pendingExpectations) > 0 && r.w.Elapsed()+expectInterval < until && r.result.Violation == nil {
+		r.result.Violation = r.w.Run(r.w.Elapsed() + expectInterval)
+		r.checkExpectations()
+	}
+	if r.result.Violation == nil {
+		r.result.Violation = r.w.Run(until)
+	}
+}
+
+// addExpectation looks at an expectation, and again until its time is over.
+func (r *run) addExpectation(s *step) {
+	r.pendingExpectations = append(r.pendingExpectations, s)
+	r.checkExpectations()
+}
+
+// checkExpectations drops what has come true, and gives up what has not in time.
+func (r *run) checkExpectations() {
+	kept := r.pendingExpectations[:0]
+	for _, s := range r.pendingExpectations {
+		err := s.do(r)
+		switch {
+		case err == nil:
+		case r.w.Elapsed() < s.at+r.perturbation.ExpectTimeout:
+			kept = append(kept, s)
+		default:
+			r.result.Failed = append(r.result.Failed, &Error{r.s.File, s.line, err.Error()})
+		}
+	}
+	r.pendingExpectations = kept
+}
+
+// awaitExpectations waits for what is still expected at the end.
+func (r *run) awaitExpectations(until time.Duration) {
+	if r.perturbation.FinalState != nil {
+		r.pendingExpectations = append(r.pendingExpectations, &step{at: until, do: func(r *run) error { return r.checkState(r.perturbation.FinalState) }})
+		r.checkExpectations()
+	}
+	for len(r.pendingExpectations) > 0 && r.result.Violation == nil {
+		until += expectInterval
+		r.result.Violation = r.w.Run(until)
+		r.checkExpectations()
+	}
+}

@@ -1,0 +1,49 @@
+package thrashing
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Case is a cluster and a policy that keep a descheduler busy.
+type Case struct {
+	Name        string // the issue of kubernetes-sigs/descheduler, or what it is about
+	Description string
+	File        string // the cluster, in testdata
+	Policy      string // beside it
+	Goal        map[string]int64
+	GoalText    string // in words
+}
+
+// Cases are all there are.
+func Cases() []Case {
+	return []Case{
+		{"#994", "preferred anti-affinity has the scheduler put the first candidates back; others could go", "994", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
+		{"#335", "required anti-affinity keeps the first candidate where it is; others could go", "335", "low.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
+		{"#1695", "a pod that is above the target on any node", "1695", "low70.yaml", map[string]int64{"n1": 700, "n2": 700}, "both at 70 %: cannot be"},
+		{"#1584", "nodeFit promises one hole to three pods", "1584", "taints.yaml", map[string]int64{"n1": 4000}, "one pod less on the tainted n1"},
+		{"affinity", "preferred node affinity against LowNodeUtilization", "preferred", "preferred.yaml", map[string]int64{"n1": 5000}, "n1 at 50 %"},
+	}
+}
+
+// goalReached says whether no node of the goal has more requested, in milli-CPU, than the goal says.
+func (c *Case) goalReached(w *sim.World) bool {
+	use := map[string]int64{}
+	for _, o := range w.API().List(store.Pods) {
+		p, ok := o.(*corev1.Pod)
+		if !ok || p.Spec.NodeName == "" {
+			continue
+		}
+		for i := range p.Spec.Containers {
+			use[p.Spec.NodeName] += p.Spec.Containers[i].Resources.Requests.Cpu().MilliValue()
+		}
+	}
+	for node, most := range c.Goal {
+		if use[node] > most {
+			return false
+		}
+	}
+	return true
+}

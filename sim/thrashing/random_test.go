@@ -1,0 +1,106 @@
+package thrashing
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/script"
+)
+
+// randomCluster is a cluster that was filled while it was smaller, of which half of the workloads have budgets.
+func randomCluster(r *rand.Rand) string {
+	var b strings.Builder
+	early, late := 2+r.Intn(3), 1+r.Intn(4)
+	node := func(i int) string {
+		s := fmt.Sprintf("node n%d cpu=%d labels=zone=z%d,pool=%s", i, 8+4*r.Intn(3), i%3, []string{"a", "b"}[r.Intn(2)])
+		if r.Intn(5) == 0 {
+			s += " taints=spot:PreferNoSchedule"
+		}
+		return s + "\n"
+	}
+	for i := range early {
+		b.WriteString(node(i))
+	}
+	kinds := []string{"", " anti=host:app=w%d", " spread=zone:1:app=w%[1]d", " spread=host:1:soft:app=w%[1]d", " prefer=pool=a", " prefer-anti=host:app=w0", " prefer-affinity=host:app=w%d", " tolerate=spot:PreferNoSchedule", " ports=%d"}
+	for i := range 4 + r.Intn(5) {
+		kind := kinds[r.Intn(len(kinds))]
+		if strings.Contains(kind, "ports") {
+			kind = fmt.Sprintf(kind, 8000+i)
+		} else if strings.Contains(kind, "%") {
+			kind = fmt.Sprintf(kind, i)
+		}
+		fmt.Fprintf(&b, "%s w%d replicas=%d cpu=%dm priority=%d labels=app=w%d starts=%ds%s\n", []string{"deployment", "replicaset", "statefulset"}[r.Intn(3)], i, 1+r.Intn(6), 250*(1+r.Intn(6)), r.Intn(3), i, r.Intn(5), kind)
+		if i%2 == 0 {
+			fmt.Fprintf(&b, "budget w%d match=app=w%d maxUnavailable=%d\n", i, i, r.Intn(3))
+		}
+	}
+	for i := range late {
+		fmt.Fprintf(&b, "at 60s %s", node(early+i))
+	}
+	if r.Intn(2) == 0 {
+		fmt.Fprintf(&b, "at 70s taint n0 old:%s\n", []string{"NoSchedule", "PreferNoSchedule"}[r.Intn(2)])
+	}
+	return b.String()
+}
+
+// TestNoReturnsInRandomClustersSoak: whatever the cluster, no evicted pod returns, and it comes to rest.
+func TestNoReturnsInRandomClustersSoak(t *testing.T) {
+	runs := int64(8)
+	if os.Getenv("BERTH_SOAK") != "" {
+		runs = 400
+	}
+	o, err := sim.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	evicted, inVain := 0, 0
+	for seed := range runs {
+		text := randomCluster(rand.New(rand.NewSource(seed)))
+		for _, way := range Variants()[:2] {
+			n, late, err := quiet("descheduler policy=all.yaml first=2m every=2m "+way.options+"\n"+text, o)
+			if err != nil || late > 0 {
+				t.Errorf("seed %d, %s: %d evicted, %d of them late, %v; in\n%s", seed, way.Name, n, late, err, text)
+			}
+			evicted += n
+		}
+		if _, _, err := quiet("descheduler policy=all.yaml compatible first=2m every=2m\n"+text, o); err != nil {
+			inVain++
+		}
+	}
+	fmt.Printf("soak: %d random clusters, with places held and not: %d pods moved, none came back; in compatible mode some did in %d\n", runs, evicted, inVain)
+	if evicted < int(runs) {
+		t.Errorf("only %d pods were moved", evicted)
+	}
+	if inVain == 0 {
+		t.Error("the clusters are too easy: in compatible mode, too, no pod came back")
+	}
+}
+
+// quiet plays a cluster that nobody else disturbs: how many pods are evicted, and how many of these in the last third of the time.
+func quiet(text string, o sim.Options) (evicted, late int, err error) {
+	s, err := script.Parse("testdata/random.txt", text)
+	if err != nil {
+		return 0, 0, err
+	}
+	const end = 90 * time.Minute
+	result, err := s.RunOn(o, end, func(w *sim.World) error {
+		w.At(end*2/3, func() { late = w.Counts().Descheduled })
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	c := result.World.Counts()
+	if c.Returned > 0 {
+		err = fmt.Errorf("%d of %d came back", c.Returned, c.Descheduled)
+	}
+	if broken := result.Err(); broken != nil {
+		err = broken
+	}
+	return c.Descheduled, c.Descheduled - late, err
+}

@@ -1,0 +1,101 @@
+package thrashing
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/script"
+)
+
+// The cycles of a run.
+const (
+	Cycles       = 100
+	InitialDelay = 2 * time.Minute
+	Interval     = 2 * time.Minute
+)
+
+// Variant is how a case is played.
+type Variant struct{ Name, options string }
+
+// Variants are all there are; the last one is compatible mode.
+func Variants() []Variant {
+	return []Variant{{"planned, held", ""}, {"planned, not held", "unheld"}, {"compatible", "compatible"}}
+}
+
+// Outcome is what came of a run.
+type Outcome struct {
+	Evicted   int // pods that the descheduler evicted
+	Returned  int // those of them that were replaced on the node they had left
+	AfterGoal int // those evicted in a cycle that began with the goal reached
+	GoalCycle int // the first cycle that did, from 1; 0: none
+	Pending   int // pods without a node at the end
+}
+
+// Run plays a case whose files are in dir.
+func Run(dir string, c Case, way Variant, o sim.Options) (Outcome, error) {
+	file := filepath.Join(dir, c.File+".txt")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return Outcome{}, err
+	}
+	line := fmt.Sprintf("descheduler policy=%s first=%v every=%v %s\n", c.Policy, InitialDelay, Interval, way.options)
+	s, err := script.Parse(file, line+string(text))
+	if err != nil {
+		return Outcome{}, err
+	}
+	var out Outcome
+	end := InitialDelay + Cycles*Interval
+	result, err := s.RunOn(o, end, func(w *sim.World) error {
+		observeCycles(w, &c, &out)
+		return nil
+	})
+	if err != nil {
+		return out, err
+	}
+	counts := result.World.Counts()
+	out.Evicted, out.Returned, out.Pending = counts.Descheduled, counts.Returned, counts.Created-counts.Bound
+	return out, result.Err()
+}
+
+// observeCycles looks whether the goal is reached right before each cycle.
+func observeCycles(w *sim.World, c *Case, out *Outcome) {
+	was, met := 0, false
+	for i := range Cycles + 1 {
+		w.At(InitialDelay+time.Duration(i)*Interval-time.Millisecond, func() {
+			n := w.Counts().Descheduled
+			if met {
+				out.AfterGoal += n - was
+			}
+			was, met = n, c.goalReached(w)
+			if met && out.GoalCycle == 0 {
+				out.GoalCycle = i + 1
+			}
+		})
+	}
+}
+
+// Table is all outcomes as a table of Markdown.
+func Table(dir string, o sim.Options) (string, map[string]Outcome, error) {
+	var b strings.Builder
+	all := map[string]Outcome{}
+	b.WriteString("| case | goal | mode | evicted | of these came back | evicted after the goal | goal reached at the start of cycle |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	for _, c := range Cases() {
+		for _, way := range Variants() {
+			out, err := Run(dir, c, way, o)
+			if err != nil {
+				return "", nil, fmt.Errorf("%s, %s: %w", c.Name, way.Name, err)
+			}
+			reached := "never"
+			if out.GoalCycle > 0 {
+				reached = fmt.Sprint(out.GoalCycle)
+			}
+			fmt.Fprintf(&b, "| %s: %s | %s | %s | %d | %d | %d | %s |\n", c.Name, c.Description, c.GoalText, way.Name, out.Evicted, out.Returned, out.AfterGoal, reached)
+			all[c.Name+"/"+way.Name] = out
+		}
+	}
+	return b.String(), all, nil
+}

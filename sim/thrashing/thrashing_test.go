@@ -1,0 +1,61 @@
+package thrashing
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/berthproject/berth/sim"
+)
+
+// TestNoFutileMoves plays each case for 100 cycles: a plan evicts no pod that returns, and none once the goal is reached. The
+// Kubernetes descheduler's way does return pods. The table in docs/descheduler.md is that of this run (BERTH_REWRITE writes it).
+func TestNoFutileMoves(t *testing.T) {
+	o, err := sim.Defaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, all, err := Table("testdata", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + table)
+	for _, c := range Cases() {
+		for i, way := range Variants() {
+			out := all[c.Name+"/"+way.Name]
+			planned := i < len(Variants())-1
+			switch {
+			case planned && (out.Returned > 0 || out.AfterGoal > 0):
+				t.Errorf("%s, %s: %+v", c.Name, way.Name, out)
+			case !planned && out.Returned == 0:
+				t.Errorf("%s: compatible mode returns no pod: %+v", c.Name, out)
+			case out.Pending > 0:
+				t.Errorf("%s, %s: %d pods wait", c.Name, way.Name, out.Pending)
+			}
+		}
+	}
+	documented(t, table)
+}
+
+// documented demands a table between its marks in docs/descheduler.md.
+func documented(t *testing.T, table string) {
+	const file, from, to = "../../docs/descheduler.md", "<!-- pingpong -->\n", "<!-- /pingpong -->\n"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), from)
+	is, after, closed := strings.Cut(rest, to)
+	if !ok || !closed {
+		t.Fatalf("%s has no place for the table: %s", file, from)
+	}
+	if is == table {
+		return
+	}
+	if os.Getenv("BERTH_REWRITE") == "" {
+		t.Fatalf("%s has another table (BERTH_REWRITE=1 writes it):\n%s", file, is)
+	}
+	if err := os.WriteFile(file, []byte(before+from+table+to+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,94 @@
+package trace
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/sim"
+)
+
+const day = 24 * time.Hour
+
+// BusiestDay is the first day, from 0, of the window of the given length in which most pods
+// of a trace come.
+func BusiestDay(trace []Arrival, length time.Duration) int {
+	days := int(max(length/day, 1))
+	counts, last := map[int]int{}, 0
+	for i := range trace {
+		d := int(trace[i].Arrives / day)
+		counts[d]++
+		last = max(last, d)
+	}
+	best, most, now := 0, 0, 0
+	for d := 0; d <= last; d++ { // now counts the window that ends with d
+		if now += counts[d] - counts[d-days]; now > most {
+			best, most = max(d-days+1, 0), now
+		}
+	}
+	return best
+}
+
+// Window are the pods of a trace that are there in a window of it: those that came before are there
+// from the start. Arrivals are speed times as dense, and lives as long as they were.
+func Window(trace []Arrival, from, length time.Duration, speed int) []Arrival {
+	var out []Arrival
+	for _, a := range trace {
+		life := a.Departs - a.Arrives
+		switch {
+		case a.Departs <= from || a.Arrives >= from+length*time.Duration(speed):
+			continue
+		case a.Arrives < from:
+			a.Arrives, a.Departs = 0, a.Departs-from
+		default:
+			a.Arrives = (a.Arrives - from) / time.Duration(speed)
+			a.Departs = a.Arrives + max(life, time.Second)
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// FixedRate are the pods of a trace in its order, rate of them a second; none leaves.
+func FixedRate(trace []Arrival, rate float64) []Arrival {
+	out := make([]Arrival, len(trace))
+	for i, a := range trace {
+		a.Arrives, a.Departs = time.Duration(float64(i)/rate*float64(time.Second)), 0
+		out[i] = a
+	}
+	return out
+}
+
+// SetPriorities gives the pods priorities by a label of theirs; values that are not given get 0.
+func SetPriorities(arrivals []Arrival, label string, priorities map[string]int32) {
+	for i := range arrivals {
+		p := priorities[arrivals[i].Pod.Labels[label]]
+		arrivals[i].Pod.Spec.Priority = &p
+	}
+}
+
+// MarkReplaced has the pods replaced when they leave before their time.
+func MarkReplaced(arrivals []Arrival) {
+	for i := range arrivals {
+		p := arrivals[i].Pod
+		if p.Annotations == nil {
+			p.Annotations = map[string]string{}
+		}
+		p.Annotations[sim.ReplaceAnnotation] = "true"
+	}
+}
+
+// LatestTimestamp is the latest time that an object was made at, so that a simulation does not
+// begin before its cluster; zero when none says.
+func (s *Simulation) LatestTimestamp() time.Time {
+	var latest time.Time
+	for _, o := range s.Objects {
+		if at := o.GetCreationTimestamp().Time; at.After(latest) {
+			latest = at
+		}
+		if p, ok := o.(*corev1.Pod); ok && p.Status.StartTime != nil && p.Status.StartTime.After(latest) {
+			latest = p.Status.StartTime.Time
+		}
+	}
+	return latest
+}

@@ -1,0 +1,103 @@
+package trace
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/script"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Arrival is a pod that comes at a time and, if Leaves is positive, is deleted at another;
+// both are since the start. Owners makes sure that it is replaced until then.
+type Arrival struct {
+	Pod              *corev1.Pod
+	Arrives, Departs time.Duration
+}
+
+// Simulation is a cluster, and what happens to it.
+type Simulation struct {
+	Objects  []store.Object // there from the start
+	Arrivals []Arrival
+	Scenario *script.Scenario
+	Until    time.Duration
+	Options  sim.Options
+	// CheckSettled looks at the end whether anybody waits in vain; Options.Audit must be set, too.
+	CheckSettled bool
+	// Progress is called now and then; may be nil.
+	Progress func(elapsed time.Duration, c sim.Counts)
+}
+
+// samples is how many times the cluster's utilisation is looked at.
+const samples = 24
+
+// Run lets it happen. Errors are of the study; what went wrong in the cluster is in
+// the Summary.
+func (s *Simulation) Run() (*Summary, error) {
+	out := &Summary{Seconds: s.Until.Seconds()}
+	result, err := s.Scenario.RunOn(s.Options, s.Until, func(w *sim.World) error { return s.prepare(w, out) })
+	if err != nil {
+		return nil, err
+	}
+	if s.Options.Stop != nil && s.Options.Stop() {
+		return nil, fmt.Errorf("interrupted near %v of %v of virtual time", result.World.Elapsed().Round(time.Second), s.Until)
+	}
+	violation := result.Violation
+	if violation == nil && s.CheckSettled {
+		result.World.ClearFaults()
+		violation = result.World.CheckSettled()
+	}
+	out.collect(result.World)
+	for _, f := range result.Failed {
+		out.FailedExpectations = append(out.FailedExpectations, f.Error())
+	}
+	if violation != nil {
+		out.Violation = violation.Error()
+	}
+	return out, nil
+}
+
+// prepare puts the objects in and schedules arrivals, samples and progress.
+func (s *Simulation) prepare(w *sim.World, out *Summary) error {
+	for _, o := range s.Objects {
+		if p, ok := o.(*corev1.Pod); ok {
+			w.AdmitPod(p)
+		}
+		if o.GetName() == "" {
+			return fmt.Errorf("an object of %s: metadata.name: empty: every object of a cluster has a name", store.KindOf(o))
+		}
+		if err := w.API().Create(o); apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("%s %s: given twice: name each object once, in one of the files", store.KindOf(o), store.Key(o.GetNamespace(), o.GetName()))
+		} else if err != nil {
+			return fmt.Errorf("%s %s: %w", store.KindOf(o), store.Key(o.GetNamespace(), o.GetName()), err)
+		}
+	}
+	for i := range s.Arrivals {
+		s.addArrival(w, &s.Arrivals[i])
+	}
+	for i := range samples + 1 {
+		w.At(s.Until*time.Duration(i)/samples, func() { out.Utilisation = append(out.Utilisation, takeSample(w)) })
+	}
+	if s.Progress != nil {
+		for i := range 1000 {
+			w.At(s.Until*time.Duration(i)/1000, func() { s.Progress(w.Elapsed(), w.Counts()) })
+		}
+	}
+	return nil
+}
+
+func (s *Simulation) addArrival(w *sim.World, a *Arrival) {
+	w.At(a.Arrives, func() {
+		w.AdmitPod(a.Pod)
+		if err := w.API().Create(a.Pod); err != nil {
+			w.Log("trace", "error", a.Pod.Name, err.Error())
+		}
+	})
+	if a.Departs > 0 && a.Departs <= s.Until {
+		w.At(a.Departs, func() { w.Retire(store.Key(a.Pod.Namespace, a.Pod.Name)) })
+	}
+}

@@ -1,0 +1,155 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/berthproject/berth/sim"
+	"github.com/berthproject/berth/sim/store"
+)
+
+// Summary is what came of a study. Times are in virtual seconds.
+type Summary struct {
+	Seconds      float64    `json:"seconds"`
+	Created      int        `json:"created"`
+	Placed       int        `json:"placed"`
+	Succeeded    int        `json:"succeeded"`
+	FailedPods   int        `json:"failed"`
+	Deleted      int        `json:"deleted"`
+	Bound        int        `json:"bound"`   // at the end
+	Pending      int        `json:"pending"` // at the end
+	Rejections   int        `json:"rejections"`
+	Preemptors   int        `json:"preemptors"`
+	Victims      int        `json:"victims"`
+	Cascades     int        `json:"cascades"`
+	CascadeDepth int        `json:"cascadeDepth"`
+	LatencyP50   float64    `json:"latencyP50"` // creation to binding
+	LatencyP99   float64    `json:"latencyP99"`
+	LastBound    float64    `json:"lastBound"`
+	LastVictim   float64    `json:"lastVictim"`
+	Reasons      []Reason   `json:"reasons,omitempty"`
+	Priorities   []Priority `json:"priorities,omitempty"`
+	Utilisation  []Sample   `json:"utilisation"`
+	// FailedExpectations are expectations of the scenario that did not come true; Violation is what must
+	// hold and did not.
+	FailedExpectations []string `json:"failedExpectations,omitempty"`
+	Violation          string   `json:"violation,omitempty"`
+	Events             int      `json:"things"` // that happened
+}
+
+// Reason is why pods wait at the end, and how many.
+type Reason struct {
+	Message string `json:"message"`
+	Pods    int    `json:"pods"`
+}
+
+// Priority is how the pods of one priority are at the end.
+type Priority struct {
+	Priority int32 `json:"priority"`
+	Bound    int   `json:"bound"`
+	Pending  int   `json:"pending"`
+}
+
+// Sample is how much of the nodes' resources is asked for by pods there, at a time.
+type Sample struct {
+	Seconds float64          `json:"seconds"`
+	Percent map[string]int64 `json:"percent"` // by resource
+	Bound   int              `json:"bound"`
+	Pending int              `json:"pending"`
+}
+
+func (s *Summary) collect(w *sim.World) {
+	c := w.Counts()
+	s.Created, s.Placed, s.Succeeded, s.FailedPods, s.Deleted = c.Created, c.Bound, c.Succeeded, c.Failed, c.Deleted
+	s.Rejections, s.Preemptors, s.Victims, s.Cascades, s.CascadeDepth = c.Rejections, c.Preemptors, c.Victims, c.Cascades, c.CascadeDepth
+	s.LastBound, s.LastVictim, s.Events = c.LastBound.Seconds(), c.LastPreemption.Seconds(), w.Steps()
+	s.LatencyP50, s.LatencyP99 = percentiles(c.Latencies)
+	reasons, priorities := map[string]int{}, map[int32]*Priority{}
+	for _, o := range w.API().List(store.Pods) {
+		p, ok := o.(*corev1.Pod)
+		if !ok || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		var n int32
+		if p.Spec.Priority != nil {
+			n = *p.Spec.Priority
+		}
+		if priorities[n] == nil {
+			priorities[n] = &Priority{Priority: n}
+		}
+		if p.Spec.NodeName != "" {
+			s.Bound++
+			priorities[n].Bound++
+			continue
+		}
+		s.Pending++
+		priorities[n].Pending++
+		reasons[pendingMessage(p)]++
+	}
+	for m, n := range reasons {
+		s.Reasons = append(s.Reasons, Reason{m, n})
+	}
+	slices.SortFunc(s.Reasons, func(a, b Reason) int { return cmp.Or(b.Pods-a.Pods, cmp.Compare(a.Message, b.Message)) })
+	for _, p := range priorities {
+		s.Priorities = append(s.Priorities, *p)
+	}
+	slices.SortFunc(s.Priorities, func(a, b Priority) int { return cmp.Compare(b.Priority, a.Priority) })
+}
+
+func pendingMessage(p *corev1.Pod) string {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Message != "" {
+			return c.Message
+		}
+	}
+	return "no reason given yet"
+}
+
+func percentiles(all []time.Duration) (p50, p99 float64) {
+	if len(all) == 0 {
+		return 0, 0
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[len(sorted)/2].Seconds(), sorted[len(sorted)*99/100].Seconds()
+}
+
+// takeSample is the utilisation now.
+func takeSample(w *sim.World) Sample {
+	s := Sample{Seconds: w.Elapsed().Seconds(), Percent: map[string]int64{}}
+	have, used := map[corev1.ResourceName]int64{}, map[corev1.ResourceName]int64{}
+	add := func(to map[corev1.ResourceName]int64, list corev1.ResourceList) {
+		for name, q := range list {
+			if name == corev1.ResourceCPU {
+				to[name] += q.MilliValue()
+			} else if name != corev1.ResourcePods {
+				to[name] += q.Value()
+			}
+		}
+	}
+	for _, o := range w.API().List(store.Nodes) {
+		if n, ok := o.(*corev1.Node); ok {
+			add(have, n.Status.Allocatable)
+		}
+	}
+	for _, o := range w.API().List(store.Pods) {
+		p, ok := o.(*corev1.Pod)
+		switch {
+		case !ok || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
+		case p.Spec.NodeName == "":
+			s.Pending++
+		default:
+			s.Bound++
+			add(used, resourcehelper.PodRequests(p, resourcehelper.PodResourcesOptions{}))
+		}
+	}
+	for name, n := range have {
+		if n > 0 {
+			s.Percent[string(name)] = int64(float64(used[name]) / float64(n) * 100)
+		}
+	}
+	return s
+}
