@@ -37,8 +37,8 @@ bench-pressure: ## a node out of memory: crossing to SIGKILL beside polls of 1 s
 bench-pods: ## the embedded runtime: start and removal of 100 pods on one node, memory of their shims
 	CGO_ENABLED=0 $(GO) run ./bench/pods $(ARGS)
 
-test-v2: ## the tests of cgroup v2 in an emulated machine that has it; writes docs/test-v2.txt
-	.ci/test-v2 docs/test-v2.txt
+test-v2: ## the tests of cgroup v2 in an emulated machine that has it; writes docs/performance/cgroup-v2.txt
+	.ci/test-v2 docs/performance/cgroup-v2.txt
 
 N ?= 1000
 SEED ?= 1

@@ -29,5 +29,5 @@
 //
 // Departures from Kubernetes: no API aggregation, no webhooks, no custom
 // resource definitions; overload is refused by a limit on requests in flight
-// rather than by priority and fairness. docs/divergence.md has the full list.
+// rather than by priority and fairness. docs/reference/differences.md has the full list.
 package apiserver

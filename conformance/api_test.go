@@ -91,7 +91,7 @@ func runFamily(t *testing.T, name string, vectors []json.RawMessage, servers *se
 		switch {
 		case divergentIDs[v.ID] && len(mismatches) == 0:
 			failed++
-			t.Errorf("%s (%s) is listed in docs/divergence.md, but agrees: remove it there", v.ID, v.Note)
+			t.Errorf("%s (%s) is listed in docs/reference/differences.md, but agrees: remove it there", v.ID, v.Note)
 		case divergentIDs[v.ID]:
 			divergent++
 		case len(mismatches) > 0:
@@ -103,7 +103,7 @@ func runFamily(t *testing.T, name string, vectors []json.RawMessage, servers *se
 	}
 	line := fmt.Sprintf("%s: %d passed, %d failed", name, passed, failed)
 	if divergent > 0 {
-		line += fmt.Sprintf(" (%d differ on purpose, docs/divergence.md)", divergent)
+		line += fmt.Sprintf(" (%d differ on purpose, docs/reference/differences.md)", divergent)
 	}
 	fmt.Println(line)
 }

@@ -10,5 +10,5 @@
 // TestScheduling and TestDescheduler ask the engine directly. testdata/descheduler/random.jsonl.gz are
 // snapshots drawn at random, with what parity/descheduler/record saw the real
 // descheduler do with them. Deliberate differences are listed by
-// id in docs/divergence.md, which the tests read.
+// id in docs/reference/differences.md, which the tests read.
 package conformance

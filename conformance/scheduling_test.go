@@ -52,7 +52,7 @@ func TestScheduling(t *testing.T) {
 		t.Run(family, func(t *testing.T) { setAside += runSchedulingFamily(t, family, families[family], different) })
 	}
 	if setAside > maxDeviceVectors {
-		t.Errorf("docs/divergence.md sets %d scheduling vectors aside, at most %d may be", setAside, maxDeviceVectors)
+		t.Errorf("docs/reference/differences.md sets %d scheduling vectors aside, at most %d may be", setAside, maxDeviceVectors)
 	}
 }
 
@@ -71,7 +71,7 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 		switch {
 		case divergentIDs[v.ID] && len(mismatches) == 0:
 			failed++
-			t.Errorf("%s (%s) is listed in docs/divergence.md, but agrees: remove it there", v.ID, v.Note)
+			t.Errorf("%s (%s) is listed in docs/reference/differences.md, but agrees: remove it there", v.ID, v.Note)
 		case divergentIDs[v.ID]:
 			setAside++
 		case len(mismatches) > 0:
@@ -83,7 +83,7 @@ func runSchedulingFamily(t *testing.T, family string, vectors []json.RawMessage,
 	}
 	line := fmt.Sprintf("%s: %d passed, %d failed, preemption compared in %d", family, passed, failed, preempting)
 	if setAside > 0 {
-		line += fmt.Sprintf(" (%d differ on purpose, docs/divergence.md)", setAside)
+		line += fmt.Sprintf(" (%d differ on purpose, docs/reference/differences.md)", setAside)
 	}
 	fmt.Println(line)
 	return setAside

@@ -129,14 +129,14 @@ func readLines(t *testing.T, file string) [][]byte {
 	}
 }
 
-// A row of the table in docs/divergence.md that starts with an id in backquotes.
+// A row of the table in docs/reference/differences.md that starts with an id in backquotes.
 var divergentRow = regexp.MustCompile("(?m)^\\| *`([^`]+)` *\\|")
 
 // divergentIDs returns the ids of vectors that differ on purpose.
 func divergentIDs(t *testing.T) map[string]bool {
 	t.Helper()
 	ids := map[string]bool{}
-	text, err := os.ReadFile(filepath.Join("..", "docs", "divergence.md"))
+	text, err := os.ReadFile(filepath.Join("..", "docs", "reference", "differences.md"))
 	if os.IsNotExist(err) {
 		return ids
 	}

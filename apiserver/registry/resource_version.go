@@ -17,7 +17,7 @@ import (
 
 // A resource version that is no number is the caller's mistake. The library
 // calls it an internal error in watches and updates, unlike in lists; so does
-// kube-apiserver, which is why it is an option (docs/divergence.md).
+// kube-apiserver, which is why it is an option (docs/reference/differences.md).
 
 // Watch refuses a resource version that is no number as List does.
 func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {

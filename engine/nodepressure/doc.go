@@ -30,7 +30,7 @@
 // With no option set it decides as Kubernetes 1.36.3 does, to the message
 // (conformance/eviction), but for two things that are not determined there: memory
 // thresholds go before others, and among those met the first in Config's order. Options
-// say where Berth does better; docs/divergence.md lists them.
+// say where Berth does better; docs/reference/differences.md lists them.
 //
 // Reserve is the disk-space manager that Kubernetes had until 1.8: apart from
 // thresholds, it refuses new pods while a disk has less than a fixed number of bytes.

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// TestCompositionNamesExist holds that docs/composition.md names no scenario and no test that
-// there is not.
+// TestCompositionNamesExist checks that every test and scenario that
+// docs/reference/mixed-components.md refers to exists.
 func TestCompositionNamesExist(t *testing.T) {
 	root := filepath.Join("..", "..")
-	text, err := os.ReadFile(filepath.Join(root, "docs", "composition.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "reference", "mixed-components.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Each direct dependency has its reason in docs/dependencies.md, and nothing
+// Each direct dependency has its reason in docs/reference/dependencies.md, and nothing
 // else stands there.
 func TestDirectDependenciesHaveReasons(t *testing.T) {
 	read := func(name string) string {
@@ -25,7 +25,7 @@ func TestDirectDependenciesHaveReasons(t *testing.T) {
 			direct = append(direct, m[1])
 		}
 	}
-	for _, m := range regexp.MustCompile("(?m)^\\| `(\\S+)` \\| \\S.* \\|$").FindAllStringSubmatch(read("docs/dependencies.md"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\S+)` \\| \\S.* \\|$").FindAllStringSubmatch(read("docs/reference/dependencies.md"), -1) {
 		reasoned = append(reasoned, m[1])
 	}
 	if len(direct) == 0 {
@@ -33,12 +33,12 @@ func TestDirectDependenciesHaveReasons(t *testing.T) {
 	}
 	for _, d := range direct {
 		if !slices.Contains(reasoned, d) {
-			t.Errorf("%s is a direct dependency without a reason in docs/dependencies.md", d)
+			t.Errorf("%s is a direct dependency without a reason in docs/reference/dependencies.md", d)
 		}
 	}
 	for _, r := range reasoned {
 		if !slices.Contains(direct, r) {
-			t.Errorf("%s stands in docs/dependencies.md, but is no direct dependency", r)
+			t.Errorf("%s stands in docs/reference/dependencies.md, but is no direct dependency", r)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (f *file) at(p token.Pos) string {
 	return f.pkg + "/" + f.name + ":" + strconv.Itoa(f.fset.Position(p).Line)
 }
 
-// parseModule parses all Go files of the module; nested modules are left out.
+// parseModule parses all Go files of the module, without nested modules.
 func parseModule(t *testing.T) []*file {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -99,7 +99,7 @@ func parse(root, p string) (*file, error) {
 func TestEveryPackageHasALayer(t *testing.T) {
 	for _, f := range parseModule(t) {
 		if componentOf(f.pkg) == "" {
-			t.Errorf("%s/%s is in no room: give its folder a rank in ranks.go and a line in ARCHITECTURE.md", f.pkg, f.name)
+			t.Errorf("%s/%s belongs to no component: add its folder to components.go", f.pkg, f.name)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func TestImportsPointToLowerLayers(t *testing.T) {
 	}
 }
 
-// importViolation says what is wrong with an import, "" when nothing is.
+// importViolation returns the rule that an import breaks, or "".
 func importViolation(f *file, from, imp string) string {
 	rel, ok := strings.CutPrefix(imp, Module+"/")
 	if !ok {
@@ -133,9 +133,9 @@ func importViolation(f *file, from, imp string) string {
 	case layers[to] == 9 && layers[from] == 9:
 		return ""
 	case layers[to] > layers[from]:
-		return "rank " + strconv.Itoa(layers[from]) + " must not know rank " + strconv.Itoa(layers[to])
+		return "layer " + strconv.Itoa(layers[from]) + " must not import layer " + strconv.Itoa(layers[to])
 	case layers[to] == layers[from] && sameLayerImports[[2]string{from, to}] == "":
-		return "rooms of one rank do not know each other unless ranks.go says why"
+		return "components of one layer do not import each other unless sameLayerImports gives the reason"
 	}
 	return ""
 }

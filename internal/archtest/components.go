@@ -1,0 +1,98 @@
+package archtest
+
+import "strings"
+
+// Module is the path of the Go module.
+const Module = "github.com/berthproject/berth"
+
+// unlayered is the layer of packages outside the product: tests and measurements.
+const unlayered = 9
+
+// component is a top-level part of the module.
+type component struct {
+	path    string // folder below the module's root
+	layer   int    // imports point to lower layers; unlayered for tests and measurements
+	purpose string // its line in ARCHITECTURE.md
+}
+
+// components is the list of packages that ARCHITECTURE.md shows.
+// The longest path that is a prefix of a package's path decides its component.
+// Run `go test ./internal/archtest -update` to write the table in ARCHITECTURE.md.
+var components = []component{
+	{"cmd", 8, "the `berth` binary: flags and wiring, one file per subcommand"},
+	{"demo", 7, "`berth demo`: five guided steps on a running cluster"},
+	{"agent", 6, "the node agent: pod workers, container runtimes, volumes, probes, node pressure, eviction"},
+	{"apiserver", 6, "the Kubernetes API on etcd: kinds, validation, admission, authentication, subresources"},
+	{"controllers", 6, "the controllers, one folder each, and the runners of scheduler and descheduler"},
+	{"drain", 6, "`berth drain`: plans, previews and performs the evacuation of nodes"},
+	{"load", 6, "`berth load`: creates the pods of a trace and reports what became of them"},
+	{"sim", 6, "the simulator: virtual clock, in-memory API, faults, invariants, scenarios, replay"},
+	{"conformance", 5, "compares Berth with recorded behaviour of the real components"},
+	{"controllers/podtemplate", 5, "pods from templates, as pure functions"},
+	{"executor", 5, "executes effects against the API, including every displacement"},
+	{"explain", 5, "turns decisions into text, tables and JSON"},
+	{"informers", 5, "turns watches and dumps into ordered engine events"},
+	{"api", 4, "Berth's own API kind, `Hold` (berth.dev/v1alpha1)"},
+	{"internal/config", 4, "reads configuration files strictly: upstream's kinds and BerthConfiguration"},
+	{"internal/conversion", 4, "converts API objects to the engine's model, one way"},
+	{"internal/journal", 4, "stores displacement records and scheduling decisions on disk"},
+	{"internal/metrics", 4, "metrics that several processes export"},
+	{"engine/scheduling", 3, "the scheduling machine: composes queue, cluster, placement and preemption"},
+	{"engine/descheduling", 2, "descheduler strategies, planned moves and their execution"},
+	{"engine/displacement", 2, "causes, policies and records of displacements"},
+	{"engine/preemption", 2, "selects victims, with a reference implementation"},
+	{"engine/remediation", 2, "finds the smallest changes that make a pending pod schedulable"},
+	{"engine/budget", 1, "disruption budgets: status, allowed disruptions, answers to evictions"},
+	{"engine/cluster", 1, "cluster state in columns: assume, forget, fork, topology counters, change log"},
+	{"engine/nodelifecycle", 1, "finds lost nodes, sets their taints and limits the eviction rate per zone"},
+	{"engine/nodepressure", 1, "memory, disk, inodes, pids: thresholds, ranking, node conditions"},
+	{"engine/placement", 1, "filter and score plugins, score cache, queueing hints"},
+	{"engine/podgc", 1, "selects pods for garbage collection"},
+	{"engine/podlifecycle", 1, "a pod on its node: init containers, probes, restarts, backoff, grace"},
+	{"engine/queue", 1, "the scheduling queue: order, backoff, wake-ups"},
+	{"engine/shutdown", 1, "order and deadlines of a graceful node shutdown"},
+	{"engine/tainteviction", 1, "which pods NoExecute taints evict, and when"},
+	{"engine/workload", 1, "replicas, rollouts, ordinals, jobs and schedules"},
+	{"engine/decision", 0, "decision records: outcome, verdicts and numbers, unformatted"},
+	{"engine/model", 0, "pods, nodes, volumes and selectors as values"},
+	{"bench", unlayered, "benchmarks of decisions, node pressure and the embedded runtime"},
+	{"e2e", unlayered, "tests of the built binary"},
+	{"internal/archtest", unlayered, "tests of the rules on this page"},
+	{"internal/testkit", unlayered, "what tests share"},
+	{"scenarios", unlayered, "behaviour over time as text, with the recorded timeline"},
+}
+
+// sameLayerImports lists the allowed imports between components of one layer, with the reason.
+var sameLayerImports = map[[2]string]string{
+	{"engine/decision", "engine/model"}:        "records refer to pods and nodes",
+	{"engine/placement", "engine/cluster"}:     "plugins read cluster state",
+	{"engine/queue", "engine/placement"}:       "queueing hints belong to plugins",
+	{"internal/config", "internal/conversion"}: "affinity in a profile is compiled like a pod's",
+	{"internal/metrics", "internal/journal"}:   "displacements are counted by their records",
+	{"internal/conversion", "api"}:             "Holds are converted like other objects",
+	{"executor", "explain"}:                    "an event's message is an explanation",
+	{"conformance", "explain"}:                 "messages are compared, too",
+	{"drain", "sim"}:                           "tests compare a preview with a simulated drain",
+	{"sim", "drain"}:                           "the simulator runs berth drain",
+}
+
+// layers maps the path of each component to its layer.
+var layers = func() map[string]int {
+	m := map[string]int{}
+	for _, c := range components {
+		m[c.path] = c.layer
+	}
+	return m
+}()
+
+// componentOf returns the component that a package belongs to, or "" if there is none.
+// The path is relative to the module's root.
+func componentOf(pkg string) string {
+	best := ""
+	for _, c := range components {
+		if (pkg == c.path || strings.HasPrefix(pkg, c.path+"/")) && len(c.path) > len(best) {
+			best = c.path
+		}
+	}
+	return best
+}
