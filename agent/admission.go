@@ -16,13 +16,14 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// admit takes a new pod, refuses it, or holds it until there is room for it or the node is
-// known as it is now: nobody is denied a place by what is old. Who put the pod here does not matter: the scheduler, or somebody past it.
+// admit runs admission for a new pod. A pod that placement denies is blocked until the agent
+// has read the current node object from the API, so that a stale watch does not reject it. The
+// check is the same whether or not the scheduler bound the pod.
 func (a *Agent) admit(p *pod) {
 	a.admitWithNode(p, false)
 }
 
-// admitWithNode is judge; fresh says that the node has just been looked at.
+// admitWithNode is admit; fresh reports whether the node object was just read from the API.
 func (a *Agent) admitWithNode(p *pod, fresh bool) {
 	if r := a.runAdmitHandlers(p); r != nil {
 		a.rejectPod(p, r)
@@ -32,7 +33,7 @@ func (a *Agent) admitWithNode(p *pod, fresh bool) {
 	switch {
 	case len(denials) == 0:
 	case !fresh:
-		// A label may have come just now, or a pod may have gone of which the watch tells later.
+		// A label may be newer than the watch, or a deleted pod may still be counted.
 		p.blocked, p.admissionPending = true, true
 		a.readNode(p)
 		return
@@ -43,7 +44,7 @@ func (a *Agent) admitWithNode(p *pod, fresh bool) {
 			return
 		}
 		if len(victims) > 0 {
-			a.reserveResources(p) // nobody else is to take the room
+			a.reserveResources(p) // before preempt, so that no other pod gets the resources
 			a.preempt(p, victims, denials)
 			return
 		}
@@ -52,7 +53,7 @@ func (a *Agent) admitWithNode(p *pod, fresh bool) {
 	a.waitForClaims(p)
 }
 
-// runAdmitHandlers asks all but the rules of placement why the node does not take a pod.
+// runAdmitHandlers runs all admission checks except placement. It returns nil if they pass.
 func (a *Agent) runAdmitHandlers(p *pod) *Rejection {
 	if w := p.node.pressure; w != nil {
 		if r := w.Admit(p.object); r != nil {
@@ -71,7 +72,7 @@ func (a *Agent) runAdmitHandlers(p *pod) *Rejection {
 	return nil
 }
 
-// checkPlacement are what the rules of placement say against a pod.
+// checkPlacement returns the placement predicates that the pod fails on its node.
 func (a *Agent) checkPlacement(p *pod) []placement.AdmissionResult {
 	id, ok := a.state.NodeID(p.node.manifest.Name)
 	if !ok {
@@ -80,8 +81,8 @@ func (a *Agent) checkPlacement(p *pod) []placement.AdmissionResult {
 	return placement.AdmissionCheck(a.state.Node(id), a.converter.Pod(p.object))
 }
 
-// findVictims are the pods that have to end so that a critical pod finds room; not ok: it does not get
-// any. That it lacks something else counts before its lack of room.
+// findVictims returns the pods to preempt for a critical pod. ok is false if preemption does
+// not help: the pod is not critical, or it fails a predicate other than resources.
 func (a *Agent) findVictims(p *pod, denials []placement.AdmissionResult) (victims []*model.Pod, ok bool) {
 	pod := a.converter.Pod(p.object)
 	if !isCriticalPod(pod) || slices.ContainsFunc(denials, func(d placement.AdmissionResult) bool { return d.Resource == "" }) {
@@ -93,7 +94,7 @@ func (a *Agent) findVictims(p *pod, denials []placement.AdmissionResult) (victim
 
 func isCriticalPod(p *model.Pod) bool { return nodepressure.Critical(p, nil) }
 
-// qosClass is the quality of service class of a pod of ours.
+// qosClass returns the QoS class of a pod of this agent.
 func (a *Agent) qosClass(m *model.Pod) preemption.QoS {
 	p := a.pods[types.UID(m.UID)]
 	if p == nil {
@@ -108,7 +109,8 @@ func (a *Agent) qosClass(m *model.Pod) preemption.QoS {
 	return preemption.Burstable
 }
 
-// rejectionFor is the first denial; of a critical pod the first that no room would cure.
+// rejectionFor returns the first failed predicate. For a critical pod it prefers one that
+// preemption cannot resolve.
 func rejectionFor(p *pod, denials []placement.AdmissionResult) *Rejection {
 	d := denials[0]
 	if p.object.Spec.Priority != nil && *p.object.Spec.Priority >= nodepressure.CriticalPriority {
@@ -119,7 +121,7 @@ func rejectionFor(p *pod, denials []placement.AdmissionResult) *Rejection {
 	return &Rejection{d.Reason, d.Message}
 }
 
-// rejectPod has a pod Failed that never ran.
+// rejectPod sets a pod that never ran to Failed.
 func (a *Agent) rejectPod(p *pod, r *Rejection) {
 	p.rejected = true
 	a.opts.Metrics.countRejection(r.Reason)
@@ -127,13 +129,13 @@ func (a *Agent) rejectPod(p *pod, r *Rejection) {
 	a.stepPod(p, podlifecycle.Fail{Reason: r.Reason, Message: "Pod was rejected: " + r.Message})
 }
 
-// The kubelet's words for a pod that makes room.
+// The kubelet's messages for a preempted pod.
 const (
 	preemptionMessage          = "Preempted in order to admit critical pod"
 	preemptionConditionMessage = "Pod was preempted by Kubelet to accommodate a critical pod."
 )
 
-// preempt ends pods so that a critical one can be taken.
+// preempt ends the victims so that the critical pod p can be admitted.
 func (a *Agent) preempt(p *pod, victims []*model.Pod, denials []placement.AdmissionResult) {
 	p.blocked, p.admissionPending, p.pendingVictims = true, true, map[types.UID]bool{}
 	a.preemptors[p.object.UID] = p
@@ -142,25 +144,25 @@ func (a *Agent) preempt(p *pod, victims []*model.Pod, denials []placement.Admiss
 	}
 	a.opts.Metrics.countPreemption(denials, len(victims))
 	for _, v := range victims {
-		victim := a.pods[types.UID(v.UID)] // what is counted on a node is one of ours
+		victim := a.pods[types.UID(v.UID)] // every pod counted on a node is known to the agent
 		a.opts.Events.Event(victim.object, corev1.EventTypeWarning, "Preempting", preemptionMessage)
 		a.evict(Eviction{Pod: types.UID(v.UID), Reason: "Preempting", Message: preemptionMessage, Grace: terminationGracePeriod(victim.object),
 			Condition: newDisruptionTarget(preemptionConditionMessage)})
 	}
 }
 
-// terminationGracePeriod is what a pod is given to end unless somebody says otherwise.
+// terminationGracePeriod returns the grace period from the pod's specification.
 func terminationGracePeriod(p *corev1.Pod) time.Duration {
 	spec := conversion.PodLifecycleSpec(&p.Spec)
 	return spec.GracePeriod()
 }
 
-// newDisruptionTarget is the condition of a pod that its node has ended.
+// newDisruptionTarget returns the condition of a pod that the node agent ends.
 func newDisruptionTarget(message string) *corev1.PodCondition {
 	return &corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet, Message: message}
 }
 
-// retryPreemptors judges the pods once more that have waited for the end of one.
+// retryPreemptors retries admission of the critical pods that waited only for the pod ended.
 func (a *Agent) retryPreemptors(ended types.UID) {
 	var next []*pod
 	for _, p := range a.preemptors {
@@ -177,7 +179,7 @@ func (a *Agent) retryPreemptors(ended types.UID) {
 	}
 }
 
-// retryAdmission judges a pod that was held.
+// retryAdmission runs admission again for a blocked pod.
 func (a *Agent) retryAdmission(p *pod) {
 	a.unblock(p)
 	if p.object.DeletionTimestamp == nil {
@@ -186,13 +188,13 @@ func (a *Agent) retryAdmission(p *pod) {
 	a.stepPod(p)
 }
 
-// nodeRead is how a node is now, for a pod that waits to know.
+// nodeRead is the result of readNode.
 type nodeRead struct {
 	pod  types.UID
-	node *corev1.Node // nil: nobody could say
+	node *corev1.Node // nil if the read failed
 }
 
-// readNode asks the API how a pod's node is now.
+// readNode reads the pod's node from the API in the background; handleNodeRead gets the result.
 func (a *Agent) readNode(p *pod) {
 	uid, name := p.object.UID, p.node.manifest.Name
 	go func() {
@@ -204,7 +206,7 @@ func (a *Agent) readNode(p *pod) {
 	}()
 }
 
-// handleNodeRead judges a pod by what the API has said of its node.
+// handleNodeRead applies the current node object and retries admission of the pod.
 func (a *Agent) handleNodeRead(l nodeRead) {
 	if l.node != nil {
 		a.handleNode(l.node)

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// safeSysctls are those that a pod may always set: they have a namespace of their own.
+// safeSysctls are the namespaced sysctls that every pod may set.
 var safeSysctls = []string{
 	"kernel.shm_rmid_forced",
 	"net.ipv4.ip_local_port_range",
@@ -23,8 +23,8 @@ var safeSysctls = []string{
 	"net.ipv4.tcp_wmem",
 }
 
-// checkSysctls refuses a pod that sets what it may not; further are those that the node allows
-// beside the safe ones.
+// checkSysctls rejects a pod that sets a forbidden sysctl. further lists the unsafe sysctls
+// that the node allows.
 func checkSysctls(p *corev1.Pod, further []string) *Rejection {
 	if p.Spec.SecurityContext == nil {
 		return nil
@@ -43,14 +43,14 @@ func checkSysctls(p *corev1.Pod, further []string) *Rejection {
 	return nil
 }
 
-// matchesSysctl says that a name is the one allowed, or begins as it does before its *.
+// matchesSysctl reports whether name equals allowed, or has its prefix if allowed ends in "*".
 func matchesSysctl(allowed, name string) bool {
 	begin, wild := strings.CutSuffix(allowed, "*")
 	return allowed == name || wild && strings.HasPrefix(name, begin)
 }
 
-// checkPlatform refuses a pod that is meant for another kind of machine, or that needs
-// what the node cannot enforce.
+// checkPlatform rejects a pod for another operating system, or one that needs a feature the
+// node does not have.
 func checkPlatform(p *corev1.Pod, n *corev1.Node) *Rejection {
 	if want, ok := p.Spec.NodeSelector[corev1.LabelOSStable]; ok && want != n.Labels[corev1.LabelOSStable] {
 		return &Rejection{"PodOSSelectorNodeLabelDoesNotMatch", "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"}

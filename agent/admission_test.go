@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// pod is one of n0 that differs from others as change says.
+// pod returns a pod bound to n0, modified by change.
 func pod(name string, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := bound(name, "n0", nil)
 	p.UID = types.UID(name)
@@ -40,7 +40,7 @@ func withHostPort(n int32) func(*corev1.Pod) {
 
 func withCriticalPriority(p *corev1.Pod) { p.Spec.Priority = ptr.To[int32](2_000_000_000) }
 
-// create makes pods at the fake API.
+// create creates pods in the fake API.
 func create(t *testing.T, api *fake.Clientset, pods ...*corev1.Pod) {
 	t.Helper()
 	for _, p := range pods {
@@ -50,7 +50,7 @@ func create(t *testing.T, api *fake.Clientset, pods ...*corev1.Pod) {
 	}
 }
 
-// waitBriefly gives everybody time to do what there is to do.
+// waitBriefly lets all goroutines become idle.
 func waitBriefly() {
 	time.Sleep(5 * time.Second)
 	synctest.Wait()
@@ -65,7 +65,7 @@ func TestUnsuitablePodsAreRejected(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		pod           *corev1.Pod
-		reason, words string // empty: it runs
+		reason, words string // empty: the pod runs
 	}{
 		"too much":        {pod("p", withRequests("6", "1Gi")), "OutOfcpu", "Pod was rejected: Node didn't have enough resource: cpu, requested: 6000, used: 4000, capacity: 8000"},
 		"too much memory": {pod("p", withRequests("1", "15Gi")), "OutOfmemory", "requested: 16106127360, used: 2147483648, capacity: 17179869184"},
@@ -130,7 +130,7 @@ func TestNoExecuteTaintRejectsPods(t *testing.T) {
 	})
 }
 
-// A node whose label came after the pod was bound by it, or just before.
+// The node's label appears after, or just before, the pod is bound because of it.
 func TestAdmissionReadsCurrentNodeLabels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()
@@ -159,7 +159,7 @@ func TestCriticalPodPreempts(t *testing.T) {
 		if p := get(t, api, "p").Status; p.Phase != "" {
 			t.Errorf("while its room is taken it is %s: %s", p.Phase, p.Message)
 		}
-		// Nobody else gets the room meanwhile.
+		// No other pod gets the resources meanwhile.
 		create(t, api, pod("late", withRequests("3", "1Gi")))
 		time.Sleep(20 * time.Second)
 		waitBriefly()
@@ -185,7 +185,7 @@ func conditionOf(s *corev1.PodStatus, kind corev1.PodConditionType) *corev1.PodC
 	return nil
 }
 
-// Pods that an agent has taken keep their room when it comes back, whoever is older.
+// Pods admitted before a restart keep their resources, even if a rejected pod is older.
 func TestAdmittedPodKeepsResourcesAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("z-taken", withRequests("8", "1Gi")))
@@ -204,7 +204,7 @@ func TestAdmittedPodKeepsResourcesAfterRestart(t *testing.T) {
 	})
 }
 
-// A pod that has ended leaves its room.
+// A terminated pod releases its resources.
 func TestResourcesAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("first", withRequests("8", "1Gi"), func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.RunSeconds: "10"} }))

@@ -17,16 +17,16 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Agent serves the nodes of its options. Make it with New, start it with Run.
+// Agent runs the pods of one or more nodes. Create it with New and start it with Run.
 type Agent struct {
 	opts    Options
 	nodes   map[string]*node
 	runtime runtime.Runtime
-	ctx     context.Context // of Run
+	ctx     context.Context // the context of Run
 
-	podEvents    chan podEvent      // changed pods of our nodes, in the order of the watch
-	nodeEvents   chan *corev1.Node  // our nodes as the API has them
-	nodeReads    *mailbox[nodeRead] // answers to who asked how a node is now
+	podEvents    chan podEvent      // pod changes, in watch order
+	nodeEvents   chan *corev1.Node  // node objects from the watch
+	nodeReads    *mailbox[nodeRead] // results of readNode
 	claims       *claimPoller
 	claimsReady  chan types.UID // pods whose claims are bound
 	reports      *mailbox[runtime.Report]
@@ -34,21 +34,21 @@ type Agent struct {
 	shutdowns    *mailbox[*nodeShutdown]
 	writeResults chan writeResult
 	writes       chan statusWrite
-	// requestSlots lets thirty nodes register or renew at once, so that thousands do not
-	// knock together and keep others out.
+	// requestSlots limits concurrent registrations and Lease renewals, so that thousands of nodes
+	// do not starve other clients of the API server.
 	requestSlots chan struct{}
 
 	converter *conversion.Converter
-	state     *cluster.State // our nodes, and the pods that take room there
+	state     *cluster.State // the nodes, and the pods that hold resources on them
 	pods      map[types.UID]*pod
-	boundPods atomic.Value // cache.Store, of all pods that are bound to our nodes, once it is filled
-	// preemptors are the pods that wait for others to end.
+	boundPods atomic.Value // cache.Store of all pods bound to the nodes; set after the first sync
+	// preemptors are the critical pods that wait for their victims to terminate.
 	preemptors  map[types.UID]*pod
-	statusQueue []*pod // whose status may have to be written
+	statusQueue []*pod // pods whose status may need a write
 	timers      timers
 }
 
-// New checks the options.
+// New validates the options and returns an agent that is not running yet.
 func New(opts Options) (*Agent, error) {
 	if len(opts.Nodes) == 0 {
 		return nil, errors.New("agent: no node to serve")
@@ -86,7 +86,7 @@ func New(opts Options) (*Agent, error) {
 	return a, nil
 }
 
-// Run serves the nodes until ctx ends. Pods go on running.
+// Run serves the nodes until ctx is done. Containers keep running after it returns.
 func (a *Agent) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -114,7 +114,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	return nil
 }
 
-// syncLoop owns all pods; nothing else touches them.
+// syncLoop is the only goroutine that accesses pods.
 func (a *Agent) syncLoop(ctx context.Context) {
 	alarm := time.NewTimer(time.Hour)
 	defer alarm.Stop()
@@ -123,7 +123,7 @@ func (a *Agent) syncLoop(ctx context.Context) {
 		if at, ok := a.timers.next(); ok {
 			alarm.Reset(time.Until(at))
 		}
-		var writers chan<- statusWrite // none while there is nothing to write
+		var writers chan<- statusWrite // nil while there is nothing to write
 		var w statusWrite
 		if first == nil {
 			first = a.nextWrite()

@@ -19,8 +19,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// cluster runs an agent for n nodes against a fake API on virtual time; stop
-// ends it.
+// cluster runs an agent for n nodes against a fake API in virtual time; stop ends it.
 func cluster(t *testing.T, api *fake.Clientset, n int) (stop func()) {
 	t.Helper()
 	var nodes []*corev1.Node

@@ -7,8 +7,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// BoundPods are all pods that are bound to a node, finished and rejected ones, too, as seen
-// last. They must not be changed.
+// BoundPods returns all pods bound to the node as last seen, including terminated and rejected
+// ones, ordered by namespace and name. Callers must not modify them.
 func (a *Agent) BoundPods(node string) []*corev1.Pod {
 	store, ok := a.boundPods.Load().(cache.Store)
 	if !ok {

@@ -11,18 +11,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// claimPollInterval is how often unbound claims of pods that are to start are looked at.
-// The scheduler binds pods when their claims are, so that it is those that were put on
-// their node past it who wait.
+// claimPollInterval is how often the agent polls unbound claims. The scheduler binds claims
+// before pods, so only pods that bypassed the scheduler wait here.
 const claimPollInterval = 500 * time.Millisecond
 
-// claimPoller are the pods that wait for their claims.
+// claimPoller polls the claims of the pods that wait for them.
 type claimPoller struct {
 	client kubernetes.Interface
 
 	mu    sync.Mutex
 	pods  map[types.UID]*corev1.Pod
-	added chan struct{} // holds one when a pod came
+	added chan struct{} // capacity 1: signals a new pod
 }
 
 func newClaimPoller(client kubernetes.Interface) *claimPoller {
@@ -55,7 +54,7 @@ func (c *claimPoller) waiting() []*corev1.Pod {
 	return out
 }
 
-// run tells which pods have their claims, until ctx ends.
+// run sends the UID of each pod whose claims are all bound to ready, until ctx is done.
 func (c *claimPoller) run(ctx context.Context, ready chan<- types.UID) {
 	for {
 		pods := c.waiting()
@@ -83,7 +82,7 @@ func (c *claimPoller) run(ctx context.Context, ready chan<- types.UID) {
 	}
 }
 
-// allBound says whether a pod's claims all have their volume and are to stay.
+// allBound reports whether all claims of the pod are bound and not being deleted.
 func (c *claimPoller) allBound(ctx context.Context, p *corev1.Pod) bool {
 	for i := range p.Spec.Volumes {
 		name, own := claimName(p, &p.Spec.Volumes[i])
@@ -98,8 +97,8 @@ func (c *claimPoller) allBound(ctx context.Context, p *corev1.Pod) bool {
 	return true
 }
 
-// claimName is the claim behind a pod's volume, and whether it must be the pod's own; empty
-// for volumes of other kinds.
+// claimName returns the name of the claim behind a volume, and whether the pod must own it. The
+// name is empty for other kinds of volumes.
 func claimName(p *corev1.Pod, v *corev1.Volume) (name string, own bool) {
 	switch {
 	case v.PersistentVolumeClaim != nil:
@@ -110,7 +109,7 @@ func claimName(p *corev1.Pod, v *corev1.Volume) (name string, own bool) {
 	return "", false
 }
 
-// usesClaims says whether a pod uses claims.
+// usesClaims reports whether the pod has a volume backed by a claim.
 func usesClaims(p *corev1.Pod) bool {
 	for i := range p.Spec.Volumes {
 		if name, _ := claimName(p, &p.Spec.Volumes[i]); name != "" {

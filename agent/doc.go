@@ -1,35 +1,35 @@
-// Package agent is the shell on a node: it registers the node, renews its
-// Lease, judges the pods that are bound to it, carries out what engine/podlifecycle
-// decides through a runtime, and reports the pods' status.
+// Package agent is the core of the node agent, Berth's counterpart of the kubelet. It registers
+// a node, renews its Lease, admits the pods bound to it, executes what engine/podlifecycle
+// decides through a container runtime, and reports pod status.
 //
-// One agent serves one node, or, with the simulated runtime, any number of
-// nodes in one process: they share one watch, one machine loop and one pool of
-// writers.
+// One agent serves one node. With the simulated runtime it serves any number of nodes in one
+// process, which share one watch, one sync loop and one pool of status writers.
 //
-//	watch of pods, nodes ─┐                ┌─▶ refused: Failed, OutOfcpu ...
-//	runtime reports ──────├─▶ one loop: judge ─▶ podlife.Step ─▶ runtime: start, stop, kill, probe
-//	timers ───────────────┤                                   └─▶ writers: status, deletion
+//	watch of pods, nodes ─┐                ┌─▶ rejected: Failed, OutOfcpu ...
+//	runtime reports ──────├─▶ one loop: admit ─▶ podlifecycle.Step ─▶ runtime: start, stop, kill, probe
+//	timers ───────────────┤                                       └─▶ writers: status, deletion
 //	Evict, Shutdown ──────┘
 //
-// A pod is judged once, when it comes, in the order of the kubelet: pressure (Pressure.Admit),
-// sysctls, platform, the rules of placement by the same code as the scheduler's
-// (engine/placement.Admit) over the pods that have not ended here, shutdown. A critical pod for which there is too little
-// room waits until those have ended that engine/preemption names. A pod whose claims are not bound does not start before they are.
+// The agent admits a pod once. The checks run in the kubelet's order: node pressure
+// (Pressure.Admit), sysctls, platform, placement, node shutdown. Placement uses
+// engine/placement.Admit, the scheduler's own code, with the pods that have not terminated on
+// this node. A critical pod without enough resources preempts the pods that engine/preemption
+// selects, and waits for their end. A pod whose claims are unbound waits until they are bound.
 //
-// Others end pods through the same loop: pressure, for a critical pod, at a shutdown. What is
-// ended so is Failed when nothing of it runs any more, and its room is free before that is written.
+// Node pressure, preemption and shutdown end pods through the same loop. Such a pod becomes
+// Failed when none of its containers run; its resources are free before that status is written.
 //
-// The API and the runtime are the only memory: after a restart lives resume from what the
-// runtime finds (Runtime.Recall), and from the status of their pods. Who was taken before keeps its room.
-// Writes are coalesced, one in flight for each pod; a conflict waits
-// for the watch to catch up and tries again.
+// The agent stores nothing. After a restart it resumes each pod from the containers that the
+// runtime finds (Runtime.ExistingContainers) and from the pod's status. Pods admitted earlier
+// keep their resources. Status writes are coalesced, with one in flight per pod. After a
+// conflict the agent waits for the watch and writes again.
 //
 // Invariants, each held by a test:
 //
-//   - a pod that is refused was never started, and is told of as if it never was here;
-//   - the room of a pod is its own from when it is taken until nothing of it runs any more;
-//   - what others say of a node (labels, taints, resources it does not know) stays.
+//   - A rejected pod never starts, and its status lists no containers.
+//   - A pod holds its resources from admission until none of its containers run.
+//   - Labels, taints and resources that other clients set on the node are kept.
 //
-// Departures from Kubernetes: pods that were taken before a restart are not judged again; a pod
-// that is denied a place, for whatever reason, is judged once more by a fresh look at the node, while others go on.
+// Differences from Kubernetes: pods admitted before a restart are not admitted again. A pod
+// that placement denies is checked once more against a fresh read of the node.
 package agent

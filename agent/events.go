@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// discardRecorder is a recorder of events that tells nobody.
+// discardRecorder drops all events.
 type discardRecorder struct{}
 
 func (discardRecorder) Event(runtime.Object, string, string, string)          {}
@@ -17,7 +17,7 @@ func (discardRecorder) Eventf(runtime.Object, string, string, string, ...any) {}
 func (discardRecorder) AnnotatedEventf(runtime.Object, map[string]string, string, string, string, ...any) {
 }
 
-// recordEvents tells of what a pod's life has come to with an event that was reported.
+// recordEvents records the API event, if any, for a reported lifecycle event.
 func (a *Agent) recordEvents(p *pod, event podlifecycle.Event) {
 	switch e := event.(type) {
 	case podlifecycle.Exited:
@@ -37,10 +37,10 @@ func (a *Agent) recordEvents(p *pod, event podlifecycle.Event) {
 	}
 }
 
-// formatPod is how the kubelet calls a pod.
+// formatPod returns the name that the kubelet uses in messages.
 func formatPod(p *corev1.Pod) string { return p.Name + "_" + p.Namespace + "(" + string(p.UID) + ")" }
 
-// containerReference is a container of a pod as events are about it.
+// containerReference returns the object reference of a container for events.
 func containerReference(p *corev1.Pod, container string) *corev1.ObjectReference {
 	field := "spec.containers{" + container + "}"
 	if slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == container }) {

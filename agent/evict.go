@@ -10,10 +10,11 @@ import (
 	"github.com/berthproject/berth/engine/shutdown"
 )
 
-// minAnnouncedGrace is one after which a pod is gone before it would be seen that it is to go.
+// minAnnouncedGrace is the shortest grace period for which DisruptionTarget is written before
+// the pod terminates. With less, the pod is gone before a client could see the condition.
 const minAnnouncedGrace = time.Second
 
-// evict ends a pod for who watches its node, for a critical pod, or because the node is shut down.
+// evict ends a pod because of node pressure, preemption by a critical pod, or node shutdown.
 func (a *Agent) evict(e Eviction) {
 	p := a.pods[e.Pod]
 	if p == nil || p.lifecycle.Stopped() {
@@ -33,14 +34,16 @@ func (a *Agent) evict(e Eviction) {
 	a.stepPod(p, podlifecycle.Fail{Reason: e.Reason, Message: e.Message, Grace: e.Grace, KillNow: e.Immediate})
 }
 
-// terminationCauses are the conditions of pods that are ended for another cause than a shortage, and what they fail with.
+// terminationCauses maps the condition messages of pods ended for a cause other than node
+// pressure to the reason and message of their failure.
 var terminationCauses = []struct{ condition, reason, message string }{
 	{preemptionConditionMessage, "Preempting", preemptionMessage},
 	{shutdownMessage, "Terminated", shutdownMessage},
 }
 
-// resumeEviction is the eviction of a pod that its agent had begun and not finished when it was started anew: what is left
-// of the grace is counted from when the condition was written. The kubelet forgets it, and the pod goes on.
+// resumeEviction returns the events that continue an eviction begun before the agent restarted.
+// The remaining grace counts from the condition's transition time. The kubelet forgets such
+// evictions and lets the pod run.
 func (a *Agent) resumeEviction(p *pod) []podlifecycle.Event {
 	conditions := p.object.Status.Conditions
 	i := slices.IndexFunc(conditions, func(c corev1.PodCondition) bool {

@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/engine/shutdown"
 )
 
-// fakePressure is who watches a node, as a test says.
+// fakePressure is a Pressure with fixed answers.
 type fakePressure struct {
 	rejection  atomic.Pointer[agent.Rejection]
 	conditions atomic.Pointer[[]corev1.NodeCondition]
@@ -34,7 +34,7 @@ func (w *fakePressure) Conditions() []corev1.NodeCondition {
 	return nil
 }
 
-// startAgent runs an agent for n0 with options of a test.
+// startAgent runs an agent for n0 with options changed by change.
 func startAgent(t *testing.T, api *fake.Clientset, change func(*agent.Options)) (a *agent.Agent, stop func()) {
 	t.Helper()
 	o := agent.Options{Client: api, Nodes: []*corev1.Node{agent.NewNode("n0", resource.MustParse("8"), resource.MustParse("16Gi"))}, Log: klog.Background(),

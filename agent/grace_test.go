@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// TestVeryLongGracePeriod: so many nanoseconds do not fit into 64 bits.
+// The grace period in nanoseconds overflows 64 bits.
 func TestVeryLongGracePeriod(t *testing.T) {
 	ages := int64(math.MaxInt64)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}, DeletionGracePeriodSeconds: &ages}}

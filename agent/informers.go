@@ -11,8 +11,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// startInformers follows our nodes and the pods that are bound to them: all of both when there are
-// many nodes, just its own when there is one, which is what a node's credential may see.
+// startInformers watches the nodes and the pods bound to them. An agent of a single node
+// selects only its own objects, as a node credential requires; an agent of several nodes
+// watches all.
 func (a *Agent) startInformers(ctx context.Context, wg *sync.WaitGroup) (pods, nodes cache.SharedIndexInformer, err error) {
 	bound, named := fields.OneTermNotEqualSelector("spec.nodeName", ""), fields.Everything()
 	if len(a.nodes) == 1 {
@@ -26,7 +27,7 @@ func (a *Agent) startInformers(ctx context.Context, wg *sync.WaitGroup) (pods, n
 		cache.ResourceEventHandlerFuncs{
 			AddFunc: func(obj any) { a.sendPodEvent(ctx, obj, false) },
 			UpdateFunc: func(was, obj any) {
-				if isReplacement(was, obj) { // of one name: while nothing was watched the first one went
+				if isReplacement(was, obj) { // the watch missed a deletion and a new pod of the same name
 					a.sendPodEvent(ctx, was, true)
 				}
 				a.sendPodEvent(ctx, obj, false)
@@ -46,7 +47,7 @@ func (a *Agent) startInformers(ctx context.Context, wg *sync.WaitGroup) (pods, n
 	return pods, nodes, err
 }
 
-// startInformer watches what a selector selects.
+// startInformer starts an informer restricted by a field selector.
 func (a *Agent) startInformer(ctx context.Context, wg *sync.WaitGroup, s fields.Selector, of func(informers.SharedInformerFactory) cache.SharedIndexInformer,
 	handler cache.ResourceEventHandler) (cache.SharedIndexInformer, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(a.opts.Client, 0,
@@ -61,7 +62,7 @@ func (a *Agent) startInformer(ctx context.Context, wg *sync.WaitGroup, s fields.
 	return informer, nil
 }
 
-// trimObject is an object without what the agent does not read. What the watch has brought stays as it is.
+// trimObject returns a copy of the object without the fields that the agent does not read.
 func trimObject(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *corev1.Pod:
@@ -77,13 +78,13 @@ func trimObject(obj any) (any, error) {
 	return obj, nil
 }
 
-// podEvent is a pod as the watch has it.
+// podEvent is a change of a pod from the watch.
 type podEvent struct {
 	pod     *corev1.Pod
-	deleted bool // it is there no more
+	deleted bool // the pod was deleted
 }
 
-// isReplacement says that two versions of an object are two objects.
+// isReplacement reports whether two versions of a pod have different UIDs.
 func isReplacement(was, is any) bool {
 	w, ok := was.(*corev1.Pod)
 	i, also := is.(*corev1.Pod)

@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// A pod that went while the watch was broken, and was made again under its name, is seen as a change of one object.
+// If a pod is deleted and recreated while the watch is down, the informer reports one update.
 func TestReplacedPodIsTerminated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()

@@ -13,10 +13,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// runLeaseRenewal renews the node's Lease until ctx ends.
+// runLeaseRenewal renews the node's Lease until ctx is done.
 func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 	every := a.opts.LeaseRenewal
-	lastRenewal := time.Now() // when the last renewal succeeded
+	lastRenewal := time.Now() // time of the last successful renewal
 	renew := func(ctx context.Context) {
 		if err := a.renewLease(ctx, n); err != nil {
 			if ctx.Err() == nil {
@@ -24,7 +24,7 @@ func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 			}
 			return
 		}
-		// Who was silent for so long (it was stopped, or cut off) may have been given up.
+		// After a long gap the node lifecycle controller may have marked the node unreachable.
 		if silent := time.Since(lastRenewal); silent > maxMissedRenewals*every {
 			if err := a.syncNodeStatus(ctx, n); err != nil && ctx.Err() == nil {
 				a.opts.Log.Error(err, "Reporting the node's status failed", "node", n.manifest.Name, "after", silent)
@@ -34,7 +34,7 @@ func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 		lastRenewal = time.Now()
 	}
 	renew(ctx)
-	// Nodes that started together need not renew together for ever.
+	// Spread the renewals of nodes that started together.
 	select {
 	case <-ctx.Done():
 		return
@@ -43,8 +43,8 @@ func (a *Agent) runLeaseRenewal(ctx context.Context, n *node) {
 	wait.JitterUntilWithContext(ctx, renew, every, 0.04, true)
 }
 
-// renewLease makes or renews the node's Lease. The one written last is remembered, so
-// that a renewal is a single request.
+// renewLease creates or updates the node's Lease. It caches the last written object, so that a
+// renewal is one request.
 func (a *Agent) renewLease(ctx context.Context, n *node) error {
 	a.requestSlots <- struct{}{}
 	defer func() { <-a.requestSlots }()

@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// TestPartitionedNodeReportsReadyOnReconnect: long before its next report is due.
+// The node status is written long before the next regular report.
 func TestPartitionedNodeReportsReadyOnReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

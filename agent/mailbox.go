@@ -2,8 +2,8 @@ package agent
 
 import "sync"
 
-// mailbox takes letters without ever blocking, since the runtime may report
-// from within a call of the loop that empties it.
+// mailbox is an unbounded queue. put never blocks, because the runtime may report from within a
+// call made by the loop that drains the queue.
 type mailbox[T any] struct {
 	ready chan struct{}
 	mu    sync.Mutex

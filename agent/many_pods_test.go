@@ -12,8 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// More pods than all queues hold come at once: loop and writers must not wait
-// for each other.
+// More pods arrive at once than all queues hold: the loop and the writers must not deadlock.
 func TestManyPods(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()

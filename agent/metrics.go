@@ -19,7 +19,7 @@ type Metrics struct {
 	statusWrites      *prometheus.CounterVec
 }
 
-// NewMetrics are metrics that count nothing yet.
+// NewMetrics returns metrics with all values 0.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		runningPods: prometheus.NewGauge(prometheus.GaugeOpts{
@@ -47,19 +47,20 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// rejectionReasons are there from the start; OutOf of an extended resource counts as OutOfExtended.
+// rejectionReasons are initialized to 0. Rejections for extended resources count as
+// OutOfExtended.
 var rejectionReasons = []string{"Evicted", "SysctlForbidden", "OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods", "OutOfExtended",
 	"NodeAffinity", "NodeName", "NodePorts", "TaintToleration", "PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported",
 	"SupplementalGroupsPolicyNotSupported", "NodeShutdown", "OutOfDisk"}
 
-// Describe and Collect make Metrics a prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, c := range m.collectors() {
 		c.Describe(to)
 	}
 }
 
-// Collect hands over the figures.
+// Collect implements prometheus.Collector.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for _, c := range m.collectors() {
 		c.Collect(to)
@@ -70,7 +71,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.runningPods, m.runningContainers, m.startedContainers, m.rejections, m.preemptions, m.restarts, m.statusWrites}
 }
 
-// countRejection counts a pod that was not taken.
+// countRejection counts a pod that failed admission.
 func (m *Metrics) countRejection(reason string) {
 	known := false
 	for _, r := range rejectionReasons {
@@ -82,12 +83,12 @@ func (m *Metrics) countRejection(reason string) {
 	m.rejections.WithLabelValues(reason).Inc()
 }
 
-// countPreemption counts pods that were ended for a critical one, by what that lacked first.
+// countPreemption counts preempted pods by the first resource that the critical pod lacked.
 func (m *Metrics) countPreemption(denials []placement.AdmissionResult, pods int) {
 	m.preemptions.WithLabelValues(denials[0].Resource).Add(float64(pods))
 }
 
-// countStart counts a container that is started.
+// countStart counts the start of a container.
 func (m *Metrics) countStart(attempt int32) {
 	m.startedContainers.Inc()
 	if attempt > 0 {

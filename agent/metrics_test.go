@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// gatherMetrics are the values of all metrics that are not 0, by name and label.
+// gatherMetrics returns all values other than 0 by metric name and labels.
 func gatherMetrics(t *testing.T, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

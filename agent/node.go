@@ -21,26 +21,27 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// node is one node that this agent serves.
+// node is a node that the agent serves.
 type node struct {
-	manifest   *corev1.Node          // as given and completed
-	hasRuntime bool                  // it has a container runtime
-	lease      *coordinationv1.Lease // as written last
-	podIPs     ipAllocator           // of a simulated node's pods; only the loop touches them
-	observed   *corev1.Node          // want, with what others say of it; only the loop touches it
+	manifest   *corev1.Node          // from the options, with defaults
+	hasRuntime bool                  // false: simulated
+	lease      *coordinationv1.Lease // as last written
+	podIPs     ipAllocator           // of a simulated node; used only by the loop
+	observed   *corev1.Node          // manifest merged with labels, taints and resources of others; used only by the loop
 
-	addresses         func() []corev1.NodeAddress // as they are now
-	reportedAddresses []corev1.NodeAddress        // those that pods were told; only the loop touches it
+	addresses         func() []corev1.NodeAddress // current addresses
+	reportedAddresses []corev1.NodeAddress        // addresses in pod statuses; used only by the loop
 
-	pressure           Pressure    // nil: nobody watches it
-	conditionsRestored atomic.Bool // pressure knows what the API had of the node's conditions
+	pressure           Pressure    // nil: node pressure is not watched
+	conditionsRestored atomic.Bool // pressure has the conditions that the API had at start
 	activePods         activePods
-	statusChanged      chan struct{} // holds one when its status is to be written soon
-	shuttingDown       atomic.Bool   // it is being shut down, or has been
-	shutdown           *nodeShutdown // while that is under way; only the loop touches it
+	statusChanged      chan struct{} // capacity 1: signals that the status must be written soon
+	shuttingDown       atomic.Bool   // shutdown has begun, and may be complete
+	shutdown           *nodeShutdown // shutdown in progress; used only by the loop
 }
 
-// registerWithAPIServer registers the node, trying until it succeeds or ctx ends.
+// registerWithAPIServer registers the node. It retries with backoff until it succeeds or ctx is
+// done.
 func (a *Agent) registerWithAPIServer(ctx context.Context, n *node) {
 	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 1 << 20, Cap: 7 * time.Second}
 	_ = wait.ExponentialBackoffWithContext(ctx, backoff, func(ctx context.Context) (bool, error) {
@@ -52,12 +53,12 @@ func (a *Agent) registerWithAPIServer(ctx context.Context, n *node) {
 	})
 }
 
-// runHeartbeats keeps up the node's heartbeats until ctx ends.
+// runHeartbeats renews the Lease and reports the node status until ctx is done.
 func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { a.runLeaseRenewal(ctx, n) })
-	// Nodes that started together do not report together.
+	// Spread the reports of nodes that started together.
 	next := time.NewTimer(time.Duration(rand.Int63n(int64(a.opts.StatusInterval))))
 	defer next.Stop()
 	for {
@@ -76,15 +77,15 @@ func (a *Agent) runHeartbeats(ctx context.Context, n *node) {
 	}
 }
 
-// statusRetryDelay is how long a report of a node's status waits that could not be written.
+// statusRetryDelay is the delay before a failed node status write is retried.
 const statusRetryDelay = 10 * time.Second
 
-// syncNodeStatus makes the node, or brings labels, capacity and conditions of an
-// existing one up to date. What others added to it stays.
+// syncNodeStatus creates the node, or updates labels, capacity and conditions of the existing
+// one. It keeps what other clients set.
 func (a *Agent) syncNodeStatus(ctx context.Context, n *node) error {
 	a.requestSlots <- struct{}{}
 	defer func() { <-a.requestSlots }()
-	// Who taints or labels the node meanwhile is no fault.
+	// Other clients may taint or label the node at the same time.
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return a.updateNodeStatus(ctx, n) })
 }
 
@@ -99,7 +100,7 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	have, err := nodes.Get(ctx, want.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		if _, err = nodes.Create(ctx, want, metav1.CreateOptions{}); err == nil {
-			n.conditionsRestored.Store(true) // there was nothing to know
+			n.conditionsRestored.Store(true) // a new node has no conditions to restore
 		}
 		return err
 	}
@@ -130,7 +131,8 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	return err
 }
 
-// metadataPatch is a merge patch with the labels and annotations that are missing, nil when none is.
+// metadataPatch returns a merge patch with the labels and annotations that have lacks, nil if
+// there are none.
 func metadataPatch(want, have *corev1.Node) []byte {
 	missing := map[string]map[string]string{}
 	for kind, maps := range map[string][2]map[string]string{"labels": {want.Labels, have.Labels}, "annotations": {want.Annotations, have.Annotations}} {
@@ -151,7 +153,7 @@ func metadataPatch(want, have *corev1.Node) []byte {
 	return patch
 }
 
-// withForeign adds to what a node says of its resources those that only others know of.
+// withForeign returns ours plus the resources in seen that the node itself does not report.
 func withForeign(ours, seen, own corev1.ResourceList) corev1.ResourceList {
 	out := maps.Clone(ours)
 	for name, q := range seen {
@@ -162,7 +164,7 @@ func withForeign(ours, seen, own corev1.ResourceList) corev1.ResourceList {
 	return out
 }
 
-// syncAddresses has the pods of a node that is reached elsewhere say so; how those ended that have is written.
+// syncAddresses queues a status write for every running pod if the node's addresses changed.
 func (a *Agent) syncAddresses(n *node) {
 	now := n.addresses()
 	if slices.Equal(now, n.reportedAddresses) {
@@ -176,8 +178,7 @@ func (a *Agent) syncAddresses(n *node) {
 	}
 }
 
-// handleNode takes over what others say of a node: labels, taints, and resources that it does
-// not know of itself.
+// handleNode applies the labels, taints and foreign resources of the API's node object.
 func (a *Agent) handleNode(seen *corev1.Node) {
 	n := a.nodes[seen.Name]
 	if n == nil {

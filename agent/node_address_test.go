@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// TestNodeAddressChange: a machine that is on another network now says where it is reached, and so do the pods that run on it.
+// After a machine changes networks, the node and its running pods report the new address.
 func TestNodeAddressChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pod := bound("p", "n0", nil)

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// nodeConditions of a node: those of its pressure, and whether it can run pods. One that stays as it
-// was keeps its transition time; those of others stay as they are.
+// nodeConditions returns the pressure conditions and Ready. A condition with unchanged status
+// keeps its transition time; conditions of other writers are kept.
 func (a *Agent) nodeConditions(n *node, was []corev1.NodeCondition, now metav1.Time) []corev1.NodeCondition {
 	out := []corev1.NodeCondition{
 		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
@@ -37,7 +37,7 @@ func (a *Agent) nodeConditions(n *node, was []corev1.NodeCondition, now metav1.T
 	}
 	for _, w := range was {
 		if w.Type == outOfDiskCondition {
-			continue // it was ours
+			continue // pressure no longer reports it
 		}
 		if !slices.ContainsFunc(out, func(c corev1.NodeCondition) bool { return c.Type == w.Type }) {
 			out = append(out, w)
@@ -46,7 +46,7 @@ func (a *Agent) nodeConditions(n *node, was []corev1.NodeCondition, now metav1.T
 	return out
 }
 
-// readyCondition is whether a node can run pods.
+// readyCondition returns the Ready condition of a node.
 func (a *Agent) readyCondition(n *node) corev1.NodeCondition {
 	c := corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "kubelet is posting ready status"}
 	var err error
@@ -62,5 +62,5 @@ func (a *Agent) readyCondition(n *node) corev1.NodeCondition {
 	return c
 }
 
-// outOfDiskCondition is the condition of a node that keeps a reserve of disk and has not so much.
+// outOfDiskCondition is true while the node has less free disk than its reserve.
 const outOfDiskCondition corev1.NodeConditionType = "OutOfDisk"

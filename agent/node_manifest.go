@@ -10,12 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Version is what nodes report as their kubelet's version: the release of the
-// API that this agent speaks.
+// Version is the kubelet version that nodes report: the Kubernetes release that this agent
+// implements.
 const Version = "v1.37.2-berth"
 
-// NewNode is a node of the given size with the labels that every node has.
-// memory is a quantity such as "16Gi".
+// NewNode returns a node manifest of the given size.
 func NewNode(name string, cpu, memory resource.Quantity) *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -25,8 +24,8 @@ func NewNode(name string, cpu, memory resource.Quantity) *corev1.Node {
 	}
 }
 
-// Allocatable is what of a node's capacity pods may ask for: less what is reserved, in one or
-// several lists, and never below 0. Reservations of what the node has not are ignored.
+// Allocatable returns capacity minus all reserved lists, at least 0. Reservations of resources
+// that capacity does not have are ignored.
 func Allocatable(capacity corev1.ResourceList, reserved ...corev1.ResourceList) corev1.ResourceList {
 	out := capacity.DeepCopy()
 	for _, list := range reserved {
@@ -44,11 +43,12 @@ func Allocatable(capacity corev1.ResourceList, reserved ...corev1.ResourceList) 
 	return out
 }
 
-// hasContainerRuntime says that a manifest tells which container runtime the node has.
+// hasContainerRuntime reports whether the manifest names a container runtime. Otherwise the
+// node is simulated.
 func hasContainerRuntime(n *corev1.Node) bool { return n.Status.NodeInfo.ContainerRuntimeVersion != "" }
 
-// completeManifest fills in what a node manifest leaves out: labels, pods,
-// ephemeral storage, addresses, versions.
+// completeManifest sets the defaults of a node manifest: labels, pods, ephemeral storage,
+// addresses and versions.
 func completeManifest(n *corev1.Node, index int) (*corev1.Node, error) {
 	n = n.DeepCopy()
 	if n.Name == "" {
@@ -84,7 +84,7 @@ func completeManifest(n *corev1.Node, index int) (*corev1.Node, error) {
 	return n, nil
 }
 
-// fillSimulated gives a simulated node what a real one finds out.
+// fillSimulated sets the fields that an agent of a real node detects.
 func fillSimulated(n *corev1.Node, index int) {
 	if n.Spec.PodCIDR == "" {
 		n.Spec.PodCIDR = fmt.Sprintf("10.%d.%d.0/24", 64+(index/256)%64, index%256)
@@ -97,9 +97,9 @@ func fillSimulated(n *corev1.Node, index int) {
 	}
 }
 
-// simulatedAddress is a made-up address of a simulated node.
+// simulatedAddress returns the fictional address of a simulated node.
 func simulatedAddress(index int) string {
-	index++ // .0 is the network
+	index++ // skip the network address .0
 	return fmt.Sprintf("10.%d.%d.%d", 128+(index>>16)&63, (index>>8)&255, index&255)
 }
 

@@ -11,52 +11,54 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Heartbeats: the kubelet's defaults.
+// Heartbeat defaults of the kubelet.
 const (
 	leaseRenewal          = 10 * time.Second
-	leaseDurationRenewals = 4 // renewals that a Lease lasts
-	maxMissedRenewals     = 3 // renewals after which an agent takes itself to have been silent
+	leaseDurationRenewals = 4 // Lease duration, in renewal intervals
+	maxMissedRenewals     = 3 // renewal intervals without a renewal after which the node status is written at once
 	statusInterval        = 5 * time.Minute
 )
 
 // Options of an agent.
 type Options struct {
 	Client kubernetes.Interface
-	// Nodes to serve, as they are to be registered: labels, taints, capacity, allocatable,
-	// and of real ones addresses, endpoint and versions. One without a container runtime's version
-	// is simulated: what is missing is made up. More than one only with a runtime that can do so.
+	// Nodes are the node manifests to register: labels, taints, capacity and allocatable; real
+	// nodes also set addresses, endpoint and versions. A manifest without a container runtime
+	// version is a simulated node, whose missing fields are generated. More than one node requires
+	// a runtime that supports it.
 	Nodes []*corev1.Node
-	// Runtime makes the runtime; it reports through its argument.
+	// Runtime creates the container runtime, which calls report for every change.
 	Runtime func(report func(runtime.Report)) runtime.Runtime
 	Log     klog.Logger
-	// StatusWriters is how many requests may be under way at once; 16 when 0.
+	// StatusWriters is the number of concurrent status writes; default 16.
 	StatusWriters int
-	// LeaseRenewal is how often each node's Lease is renewed; 10 s when 0.
+	// LeaseRenewal is the renewal interval of Leases; default 10 s.
 	LeaseRenewal time.Duration
-	// StatusInterval is how often a node's status is written though nothing has changed; 5 min when 0.
+	// StatusInterval is the interval of node status writes without a change; default 5 min.
 	StatusInterval time.Duration
 
-	// Pressure watches a node for shortages; nil, or an answer of nil: nobody does.
+	// Pressure returns the node-pressure manager of a node. If Pressure or its result is nil, node
+	// pressure is not watched.
 	Pressure func(node string) Pressure
-	// Ready says why a node cannot run pods; nil, or an answer of nil: it can.
+	// Ready returns an error while the node cannot run pods. A nil Ready means that it always can.
 	Ready func(node string) error
-	// Addresses are those of the node now, of an agent of one; nil: those of Nodes for good. Report the node
-	// when they change.
+	// Addresses returns the current addresses of the only node; default: those of its manifest.
+	// Call Report when they change.
 	Addresses func() []corev1.NodeAddress
-	// Images are those that a node has, for its status; nil: none are told of.
+	// Images returns the image list for the node status; nil: the list is empty.
 	Images func(node string) []corev1.ContainerImage
 
-	// AllowedUnsafeSysctls are those that pods may set beside the safe ones; one that ends in * stands
-	// for all that begin so.
+	// AllowedUnsafeSysctls are allowed in addition to the safe ones. A trailing "*" matches any
+	// suffix.
 	AllowedUnsafeSysctls []string
-	// MaxContainerRestartPeriod is the longest wait of a container that keeps failing; 5 min when 0.
+	// MaxContainerRestartPeriod is the maximum restart backoff; default 5 min.
 	MaxContainerRestartPeriod time.Duration
-	// Shutdown is how long pods have when their node is shut down.
+	// Shutdown has the grace periods of node shutdown.
 	Shutdown Shutdown
 
-	// Events takes what is told about pods and nodes; nil: nothing is told.
+	// Events records events about pods and nodes; nil: events are dropped.
 	Events record.EventRecorder
-	// Metrics count what the agent does; nil: nobody looks.
+	// Metrics are optional.
 	Metrics *Metrics
 }
 

@@ -14,35 +14,35 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// pod is a pod of one of our nodes. Only the loop touches it.
+// pod is a pod bound to a node of this agent. Only the loop accesses it.
 type pod struct {
-	object            *corev1.Pod // as seen last
+	object            *corev1.Pod // as last seen
 	node              *node
 	lifecycle         *podlifecycle.Machine
 	addresses         []string
 	containerInfos    map[string]*containerInfo
-	condition         *corev1.PodCondition // to be written when it has failed
-	announceCondition bool                 // the condition is to be written before
-	onTerminated      []func()             // to be called when it is over
-	pendingVictims    map[types.UID]bool   // pods that must end before it may be taken
-	runningContainers int                  // containers that run, as counted
-	reserved          bool                 // it has its room on the node
-	rejected          bool                 // it was never taken
-	blocked           bool                 // nothing starts yet: it waits for its claims, for room, or for an answer
-	admissionPending  bool                 // it is held and may still be refused
-	runtimeReleased   bool                 // the runtime holds nothing of it any more
-	deletable         bool                 // nothing runs any more: the object is to be deleted
-	statusDirty       bool                 // status is to be written
-	writing           bool                 // a write is under way
+	condition         *corev1.PodCondition // DisruptionTarget, written when the pod fails
+	announceCondition bool                 // write condition before the pod terminates
+	onTerminated      []func()             // called when no container runs any more
+	pendingVictims    map[types.UID]bool   // pods that must terminate before admission is retried
+	runningContainers int                  // as last counted in the metrics
+	reserved          bool                 // holds its resources on the node
+	rejected          bool                 // failed admission
+	blocked           bool                 // starts nothing: waits for claims, victims, or a read of the node
+	admissionPending  bool                 // blocked, and may still be rejected
+	runtimeReleased   bool                 // the runtime has released sandbox and volumes
+	deletable         bool                 // nothing runs: the API object can be deleted
+	statusDirty       bool                 // a status write is due
+	writing           bool                 // a status write is in flight
 	retryAt           time.Time
-	writeFailures     int       // writes of its status, one after the other, that were refused
-	timerAt           time.Time // for when it has a timer, to be stepped
+	writeFailures     int       // consecutive failed status writes
+	timerAt           time.Time // when the next timer fires; zero without one
 }
 
-// containerInfo is what the runtime has told of a container.
+// containerInfo is what the runtime reported about a container.
 type containerInfo struct {
 	runtime.ContainerInfo
-	previousID string // id of the container before
+	previousID string // ID of the previous instance
 }
 
 func (p *pod) setContainerInfo(c *runtime.ContainerInfo) {
@@ -59,7 +59,7 @@ func (p *pod) setContainerInfo(c *runtime.ContainerInfo) {
 	p.containerInfos[c.Name] = next
 }
 
-// container is the state of one of its containers, nil when it has none of that name.
+// container returns the state of the named container, nil if there is none.
 func (p *pod) container(name string) *podlifecycle.Status {
 	init, containers := p.lifecycle.Statuses()
 	for _, list := range [...][]podlifecycle.Status{containers, init} {
@@ -70,13 +70,13 @@ func (p *pod) container(name string) *podlifecycle.Status {
 	return nil
 }
 
-// hasStarted says that some container of it has run.
+// hasStarted reports whether any container has been started.
 func (p *pod) hasStarted() bool {
 	init, containers := p.lifecycle.Statuses()
 	return slices.ContainsFunc(slices.Concat(init, containers), func(s podlifecycle.Status) bool { return s.State != podlifecycle.ContainerNotStarted || s.Restarts > 0 })
 }
 
-// handlePod takes in a new or changed pod.
+// handlePod processes a new or changed pod.
 func (a *Agent) handlePod(object *corev1.Pod) {
 	p := a.pods[object.UID]
 	known := p != nil
@@ -97,7 +97,7 @@ func (a *Agent) handlePod(object *corev1.Pod) {
 	a.stepPod(p, events...)
 }
 
-// updatePod takes in a change of a pod.
+// updatePod applies a new version of the object and returns the lifecycle events it causes.
 func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Event) {
 	was := p.object
 	p.object = object
@@ -124,7 +124,7 @@ func (a *Agent) updatePod(p *pod, object *corev1.Pod) (events []podlifecycle.Eve
 	return events
 }
 
-// unblock ends the wait of a pod: it may start, or is to go.
+// unblock lets a blocked pod start or terminate.
 func (a *Agent) unblock(p *pod) {
 	if p.blocked {
 		p.blocked, p.admissionPending, p.pendingVictims = false, false, nil
@@ -133,7 +133,7 @@ func (a *Agent) unblock(p *pod) {
 	}
 }
 
-// handleClaimsBound starts a pod that has its claims now.
+// handleClaimsBound starts a pod whose claims are now bound.
 func (a *Agent) handleClaimsBound(uid types.UID) {
 	if p := a.pods[uid]; p != nil && p.blocked {
 		a.unblock(p)
@@ -141,7 +141,7 @@ func (a *Agent) handleClaimsBound(uid types.UID) {
 	}
 }
 
-// stepPod asks the pod's life what to do and does it.
+// stepPod passes events to the pod's lifecycle machine and executes the effects.
 func (a *Agent) stepPod(p *pod, events ...podlifecycle.Event) {
 	if p.blocked {
 		if !p.admissionPending {
@@ -151,7 +151,7 @@ func (a *Agent) stepPod(p *pod, events ...podlifecycle.Event) {
 	}
 	if p.deletable {
 		if p.statusDirty {
-			a.statusQueue = append(a.statusQueue, p) // its end could not be written yet
+			a.statusQueue = append(a.statusQueue, p) // a previous write of the final status failed
 		}
 		return
 	}
@@ -163,14 +163,14 @@ func (a *Agent) stepPod(p *pod, events ...podlifecycle.Event) {
 		a.recordEvents(p, e)
 	}
 	a.countRunningContainers(p)
-	if !wake.IsZero() && !wake.Equal(p.timerAt) { // what is asked for at each step is kept once
+	if !wake.IsZero() && !wake.Equal(p.timerAt) { // do not add the same timer again
 		p.timerAt = wake
 		a.timers.add(wake, p.object.UID)
 	}
 	a.queueStatus(p)
 }
 
-// countRunningContainers counts the containers that run.
+// countRunningContainers updates the metric of running containers.
 func (a *Agent) countRunningContainers(p *pod) {
 	if up := p.lifecycle.RunningContainers(); up != p.runningContainers {
 		a.opts.Metrics.runningContainers.WithLabelValues("running").Add(float64(up - p.runningContainers))
@@ -178,7 +178,7 @@ func (a *Agent) countRunningContainers(p *pod) {
 	}
 }
 
-// queueStatus has the pod's status written, if that is news.
+// queueStatus queues a status write; nextWrite drops it if nothing changed.
 func (a *Agent) queueStatus(p *pod) {
 	p.statusDirty = true
 	a.statusQueue = append(a.statusQueue, p)
@@ -211,7 +211,7 @@ func (a *Agent) execute(p *pod, e podlifecycle.Effect) {
 	}
 }
 
-// handleReport takes in what the runtime tells.
+// handleReport processes a report of the runtime.
 func (a *Agent) handleReport(r runtime.Report) {
 	p := a.pods[r.Pod]
 	if p == nil {
@@ -233,7 +233,8 @@ func (a *Agent) handleReport(r runtime.Report) {
 	a.stepPod(p, r.Event)
 }
 
-// handleTermination frees what a pod has taken of its node.
+// handleTermination releases resources and calls back the evictors of a pod whose containers
+// have all terminated.
 func (a *Agent) handleTermination(p *pod) {
 	a.releaseResources(p)
 	for _, done := range p.onTerminated {
@@ -244,7 +245,7 @@ func (a *Agent) handleTermination(p *pod) {
 	a.continueShutdown(p.node, string(p.object.UID))
 }
 
-// releaseResources takes its room from a pod.
+// releaseResources removes the pod from the node's accounting.
 func (a *Agent) releaseResources(p *pod) {
 	if p.reserved {
 		p.reserved = false
@@ -254,7 +255,7 @@ func (a *Agent) releaseResources(p *pod) {
 	}
 }
 
-// handlePodRemoval drops a pod whose object is gone, whatever still ran.
+// handlePodRemoval forgets a pod whose object is gone and kills what still runs.
 func (a *Agent) handlePodRemoval(uid types.UID) {
 	p := a.pods[uid]
 	if p == nil {
@@ -272,9 +273,8 @@ func (a *Agent) handlePodRemoval(uid types.UID) {
 	delete(a.pods, uid)
 }
 
-// nextWrite takes the first changed pod whose status, or end, is to be written; nil
-// when there is none. It is the writers who wait for it and not the loop for
-// them: they tell the loop what came of a write.
+// nextWrite returns the next pending status write or deletion, nil if there is none. The loop
+// never waits for a writer; writers receive from the loop and send their results back.
 func (a *Agent) nextWrite() *statusWrite {
 	for len(a.statusQueue) > 0 {
 		p := a.statusQueue[0]

@@ -8,15 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ipAllocator gives the pods of a node addresses of its pod network. The network
-// and gateway addresses are left out.
+// ipAllocator assigns pod IPs of a simulated node. It skips the network and gateway addresses.
 type ipAllocator struct {
 	used map[string]bool
 	next netip.Addr
 }
 
-// allocate gives a pod an address, the one it has when it has one. It is empty when
-// the node has none left; such a pod runs without.
+// allocate returns the pod's existing IP, or a free one. It returns nil if none is free; the
+// pod then runs without an IP.
 func (s *ipAllocator) allocate(cidr string, p *corev1.Pod) []string {
 	if s.used == nil {
 		s.used = map[string]bool{}

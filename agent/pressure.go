@@ -9,54 +9,54 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pressure is who watches a node for what it runs short of: agent/pressure on a real
-// node. All methods return at once; Admit is called from the agent's loop.
+// Pressure manages node pressure; agent/pressure implements it for real nodes. Methods must not
+// block. The agent calls Admit from its loop.
 type Pressure interface {
-	// Admit says why the node does not take the pod now; nil: it does.
+	// Admit returns why the node rejects the pod now, nil if it does not.
 	Admit(pod *corev1.Pod) *Rejection
-	// Conditions are those that it keeps (MemoryPressure, DiskPressure, PIDPressure, OutOfDisk),
-	// with reason, message and transition time; the agent adds the heartbeat, and
-	// controllers/nodelifecycle the taints, since a node may not touch its own.
+	// Conditions returns MemoryPressure, DiskPressure, PIDPressure and OutOfDisk as far as they
+	// apply, with reason, message and transition time. The agent adds the heartbeat time.
+	// controllers/nodelifecycle adds the taints, because a node may not change its own.
 	Conditions() []corev1.NodeCondition
 }
 
-// ConditionRestorer is a Pressure that goes on where the agent was before it started anew.
+// ConditionRestorer is a Pressure that continues from the conditions of a previous agent.
 type ConditionRestorer interface {
-	// RestoreConditions is told once, when the node is registered, what the API has of its conditions.
+	// RestoreConditions is called once, at registration, with the conditions in the API.
 	RestoreConditions(conditions []corev1.NodeCondition)
 }
 
-// EvictionResumer is a Pressure that is told of evictions which an agent before this one has not finished.
+// EvictionResumer is a Pressure that continues evictions begun by a previous agent.
 type EvictionResumer interface {
-	// ResumeEviction says when the grace of a pod ends that has been evicted softly since then, and takes it
-	// for dying until done is called.
+	// ResumeEviction returns the end of the grace period of a pod whose soft eviction began at
+	// since. The pod counts as terminating until done is called.
 	ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time, done func())
 }
 
-// Rejection is why a node does not take a pod, as the pod's status says it.
+// Rejection is the reason and message in the status of a pod that failed admission.
 type Rejection struct{ Reason, Message string }
 
-// Eviction asks the agent to end a pod and to have it Failed.
+// Eviction is a request to end a pod and set it to Failed.
 type Eviction struct {
 	Pod             types.UID
 	Reason, Message string
 	Grace           time.Duration
-	// Immediate kills all that still runs of it at once, without hooks.
+	// Immediate kills all containers at once, without hooks or grace.
 	Immediate bool
-	// Condition is written with the failure, such as DisruptionTarget; nil: none. One whose reason is
-	// TerminationByKubelet is written at once when there is grace to speak of: from it an agent that starts
-	// anew meanwhile sees what it has to finish.
+	// Condition, if not nil, is written with the failure. With reason TerminationByKubelet and a
+	// grace period above minAnnouncedGrace it is written at once, so that a restarted agent can
+	// resume the eviction.
 	Condition *corev1.PodCondition
-	// Done is called, from the agent's loop, when nothing of the pod runs any more, or
-	// there is no such pod. It must return at once; nil: nobody waits.
+	// Done, if not nil, is called from the agent's loop when no container of the pod runs, or if
+	// the pod does not exist. It must not block.
 	Done func()
 }
 
-// Evict ends a pod. It may be called from anywhere and returns at once.
+// Evict ends a pod. It may be called from any goroutine and does not block.
 func (a *Agent) Evict(e Eviction) { a.evictions.put(e) }
 
-// Pods are the pods of a node that take room on it: neither finished nor rejected, as
-// seen last. They must not be changed.
+// Pods returns the pods that hold resources on the node, as last seen. Callers must not modify
+// them.
 func (a *Agent) Pods(node string) []*corev1.Pod {
 	if n := a.nodes[node]; n != nil {
 		return n.activePods.list()
@@ -64,7 +64,7 @@ func (a *Agent) Pods(node string) []*corev1.Pod {
 	return nil
 }
 
-// Report has a node's status written soon, as when its conditions have changed.
+// Report requests a write of the node status, for example after its conditions changed.
 func (a *Agent) Report(node string) {
 	if n := a.nodes[node]; n != nil {
 		select {
@@ -74,7 +74,7 @@ func (a *Agent) Report(node string) {
 	}
 }
 
-// activePods are the pods of a node for those outside of the loop.
+// activePods is the list of pods that goroutines other than the loop read.
 type activePods struct {
 	mu   sync.Mutex
 	pods map[types.UID]*corev1.Pod
@@ -95,7 +95,7 @@ func (s *activePods) remove(uid types.UID) {
 	delete(s.pods, uid)
 }
 
-// list is in the order of namespaces and names.
+// list returns the pods ordered by namespace and name.
 func (s *activePods) list() []*corev1.Pod {
 	s.mu.Lock()
 	out := make([]*corev1.Pod, 0, len(s.pods))

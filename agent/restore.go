@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// restorePods takes up what the API has when the agent starts: first the pods that were taken before,
-// which have their room, then the others by age.
+// restorePods adds the pods that exist when the agent starts: first those admitted earlier,
+// which hold resources, then the others by age.
 func (a *Agent) restorePods(pods, nodes []any) {
 	for _, o := range nodes {
 		if n, ok := o.(*corev1.Node); ok && a.nodes[n.Name] != nil {
@@ -41,11 +41,11 @@ func (a *Agent) restorePods(pods, nodes []any) {
 	}
 }
 
-// wasAdmitted says that an agent has taken the pod.
+// wasAdmitted reports whether an agent has admitted the pod.
 func wasAdmitted(p *corev1.Pod) bool { return p.Status.StartTime != nil }
 
-// addPod takes up a pod: one that is new is judged, one that was taken before resumes its life from what
-// its runtime finds, and from its status.
+// addPod adds a pod. A new pod goes through admission. A pod admitted earlier resumes from the
+// containers that the runtime finds and from its status.
 func (a *Agent) addPod(object *corev1.Pod) *pod {
 	n := a.nodes[object.Spec.NodeName]
 	p := &pod{object: object, node: n}
@@ -68,13 +68,13 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 		return p
 	}
 	if finished {
-		found = nil // what was written at last stays, whatever a runtime that was away makes of it now
+		found = nil // the final status does not change, whatever the runtime finds now
 	}
 	was := mergeStatuses(conversion.PodLifecycleStatuses(&object.Status), found)
 	p.lifecycle = podlifecycle.Resume(spec, conversion.PodLifecyclePhase(object.Status.Phase), was)
 	p.restoreStatus(&object.Status)
 	if finished {
-		p.rejected = len(object.Status.InitContainerStatuses)+len(object.Status.ContainerStatuses) == 0 // nothing of it ever ran
+		p.rejected = len(object.Status.InitContainerStatuses)+len(object.Status.ContainerStatuses) == 0 // no container ever ran
 		return p
 	}
 	a.reserveResources(p)
@@ -89,7 +89,7 @@ func (a *Agent) addPod(object *corev1.Pod) *pod {
 	return p
 }
 
-// mergeStatuses puts what a runtime has found over what the status says.
+// mergeStatuses merges the containers that the runtime found into those of the pod's status.
 func mergeStatuses(was, found []podlifecycle.Status) []podlifecycle.Status {
 	for _, f := range found {
 		i := slices.IndexFunc(was, func(s podlifecycle.Status) bool { return s.Name == f.Name })
@@ -98,7 +98,7 @@ func mergeStatuses(was, found []podlifecycle.Status) []podlifecycle.Status {
 			continue
 		}
 		if f.State == podlifecycle.ContainerTerminated && was[i].State == podlifecycle.ContainerTerminated && f.Restarts == was[i].Restarts {
-			continue // it was told how it ended, by evidence that may be gone
+			continue // the status was written when the evidence was complete
 		}
 		if f.State == podlifecycle.ContainerRunning && was[i].State == podlifecycle.ContainerRunning && f.Restarts == was[i].Restarts {
 			f.StartupPassed, f.Ready = was[i].StartupPassed, was[i].Ready
@@ -111,7 +111,7 @@ func mergeStatuses(was, found []podlifecycle.Status) []podlifecycle.Status {
 	return was
 }
 
-// restoreStatus takes over from a status what only the runtime could tell.
+// restoreStatus restores IPs and container IDs from the pod's status.
 func (p *pod) restoreStatus(s *corev1.PodStatus) {
 	if len(p.addresses) == 0 {
 		for _, ip := range s.PodIPs {
@@ -131,7 +131,7 @@ func (p *pod) restoreStatus(s *corev1.PodStatus) {
 	}
 }
 
-// reserveResources gives a pod its room on the node.
+// reserveResources counts the pod's resources on its node.
 func (a *Agent) reserveResources(p *pod) {
 	a.state.UpsertPod(a.converter.Pod(p.object))
 	p.node.activePods.put(p.object)
@@ -139,7 +139,7 @@ func (a *Agent) reserveResources(p *pod) {
 	a.opts.Metrics.runningPods.Inc()
 }
 
-// waitForClaims holds a pod until its claims are bound, if it has any.
+// waitForClaims blocks the pod until its claims are bound.
 func (a *Agent) waitForClaims(p *pod) {
 	if usesClaims(p.object) {
 		p.blocked = true
@@ -147,11 +147,12 @@ func (a *Agent) waitForClaims(p *pod) {
 	}
 }
 
-// maxGraceSeconds is one, in seconds, above which it makes no difference.
+// maxGraceSeconds bounds grace periods, so that they do not overflow time.Duration.
 const maxGraceSeconds = int64(100 * 365 * 24 * 3600)
 
-// remainingGrace is what a pod that is deleted has left: all of it from when that is seen, whatever the API server's clock
-// says; of a pod that was not known, what is left by its timestamp, which has whole seconds.
+// remainingGrace returns the rest of a deleted pod's grace period. If the pod is known, that is
+// all of it, counted from now, so that clock skew with the API server has no effect. After a
+// restart it is computed from the deletion timestamp, which has a resolution of one second.
 func remainingGrace(p *corev1.Pod, known bool) time.Duration {
 	left := max(time.Until(p.DeletionTimestamp.Add(time.Second)), 0)
 	if p.DeletionGracePeriodSeconds == nil {

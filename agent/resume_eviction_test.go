@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/engine/shutdown"
 )
 
-// fakeResumer gives what was evicted 60 seconds.
+// fakeResumer grants resumed evictions 60 s.
 type fakeResumer struct {
 	fakePressure
 	over atomic.Bool
@@ -24,10 +24,9 @@ func (r *fakeResumer) ResumeEviction(_ *corev1.Pod, since time.Time) (time.Time,
 	return since.Add(60 * time.Second), func() { r.over.Store(true) }
 }
 
-// shutdownConditionMessage is the message of a node's shutdown.
 const shutdownConditionMessage = "Pod was terminated in response to imminent node shutdown."
 
-// TestEvictionResumesAfterRestart: the pod has 100 s, the agent is started anew after 20 of them.
+// The grace period is 100 s, and the agent restarts after 20 s.
 func TestEvictionResumesAfterRestart(t *testing.T) {
 	for name, x := range map[string]struct {
 		condition, reason, message string
@@ -82,7 +81,7 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 	}
 }
 
-// TestImmediateEvictionIsNotAnnounced: its end is written as soon as the condition would be.
+// The final status is written as early as the condition could be.
 func TestImmediateEvictionIsNotAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("p", func(p *corev1.Pod) { p.Annotations = map[string]string{simulated.StopSeconds: "400"} }))

@@ -14,20 +14,20 @@ import (
 	"github.com/berthproject/berth/engine/shutdown"
 )
 
-// Shutdown is how long pods have when their node is shut down, by classes of priority;
-// none: they are left to whoever ends the machine.
+// Shutdown has the grace periods of node shutdown by priority class. If it is empty, the agent
+// does not end pods at shutdown.
 type Shutdown []shutdown.Class
 
-// nodeShutdown is the shutdown of a node that is under way.
+// nodeShutdown is a node shutdown in progress.
 type nodeShutdown struct {
 	node    *node
-	machine *shutdown.Machine // nil: it has not begun
+	machine *shutdown.Machine // nil until the loop starts it
 	done    chan struct{}
 }
 
-// Shutdown ends the pods of a node in the order of their priorities and returns when all have ended, or
-// had their time, or ctx ends. From now on the node takes no pods and is not ready, until
-// its agent starts again. Run must be running.
+// Shutdown ends the pods of a node by priority. It returns when all have terminated, their
+// grace periods are over, or ctx is done. The node rejects pods and is not ready until the
+// agent restarts. Run must be running.
 func (a *Agent) Shutdown(ctx context.Context, name string) error {
 	n := a.nodes[name]
 	if n == nil {
@@ -48,7 +48,8 @@ func (a *Agent) Shutdown(ctx context.Context, name string) error {
 	}
 }
 
-// nodeReference is a node as events are about it: the kubelet gives its name for its uid.
+// nodeReference returns the object reference of a node for events. Like the kubelet's, its UID
+// is the node's name.
 func nodeReference(n *corev1.Node) *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)}
 }
@@ -70,7 +71,7 @@ func (a *Agent) startShutdown(h *nodeShutdown) {
 // shutdownMessage is the kubelet's.
 const shutdownMessage = "Pod was terminated in response to imminent node shutdown."
 
-// continueShutdown takes the shutdown of a node one step further.
+// continueShutdown steps the shutdown machine of a node.
 func (a *Agent) continueShutdown(n *node, ended ...string) {
 	h := n.shutdown
 	if h == nil {
@@ -88,10 +89,10 @@ func (a *Agent) continueShutdown(n *node, ended ...string) {
 	}
 }
 
-// shutdownTimerPrefix begins the names of timers that are no pod's.
+// shutdownTimerPrefix marks the keys of shutdown timers.
 const shutdownTimerPrefix = types.UID("shutdown/")
 
-// handleTimer takes in that the time of a pod, or of a shutdown, has come.
+// handleTimer handles an expired timer of a pod or a node shutdown.
 func (a *Agent) handleTimer(of types.UID) {
 	if name, ok := strings.CutPrefix(string(of), string(shutdownTimerPrefix)); ok {
 		a.continueShutdown(a.nodes[name])
@@ -103,7 +104,7 @@ func (a *Agent) handleTimer(of types.UID) {
 	}
 }
 
-// shutdownPod is a pod as its node's shutdown sees it.
+// shutdownPod converts a pod for the shutdown machine.
 func shutdownPod(p *corev1.Pod) shutdown.Pod {
 	return shutdown.Pod{UID: string(p.UID), Priority: podPriority(p), Grace: terminationGracePeriod(p)}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// generateStatus is the pod's status as it is to be reported: what the life says, and
-// what others have written there.
+// generateStatus returns the pod status to report: the lifecycle state merged with the fields
+// of other writers.
 func generateStatus(p *pod) corev1.PodStatus {
 	out := *p.object.Status.DeepCopy()
 	out.Phase = corev1.PodPhase([...]string{"Pending", "Running", "Succeeded", "Failed"}[p.lifecycle.Phase()])
@@ -33,7 +33,7 @@ func generateStatus(p *pod) corev1.PodStatus {
 		out.StartTime = &now
 	}
 	if p.rejected {
-		return out // it was never here
+		return out // a rejected pod has no containers
 	}
 	setAddresses(&out, p)
 	init, containers := p.lifecycle.Statuses()
@@ -45,7 +45,7 @@ func generateStatus(p *pod) corev1.PodStatus {
 	return out
 }
 
-// setAddresses puts in the addresses of the pod and of its node.
+// setAddresses sets pod and host IPs.
 func setAddresses(out *corev1.PodStatus, p *pod) {
 	for _, a := range p.node.addresses() {
 		if a.Type == corev1.NodeInternalIP {
@@ -107,8 +107,8 @@ func convertContainerStatuses(p *pod, runs []podlifecycle.Status, specs []corev1
 	return out
 }
 
-// restartingStatus is the status of a container that starts again and waits for nothing in particular: as
-// long as it does not run, it is told how it has ended, as it was.
+// restartingStatus returns the status of a container that is restarting without backoff: until
+// it runs it keeps its terminated state. nil: another status applies.
 func restartingStatus(p *pod, r *podlifecycle.Status) *corev1.ContainerStatus {
 	if r.State != podlifecycle.ContainerStarting || r.Reason != "" || r.Last == nil {
 		return nil
@@ -119,7 +119,7 @@ func restartingStatus(p *pod, r *podlifecycle.Status) *corev1.ContainerStatus {
 			continue
 		}
 		s := list[i].DeepCopy()
-		if no := false; s.State.Running != nil { // its end was not written
+		if no := false; s.State.Running != nil { // the termination was never written
 			s.Started, s.Ready = &no, false
 			s.State = corev1.ContainerState{Terminated: terminatedState(r.Last)}
 			s.State.Terminated.ContainerID = s.ContainerID
@@ -165,7 +165,8 @@ func terminatedState(e *podlifecycle.Exit) *corev1.ContainerStateTerminated {
 		StartedAt: metav1.NewTime(e.StartedAt), FinishedAt: metav1.NewTime(e.FinishedAt)}
 }
 
-// statusEqual says that nothing is to be written: stored times have whole seconds.
+// statusEqual reports whether two statuses are equal at the API's time resolution of one
+// second.
 func statusEqual(was, is *corev1.PodStatus) bool {
 	a, b := was.DeepCopy(), is.DeepCopy()
 	for _, s := range []*corev1.PodStatus{a, b} {

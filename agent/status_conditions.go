@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// podConditions are the conditions that an agent keeps of a pod, in the kubelet's words.
+// podConditions returns the conditions that the kubelet maintains.
 func podConditions(p *pod, init, containers []podlifecycle.Status) []corev1.PodCondition {
 	ready := containersReadyCondition(p, init, containers)
 	return []corev1.PodCondition{
@@ -36,8 +36,8 @@ func withType(c corev1.PodCondition, t corev1.PodConditionType) corev1.PodCondit
 	return c
 }
 
-// sandboxReady says that the pod has its network: a real one when its runtime has told its
-// address or has made a container.
+// sandboxReady reports whether the pod has its network. A real pod has it once the runtime
+// reported an address or a container.
 func sandboxReady(p *pod) bool {
 	if p.lifecycle.Stopped() || p.deletable {
 		return false
@@ -45,7 +45,7 @@ func sandboxReady(p *pod) bool {
 	return !p.node.hasRuntime || len(p.addresses) > 0 || len(p.containerInfos) > 0
 }
 
-// terminalReason is the reason of conditions of a pod that is at its end.
+// terminalReason returns the condition reason of a terminated pod, "" for others.
 func terminalReason(p *pod) string {
 	switch p.lifecycle.Phase() {
 	case podlifecycle.Succeeded:
@@ -57,7 +57,7 @@ func terminalReason(p *pod) string {
 	return ""
 }
 
-// initializedCondition says whether the init containers have done their part.
+// initializedCondition returns the Initialized condition.
 func initializedCondition(p *pod, init []podlifecycle.Status) corev1.PodCondition {
 	switch {
 	case p.lifecycle.Phase() == podlifecycle.Succeeded:
@@ -74,7 +74,7 @@ func initializedCondition(p *pod, init []podlifecycle.Status) corev1.PodConditio
 	return newCondition(corev1.PodInitialized, false, "ContainersNotInitialized", fmt.Sprintf("containers with incomplete status: [%s]", strings.Join(names, " ")))
 }
 
-// containersReadyCondition says whether the containers are ready.
+// containersReadyCondition returns the readiness of the containers, as type Ready.
 func containersReadyCondition(p *pod, init, containers []podlifecycle.Status) corev1.PodCondition {
 	if reason := terminalReason(p); reason != "" {
 		return newCondition(corev1.PodReady, false, reason, "")
@@ -96,7 +96,7 @@ func containersReadyCondition(p *pod, init, containers []podlifecycle.Status) co
 	return newCondition(corev1.PodReady, false, "ContainersNotReady", fmt.Sprintf("containers with unready status: [%s]", strings.Join(names, " ")))
 }
 
-// podReadyCondition is whether the pod is ready: its containers are, and its readiness gates are open.
+// podReadyCondition returns the Ready condition: ContainersReady plus the readiness gates.
 func podReadyCondition(p *pod, containers corev1.PodCondition) corev1.PodCondition {
 	if containers.Status != corev1.ConditionTrue {
 		return containers
@@ -117,7 +117,7 @@ func podReadyCondition(p *pod, containers corev1.PodCondition) corev1.PodConditi
 	return containers
 }
 
-// setPodCondition puts a condition in place; one that stays as it was keeps its time.
+// setPodCondition sets a condition; if its status is unchanged it keeps its transition time.
 func setPodCondition(s *corev1.PodStatus, c corev1.PodCondition, generation int64, now metav1.Time) {
 	c.ObservedGeneration, c.LastTransitionTime = generation, now
 	i := slices.IndexFunc(s.Conditions, func(o corev1.PodCondition) bool { return o.Type == c.Type })

@@ -15,8 +15,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// TestFinalStatusIsRetried: a pod that ended while a write was about to be tried
-// again, or whose own last write fails, goes all the same.
+// A pod that terminates just before a status retry, or whose final write fails, is still
+// removed.
 func TestFinalStatusIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset()

@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// scripted is a runtime that answers as a test says.
+// scripted is a runtime with fixed answers.
 type scripted struct {
 	*simulated.Runtime
 	tell func(runtime.Report)
@@ -44,7 +44,7 @@ func (s *scripted) RemoveOrphans(known map[types.UID]bool) {
 	s.swept = known
 }
 
-// done is what was asked of it.
+// done returns the calls received.
 func (s *scripted) done() (starts []podlifecycle.Start, resumed []string, swept map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,13 +65,13 @@ func (s *scripted) Resume(_ *corev1.Pod, container string, _ podlifecycle.Status
 
 func (s *scripted) Probe(*corev1.Pod, string, podlifecycle.Probes, int32) {}
 
-// event reports one of pod p.
+// event reports an event of pod p.
 func (s *scripted) event(e podlifecycle.Event) {
 	s.tell(runtime.Report{Pod: "p", Event: e})
 	waitBriefly()
 }
 
-// startScriptedAgent runs an agent for a real node n0 with a scripted runtime.
+// startScriptedAgent runs an agent for the real node n0 with a scripted runtime.
 func startScriptedAgent(t *testing.T, api *fake.Clientset, s *scripted, change ...func(*agent.Options)) (stop func()) {
 	t.Helper()
 	_, stop = startAgent(t, api, func(o *agent.Options) {
@@ -91,7 +91,7 @@ func startScriptedAgent(t *testing.T, api *fake.Clientset, s *scripted, change .
 	return stop
 }
 
-// TestRejectedPodStaysRejectedAfterRestart: nothing is told of containers that never were.
+// The status lists no containers, because none existed.
 func TestRejectedPodStaysRejectedAfterRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := metav1.NewTime(time.Now().Add(-time.Hour))
@@ -148,7 +148,7 @@ func TestStatusFromRuntimeReports(t *testing.T) {
 		if last := c.LastTerminationState.Terminated; c.RestartCount != 1 || last == nil || last.ContainerID != "containerd://2" || last.Reason != "Error" {
 			t.Errorf("%+v", c)
 		}
-		time.Sleep(10 * time.Second) // it is started again, and the runtime has yet to say so
+		time.Sleep(10 * time.Second) // the restart is requested but not reported
 		if c := get(t, api, "p").Status.ContainerStatuses[0]; c.RestartCount != 1 || c.State.Waiting == nil || c.State.Waiting.Reason != "CrashLoopBackOff" {
 			t.Errorf("while it starts: %+v", c)
 		}
@@ -159,7 +159,7 @@ func TestStatusFromRuntimeReports(t *testing.T) {
 	})
 }
 
-// checkNotReady checks why a pod is not ready.
+// checkNotReady checks reason and message of an unready pod.
 func checkNotReady(t *testing.T, s *corev1.PodStatus, reason, message string) {
 	t.Helper()
 	if c := conditionOf(s, corev1.PodReady); c == nil || c.Status != corev1.ConditionFalse || c.Reason != reason || c.Message != message {
@@ -167,7 +167,7 @@ func checkNotReady(t *testing.T, s *corev1.PodStatus, reason, message string) {
 	}
 }
 
-// What the runtime finds counts more than what was written last.
+// What the runtime finds takes precedence over the last status.
 func TestContainersAreRestored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := metav1.Now()
@@ -236,7 +236,7 @@ func TestNodeStatusKeepsForeignFields(t *testing.T) {
 		if got, want := nodeConditions(t, api), "MemoryPressure=False DiskPressure=False PIDPressure=False Ready=False Theirs=True"; got != want {
 			t.Errorf("conditions %s, want %s", got, want)
 		}
-		// A resource that only others know of is not given away twice.
+		// Resources that other clients manage are not over-allocated.
 		wants := func(p *corev1.Pod) {
 			p.Spec.Containers[0].Resources.Requests = corev1.ResourceList{"example.com/x": resource.MustParse("3")}
 		}

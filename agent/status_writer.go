@@ -12,26 +12,26 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// retryDelay is how long a failed write waits; a conflict needs the watch to
-// catch up, an error the server to recover. It doubles with each error that follows on
-// another up to retryMost, as what the server refuses once it mostly refuses again.
+// Delays before a failed status write is retried. After a conflict the watch must catch up.
+// After other errors the delay doubles up to maxRetryDelay.
 const (
 	retryDelay    = 500 * time.Millisecond
 	maxRetryDelay = 30 * time.Second
 )
 
-// statusWrite is a pod's status to be written, and then its object to be removed.
+// statusWrite is a pod status to write, followed by the deletion of the object if remove is
+// set.
 type statusWrite struct {
 	uid     types.UID
-	object  *corev1.Pod // nil: the status is as it should be
-	current *corev1.Pod // as seen last
+	object  *corev1.Pod // nil: the status is up to date
+	current *corev1.Pod // as last seen
 	remove  bool
 }
 
-// writeResult is what came of it.
+// writeResult is the result of a statusWrite.
 type writeResult struct {
 	uid    types.UID
-	object *corev1.Pod // as it is now, nil when that is not known
+	object *corev1.Pod // as returned by the API; nil if unknown
 	err    error
 }
 
@@ -70,7 +70,7 @@ func (a *Agent) writeStatus(ctx context.Context, w statusWrite) (*corev1.Pod, er
 	return object, nil
 }
 
-// handleWriteResult takes in the outcome of a write.
+// handleWriteResult processes the result of a status write.
 func (a *Agent) handleWriteResult(w writeResult) {
 	p := a.pods[w.uid]
 	if p == nil {
@@ -85,7 +85,7 @@ func (a *Agent) handleWriteResult(w writeResult) {
 			p.object = w.object
 		}
 	case apierrors.IsNotFound(w.err):
-		// Its deletion is on its way through the watch.
+		// the watch will report the deletion
 		return
 	default:
 		if !apierrors.IsConflict(w.err) {
@@ -105,8 +105,7 @@ func (a *Agent) handleWriteResult(w writeResult) {
 	}
 }
 
-// isNewer says that a was written after b: the watch may have been faster than the
-// answer. Resource versions of one server are comparable.
+// isNewer reports whether a has a later resource version than b.
 func isNewer(a, b *corev1.Pod) bool {
 	c, err := compareResourceVersions(a.ResourceVersion, b.ResourceVersion)
 	return err == nil && c > 0

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// terminate marks pod p as deleted, as the API server does.
+// terminate sets pod p's deletion timestamp, as the API server does.
 func terminate(t *testing.T, api *fake.Clientset, grace int64) {
 	t.Helper()
 	p := get(t, api, "p")
@@ -24,7 +24,7 @@ func terminate(t *testing.T, api *fake.Clientset, grace int64) {
 	}
 }
 
-// isDeleted says whether pod p is.
+// isDeleted reports whether pod p is gone.
 func isDeleted(t *testing.T, api *fake.Clientset) bool {
 	t.Helper()
 	_, err := api.CoreV1().Pods("default").Get(t.Context(), "p", metav1.GetOptions{})
@@ -51,7 +51,7 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 		hook  *corev1.Lifecycle
 		notes map[string]string
 		grace int64
-		takes time.Duration // until its object is gone
+		takes time.Duration // until the object is deleted
 	}{
 		"it obeys":                      {nil, map[string]string{simulated.StopSeconds: "4"}, 30, 4 * time.Second},
 		"it does not obey":              {nil, map[string]string{simulated.StopSeconds: "400"}, 30, 30 * time.Second},
@@ -86,7 +86,7 @@ func TestPodEndsWithinGracePeriod(t *testing.T) {
 	}
 }
 
-// An agent that comes back while a pod ends, or after it should have, goes on with that.
+// A restarted agent completes a deletion that is in progress or overdue.
 func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 	for name, tc := range map[string]struct{ away, takes time.Duration }{
 		"in time": {10 * time.Second, 21 * time.Second},
@@ -117,7 +117,7 @@ func TestPartitionedNodeEndsDeletedPodsOnReconnect(t *testing.T) {
 	}
 }
 
-// A pod that is deleted by force leaves its address and its place at once.
+// A force-deleted pod releases its address and resources at once.
 func TestForceDeletionKillsContainers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(bound("p", "n0", map[string]string{simulated.StopSeconds: "4000"}))

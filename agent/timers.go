@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// timers wakes pods; entries of pods that are gone or moved on are harmless, as
-// stepping a pod too early does nothing.
+// timers is a heap of wake-up times. Outdated entries are harmless: stepping a pod early does
+// nothing.
 type timers struct{ heap timerHeap }
 
 type timer struct {

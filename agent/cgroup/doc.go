@@ -1,25 +1,24 @@
-// Package cgroup is how the agent limits, measures and kills groups of
-// processes: the pods, and the node itself where it is confined to a cgroup.
+// Package cgroup limits, measures and kills groups of processes: pods, and the node itself if
+// it is confined to a cgroup.
 //
-// A path is that of a cgroup below the mount points, "/" being the machine:
-// "/berthpods/burstable/podUID" is the same cgroup in every hierarchy of
-// version 1 and in the one of version 2. Host is found once; all else takes it
-// from there, so that tests can point it at recorded trees.
+// Paths are relative to the mount points, and "/" is the whole machine. For example,
+// "/berthpods/burstable/podUID" names the same cgroup in every v1 hierarchy and in the v2
+// hierarchy. All operations go through a Host, which tests create from recorded trees.
 //
-//	v1      each controller has its hierarchy
-//	hybrid  as v1, and an (almost) empty version 2 beside, for memory.pressure and cgroup.kill
+//	v1      one hierarchy per controller
+//	hybrid  v1, plus a mostly empty v2 hierarchy for memory.pressure and cgroup.kill
 //	v2      one hierarchy
 //
-// Reading is made for a loop that asks every 10 ms: a Group keeps its files
-// open, and its reads neither open nor allocate anything.
+// Reads are cheap enough for a loop with a period of 10 ms: a Group keeps its files open, and
+// reading neither opens files nor allocates.
 //
 // Invariants:
 //
-//   - Kill leaves no process of the cgroup that was not sent SIGKILL, however
-//     fast they fork; it never signals the agent itself or a process group.
-//   - Remove removes only cgroups in which nothing lives; it kills nobody.
-//   - Make and Remove may be repeated.
+//   - Kill sends SIGKILL to every process of the cgroup, however fast they fork. It never
+//     signals the agent or a process group.
+//   - Remove removes only cgroups without processes; it kills nothing.
+//   - Create and Remove are idempotent.
 //
-// It departs from the kubelet's cgroup manager in having no systemd driver and
-// in killing by cgroup (cgroup.kill, or the freezer) instead of by container.
+// Unlike the kubelet's cgroup manager, this package has no systemd driver, and it kills by
+// cgroup (cgroup.kill or the freezer) instead of by container.
 package cgroup

@@ -7,23 +7,23 @@ import (
 	"path/filepath"
 )
 
-// Group is a cgroup opened for reading. Its reads allocate nothing; they must
-// not run at once. Close it.
+// Group is a cgroup opened for reading. Reads do not allocate. A Group must not be used
+// concurrently. Close releases its files.
 type Group struct {
 	Path string
 
 	v2      bool
-	root    bool // version 2's root has no memory.current
+	root    bool // the v2 root has no memory.current
 	usage   file
 	stat    file
-	kernel  file // version 1 only
+	kernel  file // v1 only
 	limit   file
 	oom     file
 	pids    file
 	pidMax  file
 	cpu     file
 	psi     file
-	meminfo file // /proc/meminfo, for the whole machine
+	meminfo file // /proc/meminfo
 	buf     [16384]byte
 }
 
@@ -71,7 +71,7 @@ func (h *Host) Open(path string) (*Group, error) {
 	return g, nil
 }
 
-// psiDir is the directory of a cgroup's PSI files: the machine's are in /proc.
+// psiDir returns the directory of the cgroup's memory.pressure.
 func (h *Host) psiDir(path string) string {
 	if h.unified == "" {
 		return ""
@@ -79,14 +79,14 @@ func (h *Host) psiDir(path string) string {
 	return filepath.Join(h.unified, path)
 }
 
-// Close closes the files.
 func (g *Group) Close() {
 	for _, f := range []*file{&g.usage, &g.stat, &g.kernel, &g.limit, &g.oom, &g.pids, &g.pidMax, &g.cpu, &g.psi, &g.meminfo} {
 		f.close()
 	}
 }
 
-// OOMKills counts the processes of a cgroup that the kernel killed for want of memory; 0 also where it cannot be read.
+// OOMKills returns the number of processes of the cgroup killed by the kernel's OOM killer, 0
+// if it cannot be read.
 func (h *Host) OOMKills(path string) int64 {
 	g, err := h.Open(path)
 	if err != nil {
@@ -100,8 +100,8 @@ func (h *Host) OOMKills(path string) int64 {
 	return n
 }
 
-// OOMKills counts the processes of the cgroup that the kernel killed for want
-// of memory: on version 1 in the cgroup itself, on version 2 in those below, too.
+// OOMKills returns the number of processes killed by the kernel's OOM killer. On v2 it includes
+// descendant cgroups.
 func (g *Group) OOMKills() (int64, error) {
 	text, err := g.oom.read(g.buf[:])
 	if err != nil {
@@ -114,17 +114,16 @@ func (g *Group) OOMKills() (int64, error) {
 	return n, nil
 }
 
-// Pids are the processes and threads in the cgroup; the machine's root has no count.
+// Pids returns the number of processes and threads. The root has no count.
 func (g *Group) Pids() (int64, error) { return g.pids.number() }
 
-// PidLimit is how many it may have, math.MaxInt64 without a limit.
+// PidLimit returns the limit of Pids, math.MaxInt64 if there is none.
 func (g *Group) PidLimit() (int64, error) { return g.pidMax.number() }
 
-// HasPids says whether the cgroup counts processes.
+// HasPids reports whether Pids is available.
 func (g *Group) HasPids() bool { return g.pids.fd >= 0 }
 
-// CPU is the time used by the cgroup and those below since it was made, in
-// nanoseconds.
+// CPU returns the CPU time used by the cgroup and its descendants, in nanoseconds.
 func (g *Group) CPU() (int64, error) {
 	if !g.v2 {
 		return g.cpu.number()

@@ -12,32 +12,32 @@ import (
 	"strings"
 )
 
-// Mode is how a machine's cgroups are mounted.
+// Mode is the way a machine mounts its cgroups.
 type Mode string
 
-// The three ways.
+// Modes.
 const (
 	V1     Mode = "v1"
-	Hybrid Mode = "hybrid" // v1 with an empty v2 beside
+	Hybrid Mode = "hybrid" // v1 with a mostly empty v2 hierarchy
 	V2     Mode = "v2"
 )
 
-// Host is where a machine's hierarchies are.
+// Host gives access to the cgroup hierarchies of a machine.
 type Host struct {
 	Mode Mode
-	// controllers of version 1 by name, each with its mount point.
+	// controllers maps v1 controllers to their mount points.
 	controllers map[string]string
-	// unified is the mount point of version 2, "" without.
+	// unified is the mount point of v2, "" if it is not mounted.
 	unified string
-	// proc is /proc, or a recorded one.
+	// proc is /proc or a recorded copy.
 	proc string
 }
 
-// Detect reads how this machine's cgroups are mounted.
+// Detect finds the cgroup hierarchies of this machine.
 func Detect() (*Host, error) { return DetectAt("/") }
 
-// DetectAt is Find for a recorded tree: root has proc/self/mountinfo in it, and the
-// mount points named there.
+// DetectAt is Detect for a recorded tree, which contains proc/self/mountinfo and the mount
+// points listed there.
 func DetectAt(root string) (*Host, error) {
 	f, err := os.Open(filepath.Join(root, "proc/self/mountinfo"))
 	if err != nil {
@@ -61,8 +61,7 @@ func DetectAt(root string) (*Host, error) {
 	return h, nil
 }
 
-// parseMounts takes hierarchies from lines of mountinfo; of one that is mounted
-// twice, the first.
+// parseMounts reads mountinfo. If a hierarchy is mounted more than once, the first one counts.
 func (h *Host) parseMounts(r io.Reader, root string) error {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -91,7 +90,7 @@ func (h *Host) parseMounts(r io.Reader, root string) error {
 	return lines.Err()
 }
 
-// HasController says whether a controller can be used.
+// HasController reports whether a controller is available.
 func (h *Host) HasController(controller string) bool {
 	if h.Mode != V2 {
 		return h.controllers[controller] != ""
@@ -100,8 +99,8 @@ func (h *Host) HasController(controller string) bool {
 	return err == nil && slices.Contains(strings.Fields(string(all)), controller)
 }
 
-// Dir is the directory of the cgroup at path in the hierarchy of a controller,
-// "" where there is no such hierarchy.
+// Dir returns the directory of the cgroup in the controller's hierarchy, "" if the controller
+// is not mounted.
 func (h *Host) Dir(controller, path string) string {
 	root := h.unified
 	if h.Mode != V2 {
@@ -113,8 +112,7 @@ func (h *Host) Dir(controller, path string) string {
 	return filepath.Join(root, path)
 }
 
-// allDirs are the directories of the cgroup at path in all hierarchies, mounted
-// names and version 2 included.
+// allDirs returns the directories of the cgroup in all hierarchies.
 func (h *Host) allDirs(path string) []string {
 	roots := map[string]bool{}
 	for _, at := range h.controllers {
@@ -130,13 +128,13 @@ func (h *Host) allDirs(path string) []string {
 	return all
 }
 
-// Exists says whether the cgroup is there, by its memory.
+// Exists reports whether the cgroup exists in the memory hierarchy.
 func (h *Host) Exists(path string) bool {
 	_, err := os.Stat(h.Dir("memory", path))
 	return err == nil
 }
 
-// Children are the paths of the cgroups right below path, in order of name.
+// Children returns the paths of the direct children, sorted by name.
 func (h *Host) Children(path string) ([]string, error) {
 	entries, err := os.ReadDir(h.Dir("memory", path))
 	if err != nil {

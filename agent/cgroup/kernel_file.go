@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrGone is what reads of a removed cgroup answer.
+// ErrGone is returned by reads of a removed cgroup.
 var ErrGone = errors.New("the cgroup has been removed")
 
-// file is a kernel file held open, to be read again and again from its start.
+// file is a kernel file kept open for repeated reads.
 type file struct {
 	fd   int
 	name string
 }
 
-// open answers with fd -1 where the file is not there.
+// open opens a file; if it does not exist, fd is -1 and there is no error.
 func open(name string) (file, error) {
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -37,7 +37,7 @@ func (f *file) close() {
 	}
 }
 
-// read reads the file whole, as far as it fits.
+// read reads the whole file, at most len(into) bytes.
 func (f *file) read(into []byte) ([]byte, error) {
 	if f.fd < 0 {
 		return nil, fmt.Errorf("%s: %w", f.name, unix.ENOENT)
@@ -65,7 +65,7 @@ func (f *file) read(into []byte) ([]byte, error) {
 	return into[:n], nil
 }
 
-// number reads a file that is one number, "max" being math.MaxInt64.
+// number reads a file with a single number; "max" is math.MaxInt64.
 func (f *file) number() (int64, error) {
 	var space [32]byte
 	text, err := f.read(space[:])
@@ -82,7 +82,7 @@ func (f *file) number() (int64, error) {
 	return n, nil
 }
 
-// parseDigits takes the number that text starts with.
+// parseDigits parses the number at the start of text.
 func parseDigits(text []byte) (n int64, rest []byte) {
 	i := 0
 	for ; i < len(text) && text[i] >= '0' && text[i] <= '9'; i++ {
@@ -94,8 +94,8 @@ func parseDigits(text []byte) (n int64, rest []byte) {
 	return n, text[i:]
 }
 
-// nextLine takes the next "key value" off text; ok is false at its end. Lines of
-// other forms have an empty key.
+// nextLine parses the next "key value" line. ok is false at the end of text. The key is empty
+// for lines of other forms.
 func nextLine(text []byte) (key []byte, value int64, rest []byte, ok bool) {
 	if len(text) == 0 {
 		return nil, 0, nil, false
@@ -115,7 +115,7 @@ func nextLine(text []byte) (key []byte, value int64, rest []byte, ok bool) {
 	return nil, 0, rest, true
 }
 
-// lookup is the value of a key in "key value" lines.
+// lookup returns the value of key in "key value" lines.
 func lookup(text []byte, key string) (int64, bool) {
 	for {
 		k, v, rest, ok := nextLine(text)

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kill sends SIGKILL to all processes of the cgroup and of those below, at
-// once, and returns when each has been sent it: they may still be dying. A
-// cgroup that is not there has none.
+// Kill sends SIGKILL to all processes of the cgroup and its descendants. It returns when all
+// have been signaled, which may be before they exit. It is a no-op if the cgroup does not
+// exist.
 //
-// cgroup.kill does it in one write. Without, the processes that are listed are
-// killed; if that finds others the next time, they fork, and are frozen before
-// the next round. A cgroup that is frozen already is thawed in the end, or
-// nothing in it would die; those below it are left to Thaw.
+// On v2 it writes cgroup.kill. Otherwise it kills the listed processes. If new ones appear, it
+// freezes the cgroup before each further round. If the cgroup was frozen already, Kill thaws it
+// in the end, because frozen processes do not die. It does not thaw frozen descendants; see
+// Thaw.
 func (h *Host) Kill(path string) error {
 	if filepath.Clean("/"+path) == "/" {
 		return errors.New("cgroup /: the whole machine is not killed")
@@ -30,7 +30,7 @@ func (h *Host) Kill(path string) error {
 			return nil
 		}
 	}
-	held := h.isFrozen(path) // by who was killed, or kills it, too
+	held := h.isFrozen(path) // perhaps by an earlier or a concurrent Kill
 	sent := map[int]bool{os.Getpid(): true}
 	fresh, err := h.killListed(path, sent)
 	for rounds := 0; fresh > 0 && err == nil; rounds++ {
@@ -41,15 +41,15 @@ func (h *Host) Kill(path string) error {
 			fresh, err = h.killFrozen(path, sent)
 		}
 	}
-	if held { // it would not die
+	if held { // frozen processes do not die
 		err = errors.Join(err, ignoreGone(h.thawAt(h.Dir("freezer", path))))
 	}
 	return err
 }
 
-// Thaw thaws the cgroup and all below it. Nobody freezes them but Kill, for a moment; an agent that is killed in it leaves them
-// frozen, with all that is in them. So it is for who comes after such an agent, before it kills anything itself: what another Kill has
-// just frozen would be thawed, too, and fork.
+// Thaw thaws the cgroup and all its descendants. An agent that is killed during Kill leaves
+// cgroups frozen. Call Thaw only before the first Kill of a new agent: it would thaw, and let
+// fork, what a concurrent Kill has frozen.
 func (h *Host) Thaw(path string) error {
 	root := h.Dir("freezer", path)
 	if root == "" {
@@ -70,7 +70,7 @@ func (h *Host) Thaw(path string) error {
 	return nil
 }
 
-// isFrozen says that the cgroup itself is frozen, not only with one above it.
+// isFrozen reports whether the cgroup itself is frozen, not just an ancestor.
 func (h *Host) isFrozen(path string) bool {
 	dir := h.Dir("freezer", path)
 	return dir != "" && h.frozenAt(dir)
@@ -92,11 +92,10 @@ func (h *Host) thawAt(dir string) error {
 	return writeFile(filepath.Join(dir, "freezer.state"), "THAWED")
 }
 
-// maxFreezeRounds is how often a frozen cgroup may have new processes.
+// maxFreezeRounds bounds the rounds in which a frozen cgroup has new processes.
 const maxFreezeRounds = 50
 
-// killListed kills the processes that are listed and not yet sent SIGKILL, and
-// counts them.
+// killListed kills the listed processes that are not in sent, and returns their number.
 func (h *Host) killListed(path string, sent map[int]bool) (fresh int, err error) {
 	pids, err := h.Procs(path)
 	for _, pid := range pids {
@@ -113,14 +112,14 @@ func (h *Host) killListed(path string, sent map[int]bool) (fresh int, err error)
 	return fresh, err
 }
 
-// killFrozen does a round with the cgroup frozen, so that nothing forks meanwhile.
+// killFrozen calls killListed while the cgroup is frozen.
 func (h *Host) killFrozen(path string, sent map[int]bool) (int, error) {
 	thaw := h.freeze(path)
 	defer thaw()
 	return h.killListed(path, sent)
 }
 
-// freeze freezes what it can within 20 ms and answers with what thaws it.
+// freeze freezes the cgroup, waiting at most 20 ms, and returns a function that thaws it.
 func (h *Host) freeze(path string) (thaw func()) {
 	if h.Mode == V2 {
 		file := filepath.Join(h.unified, path, "cgroup.freeze")

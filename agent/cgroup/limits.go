@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Limits of a cgroup; 0 leaves what is there.
+// Limits of a cgroup; 0 keeps the current value.
 type Limits struct {
-	CPUShares int64 // relative weight as version 1 counts it: 1024 is one CPU
-	CPUQuota  int64 // microseconds of CPU in each 100 ms, -1 for no limit
+	CPUShares int64 // relative weight in v1 units: 1024 is one CPU
+	CPUQuota  int64 // microseconds per 100 ms, -1 for no limit
 	Memory    int64 // bytes, -1 for no limit
 	Pids      int64 // processes and threads, -1 for no limit
 }
@@ -23,12 +23,11 @@ type Limits struct {
 // cpuPeriod is the period of CPUQuota in microseconds.
 const cpuPeriod = 100_000
 
-// managedControllers are the controllers that the agent makes a cgroup in by itself. The
-// runtime makes the others as it needs them.
+// managedControllers are the v1 controllers in which Create creates cgroups. The runtime
+// creates them in others as needed.
 var managedControllers = []string{"memory", "cpu", "cpuacct", "pids", "freezer"}
 
-// Create makes the cgroup with all above it and sets its limits. It may be
-// repeated.
+// Create creates the cgroup with its ancestors and sets its limits. It is idempotent.
 func (h *Host) Create(path string, l Limits) error {
 	if h.Mode == V2 {
 		if err := h.delegate(path); err != nil {
@@ -43,16 +42,17 @@ func (h *Host) Create(path string, l Limits) error {
 	return h.SetLimits(path, l)
 }
 
-// CheckWritable says why no cgroup can be made here, by making one, and removes it: what is mounted may be for reading only, and a
-// container's own root, which has processes, gives its controllers to none below it.
+// CheckWritable returns an error if cgroups cannot be created here. It creates and removes one,
+// because hierarchies may be mounted read-only, or the root of a container, which has
+// processes, cannot delegate controllers.
 func (h *Host) CheckWritable() error {
-	path := fmt.Sprintf("/berth-try-%d-%x", os.Getpid(), rand.Uint32()) // others may try just now, of this process, too
+	path := fmt.Sprintf("/berth-try-%d-%x", os.Getpid(), rand.Uint32()) // unique, because checks may run concurrently
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return errors.Join(h.Create(path, Limits{}), h.Remove(ctx, path))
 }
 
-// createDirs are the directories to make for a cgroup.
+// createDirs returns the directories to create for a cgroup.
 func (h *Host) createDirs(path string) []string {
 	var all []string
 	if h.Mode != V2 {
@@ -68,8 +68,8 @@ func (h *Host) createDirs(path string) []string {
 	return all
 }
 
-// delegate makes the cgroups above path on version 2 and lets each give its
-// controllers to those below. One that has processes of its own cannot.
+// delegate creates the v2 ancestors of path and enables the controllers in their
+// cgroup.subtree_control. This fails for a cgroup that has processes.
 func (h *Host) delegate(path string) error {
 	at := h.unified
 	parts := strings.Split(strings.Trim(filepath.Clean(path), "/"), "/")
@@ -91,7 +91,7 @@ func (h *Host) delegate(path string) error {
 	return nil
 }
 
-// SetLimits sets the limits of a cgroup that is there.
+// SetLimits sets the limits of an existing cgroup.
 func (h *Host) SetLimits(path string, l Limits) error {
 	var errs []error
 	set := func(controller, file, value string) {
@@ -112,7 +112,7 @@ func (h *Host) SetLimits(path string, l Limits) error {
 
 type setting struct{ controller, file, value string }
 
-// settings are the writes that limits come to.
+// settings returns the file writes for l.
 func (h *Host) settings(l Limits) []setting {
 	var all []setting
 	add := func(limit int64, controller, v1, v2, unlimited string) {
@@ -152,8 +152,8 @@ func (h *Host) settings(l Limits) []setting {
 	return all
 }
 
-// cpuWeight is what CPU shares of 2..262144 are on version 2's scale of 1..10000,
-// by the linear formula of KEP-2254.
+// cpuWeight converts CPU shares (2..262144) to a v2 weight (1..10000) by the formula of
+// KEP-2254.
 func cpuWeight(shares int64) int64 {
 	if shares <= 0 {
 		return 0

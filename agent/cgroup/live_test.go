@@ -17,7 +17,7 @@ import (
 func TestMemoryOfAProcess(t *testing.T)   { memory(t, host(t)) }
 func TestV2MemoryOfAProcess(t *testing.T) { memory(t, hostV2(t)) }
 
-// memory holds 64 MiB in a cgroup two below the one that is read.
+// memory allocates 64 MiB two levels below the cgroup that it reads.
 func memory(t *testing.T, h *cgroup.Host) {
 	const held = 64 << 20
 	top := group(t, h, cgroup.Limits{Memory: 256 << 20, Pids: 100, CPUShares: 512, CPUQuota: 200_000})
@@ -37,7 +37,7 @@ func memory(t *testing.T, h *cgroup.Host) {
 	if m.Usage < held || m.WorkingSet() < held || m.Usage > 4*held {
 		t.Errorf("usage %d and working set %d of a process that holds %d", m.Usage, m.WorkingSet(), held)
 	}
-	// memory.stat is as new as the kernel's last flush of 2 s.
+	// memory.stat lags by up to 2 s.
 	waitUntil(t, "memory.stat counts the process", func() bool {
 		return g.Memory(&m) == nil && m.Unreclaimable() >= held
 	})
@@ -70,7 +70,7 @@ func memory(t *testing.T, h *cgroup.Host) {
 func TestMachine(t *testing.T)   { machine(t, host(t)) }
 func TestV2Machine(t *testing.T) { machine(t, hostV2(t)) }
 
-// machine reads the root: usage lies between nothing and all.
+// machine checks that the root's usage is between 0 and the total.
 func machine(t *testing.T, h *cgroup.Host) {
 	g, err := h.Open("/")
 	if err != nil {
@@ -93,7 +93,7 @@ func machine(t *testing.T, h *cgroup.Host) {
 func TestKillAForkBomb(t *testing.T)   { killForkBomb(t, host(t)) }
 func TestV2KillAForkBomb(t *testing.T) { killForkBomb(t, hostV2(t)) }
 
-// killForkBomb kills a cgroup that forks as fast as it can, and removes it.
+// killForkBomb kills and removes a cgroup that forks as fast as it can.
 func killForkBomb(t *testing.T, h *cgroup.Host) {
 	top := group(t, h, cgroup.Limits{Pids: 200})
 	run(t, h, top, "bomb")
@@ -129,7 +129,7 @@ func killForkBomb(t *testing.T, h *cgroup.Host) {
 func TestOOMKills(t *testing.T)   { countOOMKills(t, host(t)) }
 func TestV2OOMKills(t *testing.T) { countOOMKills(t, hostV2(t)) }
 
-// countOOMKills lets the kernel kill, and finds it in the victim's own cgroup only.
+// countOOMKills triggers the OOM killer and checks the victim's counter.
 func countOOMKills(t *testing.T, h *cgroup.Host) {
 	top := group(t, h, cgroup.Limits{Memory: 64 << 20})
 	for _, name := range []string{"/victim", "/beside"} {
@@ -137,7 +137,7 @@ func countOOMKills(t *testing.T, h *cgroup.Host) {
 			t.Fatal(err)
 		}
 	}
-	// The process that joins becomes the hog: waiting for its first line would fail.
+	// The process that joins becomes the victim; waiting for its first line would fail.
 	allocate(t, h, top+"/victim", 256<<20)
 	for name, want := range map[string]int64{"/victim": 1, "/beside": 0} {
 		g, err := h.Open(top + name)
@@ -153,7 +153,7 @@ func countOOMKills(t *testing.T, h *cgroup.Host) {
 	}
 }
 
-// allocate is run without a word back.
+// allocate starts a process that allocates memory, without waiting for it.
 func allocate(t *testing.T, h *cgroup.Host, path string, bytes int) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -175,7 +175,7 @@ func allocate(t *testing.T, h *cgroup.Host, path string, bytes int) {
 	}
 }
 
-// waitUntil waits for the state that a test wants.
+// waitUntil waits for ok to return true.
 func waitUntil(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {

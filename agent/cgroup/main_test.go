@@ -15,12 +15,12 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestMain lets the test binary be the processes that its tests watch.
+// TestMain also runs the helper processes of the tests.
 func TestMain(m *testing.M) {
 	switch os.Getenv("BERTH_CGROUP_TEST") {
 	case "":
 		os.Exit(m.Run())
-	case "hold": // so many bytes, then say so and wait
+	case "hold": // allocate memory, print a line, wait
 		bytes, _ := strconv.Atoi(os.Args[1])
 		held := make([]byte, bytes)
 		for i := 0; i < len(held); i += 4096 {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		}
 		fmt.Println("ready")
 		_, _ = os.Stdin.Read(make([]byte, 1))
-	case "bomb": // fork until refused, each child too
+	case "bomb": // fork until refused, in every child too
 		for {
 			c := exec.Command("/proc/self/exe", os.Args[1:]...)
 			c.Env = os.Environ()
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// host skips where cgroups cannot be made.
+// host skips the test if cgroups cannot be created.
 func host(t testing.TB) *cgroup.Host {
 	t.Helper()
 	h, err := cgroup.Detect()
@@ -54,7 +54,7 @@ func host(t testing.TB) *cgroup.Host {
 	return h
 }
 
-// hostV2 skips everywhere but in the machine of make test-v2.
+// hostV2 skips the test outside the virtual machine of make test-v2.
 func hostV2(t *testing.T) *cgroup.Host {
 	t.Helper()
 	if os.Getenv("BERTH_V2") == "" {
@@ -67,7 +67,7 @@ func hostV2(t *testing.T) *cgroup.Host {
 	return h
 }
 
-// group makes a cgroup for the test and removes it with all that is in it.
+// group creates a cgroup and removes it, with its processes, when the test ends.
 func group(t testing.TB, h *cgroup.Host, l cgroup.Limits) string {
 	t.Helper()
 	path := fmt.Sprintf("/berth-test-%d-%d", os.Getpid(), time.Now().UnixNano())
@@ -87,10 +87,10 @@ func group(t testing.TB, h *cgroup.Host, l cgroup.Limits) string {
 	return path
 }
 
-// run starts this binary in the cgroup, as what says, and waits for its first line.
+// run starts this binary in the cgroup as the helper what, and waits for its first line.
 func run(t testing.TB, h *cgroup.Host, path, what string, args ...string) *exec.Cmd {
 	t.Helper()
-	// A shell joins first: what it then becomes has never been elsewhere.
+	// A shell joins the cgroup and then executes the helper, which so never ran outside of it.
 	c := exec.Command("/bin/sh", append([]string{"-c", `read go; exec "$0" "$@"`, self(t)}, args...)...)
 	c.Env = append(os.Environ(), "BERTH_CGROUP_TEST="+what)
 	c.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}

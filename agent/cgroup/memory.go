@@ -5,46 +5,46 @@ import (
 	"math"
 )
 
-// Memory is what a cgroup and those below hold, in bytes.
+// Memory is the memory of a cgroup and its descendants, in bytes.
 type Memory struct {
 	Usage        int64
-	InactiveFile int64 // page cache not used lately
-	ActiveFile   int64 // page cache used more than once, or dirty and met by reclaim (version 1)
-	File         int64 // all page cache, with shared memory and tmpfs
-	Unevictable  int64 // memory, of processes or page cache, that is locked
-	Kernel       int64 // what the kernel holds for them: page tables, stacks, slabs
+	InactiveFile int64 // page cache on the inactive list
+	ActiveFile   int64 // page cache on the active list
+	File         int64 // all page cache, including shared memory and tmpfs
+	Unevictable  int64 // locked memory
+	Kernel       int64 // kernel memory: page tables, stacks, slabs
 	Dirty        int64 // page cache not yet written
 	Writeback    int64 // page cache being written
-	Anon         int64 // memory of processes, without shared memory and tmpfs
-	Shmem        int64 // shared memory and tmpfs: cannot be reclaimed without swap
-	Refaults     int64 // file pages since boot that were read again after reclaim
+	Anon         int64 // anonymous memory, without shared memory and tmpfs
+	Shmem        int64 // shared memory and tmpfs
+	Refaults     int64 // file pages read again after reclaim, since boot
 	Faults       int64 // page faults since boot
-	MajorFaults  int64 // of them those that read from disk
+	MajorFaults  int64 // page faults that read from disk
 }
 
-// WorkingSet is usage less inactive page cache: what the kubelet calls so.
+// WorkingSet returns the working set as the kubelet defines it: usage minus inactive page
+// cache.
 func (m *Memory) WorkingSet() int64 { return max(m.Usage-m.InactiveFile, 0) }
 
-// Unreclaimable is what no reclaim of page cache gives back. Kernel memory is
-// part of usage, but counted in neither.
+// Unreclaimable returns the memory that reclaiming page cache cannot free. Kernel memory is
+// part of Usage, but not of this value.
 func (m *Memory) Unreclaimable() int64 { return m.Anon + m.Shmem }
 
-// WorkingCache is the page cache in the working set: active, or on its way there. Pages
-// that were just read are on no list until the kernel has a batch of them; with
-// large folios that is tens of MiB.
+// WorkingCache returns the page cache in the working set. It includes pages that were just read
+// and are not on a list yet, which with large folios can be tens of MiB.
 func (m *Memory) WorkingCache() int64 {
 	return max(m.ActiveFile, m.File-m.Shmem-m.InactiveFile-m.Unevictable)
 }
 
-// Unaccounted is what is charged and not yet counted as anything. The kernel
-// collects its counts after some number of changes or 2 s, whichever is sooner; with
-// large folios hundreds of MiB may be missing until then.
+// Unaccounted returns the usage that memory.stat does not attribute yet. The kernel flushes its
+// statistics every 2 s or after a number of changes; with large folios hundreds of MiB can be
+// missing until then.
 func (m *Memory) Unaccounted() int64 { return max(m.Usage-m.File-m.Anon-m.Kernel, 0) }
 
-// Unlimited is the limit of a cgroup without one.
+// Unlimited is the value of a limit that is not set.
 const Unlimited = math.MaxInt64
 
-// Usage is the memory charged, without what else Memory reads.
+// Usage returns the charged memory. It is cheaper than Memory.
 func (g *Group) Usage() (int64, error) {
 	if g.usage.fd >= 0 {
 		return g.usage.number()
@@ -53,7 +53,7 @@ func (g *Group) Usage() (int64, error) {
 	return total - free, err
 }
 
-// Memory reads usage and memory.stat.
+// Memory reads usage and memory.stat into m.
 func (g *Group) Memory(m *Memory) error {
 	usage, err := g.Usage()
 	if err != nil {
@@ -75,7 +75,7 @@ func (g *Group) Memory(m *Memory) error {
 	return nil
 }
 
-// parseV1 takes version 1's figures, which count the cgroups below under "total_".
+// parseV1 parses a v1 memory.stat, whose "total_" keys include descendants.
 func (m *Memory) parseV1(text []byte) {
 	for {
 		key, v, rest, ok := nextLine(text)
@@ -113,7 +113,7 @@ func (m *Memory) parseV1(text []byte) {
 	}
 }
 
-// parseV2 takes version 2's figures, which always count the cgroups below.
+// parseV2 parses a v2 memory.stat, which includes descendants.
 func (m *Memory) parseV2(text []byte) {
 	for {
 		key, v, rest, ok := nextLine(text)
@@ -150,19 +150,19 @@ func (m *Memory) parseV2(text []byte) {
 	}
 }
 
-// Limit is how much the cgroup may use, Unlimited without a limit.
+// Limit returns the memory limit, or Unlimited.
 func (g *Group) Limit() (int64, error) {
 	if g.limit.fd < 0 {
 		return Unlimited, nil
 	}
 	n, err := g.limit.number()
-	if n >= math.MaxInt64-1<<20 { // version 1 says so in whole pages
+	if n >= math.MaxInt64-1<<20 { // v1 rounds "no limit" to whole pages
 		return Unlimited, err
 	}
 	return n, err
 }
 
-// Capacity is the limit, or the machine's memory where that is less.
+// Capacity returns the smaller of the limit and the machine's memory.
 func (g *Group) Capacity() (int64, error) {
 	total, _, err := g.machineMemory()
 	if err != nil {
@@ -172,7 +172,7 @@ func (g *Group) Capacity() (int64, error) {
 	return min(limit, total), err
 }
 
-// machineMemory is MemTotal and MemFree of /proc/meminfo.
+// machineMemory returns MemTotal and MemFree in bytes.
 func (g *Group) machineMemory() (total, free int64, err error) {
 	text, err := g.meminfo.read(g.buf[:])
 	if err != nil {
@@ -199,7 +199,7 @@ func (g *Group) machineMemory() (total, free int64, err error) {
 	return total << 10, free << 10, nil
 }
 
-// cutPrefix is what follows a prefix and its blanks, nil without the prefix.
+// cutPrefix returns text after prefix and blanks, nil if text does not have the prefix.
 func cutPrefix(text []byte, prefix string) []byte {
 	if len(text) < len(prefix) || string(text[:len(prefix)]) != prefix {
 		return nil

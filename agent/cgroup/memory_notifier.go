@@ -9,24 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MemoryNotifier rings soon after a cgroup's usage has crossed a level. It is a hint: it
-// may ring for page cache that goes by itself, and it rings once for a
-// crossing, not while usage stays. It never misses one upwards.
+// MemoryNotifier signals that a cgroup's memory usage crossed a threshold. It never misses an
+// upward crossing. It can be spurious: page cache that the kernel can reclaim also counts. It
+// signals once per crossing, not while usage stays above.
 //
-// On version 1 it is an eventfd that the kernel notifies of each level, either
-// way. On version 2 it is memory.high at the lowest level, and memory.events:
-// above it the kernel reclaims page cache and slows down who allocates.
+// On v1 it is an eventfd with a threshold per level. On v2 it sets memory.high to the lowest
+// level and polls memory.events; above that level the kernel reclaims page cache and throttles
+// allocations.
 type MemoryNotifier struct {
 	mechanism string
 	fd        int
 	events    int16
-	usageFD   int    // version 1: the usage file, which must stay open
-	highFile  string // version 2: the file memory.high
-	level     int64  // what it is set to
+	usageFD   int    // v1: memory.usage_in_bytes, which must stay open
+	highFile  string // v2: path of memory.high
+	level     int64  // lowest threshold
 	buf       [512]byte
 }
 
-// NewMemoryNotifier sets one for the cgroup at path, at levels in bytes, ascending.
+// NewMemoryNotifier watches the memory usage of the cgroup at path. levels are thresholds in
+// bytes, in ascending order.
 func (h *Host) NewMemoryNotifier(path string, levels []int64) (*MemoryNotifier, error) {
 	if len(levels) == 0 {
 		return nil, errors.New("an alarm needs a level")
@@ -83,17 +84,17 @@ func (h *Host) newV2Notifier(path string, level int64) (*MemoryNotifier, error) 
 	return a, a.Acknowledge()
 }
 
-// String says which mechanism it is.
+// String returns the kernel mechanism in use, for logs.
 func (a *MemoryNotifier) String() string { return a.mechanism }
 
-// Level is the lowest level.
+// Level returns the lowest threshold in bytes.
 func (a *MemoryNotifier) Level() int64 { return a.level }
 
-// Adjustable says that Set moves the level.
+// Adjustable reports whether SetLevel is supported (v2).
 func (a *MemoryNotifier) Adjustable() bool { return a.highFile != "" }
 
-// SetLevel moves the level of version 2. Where usage is above, the kernel reclaims
-// before this returns: do not set it below usage.
+// SetLevel changes the threshold on v2. If usage is above level, the kernel reclaims memory
+// before the write returns; do not set a level below the usage.
 func (a *MemoryNotifier) SetLevel(level int64) error {
 	if a.highFile == "" {
 		return errors.New("version 1's levels do not move; make another alarm")
@@ -105,10 +106,10 @@ func (a *MemoryNotifier) SetLevel(level int64) error {
 	return nil
 }
 
-// PollFD is what to wait for.
+// PollFD returns the file descriptor and the events to poll for.
 func (a *MemoryNotifier) PollFD() unix.PollFd { return unix.PollFd{Fd: int32(a.fd), Events: a.events} }
 
-// Acknowledge takes note of what rang, so that the next crossing rings again.
+// Acknowledge resets the notifier, so that the next crossing signals again.
 func (a *MemoryNotifier) Acknowledge() error {
 	var err error
 	if a.highFile == "" {
@@ -125,7 +126,7 @@ func (a *MemoryNotifier) Acknowledge() error {
 	return nil
 }
 
-// Close takes the alarm away; on version 2 memory.high with it.
+// Close removes the notifier and, on v2, resets memory.high.
 func (a *MemoryNotifier) Close() {
 	if a.highFile != "" {
 		_ = writeFile(a.highFile, "max")

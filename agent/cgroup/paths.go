@@ -7,15 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// podsCgroupName is the cgroup of all pods of a node, below the node's.
+// podsCgroupName is the name of the parent cgroup of all pods.
 const podsCgroupName = "berthpods"
 
-// PodsPath is the cgroup of all pods of the node that is confined to the cgroup
-// node, "/" being the whole machine.
+// PodsPath returns the parent cgroup of all pods of the node whose own cgroup is node; "/" is
+// the whole machine.
 func PodsPath(node string) string { return path.Join("/", node, podsCgroupName) }
 
-// PodPath is the cgroup of a pod below pods, by its class, as the kubelet's
-// cgroupfs driver has it.
+// PodPath returns the cgroup of a pod, as the kubelet's cgroupfs driver names it.
 func PodPath(pods string, class corev1.PodQOSClass, uid types.UID) string {
 	name := "pod" + string(uid)
 	switch class {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// AddProcess moves a process into the cgroup, in every hierarchy that Make uses.
+// AddProcess moves a process into the cgroup, in every hierarchy that Create uses.
 func (h *Host) AddProcess(path string, pid int) error {
 	for _, dir := range h.createDirs(path) {
 		if err := writeFile(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
@@ -20,13 +20,12 @@ func (h *Host) AddProcess(path string, pid int) error {
 	return nil
 }
 
-// JoinDirs are the directories in whose cgroup.procs a process writes "0" to join
-// the cgroup by itself.
+// JoinDirs returns the directories in whose cgroup.procs a process writes "0" to join the
+// cgroup.
 func (h *Host) JoinDirs(path string) []string { return h.createDirs(path) }
 
-// Procs are the ids of the processes in the cgroup and in all below it.
-// Processes outside of the agent's pid namespace are left out. A cgroup that
-// is not there has none.
+// Procs returns the process IDs of the cgroup and its descendants. Processes outside of the
+// agent's PID namespace are omitted. A cgroup that does not exist has none.
 func (h *Host) Procs(path string) ([]int, error) {
 	var pids []int
 	err := filepath.WalkDir(h.Dir("memory", path), func(at string, d fs.DirEntry, err error) error {
@@ -50,9 +49,8 @@ func (h *Host) Procs(path string) ([]int, error) {
 	return pids, nil
 }
 
-// AnonymousMemory is the memory of the processes in the cgroup and in all below it
-// that is theirs alone, as their page tables have it now, in bytes. What several
-// share since a fork counts for each.
+// AnonymousMemory returns the anonymous memory in the page tables of all processes of the
+// cgroup and its descendants, in bytes. Pages shared after a fork count once per process.
 func (h *Host) AnonymousMemory(path string) (int64, error) {
 	pids, err := h.Procs(path)
 	if err != nil {
@@ -64,7 +62,7 @@ func (h *Host) AnonymousMemory(path string) (int64, error) {
 		text, err := os.ReadFile(filepath.Join(h.proc, strconv.Itoa(pid), "statm"))
 		fields := strings.Fields(string(text))
 		if err != nil || len(fields) < 3 {
-			continue // it has ended
+			continue // the process has exited
 		}
 		resident, _ := strconv.ParseInt(fields[1], 10, 64)
 		shared, _ := strconv.ParseInt(fields[2], 10, 64)
@@ -73,7 +71,7 @@ func (h *Host) AnonymousMemory(path string) (int64, error) {
 	return sum, nil
 }
 
-// ignoreGone takes the error of a cgroup that has been removed as no error.
+// ignoreGone returns nil if err means that the cgroup was removed.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || isGone(err) {
 		return nil

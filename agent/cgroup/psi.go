@@ -2,18 +2,18 @@ package cgroup
 
 import "time"
 
-// PSI is how long processes have waited for memory (PSI): evidence of
-// thrashing, never a trigger. It says nothing until reclaim is hard.
+// PSI is the pressure stall information of memory. It is evidence of thrashing, but it is 0
+// until reclaim becomes hard, so it does not trigger evictions.
 type PSI struct {
-	SomeAvg10 int64         // share of the last 10 s in which some process waited, in hundredths of a percent
-	SomeTotal time.Duration // waited since boot
-	FullTotal time.Duration // of it, all at once
+	SomeAvg10 int64         // share of the last 10 s in which some process stalled, in 0.01 %
+	SomeTotal time.Duration // time in which some process stalled, since boot
+	FullTotal time.Duration // time in which all processes stalled
 }
 
-// HasPSI says whether the kernel tells of this cgroup's stalls.
+// HasPSI reports whether the kernel provides PSI for this cgroup.
 func (g *Group) HasPSI() bool { return g.psi.fd >= 0 }
 
-// PSI reads memory.pressure.
+// PSI reads memory.pressure into s.
 func (g *Group) PSI(s *PSI) error {
 	text, err := g.psi.read(g.buf[:])
 	if err != nil {

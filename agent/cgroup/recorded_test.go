@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// The tree in testdata/v2 was recorded in the machine of make test-v2: a node
-// with a limit of 256 MiB and 100 processes, below it a pod that holds 64 MiB.
+// testdata/v2 was recorded in the virtual machine of make test-v2: a node with limits of 256
+// MiB and 100 processes, and a pod that uses 64 MiB.
 func recorded(t *testing.T) *cgroup.Host {
 	t.Helper()
 	h, err := cgroup.DetectAt("testdata/v2")
@@ -68,7 +68,7 @@ func TestRecordedMachineOfVersion2(t *testing.T) {
 	if err := g.Memory(&m); err != nil {
 		t.Fatal(err)
 	}
-	// The root has no memory.current: what is not free is in use.
+	// The root has no memory.current: usage is MemTotal - MemFree.
 	if m.Usage != (3055148-2865972)<<10 || m.Anon != 76894208 {
 		t.Errorf("memory %+v", m)
 	}
@@ -103,7 +103,6 @@ func TestRecordedPodsOfVersion2(t *testing.T) {
 	}
 }
 
-// TestStatOfVersion2 reads all figures from a file with each in it.
 func TestStatOfVersion2(t *testing.T) {
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
@@ -156,7 +155,7 @@ func TestStatOfVersion2(t *testing.T) {
 	}
 }
 
-// TestCheckWritable: whether a cgroup can be made is known before a node is, and nothing of the trial stays.
+// The check removes everything that it creates.
 func TestCheckWritable(t *testing.T) {
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {
@@ -169,7 +168,7 @@ func TestCheckWritable(t *testing.T) {
 	at := filepath.Join(root, "sys/fs/cgroup")
 	before, _ := os.ReadDir(at)
 	gives := filepath.Join(at, "cgroup.subtree_control")
-	if err := os.Mkdir(gives, 0o755); err != nil { // nothing can be written there, as where the kernel says no
+	if err := os.Mkdir(gives, 0o755); err != nil { // a directory in place of a file makes writes fail
 		t.Fatal(err)
 	}
 	if err := h.CheckWritable(); err == nil || !strings.Contains(err.Error(), at+" cannot give the memory controller") {
@@ -186,7 +185,6 @@ func TestCheckWritable(t *testing.T) {
 	}
 }
 
-// TestLimitsOfVersion2 writes limits where the kernel takes them.
 func TestLimitsOfVersion2(t *testing.T) {
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS("testdata/v2")); err != nil {

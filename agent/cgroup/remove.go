@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Remove removes the cgroup and all below it from every hierarchy, the
-// runtime's too. One that has processes is tried again until ctx ends: they may
-// be dying. A cgroup that is not there is removed.
+// Remove removes the cgroup and its descendants from every hierarchy, including cgroups created
+// by the runtime. While processes are left, which may be exiting, it retries until ctx is done.
+// It is a no-op if the cgroup does not exist.
 func (h *Host) Remove(ctx context.Context, path string) error {
 	if filepath.Clean("/"+path) == "/" {
 		return errors.New("cgroup /: it cannot be removed")
@@ -37,7 +37,7 @@ func (h *Host) Remove(ctx context.Context, path string) error {
 	}
 }
 
-// removeTree removes directories bottom-up; the files of a cgroup go with it.
+// removeTree removes directories bottom-up.
 func removeTree(root string) error {
 	var dirs []string
 	err := filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {

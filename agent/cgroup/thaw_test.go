@@ -15,7 +15,7 @@ import (
 func TestThaw(t *testing.T)   { thaw(t, host(t)) }
 func TestV2Thaw(t *testing.T) { thaw(t, hostV2(t)) }
 
-// thaw thaws what an agent that was killed has left frozen, and kills and removes it.
+// thaw checks that Thaw, Kill and Remove work on what a killed agent left frozen.
 func thaw(t *testing.T, h *cgroup.Host) {
 	file, on, off := filepath.Join(h.Dir("freezer", "/"), "freezer.state"), "FROZEN", "THAWED"
 	if h.Mode == cgroup.V2 {
@@ -55,7 +55,8 @@ func thaw(t *testing.T, h *cgroup.Host) {
 	}
 }
 
-// Kill thaws what it found frozen itself, and nothing below: another Kill may have frozen that, so that it does not fork.
+// Kill thaws the cgroup itself if it was frozen, but not its descendants: a concurrent Kill may
+// have frozen those.
 func TestKillLeavesOthersFrozen(t *testing.T) {
 	h := host(t)
 	if h.Mode == cgroup.V2 || h.Dir("freezer", "/") == "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestConcurrentWritableChecks: trials of one process do not take their cgroup from each other.
+// Concurrent checks of one process use different cgroups.
 func TestConcurrentWritableChecks(t *testing.T) {
 	h, err := cgroup.Detect()
 	if err != nil {

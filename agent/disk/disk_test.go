@@ -30,9 +30,9 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// fakeLayers are those of a runtime that nobody runs.
+// fakeLayers is a runtime with fixed layers.
 type fakeLayers struct {
-	images   map[string][]cri.Layer // by image id
+	images   map[string][]cri.Layer // by image ID
 	writable int64
 	fail     error
 }
@@ -44,7 +44,7 @@ func (l fakeLayers) WritableLayer(context.Context, string) (cri.Layer, error) {
 	return cri.Layer{Bytes: l.writable, Inodes: 2}, l.fail
 }
 
-// fakeVolumes has one on disk and one in memory for each pod.
+// fakeVolumes has a disk and a memory volume per pod.
 type fakeVolumes struct{}
 
 func (fakeVolumes) Usage(uid types.UID) ([]volume.Usage, error) {
@@ -56,7 +56,7 @@ func pod(logs string) pods.Pod {
 	return pods.Pod{Object: o, LogDir: pods.LogDir(logs, o)}
 }
 
-// writeFile makes a file of so many bytes with its directories.
+// writeFile creates a file of the given size and its parent directories.
 func writeFile(t *testing.T, bytes int, path ...string) {
 	t.Helper()
 	name := filepath.Join(path...)
@@ -153,7 +153,7 @@ func checkText(t *testing.T, report *disk.Report) {
 	}
 }
 
-// What cannot be measured is said; the rest is told.
+// A failed measurement is reported; the others are unaffected.
 func TestUnmeasured(t *testing.T) {
 	service, root := fake.New("app:1"), t.TempDir()
 	o := disk.Options{Service: service, NodeFs: stats.NewDisk(root), ImageFs: stats.NewDisk("/proc"), Root: root, LogRoot: root, Volumes: fakeVolumes{},
@@ -182,7 +182,7 @@ func TestUnmeasured(t *testing.T) {
 	}
 }
 
-// In a real containerd the parts add up to what the disk has in use.
+// With a real containerd, the parts add up to the used space.
 func TestOnRealDisk(t *testing.T) {
 	root := container.Disk(t, 128<<20, 0)
 	r := container.StartContainerd(t, func(o *containerd.Options) { o.Dir = filepath.Join(root, "c") })
@@ -216,7 +216,7 @@ func TestOnRealDisk(t *testing.T) {
 	}
 }
 
-// A runtime without layers to measure tells of its containers all the same.
+// Without layer sizes, the report uses the container stats of the runtime.
 func TestWritableLayersFromRuntimeStats(t *testing.T) {
 	service, root := fake.New("app:1"), t.TempDir()
 	sandbox := &criapi.PodSandboxConfig{Metadata: &criapi.PodSandboxMetadata{Name: "web"}}

@@ -1,14 +1,14 @@
-// Package disk says what holds the space of a node's disks: which image, which log, which
-// volume, of which pod (berth explain node NAME --disk). A full disk is otherwise a riddle: the
-// kubelet tells how full it is, and not of what (kubernetes#71869).
+// Package disk reports what uses the space of a node's disks: which image, log or volume of
+// which pod (`berth explain node NAME --disk`). The kubelet only reports how full a disk is
+// (kubernetes#71869).
 //
-// Figures are measured when they are asked for, by blocks on the disk:
+// A report is measured on request, in allocated blocks:
 //
-//   - An image holds its compressed content and its unpacked layers; a layer of several
-//     images counts in equal parts for each, so that the parts add up to the whole.
-//   - A container holds what it has written onto its image, a dead one too, and its logs.
-//   - A pod's volumes hold what is on the node's own disk; those in memory do not count.
-//   - Directories of pods that the agent does not know are left over.
-//   - Whatever remains of what a file system has in use is other: files of programs
-//     beside Berth, and the runtime's own.
+//   - An image uses its compressed content and its unpacked layers. The size of a layer shared
+//     by several images is divided between them, so that the parts add up to the whole.
+//   - A container, also a terminated one, uses its writable layer and its logs.
+//   - A pod's volumes count if they are on the node's own disk.
+//   - Directories of pods unknown to the agent are orphaned.
+//   - The rest of a file system's used space is other: other programs, and the runtime's own
+//     data.
 package disk

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/cri"
 )
 
-// addImages tells what each holds: its content as it was pulled, and its unpacked layers.
+// addImages adds the images with compressed content and unpacked layers.
 func (r *reportBuilder) addImages(ctx context.Context) error {
 	list, err := r.opts.Service.ListImages(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *reportBuilder) addImages(ctx context.Context) error {
 		}
 		packed := int64(i.Size)
 		if whole > 0 {
-			// Layers are packed one by one: what is shared unpacked is shared packed, about as much.
+			// Assume that the shared part of the compressed size equals that of the unpacked size.
 			packed = int64(float64(packed) * float64(part) / float64(whole))
 		}
 		h.Bytes = packed + part
@@ -49,7 +49,7 @@ func (r *reportBuilder) addImages(ctx context.Context) error {
 	return err
 }
 
-// imageLayers are those of each image, and of how many images each layer is.
+// imageLayers returns the layers of each image, and how many images use each layer.
 func (r *reportBuilder) imageLayers(ctx context.Context, list []*criapi.Image) (of map[string][]cri.Layer, owners map[string]int64, err error) {
 	of, owners = map[string][]cri.Layer{}, map[string]int64{}
 	if r.opts.Layers == nil {
@@ -72,7 +72,7 @@ func (r *reportBuilder) imageLayers(ctx context.Context, list []*criapi.Image) (
 	return of, owners, errors.Join(errs...)
 }
 
-// countUsers counts containers by what they call their image. Each calls it by one of the three.
+// countUsers returns the number of containers by their image reference: ID, ref or name.
 func (r *reportBuilder) countUsers(ctx context.Context) (map[string]int, error) {
 	containers, err := r.opts.Service.ListContainers(ctx, nil)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *reportBuilder) isPinned(i *criapi.Image) bool {
 	return slices.ContainsFunc(r.opts.PinnedImages, func(name string) bool { return slices.Contains(i.RepoTags, name) })
 }
 
-// imageName is the best name of an image: a tag, or a digest, or else its id.
+// imageName returns a tag of the image, else a digest, else its ID.
 func imageName(i *criapi.Image) string {
 	return slices.Concat(i.RepoTags, i.RepoDigests, []string{i.Id})[0]
 }

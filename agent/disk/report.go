@@ -4,36 +4,36 @@ import (
 	"time"
 )
 
-// Kinds of what holds space.
+// Kinds of consumers.
 const (
 	Image         = "image"
-	WritableLayer = "container" // what a container has written
+	WritableLayer = "container" // writable layer of a container
 	DeadContainer = "dead container"
 	Log           = "log"
 	Volume        = "volume"
-	Orphaned      = "leftover" // of a pod that is gone
+	Orphaned      = "leftover" // of a pod that no longer exists
 )
 
-// Names of file systems, as eviction signals call them.
+// Names of file systems, as in eviction signals.
 const (
 	NodeFs  = "nodefs"
 	ImageFs = "imagefs"
 )
 
-// Report is what holds the disks of a node. Sizes are bytes.
+// Report lists what uses the disks of a node. Sizes are in bytes.
 type Report struct {
 	Node        string       `json:"node"`
 	At          time.Time    `json:"at"`
 	FileSystems []FileSystem `json:"fileSystems"`
-	// Consumers are in order of size, the largest first.
+	// Consumers are sorted by size, largest first.
 	Consumers []Consumer `json:"holders"`
-	// Unknown says what could not be measured, and why.
+	// Unknown lists what could not be measured, and why.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// FileSystem is one that the node watches.
+// FileSystem is a file system of the node.
 type FileSystem struct {
-	// Names are NodeFs and ImageFs; both when it is the same one.
+	// Names contains NodeFs, ImageFs, or both.
 	Names      []string `json:"names"`
 	Dir        string   `json:"dir"`
 	Capacity   int64    `json:"capacity"`
@@ -41,25 +41,26 @@ type FileSystem struct {
 	Available  int64    `json:"available"`
 	Inodes     int64    `json:"inodes"`
 	InodesUsed int64    `json:"inodesUsed"`
-	// Other is what is used and held by no Holder.
+	// Other is the used space that belongs to no Consumer.
 	Other int64 `json:"other"`
 }
 
-// Consumer is what holds space.
+// Consumer is something that uses disk space.
 type Consumer struct {
 	Kind       string `json:"kind"`
-	FileSystem string `json:"fileSystem"` // the first of its names
-	// Pod is NAMESPACE/NAME, or what a directory says of a pod that is gone; "" of images.
+	FileSystem string `json:"fileSystem"` // the first of the file system's names
+	// Pod is NAMESPACE/NAME, for orphaned directories the directory name, "" for images.
 	Pod string `json:"pod,omitempty"`
 	UID string `json:"uid,omitempty"`
 	// Name of the image, container or volume.
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
 	Inodes int64  `json:"inodes,omitempty"`
-	// Shared is how much of an image's layers other images have, too; removing it does not free that.
+	// Shared is the part of the layers that other images use too; removing the image does not free
+	// it.
 	Shared int64 `json:"shared,omitempty"`
-	// Users are how many containers use an image, dead ones too.
+	// Users is the number of containers that use the image, including terminated ones.
 	Users int `json:"users,omitempty"`
-	// Pinned says that an image is never collected.
+	// Pinned reports whether the image is exempt from garbage collection.
 	Pinned bool `json:"pinned,omitempty"`
 }

@@ -23,36 +23,38 @@ import (
 	"github.com/berthproject/berth/agent/volume"
 )
 
-// Options of a Reporter. What is not marked optional must be given.
+// Options of a Reporter. Fields are required unless marked optional.
 type Options struct {
 	Node    string
 	Service runtime.Service
-	// Layers tells the size of layers; optional: without it images hold what the runtime tells, their compressed content.
+	// Layers measures layers. Optional: without it the size of an image is what the runtime
+	// reports, its compressed content.
 	Layers Layers
-	// NodeFs is the file system of Root, ImageFs that of images and writable layers.
+	// NodeFs is the file system of Root; ImageFs that of images and writable layers.
 	NodeFs, ImageFs *stats.Disk
-	// Root is the agent's directory, with that of each pod in pods/UID; Logs that of the pods' logs.
+	// Root is the agent's directory, with pod directories in pods/UID. LogRoot contains the pods'
+	// logs.
 	Root, LogRoot string
-	// Pods are those that the agent knows.
+	// Pods returns the pods that the agent knows.
 	Pods func() []pods.Pod
-	// Volumes measures those of a pod.
+	// Volumes measures the volumes of a pod.
 	Volumes interface {
 		Usage(types.UID) ([]volume.Usage, error)
 	}
-	// PinnedImages are names of images that are never collected, such as that of the sandboxes.
+	// PinnedImages are names of images exempt from garbage collection.
 	PinnedImages []string
 }
 
-// Layers is what containerd knows of layers; *cri.Client does.
+// Layers measures image and container layers. *cri.Client implements it for containerd.
 type Layers interface {
 	ImageLayers(ctx context.Context, id string) ([]cri.Layer, error)
 	WritableLayer(ctx context.Context, container string) (cri.Layer, error)
 }
 
-// Reporter measures a node's disks.
+// Reporter measures the disks of a node.
 type Reporter struct{ opts Options }
 
-// New makes a Reporter.
+// New validates the options and returns a Reporter.
 func New(o Options) (*Reporter, error) {
 	switch {
 	case o.Service == nil || o.Pods == nil || o.Volumes == nil:
@@ -65,15 +67,16 @@ func New(o Options) (*Reporter, error) {
 	return &Reporter{opts: o}, nil
 }
 
-// reportBuilder is one in the making.
+// reportBuilder builds a Report.
 type reportBuilder struct {
 	*Reporter
 	Report
-	imageFs string // the name of the file system that images are on
+	imageFs string // name of the images' file system
 }
 
-// Report measures what holds the disks now. It walks logs and volumes: it may take a while.
-// What could not be measured is said in the report; it is an error only when nothing could.
+// Report measures the disks. It walks all logs and volumes, which may take long. Parts that
+// cannot be measured are listed in Report.Unknown; an error means that nothing could be
+// measured.
 func (r *Reporter) Report(ctx context.Context) (*Report, error) {
 	now := time.Now()
 	out := &reportBuilder{Reporter: r, Report: Report{Node: r.opts.Node, At: now}, imageFs: ImageFs}
@@ -99,7 +102,7 @@ func (r *Reporter) Report(ctx context.Context) (*Report, error) {
 	return &out.Report, ctx.Err()
 }
 
-// addFileSystems reads the figures of both, or of the one that is both.
+// addFileSystems adds one entry for both file systems if they are the same.
 func (r *reportBuilder) addFileSystems(now time.Time) error {
 	node, err := r.opts.NodeFs.Refresh(now)
 	if err != nil {
@@ -122,7 +125,7 @@ func fileSystem(dir string, u stats.DiskUsage, names ...string) FileSystem {
 	return FileSystem{Names: names, Dir: dir, Capacity: u.Capacity, Used: u.Used, Available: u.Available, Inodes: u.Inodes, InodesUsed: u.Inodes - u.InodesFree}
 }
 
-// computeOther works out what nobody accounts for.
+// computeOther sets the used space that belongs to no consumer.
 func (r *reportBuilder) computeOther() {
 	for i := range r.FileSystems {
 		f := &r.FileSystems[i]
@@ -132,11 +135,11 @@ func (r *reportBuilder) computeOther() {
 				f.Other -= h.Bytes
 			}
 		}
-		f.Other = max(0, f.Other) // things change while they are measured
+		f.Other = max(0, f.Other) // usage may change during the measurement
 	}
 }
 
-// addContainers tells what each has written.
+// addContainers adds the writable layers of all containers.
 func (r *reportBuilder) addContainers(ctx context.Context) error {
 	list, err := r.opts.Service.ListContainers(ctx, nil)
 	if err != nil {
@@ -163,7 +166,8 @@ func (r *reportBuilder) addContainers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// writableLayers is what containers have written, measured now, or as the runtime tells it where it has no layers to measure.
+// writableLayers measures the writable layers of containers, or falls back to the runtime's
+// stats.
 func (r *reportBuilder) writableLayers(ctx context.Context, list []*criapi.Container) (map[string]cri.Layer, error) {
 	out := map[string]cri.Layer{}
 	var errs []error
@@ -184,7 +188,7 @@ func (r *reportBuilder) writableLayers(ctx context.Context, list []*criapi.Conta
 	return out, errors.Join(errs...)
 }
 
-// writableFromStats is what the runtime's figures say that containers have written.
+// writableFromStats returns the writable layers from the runtime's stats.
 func (r *reportBuilder) writableFromStats(ctx context.Context) (map[string]cri.Layer, error) {
 	figures, err := r.opts.Service.ListContainerStats(ctx, nil)
 	out := map[string]cri.Layer{}
@@ -195,7 +199,7 @@ func (r *reportBuilder) writableFromStats(ctx context.Context) (map[string]cri.L
 	return out, err
 }
 
-// addLogs tells what those of each container hold.
+// addLogs adds the logs of each container.
 func (r *reportBuilder) addLogs(known []pods.Pod) error {
 	owners := map[string]pods.Pod{}
 	for _, p := range known {
@@ -213,7 +217,7 @@ func (r *reportBuilder) addLogs(known []pods.Pod) error {
 		}
 		containers, err := os.ReadDir(filepath.Join(r.opts.LogRoot, d.Name()))
 		if err != nil {
-			continue // the pod has gone meanwhile
+			continue // the pod was removed concurrently
 		}
 		for _, c := range containers {
 			held := stats.MeasureDir(filepath.Join(r.opts.LogRoot, d.Name(), c.Name()))
@@ -224,7 +228,7 @@ func (r *reportBuilder) addLogs(known []pods.Pod) error {
 	return nil
 }
 
-// addVolumes tells what those of each pod hold of the node's own disk.
+// addVolumes adds the pods' volumes on the node's own disk.
 func (r *reportBuilder) addVolumes(known []pods.Pod) error {
 	var errs []error
 	here := map[string]bool{}
@@ -253,7 +257,7 @@ func (r *reportBuilder) addVolumes(known []pods.Pod) error {
 	return errors.Join(errs...)
 }
 
-// addOrphaned notes a directory of a pod that the agent does not know.
+// addOrphaned adds a directory of an unknown pod.
 func (r *reportBuilder) addOrphaned(dir, pod, name string) {
 	held := stats.MeasureDir(dir)
 	r.Consumers = append(r.Consumers, Consumer{Kind: Orphaned, FileSystem: NodeFs, Pod: pod, Name: name, Bytes: held.Bytes, Inodes: held.Inodes})

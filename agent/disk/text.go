@@ -7,11 +7,11 @@ import (
 	"text/tabwriter"
 )
 
-// maxListed is how many holders the text names unless all are asked for.
+// maxListed is the number of consumers in the text output unless all are requested.
 const maxListed = 20
 
-// Text writes the report for people: file systems, what holds them by kind, and the
-// largest holders, or all of them.
+// Text writes a human-readable report: file systems, usage by kind, and the largest consumers,
+// or all of them.
 func (r *Report) Text(out io.Writer, all bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "Disks of node %s\n\n", r.Node)
@@ -47,7 +47,7 @@ func (r *Report) Text(out io.Writer, all bool) error {
 	return w.Flush()
 }
 
-// writeKinds writes the sum of each kind.
+// writeKinds writes the total of each kind.
 func (r *Report) writeKinds(w io.Writer) {
 	used := int64(0)
 	for _, f := range r.FileSystems {
@@ -69,7 +69,7 @@ func (r *Report) writeKinds(w io.Writer) {
 	}
 }
 
-// note says what else there is to know.
+// note returns the NOTE column.
 func (h *Consumer) note() string {
 	if h.Kind != Image {
 		return ""
@@ -91,7 +91,7 @@ func (h *Consumer) note() string {
 	return strings.Join(notes, "; ")
 }
 
-// formatBytes in the unit of which there are at least ten, as 1536Mi or 12Ki.
+// formatBytes formats a size with at least two significant digits, such as 1536Mi or 12Ki.
 func formatBytes(bytes int64) string {
 	units := []string{"", "Ki", "Mi", "Gi", "Ti"}
 	i := 0

@@ -9,8 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Field is the value of a pod's field, by the path of a fieldRef. For addresses
-// the pod's status must have been filled in.
+// Field returns the value of the fieldRef path. For addresses the pod's status must be set.
 func Field(pod *corev1.Pod, path string) (string, error) {
 	switch path {
 	case "metadata.name":
@@ -48,7 +47,7 @@ func Field(pod *corev1.Pod, path string) (string, error) {
 		"spec.nodeName, spec.serviceAccountName, status.hostIP, .hostIPs, .podIP or .podIPs", path)
 }
 
-// splitSubscript takes field['key'] apart.
+// splitSubscript splits field['key'].
 func splitSubscript(path string) (field, key string, ok bool) {
 	field, rest, found := strings.Cut(path, "['")
 	key, end := strings.CutSuffix(rest, "']")

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Resource is the value of a resourceFieldRef in the given container of the
-// pod; ref.ContainerName, where given, names another. allocatable is the node's.
+// Resource returns the value of a resourceFieldRef. It refers to the given container unless
+// ref.ContainerName names another. allocatable is that of the node.
 func Resource(pod *corev1.Pod, container string, ref *corev1.ResourceFieldSelector, allocatable corev1.ResourceList) (string, error) {
 	if ref.ContainerName != "" {
 		container = ref.ContainerName
@@ -45,7 +45,7 @@ func isSupported(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// divideRoundUp rounds up; the divisor is 1 when none is given.
+// divideRoundUp returns q/divisor rounded up; a zero divisor counts as 1.
 func divideRoundUp(q, divisor resource.Quantity, milli bool) int64 {
 	if divisor.IsZero() {
 		divisor = resource.MustParse("1")

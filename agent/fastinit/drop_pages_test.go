@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/agent/fastinit"
 )
 
-// TestMain is the process that sheds, too, under this name.
+// TestMain also runs the helper process.
 func TestMain(m *testing.M) {
 	if os.Args[0] == "shedding" {
 		fastinit.DeferGC()
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fileMemory is how many KiB of files this process has.
+// fileMemory returns the file-backed memory of this process in KiB.
 func fileMemory() int {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -37,7 +37,7 @@ func fileMemory() int {
 	return n
 }
 
-// It runs on with less of its file in memory; what it needs of that comes back.
+// The process keeps working with fewer resident file pages.
 func TestDropFilePages(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args[0] = "shedding"

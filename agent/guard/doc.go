@@ -1,22 +1,20 @@
-// Package guard watches a node that a kubelet runs: when memory or processes run
-// short it kills the pod that engine/nodepressure picks within milliseconds and writes
-// that it was evicted; all else is the kubelet's.
+// Package guard adds fast node-pressure eviction to a node that runs a kubelet. When memory or
+// PIDs run short, it kills the pod that engine/nodepressure selects within milliseconds and
+// writes the eviction to the pod's status. The kubelet keeps all other duties.
 //
 //	kernel, clock ─▶ agent/pressure ─▶ SIGKILL to the pod's cgroup
-//	                       └─▶ guard: pod status Failed, Evicted ─▶ the kubelet, which ends the rest of the pod
+//	                       └─▶ guard: pod status Failed, Evicted ─▶ kubelet terminates the rest of the pod
 //
-// The kubelet takes a pod whose status is final for ended: it stops what is left
-// of it and starts nothing again. Which cgroup is a pod's follows from the
-// kubelet's cgroup driver.
+// The kubelet treats a pod with a final status as terminated: it stops its containers and
+// starts none. The pod's cgroup follows from the kubelet's cgroup driver.
 //
-// Disks are left to the kubelet: they fill slowly enough for a look every 10 s, and
-// it knows what is on them. So are the node's conditions: both writing them would
-// be a quarrel.
+// Disk pressure is left to the kubelet, for which its period of 10 s is short enough, and which
+// manages images and logs. So are the node conditions, which must have one writer.
 //
 // Invariants, each held by a test:
 //
-//   - Two evict no more than one: Check refuses while the kubelet evicts for memory or processes
-//     itself, and says which fields of its file switch that off; one that cannot be asked is no permission.
-//   - A pod that another node runs, or that has ended, is never touched.
-//   - Writing an eviction is tried until it is done or the pod is gone.
+//   - The guard and the kubelet never both evict for the same signal: Check fails while the
+//     kubelet evicts for memory or PIDs, or if its configuration cannot be read.
+//   - Pods of other nodes and terminated pods are never touched.
+//   - Writing an eviction is retried until it succeeds or the pod is gone.
 package guard

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// Evict implements pressure.Agent. A pod without grace has been killed by then.
+// Evict implements pressure.Agent. A pod without a grace period has already been killed.
 func (g *Guard) Evict(e agent.Eviction) {
 	g.setEvicting(e.Pod, true)
 	go func() {
@@ -24,7 +24,7 @@ func (g *Guard) Evict(e agent.Eviction) {
 		}
 		defer g.setEvicting(e.Pod, false)
 		p := g.pod(e.Pod)
-		if p == nil || isTerminated(p) { // by itself, a moment ago
+		if p == nil || isTerminated(p) { // the pod terminated or was deleted concurrently
 			return
 		}
 		if err := g.writeEviction(p, e); err != nil {
@@ -35,7 +35,8 @@ func (g *Guard) Evict(e agent.Eviction) {
 	}()
 }
 
-// writeEviction makes the pod's status say that it was evicted; that of another pod of its name is left alone.
+// writeEviction writes the eviction to the pod's status, but not to another pod of the same
+// name.
 func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
 	patch, err := statusPatch(p, e)
 	if err != nil {
@@ -56,14 +57,14 @@ func (g *Guard) writeEviction(p *corev1.Pod, e agent.Eviction) error {
 	}
 }
 
-// replaced says that the pod is gone, though there may be another of its name.
+// replaced reports whether the pod is gone; another pod may have its name.
 func (g *Guard) replaced(p *corev1.Pod) bool {
 	is, err := g.opts.Client.CoreV1().Pods(p.Namespace).Get(g.ctx, p.Name, metav1.GetOptions{})
 	return apierrors.IsNotFound(err) || err == nil && is.UID != p.UID
 }
 
-// statusPatch is what is changed of a pod's status. The uid in it makes the API server
-// refuse another pod of the same name.
+// statusPatch returns the status patch of an eviction. It contains the UID, so that the API
+// server rejects it for another pod of the same name.
 func statusPatch(p *corev1.Pod, e agent.Eviction) ([]byte, error) {
 	status := map[string]any{"phase": corev1.PodFailed, "reason": e.Reason, "message": e.Message}
 	if e.Condition != nil {
@@ -76,8 +77,7 @@ func statusPatch(p *corev1.Pod, e agent.Eviction) ([]byte, error) {
 	return patch, nil
 }
 
-// waitTerminated waits until nothing of the pod runs any more and its memory is free: the
-// kubelet ends what is left.
+// waitTerminated waits until the kubelet has terminated the pod and its memory is free.
 func (g *Guard) waitTerminated(p *corev1.Pod) {
 	for path := g.cgroup(p); ; {
 		if pids, err := g.opts.Host.Procs(path); err == nil && len(pids) == 0 && g.anonymousMemory(path) < freedThreshold {
@@ -89,15 +89,15 @@ func (g *Guard) waitTerminated(p *corev1.Pod) {
 	}
 }
 
-// freedThreshold is so little that it may be what the kernel has not counted off yet.
+// freedThreshold is the memory that the kernel may not have uncharged yet.
 const freedThreshold = 1 << 20
 
-// anonymousMemory is the memory of a cgroup's processes. A process that dies is no longer listed
-// before its memory is given back.
+// anonymousMemory returns the anonymous memory of a cgroup. An exiting process leaves
+// cgroup.procs before its memory is freed.
 func (g *Guard) anonymousMemory(path string) int64 {
 	group, err := g.opts.Host.Open(path)
 	if err != nil {
-		return 0 // it is gone
+		return 0 // the cgroup is gone
 	}
 	defer group.Close()
 	var m cgroup.Memory
@@ -107,7 +107,7 @@ func (g *Guard) anonymousMemory(path string) int64 {
 	return m.Anon
 }
 
-// sleep waits; false says that ctx has ended.
+// sleep waits for d; it returns false if ctx is done first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -24,15 +24,15 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// Options of a guard. What is not marked optional must be given.
+// Options of a Guard. Fields are required unless marked optional.
 type Options struct {
 	Node   string
 	Client kubernetes.Interface
 	Host   *cgroup.Host
-	// Cgroup is the node's, "/" for a whole machine; Layout where its pods are.
+	// Cgroup is the node's cgroup, "/" for the whole machine. Layout locates the pods' cgroups.
 	Cgroup string
 	Layout Layout
-	// Config is what pods are evicted by; thresholds of disks in it have no effect.
+	// Config has the eviction thresholds; disk thresholds are ignored.
 	Config nodepressure.Config
 	// Events and Metrics are optional.
 	Events  record.EventRecorder
@@ -40,19 +40,19 @@ type Options struct {
 	Log     klog.Logger
 }
 
-// Guard watches one node. It stands for the agent where agent/pressure wants one.
+// Guard evicts pods of one node. It takes the place of the agent in agent/pressure.
 type Guard struct {
 	opts    Options
 	monitor *agentpressure.Manager
 	pods    cache.SharedIndexInformer
 	stats   *stats.Pods
-	ctx     context.Context // of Run
+	ctx     context.Context // the context of Run
 
 	mu       sync.Mutex
-	evicting map[types.UID]bool // being evicted
+	evicting map[types.UID]bool // evictions in progress
 }
 
-// New opens what is watched.
+// New validates the options and opens the cgroups.
 func New(o Options) (*Guard, error) {
 	g := &Guard{opts: o, evicting: map[types.UID]bool{}}
 	o.Config.Thresholds = slices.DeleteFunc(slices.Clone(o.Config.Thresholds), func(t nodepressure.Threshold) bool { return !slices.Contains(signals, t.Signal) })
@@ -77,13 +77,13 @@ func New(o Options) (*Guard, error) {
 	return g, nil
 }
 
-// Mechanism says how memory is watched.
+// Mechanism describes how memory is watched, for logs.
 func (g *Guard) Mechanism() string { return g.monitor.Describe() }
 
-// cgroup is where a pod's processes are.
+// cgroup returns the cgroup of a pod.
 func (g *Guard) cgroup(p *corev1.Pod) string { return g.opts.Layout.Pod(p.Status.QOSClass, p.UID) }
 
-// Run watches until ctx ends.
+// Run evicts pods until ctx is done.
 func (g *Guard) Run(ctx context.Context) error {
 	defer g.stats.Close()
 	g.ctx = ctx
@@ -95,8 +95,8 @@ func (g *Guard) Run(ctx context.Context) error {
 	return g.monitor.Run(ctx, g)
 }
 
-// Pods implements pressure.Agent: those that have not ended, by name. One that is evicted
-// holds memory for a while after that is written.
+// Pods implements pressure.Agent. It returns the pods that have not terminated, and those whose
+// eviction is in progress, because they still hold memory.
 func (g *Guard) Pods(string) []*corev1.Pod {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,10 +116,10 @@ func isTerminated(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// Report implements pressure.Agent: the node's conditions are the kubelet's.
+// Report implements pressure.Agent. It does nothing: the kubelet writes the node's conditions.
 func (g *Guard) Report(string) {}
 
-// setEvicting notes that a pod is being evicted, or no longer is.
+// setEvicting adds or removes a pod from those whose eviction is in progress.
 func (g *Guard) setEvicting(uid types.UID, going bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,7 +130,7 @@ func (g *Guard) setEvicting(uid types.UID, going bool) {
 	}
 }
 
-// pod is the one with that uid, nil when it is gone.
+// pod returns the pod with the UID, nil if it is gone.
 func (g *Guard) pod(uid types.UID) *corev1.Pod {
 	for _, p := range g.Pods("") {
 		if p.UID == uid {
@@ -140,7 +140,7 @@ func (g *Guard) pod(uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// pauses between tries, and how often it is looked whether a pod has gone.
+// Backoff of status writes, and the poll interval of waitTerminated.
 const (
 	initialBackoff = 50 * time.Millisecond
 	maxBackoff     = 5 * time.Second

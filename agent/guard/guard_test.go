@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// machine is a cgroup that stands for a machine with a kubelet.
+// machine returns a cgroup that stands for a machine with a kubelet.
 func machine(t *testing.T) (*cgroup.Host, string, Layout) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -69,7 +69,7 @@ func pod(name string) *corev1.Pod {
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, QOSClass: corev1.PodQOSBestEffort}}
 }
 
-// startProcess starts a pod's process: this program, as agent/testprogram.
+// startProcess starts agent/testprogram in the pod's cgroup.
 func startProcess(t *testing.T, h *cgroup.Host, l Layout, p *corev1.Pod, args ...string) (ended chan error) {
 	t.Helper()
 	path := l.Pod(p.Status.QOSClass, p.UID)
@@ -108,7 +108,7 @@ func TestGuardEvictsLargestPod(t *testing.T) {
 	calmEnded := startProcess(t, h, l, calm, "-memory=10Mi")
 	hogEnded := startProcess(t, h, l, hog, "-memory=1Gi", "-memory-rate=200Mi")
 	<-hogEnded
-	for { // the kill comes before the words
+	for { // the kill may precede the status write
 		p, err := client.CoreV1().Pods("default").Get(t.Context(), "hog", metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -152,8 +152,8 @@ func TestGuardNeedsPodsCgroup(t *testing.T) {
 	}
 }
 
-// A conflict is a reason to try again, but where the pod's name is another's by now; a pod that
-// has ended by itself stays as it is.
+// A conflict is retried unless the name belongs to another pod. A terminated pod is not
+// changed.
 func TestWriteEviction(t *testing.T) {
 	old, same, done := pod("old"), pod("same"), pod("done")
 	done.Status.Phase = corev1.PodSucceeded

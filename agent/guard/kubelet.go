@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// signals are those that the guard acts upon.
+// signals are the eviction signals that the guard handles.
 var signals = []nodepressure.Signal{nodepressure.MemoryAvailable, nodepressure.AllocatableMemoryAvailable, nodepressure.PIDAvailable}
 
-// KubeletConfig is what the guard must know of the node's kubelet.
+// KubeletConfig is the part of the kubelet's configuration that the guard needs.
 type KubeletConfig struct {
 	CgroupDriver string            `json:"cgroupDriver"`
 	CgroupRoot   string            `json:"cgroupRoot"`
@@ -23,12 +23,12 @@ type KubeletConfig struct {
 	EvictionSoft map[string]string `json:"evictionSoft"`
 }
 
-// ConflictError is why the guard does not start.
+// ConflictError says that the kubelet handles the guard's eviction signals itself.
 type ConflictError struct{ Message string }
 
 func (r *ConflictError) Error() string { return r.Message }
 
-// ReadKubeletConfig reads the configuration that the node's kubelet goes by.
+// ReadKubeletConfig reads the effective configuration of the node's kubelet (/configz).
 func ReadKubeletConfig(ctx context.Context, client kubernetes.Interface, node string) (*KubeletConfig, error) {
 	data, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/" + node + "/proxy/configz").DoRaw(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func ReadKubeletConfig(ctx context.Context, client kubernetes.Interface, node st
 	return answer.Kubelet, nil
 }
 
-// Check refuses where the kubelet evicts for what the guard evicts for.
+// Check returns a ConflictError if the kubelet evicts for a signal that the guard handles.
 func (k *KubeletConfig) Check(node string) error {
 	var acts []string
 	for field, thresholds := range map[string]map[string]string{"evictionHard": k.EvictionHard, "evictionSoft": k.EvictionSoft} {
@@ -62,7 +62,7 @@ func (k *KubeletConfig) Check(node string) error {
 		node, strings.Join(acts, ", "))}
 }
 
-// isDisabled says whether a threshold is one that is never passed.
+// isDisabled reports whether a threshold value disables the signal.
 func isDisabled(value string) bool {
 	return slices.Contains([]string{"", "0", "0%", "100%"}, strings.TrimSpace(value))
 }

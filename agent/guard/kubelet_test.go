@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// readConfig is what a kubelet with this configuration is taken for.
+// readConfig calls ReadKubeletConfig on a server with the given answer.
 func readConfig(t *testing.T, code int, answer string) (*KubeletConfig, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,7 @@ func readConfig(t *testing.T, code int, answer string) (*KubeletConfig, error) {
 func TestCheck(t *testing.T) {
 	for name, tc := range map[string]struct {
 		config  string
-		refused string // "" for not
+		refused string // expected error; "" for none
 	}{
 		"defaults":           {`"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%"}`, "evictionHard: memory.available<100Mi"},
 		"disks alone":        {`"evictionHard":{"nodefs.available":"10%","imagefs.available":"15%"}`, ""},

@@ -10,24 +10,22 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// Layout is where a kubelet puts its pods.
+// Layout is the kubelet's layout of pod cgroups.
 type Layout struct {
-	// Systemd says that the kubelet's cgroup driver is systemd's: each cgroup is a slice
-	// that is named after all above it.
+	// Systemd selects the systemd cgroup driver, which names each slice after its ancestors.
 	Systemd bool
-	// Root is the kubelet's cgroupRoot, "/" unless it was told otherwise.
+	// Root is the kubelet's cgroupRoot; default "/".
 	Root string
 }
 
-// DetectLayout looks which of the two a node has: the kubelet makes the cgroup of all
-// pods when it starts.
+// DetectLayout returns the layout whose pods cgroup exists; the kubelet creates it at start.
 func DetectLayout(h *cgroup.Host, root string) Layout {
 	l := Layout{Systemd: true, Root: root}
 	l.Systemd = h.Exists(l.Pods())
 	return l
 }
 
-// Pods is the cgroup of all pods.
+// Pods returns the parent cgroup of all pods.
 func (l Layout) Pods() string {
 	if l.Systemd {
 		return path.Join("/", l.Root, "kubepods.slice")
@@ -35,7 +33,7 @@ func (l Layout) Pods() string {
 	return path.Join("/", l.Root, "kubepods")
 }
 
-// Pod is the cgroup of a pod.
+// Pod returns the cgroup of a pod.
 func (l Layout) Pod(class corev1.PodQOSClass, uid types.UID) string {
 	level := strings.ToLower(string(class))
 	if class == corev1.PodQOSGuaranteed || class == "" {
@@ -49,6 +47,6 @@ func (l Layout) Pod(class corev1.PodQOSClass, uid types.UID) string {
 		name += "-" + level
 		at = path.Join(at, name+".slice")
 	}
-	// A dash in a slice's name stands for one level more.
+	// systemd reads a dash in a slice name as a level of the hierarchy.
 	return path.Join(at, name+"-pod"+strings.ReplaceAll(string(uid), "-", "_")+".slice")
 }

@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pullBackoff remembers failed pulls: each further failure of a pod's image doubles the pause
-// before the next try. One without a failure for twice the longest pause is forgotten.
+// pullBackoff tracks failed pulls. Each further failure for a pod and image doubles the delay.
+// Entries without a failure for twice the maximum delay are dropped.
 type pullBackoff struct {
 	mu    sync.Mutex
 	items map[backoffKey]*failure
 }
 
-// backoffKey is what failures are counted of.
+// backoffKey identifies a backoff entry.
 type backoffKey struct {
 	pod   types.UID
 	image string
@@ -26,7 +26,8 @@ type failure struct {
 	message string
 }
 
-// active says until when a pull is to wait, and what went wrong last.
+// active returns the end of the backoff and the last failure message. wait is false if there is
+// no backoff.
 func (b *pullBackoff) active(a backoffKey, now time.Time) (until time.Time, why string, wait bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -37,7 +38,7 @@ func (b *pullBackoff) active(a backoffKey, now time.Time) (until time.Time, why 
 	return f.last.Add(f.delay), f.message, true
 }
 
-// addFailure notes a failure.
+// addFailure records a failed pull.
 func (b *pullBackoff) addFailure(a backoffKey, why string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 
 var errNoSecrets = errors.New("this node reads no secrets")
 
-// dockerAuth is what a docker configuration says of one registry.
+// dockerAuth is the entry of a docker configuration for one registry.
 type dockerAuth struct {
 	Username      string `json:"username"`
 	Password      string `json:"password"`
@@ -25,14 +25,14 @@ type dockerAuth struct {
 	RegistryToken string `json:"registrytoken"`
 }
 
-// credential is a login with the registries that it is for.
+// credential is a login and the registries it applies to.
 type credential struct {
-	pattern string // HOST[:PORT][/PATH]; parts of HOST between dots may hold * and ?
+	pattern string // HOST[:PORT][/PATH]; each label of HOST may contain * and ?
 	auth    *cri.AuthConfig
 }
 
-// credentials are those of the pod's pull secrets that match the repository, best match first.
-// The names of secrets that could not be used are told, too.
+// credentials returns the credentials from the pod's pull secrets that match the repository,
+// most specific first, and the names of secrets that cannot be used.
 func (p *Puller) credentials(ctx context.Context, pod *corev1.Pod, repository string) (auths []*cri.AuthConfig, unusable []string) {
 	var all []credential
 	for _, ref := range pod.Spec.ImagePullSecrets {
@@ -56,7 +56,8 @@ func (p *Puller) credentials(ctx context.Context, pod *corev1.Pod, repository st
 	return auths, unusable
 }
 
-// parseSecret reads a secret of type kubernetes.io/dockerconfigjson or kubernetes.io/dockercfg.
+// parseSecret parses a secret of type kubernetes.io/dockerconfigjson or
+// kubernetes.io/dockercfg.
 func parseSecret(s *corev1.Secret) ([]credential, error) {
 	logins := map[string]dockerAuth{}
 	var err error
@@ -104,8 +105,7 @@ func (l dockerAuth) authConfig() (*cri.AuthConfig, error) {
 	return a, nil
 }
 
-// registryPattern is the address of a registry as docker configurations write it, without
-// scheme and version of the protocol.
+// registryPattern strips the scheme and the API version from a registry address.
 func registryPattern(address string) string {
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "https://"), "http://")
 	address = strings.TrimSuffix(address, "/")
@@ -115,7 +115,7 @@ func registryPattern(address string) string {
 	return address
 }
 
-// matches says whether the login is for the repository, given as HOST[:PORT]/PATH.
+// matches reports whether the credential applies to the repository HOST[:PORT]/PATH.
 func (c credential) matches(repository string) bool {
 	host, rest, _ := strings.Cut(repository, "/")
 	wantHost, wantPath, _ := strings.Cut(c.pattern, "/")
@@ -142,7 +142,7 @@ func (c credential) matches(repository string) bool {
 	return true
 }
 
-// isDockerHub says whether a host is one of the names of the default registry.
+// isDockerHub reports whether host is a name of the default registry.
 func isDockerHub(host string) bool {
 	return host == "docker.io" || host == "index.docker.io" || host == "registry-1.docker.io"
 }

@@ -1,14 +1,13 @@
-// Package image brings the images of containers, as the kubelet does: by pull
-// policy, one at a time or several, with the pod's pull secrets, and after a
-// failure again with a growing pause of 10 s to 5 min for each pod and image.
+// Package image pulls the images of containers with the kubelet's semantics: pull policy,
+// serial or parallel pulls, pull secrets, and a backoff of 10 s to 5 min per pod and image.
 //
-//	Ensure ─▶ there, and the policy is content ─▶ done
-//	      └─▶ pause of a failure lasts ─▶ ImagePullBackOff
-//	      └─▶ waits its turn ─▶ pulls with each credential that matches ─▶ done, or ErrImagePull
+//	Ensure ─▶ present, and the policy allows it ─▶ done
+//	      └─▶ backoff active ─▶ ImagePullBackOff
+//	      └─▶ waits for a slot ─▶ pulls with each matching credential ─▶ done, or ErrImagePull
 //
-// What nobody uses any more is removed by agent/image/gc.
+// Package image/gc removes unused images.
 //
-// Departures from the kubelet: a pull that waited its turn looks again whether
-// another one brought the image meanwhile; images that were pulled with a secret may be used by
-// any pod of the node (the kubelet asks for the secret again, since 1.35).
+// Differences from the kubelet: after waiting for a slot, a pull checks again whether the image
+// is present. Any pod of the node may use an image that was pulled with a secret; since
+// Kubernetes 1.35 the kubelet verifies the secret again.
 package image

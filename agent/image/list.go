@@ -11,11 +11,12 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// maxNamesPerImage is how many names of an image a node's status tells.
+// maxNamesPerImage is the number of names per image in the node status.
 const maxNamesPerImage = 5
 
-// List is what the node's status says of its images: the largest first, each with its digests
-// and tags; most of them at most (nodeStatusMaxImages), all when it is negative. The scheduler's ImageLocality reads it.
+// List returns the image list of the node status, largest first. It has at most most entries
+// (nodeStatusMaxImages), or all if most is negative. The scheduler's ImageLocality plugin reads
+// it.
 func List(ctx context.Context, service runtime.Images, most int) ([]corev1.ContainerImage, error) {
 	have, err := service.ListImages(ctx)
 	if err != nil {

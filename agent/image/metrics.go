@@ -11,7 +11,7 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-// sizeBuckets are the kubelet's classes of images, by bytes.
+// sizeBuckets are the kubelet's size classes.
 var sizeBuckets = []struct {
 	limit uint64
 	name  string
@@ -20,7 +20,7 @@ var sizeBuckets = []struct {
 
 const largestBucket = "GT100GB"
 
-// NewMetrics are metrics that count nothing yet.
+// NewMetrics returns metrics with all values 0.
 func NewMetrics() *Metrics {
 	m := &Metrics{duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "kubelet_image_pull_duration_seconds", Help: "Duration in seconds to pull an image.",
@@ -44,8 +44,8 @@ func (m *Metrics) observePull(bytes uint64, took time.Duration) {
 	m.duration.WithLabelValues(name).Observe(took.Seconds())
 }
 
-// Describe and Collect make Metrics a prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) { m.duration.Describe(to) }
 
-// Collect tells the metrics.
+// Collect implements prometheus.Collector.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) { m.duration.Collect(to) }

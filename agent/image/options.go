@@ -9,25 +9,25 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// The kubelet's pauses after a failed pull.
+// The kubelet's backoff after a failed pull.
 const (
 	initialBackoff = 10 * time.Second
 	maxBackoff     = 5 * time.Minute
 )
 
-// Options of a Puller. Service must be given.
+// Options of a Puller. Only Service is required.
 type Options struct {
 	Service runtime.Images
-	// Secret reads a pull secret; without it pod's imagePullSecrets are not used.
+	// Secret reads a pull secret; without it imagePullSecrets are unusable.
 	Secret func(ctx context.Context, namespace, name string) (*corev1.Secret, error)
-	// RecordEvent records an event about a container of a pod; optional.
+	// RecordEvent records an event about a container of a pod.
 	RecordEvent func(pod *corev1.Pod, container, eventType, reason, message string)
-	// OnChange is told when an image has come; optional.
+	// OnChange is called after an image was pulled.
 	OnChange func()
-	// MaxParallelPulls is how many pulls may be under way at once: 1 (serializeImagePulls) when 0,
-	// any number when negative.
+	// MaxParallelPulls is the maximum number of concurrent pulls; default 1 (serializeImagePulls),
+	// unlimited if negative.
 	MaxParallelPulls int
-	// Now is the time; time.Now when nil.
+	// Now returns the current time; default time.Now.
 	Now func() time.Time
 	// Metrics are optional.
 	Metrics *Metrics

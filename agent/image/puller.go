@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/agent/pods"
 )
 
-// Reasons for which a container waits for its image.
+// Waiting reasons of a container whose image is not available.
 const (
 	ReasonInvalidImageName          = "InvalidImageName"
 	ReasonImageInspect              = "ImageInspectError"
@@ -24,16 +24,16 @@ const (
 	ReasonSignatureValidationFailed = "SignatureValidationFailed"
 )
 
-// Puller brings images. It may be used from many goroutines.
+// Puller pulls images. It is safe for concurrent use.
 type Puller struct {
 	opts    Options
 	backoff pullBackoff
-	slots   chan struct{} // a place each for pulls under way; nil: any number
+	slots   chan struct{} // one element per pull in progress; nil: unlimited
 }
 
 var _ pods.Images = (*Puller)(nil)
 
-// New makes a Puller.
+// New returns a Puller.
 func New(o Options) *Puller {
 	p := &Puller{opts: o.withDefaults()}
 	if p.opts.MaxParallelPulls > 0 {
@@ -42,18 +42,19 @@ func New(o Options) *Puller {
 	return p
 }
 
-// pullRequest is one wish for an image.
+// pullRequest is a request for the image of a container.
 type pullRequest struct {
 	pod        *corev1.Pod
 	container  *corev1.Container
 	sandbox    *cri.PodSandboxConfig
-	image      string // the image's name, with a tag or digest
+	image      string // image name with a tag or digest
 	repository string
 	policy     corev1.PullPolicy
 }
 
-// Ensure makes the container's image be there, by its pull policy, and returns its id. An
-// error other than ctx's is a *pods.Wait with the reason for the container's state.
+// Ensure makes the image of the container available according to its pull policy and returns
+// the image ID. Errors other than that of ctx are *pods.Wait with the reason for the container
+// state.
 func (p *Puller) Ensure(ctx context.Context, pod *corev1.Pod, container *corev1.Container, sandbox *cri.PodSandboxConfig) (string, error) {
 	r := pullRequest{pod: pod, container: container, sandbox: sandbox, policy: container.ImagePullPolicy}
 	var err error
@@ -82,18 +83,18 @@ func (p *Puller) Ensure(ctx context.Context, pod *corev1.Pod, container *corev1.
 	return p.pullWithBackoff(ctx, &r)
 }
 
-// spec is what the runtime is asked for.
+// spec returns the CRI image spec.
 func (r *pullRequest) spec() *cri.ImageSpec {
 	return &cri.ImageSpec{Image: r.image, UserSpecifiedImage: r.container.Image}
 }
 
-// alreadyPresent says that the image is there already.
+// alreadyPresent records the event for an image that need not be pulled.
 func (p *Puller) alreadyPresent(r *pullRequest, have *cri.Image) string {
 	p.recordEvent(r, corev1.EventTypeNormal, "Pulled", fmt.Sprintf("Container image %q already present on machine and can be accessed by the pod", r.container.Image))
 	return have.Id
 }
 
-// pullWithBackoff pulls the image, unless a pause after a failure lasts.
+// pullWithBackoff pulls the image unless a backoff is active.
 func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, error) {
 	key := backoffKey{r.pod.UID, r.image}
 	if until, why, wait := p.backoff.active(key, p.opts.Now()); wait {
@@ -108,7 +109,7 @@ func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, e
 	}
 	defer p.release()
 	if r.policy != corev1.PullAlways {
-		// Another pod may have brought it meanwhile.
+		// Another pod may have pulled it while this one waited.
 		if have, err := p.opts.Service.ImageStatus(ctx, r.spec()); err == nil && have != nil {
 			return p.alreadyPresent(r, have), nil
 		}
@@ -117,7 +118,7 @@ func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, e
 	began := p.opts.Now()
 	id, err := p.pull(ctx, r)
 	if ctx.Err() != nil {
-		return "", ctx.Err() // nobody wants it any more: no failure of the image
+		return "", ctx.Err() // canceled: not a failure of the image
 	}
 	ended := p.opts.Now()
 	if err != nil {
@@ -135,7 +136,7 @@ func (p *Puller) pullWithBackoff(ctx context.Context, r *pullRequest) (string, e
 	return id, nil
 }
 
-// acquire waits for this pull's turn.
+// acquire waits for a pull slot.
 func (p *Puller) acquire(ctx context.Context) error {
 	if p.slots == nil {
 		return nil
@@ -154,7 +155,7 @@ func (p *Puller) release() {
 	}
 }
 
-// pull asks for the image with each credential that matches, or with none.
+// pull tries each matching credential, or none.
 func (p *Puller) pull(ctx context.Context, r *pullRequest) (string, error) {
 	auths, unusable := p.credentials(ctx, r.pod, r.repository)
 	if len(unusable) > 0 {
@@ -178,8 +179,8 @@ func (p *Puller) pull(ctx context.Context, r *pullRequest) (string, error) {
 	return "", errors.Join(errs...)
 }
 
-// failureReason is the reason and the message of a failed pull. Runtimes put the two special
-// reasons into the text of the error.
+// failureReason returns reason and message of a failed pull. Runtimes put the two special
+// reasons into the error text.
 func failureReason(r *pullRequest, err error) (reason, message string) {
 	switch text := err.Error(); {
 	case strings.Contains(text, ReasonRegistryUnavailable):
@@ -191,7 +192,7 @@ func failureReason(r *pullRequest, err error) (reason, message string) {
 	}
 }
 
-// size of the image in bytes as the runtime has it; 0 when it does not say.
+// size returns the image size in bytes, 0 if unknown.
 func (p *Puller) size(ctx context.Context, r *pullRequest) uint64 {
 	have, err := p.opts.Service.ImageStatus(ctx, r.spec())
 	if err != nil || have == nil {
@@ -200,14 +201,14 @@ func (p *Puller) size(ctx context.Context, r *pullRequest) uint64 {
 	return have.Size
 }
 
-// waitError makes the error of a container that cannot have its image, with its event.
+// waitError records the event and returns the error of an unavailable image.
 func (p *Puller) waitError(r *pullRequest, event, reason, message string) error {
 	p.recordEvent(r, corev1.EventTypeWarning, event, message)
 	p.recordFailed(r, reason)
 	return &pods.WaitingError{Reason: reason, Message: message}
 }
 
-// recordFailed records what the kubelet says whenever a container does not start.
+// recordFailed records the kubelet's event for a container that cannot start.
 func (p *Puller) recordFailed(r *pullRequest, reason string) {
 	p.recordEvent(r, corev1.EventTypeWarning, "Failed", "Error: "+reason)
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/fake"
 )
 
-// fixture is a puller over a fake runtime, at a time of its own.
+// fixture is a puller with a fake runtime and clock.
 type fixture struct {
 	service *fake.Service
 	puller  *image.Puller
@@ -110,8 +110,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Failures back off for each pod and image: 10 s, 20 s, ... 5 min; what another pod asks
-// for is tried at once.
+// The backoff is 10 s, 20 s, ... 5 min per pod and image; another pod may pull at once.
 func TestBackOff(t *testing.T) {
 	b := newFixture(nil)
 	gone := status.Error(codes.NotFound, "no such manifest")
@@ -137,7 +136,7 @@ func TestBackOff(t *testing.T) {
 	if _, w := b.ensure("q", "app:1", corev1.PullAlways); w != nil {
 		t.Errorf("another pod: %+v, want the image", w)
 	}
-	// 10 minutes without a failure forget them.
+	// Entries expire after 10 minutes without a failure.
 	b.now = b.now.Add(10*time.Minute + time.Second)
 	b.service.Fail("PullImage", gone, gone)
 	b.ensure("r", "app:1", corev1.PullAlways)
@@ -169,7 +168,7 @@ func TestFailureReasons(t *testing.T) {
 	}
 }
 
-// blockingService is a runtime whose pulls last until they are let go.
+// blockingService is a runtime whose pulls block until released.
 type blockingService struct {
 	*fake.Service
 	inFlight, all atomic.Int32
@@ -184,7 +183,7 @@ func (h *blockingService) PullImage(ctx context.Context, i *cri.ImageSpec, auth 
 	return h.Service.PullImage(ctx, i, auth, sandbox)
 }
 
-// Pulls take turns; who waited for the same image does not pull it again.
+// Pulls wait for a slot; a waiting request does not pull an image that is present by then.
 func TestParallelPulls(t *testing.T) {
 	for _, tc := range []struct {
 		parallel, images, atOnce, all int
@@ -219,8 +218,7 @@ func TestParallelPulls(t *testing.T) {
 	}
 }
 
-// Each login that matches is tried, the one with the longest address first; a
-// pod whose secret is not there pulls without.
+// All matching credentials are tried, most specific first. A missing secret is ignored.
 func TestCredentials(t *testing.T) {
 	config := `{"auths": {
 		"https://registry.io/v1/": {"auth": "` + base64.StdEncoding.EncodeToString([]byte("host:pw")) + `"},
@@ -267,7 +265,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// authRecorder is a runtime that refuses all pulls.
+// authRecorder is a runtime that rejects all pulls and records the credentials.
 type authRecorder struct {
 	*fake.Service
 	pull func(*cri.AuthConfig)
@@ -279,7 +277,7 @@ func (r authRecorder) PullImage(_ context.Context, _ *cri.ImageSpec, auth *cri.A
 	return "", errors.New("denied")
 }
 
-// A pod that goes while its image comes is no failure of the image.
+// A pull canceled by the pod's deletion is not a failure of the image.
 func TestCanceledPullIsNoFailure(t *testing.T) {
 	b := newFixture(nil)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -6,8 +6,8 @@ import (
 	"github.com/distribution/reference"
 )
 
-// normalizeName adds the tag latest to a name with neither tag nor digest; the rest of the
-// name stays as it was written. repository is the normalised name without tag.
+// normalizeName appends ":latest" to a name without tag and digest. repository is the canonical
+// name without tag.
 func normalizeName(image string) (full, repository string, err error) {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package mounts says what is mounted below a directory, and unmounts it. Disks of virtual
-// nodes, volumes of pods and what container runtimes leave behind are cleared away by it.
+// Package mounts lists and unmounts mount points below a directory. It cleans up disks of
+// virtual nodes, pod volumes and what container runtimes leave behind.
 package mounts

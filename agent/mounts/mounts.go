@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// At are the mount points at dir and below it, in the order in which they were mounted.
+// At returns the mount points at and below dir, in mount order.
 func At(dir string) ([]string, error) {
 	list, err := mountinfo.GetMounts(mountinfo.PrefixFilter(dir))
 	if err != nil {
@@ -22,14 +22,14 @@ func At(dir string) ([]string, error) {
 	return out, nil
 }
 
-// Below are those below dir, without dir itself.
+// Below returns the mount points below dir, without dir itself.
 func Below(dir string) ([]string, error) {
 	list, err := At(dir)
 	return slices.DeleteFunc(list, func(point string) bool { return point == dir }), err
 }
 
-// Unmount unmounts what is given, the last one first. What is no mount point any more is none of its
-// errors. Detach leaves what is in use to those who use it: it goes when they do.
+// Unmount unmounts the points in reverse order. Points that are not mounted are no error. With
+// detach, busy mounts are detached and disappear when they are no longer used.
 func Unmount(points []string, detach bool) error {
 	flags := unix.UMOUNT_NOFOLLOW
 	if detach {

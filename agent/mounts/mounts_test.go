@@ -34,7 +34,7 @@ func TestMountsBelowADirectory(t *testing.T) {
 	if below, err := mounts.Below(dir); err != nil || !slices.Equal(below, at[1:]) {
 		t.Errorf("mounted below %q, %v", below, err)
 	}
-	for range 2 { // what is not there any more is no error
+	for range 2 { // the second call finds nothing to unmount
 		if err := mounts.Unmount(at, false); err != nil {
 			t.Error(err)
 		}

@@ -10,25 +10,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel asks the rules about a flow's first packet only, and remembers the answer for those that come after it. UDP has no
-// other end of a flow than silence: who goes on sending from one port is led on to where the rules of then led, which may be a pod that is
-// gone, and the next one that has its address; or, before a port was mapped, nowhere.
+// Conntrack applies NAT rules to the first packet of a flow only. A UDP flow ends by a timeout,
+// so a client that keeps sending from one port continues to reach the old destination: a pod
+// that is gone, or another pod that now has its IP. These flows must be deleted with the rules.
 
-// flowMatcher matches those of the kernel's table that are to be forgotten.
+// flowMatcher selects conntrack entries to delete.
 type flowMatcher func(f *netlink.ConntrackFlow) bool
 
-// MatchConntrackFlow is what netlink asks of each flow.
+// MatchConntrackFlow implements netlink.CustomConntrackFilter.
 func (m flowMatcher) MatchConntrackFlow(f *netlink.ConntrackFlow) bool { return m(f) }
 
-// deleteFlows has the kernel ask the rules again. What it fails to forget it forgets by itself after 30 to 120 s of silence.
+// deleteFlows deletes conntrack entries. An error is only logged, because they expire after 30
+// to 120 s without packets.
 func (n *Network) deleteFlows(which string, match flowMatcher) {
 	if _, err := netlink.ConntrackDeleteFilters(netlink.ConntrackTable, unix.AF_INET, match); err != nil {
 		n.opts.Log.Info("Flows are not forgotten: they end with 2 minutes of silence", "bridge", n.opts.Bridge, "flows", which, "why", err.Error())
 	}
 }
 
-// flowsToPorts matches flows of UDP to such ports of the host itself that no rule has led elsewhere. TCP's are left alone: one that is
-// asked about again is led away in its middle.
+// flowsToPorts matches UDP flows to these host ports that were not subject to DNAT. TCP flows
+// are excluded: redirecting an established connection would break it.
 func flowsToPorts(ports []Port) flowMatcher {
 	return func(f *netlink.ConntrackFlow) bool {
 		return f.Forward.Protocol == unix.IPPROTO_UDP && f.Reverse.SrcIP.Equal(f.Forward.DstIP) && slices.ContainsFunc(ports, func(p Port) bool {
@@ -37,13 +38,15 @@ func flowsToPorts(ports []Port) flowMatcher {
 	}
 }
 
-// isLocalAddress says whether an address is the host's own; other hosts' flows that pass through keep their translation.
+// isLocalAddress reports whether the address belongs to this host. Forwarded flows of other
+// hosts keep their translation.
 func isLocalAddress(ip net.IP) bool {
 	routes, err := netlink.RouteGet(ip)
 	return err == nil && len(routes) > 0 && routes[0].Type == unix.RTN_LOCAL
 }
 
-// flowsToPods matches flows of all protocols that rules have led to the addresses. A pod's own flows, and those that go to its own address, are not.
+// flowsToPods matches flows of any protocol redirected by DNAT to one of the addresses, but not
+// the pods' own flows or flows addressed to the pods directly.
 func flowsToPods(to []netip.Addr) flowMatcher {
 	return func(f *netlink.ConntrackFlow) bool {
 		at, ok := netip.AddrFromSlice(f.Reverse.SrcIP)
@@ -51,7 +54,7 @@ func flowsToPods(to []netip.Addr) flowMatcher {
 	}
 }
 
-// dnatDestinations are the pods to which rules that were removed have led.
+// dnatDestinations returns the pod IPs in removed DNAT rules.
 func dnatDestinations(undo string) (out []netip.Addr) {
 	for line := range strings.Lines(undo) {
 		_, rest, _ := strings.Cut(line, "--to-destination ")

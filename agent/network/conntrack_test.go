@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// startUDPEcho has somebody answer all packets at UDP port 8080 of a namespace.
+// startUDPEcho answers all packets to UDP port 8080 of a namespace with word.
 func startUDPEcho(t *testing.T, ns *os.File, word string) {
 	t.Helper()
 	var l *net.UDPConn
@@ -34,7 +34,7 @@ func startUDPEcho(t *testing.T, ns *os.File, word string) {
 	}()
 }
 
-// Who sends on from the same port is led where the rules of now lead, not where it was led before.
+// A client that keeps sending from the same port follows the current rules.
 func TestDeleteFlows(t *testing.T) {
 	_, n := open(t)
 	if err := network.CheckPortMapping(); err != nil {
@@ -71,12 +71,12 @@ func TestDeleteFlows(t *testing.T) {
 	}
 }
 
-// sendAndRead sends until it is answered, so many times at most.
+// sendAndRead sends a packet until there is an answer, at most the given number of times.
 func sendAndRead(t *testing.T, c *net.UDPConn, times int) string {
 	t.Helper()
 	b := make([]byte, 16)
 	for range times {
-		_, _ = c.Write([]byte("?")) // an answer that nobody listens there may be late, and come here
+		_, _ = c.Write([]byte("?")) // a late ICMP error can be reported here
 		if err := c.SetReadDeadline(time.Now().Add(500 * time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,19 @@
-// Package network gives the pods of a node addresses: a bridge for the node, and for each
-// pod a pair of virtual devices between the bridge and the pod's network namespace.
+// Package network connects the pods of a node: it manages a bridge, and a veth pair per pod
+// between the bridge and the pod's network namespace.
 //
 //	pod eth0 ══ beID ── BRIDGE (the subnet's first address) ── host ── masqueraded ── elsewhere
 //
-// Addresses are of the node's podCIDR, each a link in Options.Dir from the address to
-// its owner, made at once or not at all: who comes after a killed agent knows them, and Sweep
-// gives back those whose owner is gone. They are handed out in turn, so that a new pod
-// does not get the address that the last one has just had, while that is not known everywhere.
+// Pod IPs are from the node's podCIDR. Each assigned IP is a symbolic link in Options.Dir from
+// the IP to its owner, created atomically, so that assignments survive the agent; Sweep
+// releases those of pods that no longer exist. IPs are assigned round-robin, so that a new pod
+// does not reuse an IP while clients still connect to its previous pod.
 //
-// Ports of the host lead to pods by rules of the firewall (Map), which are found again by their comments: the bridge's name and the
-// sandbox's id. InUse says who listens at a port already. Rules let pods' packets pass where the machine forwards nothing that it is not told to, and keep
-// pods from the host's loopback addresses, to which a bridge with host ports would lead them. Flows that the kernel remembers go with the rules that led them.
+// MapPorts maps host ports to pods by iptables rules. The rules carry the bridge name and the
+// sandbox ID in a comment, by which they are removed. FindListener detects conflicts with other
+// programs. Further rules accept forwarded pod traffic, and deny pods access to the host's
+// loopback addresses, which route_localnet of a bridge with host ports would allow. When rules
+// are removed, their conntrack entries are deleted.
 //
-// There are no Service addresses and no rules between pods. Where iptables is
-// missing, there are no host ports either, and pods reach each other and the node, but nothing beyond.
+// There are no Service IPs and no network policies. Without iptables there are no host ports,
+// and pods reach only each other and the node.
 package network

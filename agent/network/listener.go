@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// FindListener says of a port of the host who has it: words such as "0.0.0.0:6443", "" if nobody has. A pod
-// that was given it would cut off who listens there, for all who ask from now on. Only sockets are looked for: which pod has which
-// port the node's agent knows.
+// FindListener returns the local address, such as "0.0.0.0:6443", of a socket that listens on
+// the host port, "" if there is none. Mapping such a port would cut off that program. Ports
+// mapped to pods are not found.
 func FindListener(protocol string, address netip.Addr, port uint16) string {
 	return findListener("/proc/thread-self/net", protocol, address, port)
 }
@@ -21,7 +21,7 @@ func findListener(dir, protocol string, address netip.Addr, port uint16) string 
 	for _, file := range []string{protocol, protocol + "6"} {
 		text, err := os.ReadFile(dir + "/" + file)
 		if err != nil {
-			continue // no such protocol: nobody listens there
+			continue // the kernel does not have the protocol
 		}
 		for line := range strings.Lines(string(text)) {
 			fields := strings.Fields(line)
@@ -40,7 +40,8 @@ func findListener(dir, protocol string, address netip.Addr, port uint16) string 
 	return ""
 }
 
-// isListening says whether a socket is one that waits for others: TCP's state LISTEN, and UDP's of no peer.
+// isListening reports whether a socket state in /proc/net is TCP's LISTEN or that of an
+// unconnected UDP socket.
 func isListening(protocol, state string) bool {
 	if protocol == "tcp" {
 		return state == "0A"
@@ -48,13 +49,14 @@ func isListening(protocol, state string) bool {
 	return state == "07"
 }
 
-// addressesOverlap says whether who sends to one of the addresses may reach the other; the unspecified one is all.
+// addressesOverlap reports whether two listeners on these addresses conflict; the unspecified
+// address overlaps with all.
 func addressesOverlap(a, b netip.Addr) bool {
 	return !b.IsValid() || a.IsUnspecified() || b.IsUnspecified() || a.Unmap() == b.Unmap()
 }
 
-// parseEndpoint reads "0100007F:1F90" as the kernel prints it: words of four bytes, each in the machine's order, which
-// is the lowest byte first on all that Berth runs on.
+// parseEndpoint parses an address of /proc/net such as "0100007F:1F90": little-endian words of
+// four bytes.
 func parseEndpoint(text string) (netip.AddrPort, bool) {
 	first, second, _ := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(first)
@@ -69,7 +71,7 @@ func parseEndpoint(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(a, uint16(port)), ok && err == nil
 }
 
-// String is how an error names a port.
+// String returns the port as written in errors.
 func (p Port) String() string {
 	if p.Address.IsValid() && !p.Address.IsUnspecified() {
 		return fmt.Sprintf("%s:%d/%s", p.Address, p.Host, p.Protocol)

@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// A pod of a node with host ports does not reach what listens at the node's loopback address alone, even if it has its namespace
-// send there what is for 127.0.0.1.
+// A pod cannot reach listeners on the node's loopback address, even if it routes 127.0.0.1 to
+// the bridge.
 func TestProtectLoopback(t *testing.T) {
 	o, n := open(t)
 	if err := network.CheckPortMapping(); err != nil {
@@ -40,7 +40,7 @@ func TestProtectLoopback(t *testing.T) {
 	if err := dialFrom(ns, l.Addr().String(), 500*time.Millisecond); err == nil {
 		t.Error("the pod reaches what listens at the host's loopback address")
 	}
-	// A node that comes after one without the guard makes it: the bridge lets such packets in still.
+	// A rule missing on an existing bridge is added.
 	if err := network.RemoveRules(context.Background(), func(name, _ string) bool { return name == o.Bridge }); err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +55,11 @@ func TestProtectLoopback(t *testing.T) {
 	}
 }
 
-// inNamespace runs do in a network namespace.
+// inNamespace calls do in a network namespace.
 func inNamespace(ns *os.File, do func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // which ends with this goroutine
+		runtime.LockOSThread() // the thread ends with the goroutine
 		err := netns.Set(netns.NsHandle(ns.Fd()))
 		if err == nil {
 			err = do()
@@ -79,7 +79,7 @@ func dialFrom(ns *os.File, address string, patience time.Duration) error {
 	})
 }
 
-// routeThroughNamespace has a pod's packets to 127.0.0.1 leave it.
+// routeThroughNamespace routes the pod's packets for 127.0.0.1 to the bridge.
 func routeThroughNamespace(t *testing.T, ns *os.File) {
 	t.Helper()
 	err := inNamespace(ns, func() error {

@@ -10,7 +10,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// TestMain gives the tests a host of their own, a network namespace: ports that they map lead away nobody else's packets.
+// TestMain runs the tests in a new network namespace, so that they do not affect the host.
 func TestMain(m *testing.M) {
 	const inside = "BERTH_NETWORK_TEST"
 	if os.Geteuid() != 0 {

@@ -18,27 +18,27 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Options of a Network. All but Log must be given.
+// Options of a Network. All but Log are required.
 type Options struct {
-	// Dir is where addresses are noted; it is made if missing.
+	// Dir contains the IP assignments; it is created if missing.
 	Dir string
-	// CIDR is the pods' network, e.g. 10.88.3.0/24. Its first address is the bridge's.
+	// CIDR is the pod network, such as 10.88.3.0/24. Its first address is the bridge's.
 	CIDR string
-	// Bridge is the name of the bridge, unique on the machine.
+	// Bridge is the bridge's name, unique on the machine.
 	Bridge string
 	Log    klog.Logger
 }
 
-// Network is the pods' network of one node. It may be used from many goroutines.
+// Network is the pod network of a node. It is safe for concurrent use.
 type Network struct {
 	opts   Options
 	prefix netip.Prefix
 
 	mu   sync.Mutex
-	last netip.Addr // that was handed out
+	last netip.Addr // last assigned IP
 }
 
-// Open makes the bridge unless it is there.
+// Open creates the bridge and its rules if they do not exist.
 func Open(o Options) (*Network, error) {
 	prefix, err := netip.ParsePrefix(o.CIDR)
 	if err != nil {
@@ -58,7 +58,7 @@ func Open(o Options) (*Network, error) {
 	return n, nil
 }
 
-// lastFile names the address that was handed out last, for who comes after this process.
+// lastFile is the file with the last assigned IP, which is kept across restarts.
 func (n *Network) lastFile() string { return filepath.Clean(n.opts.Dir) + ".last" }
 
 func (n *Network) lastAssigned() netip.Addr {
@@ -69,7 +69,7 @@ func (n *Network) lastAssigned() netip.Addr {
 	return n.gateway()
 }
 
-// gateway is the bridge's address.
+// gateway returns the bridge's IP.
 func (n *Network) gateway() netip.Addr { return n.prefix.Addr().Next() }
 
 func (n *Network) makeBridge() error {
@@ -77,7 +77,7 @@ func (n *Network) makeBridge() error {
 	if errors.As(err, new(netlink.LinkNotFoundError)) {
 		attrs := netlink.NewLinkAttrs()
 		attrs.Name = n.opts.Bridge
-		// One that does not change with what hangs on it: neighbours remember it.
+		// A fixed MAC address: by default it changes with the attached devices, and neighbors cache it.
 		a := n.gateway().As4()
 		attrs.HardwareAddr = net.HardwareAddr{0x02, 0x42, a[0], a[1], a[2], a[3]}
 		if err := netlink.LinkAdd(&netlink.Bridge{LinkAttrs: attrs}); err != nil {
@@ -104,10 +104,11 @@ func (n *Network) withPrefixLength(a netip.Addr) *netlink.Addr {
 	return &netlink.Addr{IPNet: &net.IPNet{IP: a.AsSlice(), Mask: net.CIDRMask(n.prefix.Bits(), a.BitLen())}}
 }
 
-// vethName is the host's end of the pair of a pod.
+// vethName returns the name of the host's end of a pod's veth pair.
 func vethName(id string) string { return "be" + id[:min(len(id), 12)] }
 
-// Attach gives a network namespace, an open file of it, an address; id is who it is for.
+// Attach connects a network namespace, given by an open file, and returns its IP. id is the
+// owner.
 func (n *Network) Attach(id string, namespace *os.File) (netip.Addr, error) {
 	a, err := n.allocate(id)
 	if err == nil {
@@ -121,14 +122,14 @@ func (n *Network) Attach(id string, namespace *os.File) (netip.Addr, error) {
 	return a, nil
 }
 
-// allocate notes a free address for id.
+// allocate assigns a free IP to id.
 func (n *Network) allocate(id string) (netip.Addr, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	first, a := n.gateway().Next(), n.last
 	for range 1 << min(32-n.prefix.Bits(), 20) {
 		a = a.Next()
-		if !n.prefix.Contains(a) || !n.prefix.Contains(a.Next()) { // the last one is the broadcast's
+		if !n.prefix.Contains(a) || !n.prefix.Contains(a.Next()) { // the last address is the broadcast address
 			a = first
 		}
 		err := os.Symlink(id, filepath.Join(n.opts.Dir, a.String()))
@@ -139,7 +140,7 @@ func (n *Network) allocate(id string) (netip.Addr, error) {
 			return netip.Addr{}, err
 		}
 		n.last = a
-		if err := os.WriteFile(n.lastFile(), []byte(a.String()+"\n"), 0o600); err != nil { // the next one would begin anew, no more
+		if err := os.WriteFile(n.lastFile(), []byte(a.String()+"\n"), 0o600); err != nil { // without it the next agent restarts from the first address
 			n.opts.Log.Info("The address that was handed out last cannot be noted", "bridge", n.opts.Bridge, "why", err.Error())
 		}
 		return a, nil
@@ -147,7 +148,7 @@ func (n *Network) allocate(id string) (netip.Addr, error) {
 	return netip.Addr{}, fmt.Errorf("no address of %s is free: the node has too many pods for its podCIDR", n.prefix)
 }
 
-// createVeth makes the pair of devices and sets up the pod's end.
+// createVeth creates the veth pair and configures the pod's end.
 func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 	bridge, err := netlink.LinkByName(n.opts.Bridge)
 	if err != nil {
@@ -155,7 +156,7 @@ func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 	}
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MasterIndex = vethName(id), bridge.Attrs().Index
-	// An address always comes with the same hardware address: neighbours remember it from the pod before.
+	// The MAC address is derived from the IP, because neighbors cache the previous pod's.
 	b := a.As4()
 	pair := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(ns),
 		PeerHardwareAddr: net.HardwareAddr{0x0a, 0x58, b[0], b[1], b[2], b[3]}}
@@ -188,7 +189,7 @@ func (n *Network) createVeth(id string, ns netns.NsHandle, a netip.Addr) error {
 	return nil
 }
 
-// Detach gives back what id has. It may be repeated.
+// Detach releases the device and IP of id. It is idempotent.
 func (n *Network) Detach(id string) error {
 	errs := []error{removeDevice(vethName(id))}
 	owned, err := n.assignments()
@@ -203,7 +204,7 @@ func (n *Network) Detach(id string) error {
 	return errors.Join(errs...)
 }
 
-// assignments are the notes of addresses, each with who has it.
+// assignments returns the assignment files with their owners.
 func (n *Network) assignments() (map[string]string, error) {
 	entries, err := os.ReadDir(n.opts.Dir)
 	if err != nil {
@@ -219,10 +220,10 @@ func (n *Network) assignments() (map[string]string, error) {
 	return all, nil
 }
 
-// Sweep gives back what those have that keep does not keep.
+// Sweep releases everything whose owner keep rejects.
 func (n *Network) Sweep(keep func(id string) bool) error {
 	if err := n.sweepPorts(keep); err != nil {
-		return err // addresses to which ports lead are nobody else's
+		return err // keep the IPs that mapped ports still lead to
 	}
 	owned, err := n.assignments()
 	errs := []error{err}
@@ -234,13 +235,13 @@ func (n *Network) Sweep(keep func(id string) bool) error {
 	return errors.Join(errs...)
 }
 
-// Remove removes all of a network: its devices, rules and notes. It may be repeated; CIDR need
-// not be given.
+// Remove removes devices, rules and files of a network. It is idempotent and does not need
+// CIDR.
 func Remove(ctx context.Context, o Options) error {
 	return errors.Join(TearDown(ctx, o), os.RemoveAll((&Network{opts: o}).lastFile()))
 }
 
-// TearDown removes all of a network but the note of the address that was handed out last, for who opens it again.
+// TearDown is Remove, but keeps the last assigned IP for the next Open.
 func TearDown(ctx context.Context, o Options) error {
 	n := &Network{opts: o}
 	var errs []error
@@ -264,7 +265,7 @@ func removeDevice(name string) error {
 		err = netlink.LinkDel(link)
 	}
 	if err == nil || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EINVAL) && !linkExists(name) {
-		return nil // it has just gone with its namespace
+		return nil // removed with its namespace
 	}
 	return fmt.Errorf("removing network device %s: %w", name, err)
 }
@@ -274,10 +275,10 @@ func linkExists(name string) bool {
 	return err == nil
 }
 
-// ipForwardFile is where the kernel is told to pass packets on.
+// ipForwardFile enables IP forwarding.
 const ipForwardFile = "/proc/sys/net/ipv4/ip_forward"
 
-// enableForwarding lets packets pass from the pods' network to others.
+// enableForwarding enables IP forwarding.
 func enableForwarding() error {
 	text, err := os.ReadFile(ipForwardFile)
 	if err == nil && strings.TrimSpace(string(text)) == strconv.Itoa(1) {

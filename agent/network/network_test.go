@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// open opens a network of 4 addresses below 198.51.100.0/29 that no machine has, and removes it with the test.
+// open opens a network with 4 addresses in 198.51.100.0/29 and removes it when the test ends.
 func open(t *testing.T) (network.Options, *network.Network) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -43,7 +43,7 @@ func open(t *testing.T) (network.Options, *network.Network) {
 	return o, n
 }
 
-// namespace is the network namespace of a process that has its own.
+// namespace returns the network namespace of a helper process.
 func namespace(t *testing.T) *os.File {
 	t.Helper()
 	c := exec.Command("sleep", "1000")
@@ -73,7 +73,7 @@ func TestAddresses(t *testing.T) {
 	if err := n.Detach("one-with-a-long-id"); err != nil {
 		t.Fatal(err)
 	}
-	// The next one does not get the address that has just been given back, also not after a restart.
+	// A released IP is not reassigned next, even after a restart.
 	if n, err = network.Open(o); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// What cannot be attached holds no address.
+// A failed Attach releases the IP.
 func TestNoNamespace(t *testing.T) {
 	o, n := open(t)
 	null, err := os.Open(os.DevNull)

@@ -10,19 +10,20 @@ import (
 	"strings"
 )
 
-// Port is one of the host that leads to a pod.
+// Port maps a host port to a pod.
 type Port struct {
-	Protocol  string // tcp, udp, sctp
+	Protocol  string // tcp, udp or sctp
 	Host      uint16
 	Container uint16
-	// Address is that of the host where it is reached; the zero one stands for all.
+	// Address is the host address; the zero value means all.
 	Address netip.Addr
 }
 
-// ErrPortTaken is of a host port that leads to a pod already, of this node or another one of the machine, whose ports are the same.
+// ErrPortTaken means that the host port is mapped to a pod already, perhaps of another node on
+// the same machine.
 var ErrPortTaken = errors.New("it leads already to a pod")
 
-// CheckPortMapping says why no ports can be mapped, nil if they can.
+// CheckPortMapping returns an error if host ports cannot be mapped.
 func CheckPortMapping() error {
 	for _, program := range []string{"iptables-save", "iptables-restore"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -32,7 +33,7 @@ func CheckPortMapping() error {
 	return nil
 }
 
-// MapPorts has ports of the host lead to the pod of id, which has been attached; at once or not at all. Unmap undoes it.
+// MapPorts atomically maps host ports to an attached pod. UnmapPorts removes the mapping.
 func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
 	if err := CheckPortMapping(); err != nil {
 		return err
@@ -46,10 +47,10 @@ func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
 			return fmt.Errorf("network %s: host port %s: %w of network %s: choose another port", n.opts.Bridge, p, ErrPortTaken, who)
 		}
 	}
-	if err = ProtectLoopback(n.opts.Bridge); err != nil { // first: pods must not see the sysctl without it
+	if err = ProtectLoopback(n.opts.Bridge); err != nil { // before the sysctl, which gives pods access to loopback addresses
 		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
 	}
-	// What this machine sends to itself may leave by the bridge, too.
+	// Lets packets of the host to itself leave by the bridge.
 	file := "/proc/sys/net/ipv4/conf/" + n.opts.Bridge + "/route_localnet"
 	if err = os.WriteFile(file, []byte("1"), 0o644); err != nil {
 		return fmt.Errorf("network %s: host ports: %w", n.opts.Bridge, err)
@@ -66,8 +67,9 @@ func (n *Network) MapPorts(id string, to netip.Addr, ports []Port) error {
 	return nil
 }
 
-// portRules is what iptables-restore is told. Packets of the host to itself and of the pod to its own host port come from the bridge's
-// address: the pod could not answer the loopback address, nor itself.
+// portRules returns the input of iptables-restore. Packets from the host to itself and from a
+// pod to its own host port are masqueraded, because the pod cannot answer a loopback address or
+// itself.
 func (n *Network) portRules(id string, to netip.Addr, ports []Port) string {
 	var b strings.Builder
 	b.WriteString("*nat\n")
@@ -88,7 +90,7 @@ func (n *Network) portRules(id string, to netip.Addr, ports []Port) string {
 	return b.String()
 }
 
-// mappedTo says which network's pod the port leads to, "" if none.
+// mappedTo returns the network whose pod the port is mapped to, "" if none.
 func (p Port) mappedTo(rules string) string {
 	for line := range strings.Lines(rules) {
 		to, ok := strings.CutPrefix(line, "-A PREROUTING ")
@@ -108,7 +110,7 @@ func (p Port) mappedTo(rules string) string {
 	return ""
 }
 
-// UnmapPorts removes the host ports of id, and has the kernel forget what goes through them. It may be repeated.
+// UnmapPorts removes the host ports of id and their conntrack entries. It is idempotent.
 func (n *Network) UnmapPorts(id string) error {
 	return n.unmapPorts(func(of string) bool { return of == id })
 }
@@ -121,7 +123,7 @@ func (n *Network) unmapPorts(gone func(id string) bool) error {
 	return err
 }
 
-// sweepPorts removes host ports of those that keep does not keep.
+// sweepPorts removes the host ports whose owner keep rejects.
 func (n *Network) sweepPorts(keep func(id string) bool) error {
 	if errors.Is(CheckPortMapping(), errNoIptables) {
 		return nil

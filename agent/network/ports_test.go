@@ -17,12 +17,12 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// startTCPServer has somebody answer at a port of a namespace.
+// startTCPServer answers connections in a namespace with word.
 func startTCPServer(t *testing.T, ns *os.File, word string) {
 	t.Helper()
 	listening := make(chan net.Listener)
 	go func() {
-		runtime.LockOSThread() // which ends with this goroutine: it is in the namespace
+		runtime.LockOSThread() // the thread ends with the goroutine
 		var l net.Listener
 		var err error
 		if err = netns.Set(netns.NsHandle(ns.Fd())); err != nil {
@@ -59,7 +59,7 @@ func dialAndRead(address string) (string, error) {
 	return string(text), err
 }
 
-// A port of the host leads to the pod, by the loopback address, too, until that is undone.
+// Host ports, also on the loopback address, lead to the pod until they are unmapped.
 func TestHostPort(t *testing.T) {
 	o, n := open(t)
 	if err := network.CheckPortMapping(); err != nil {
@@ -105,7 +105,7 @@ func TestHostPort(t *testing.T) {
 	if got, err := dialAndRead(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 		t.Errorf("the port still says %q", got)
 	}
-	// What a killed agent has left is swept.
+	// Sweep removes what a killed agent left.
 	if err := n.MapPorts("left", address, ports); err != nil {
 		t.Fatal(err)
 	}

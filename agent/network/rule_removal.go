@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// maxRemoveAttempts is how often rules are removed that others change meanwhile.
+// maxRemoveAttempts bounds retries when other programs change rules concurrently.
 const maxRemoveAttempts = 5
 
-// RemoveRules removes the rules of the firewall that were made for pods of the networks that ours says are ours, by this package
-// or by CNI's plugins, and the chains of such pods. id is the sandbox's, "" in rules of a whole network.
+// RemoveRules removes the iptables rules of the networks that ours selects, whether created by
+// this package or by CNI plugins, and their per-pod chains. id is the sandbox ID, "" for rules
+// of a whole network.
 func RemoveRules(ctx context.Context, ours func(network, id string) bool) error {
 	for _, table := range []string{"nat", "filter"} {
 		if _, err := removeRules(ctx, table, ours); err != nil {
@@ -23,12 +24,12 @@ func RemoveRules(ctx context.Context, ours func(network, id string) bool) error 
 	return nil
 }
 
-// removeRules answers with what iptables-restore was told.
+// removeRules returns the input given to iptables-restore.
 func removeRules(ctx context.Context, table string, ours func(network, id string) bool) (undo string, err error) {
 	for range maxRemoveAttempts {
 		saved, failed := exec.CommandContext(ctx, "iptables-save", "-t", table).Output()
 		if errors.Is(failed, exec.ErrNotFound) || failed != nil && !hasNetfilter() {
-			return "", nil // there is no firewall: there are no rules of it
+			return "", nil // no netfilter, no rules
 		}
 		if failed != nil {
 			err = fmt.Errorf("rules of the firewall, table %s: iptables-save: %w%s", table, failed, stderrOf(failed))
@@ -41,7 +42,7 @@ func removeRules(ctx context.Context, table string, ours func(network, id string
 		cmd := exec.CommandContext(ctx, "iptables-restore", "--noflush", "-w", "10")
 		cmd.Stdin = strings.NewReader(undo)
 		var out []byte
-		out, failed = cmd.CombinedOutput() // all of it or nothing: a rule that has just gone fails all
+		out, failed = cmd.CombinedOutput() // atomic: fails if a rule was removed concurrently
 		if failed == nil {
 			return undo, nil
 		}
@@ -50,13 +51,13 @@ func removeRules(ctx context.Context, table string, ours func(network, id string
 	return "", err
 }
 
-// hasNetfilter says whether the kernel has a firewall at all.
+// hasNetfilter reports whether the kernel supports netfilter.
 func hasNetfilter() bool {
 	_, err := os.Stat("/proc/thread-self/net/netfilter")
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// stderrOf is what a program that failed wrote.
+// stderrOf returns what a failed program wrote to standard error.
 func stderrOf(err error) string {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
 		return ": " + strings.TrimSpace(string(exit.Stderr))
@@ -64,8 +65,8 @@ func stderrOf(err error) string {
 	return ""
 }
 
-// removalInput is what iptables-restore is told to remove rules, "" if there are none:
-// the rules, and the chains of CNI's plugins for single pods that they lead to.
+// removalInput returns the input of iptables-restore that removes the rules and the per-pod
+// chains of CNI plugins, "" if there are none.
 func removalInput(table, rules string, ours func(network, id string) bool) string {
 	var undo, flush, remove strings.Builder
 	seen := map[string]bool{}
@@ -78,7 +79,7 @@ func removalInput(table, rules string, ours func(network, id string) bool) strin
 		}
 		chain, _, _ := strings.Cut(rule, " ")
 		if !isSharedChain(chain) {
-			continue // it goes with its chain
+			continue // removed with its chain
 		}
 		_, target, _ := strings.Cut(rule, " -j ")
 		target, _, _ = strings.Cut(target, " ")
@@ -95,7 +96,7 @@ func removalInput(table, rules string, ours func(network, id string) bool) strin
 	return "*" + table + "\n" + undo.String() + flush.String() + remove.String() + "COMMIT\n"
 }
 
-// ruleOwner reads whose a rule is from its comment.
+// ruleOwner parses the comment of a rule.
 func ruleOwner(line string) (network, id string) {
 	_, rest, _ := strings.Cut(line, `name: \"`)
 	network, rest, _ = strings.Cut(rest, `\"`)
@@ -104,7 +105,7 @@ func ruleOwner(line string) (network, id string) {
 	return network, id
 }
 
-// isSharedChain says whether a chain is of all networks, not of one pod.
+// isSharedChain reports whether a chain is not specific to one pod.
 func isSharedChain(chain string) bool {
 	return !strings.HasPrefix(chain, "CNI-") || strings.HasPrefix(chain, "CNI-HOSTPORT")
 }

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// rule is one of the firewall: table, chain, and the rest.
+// rule is an iptables rule.
 type rule struct {
 	table, chain string
-	prepend      bool // before all others of its chain
+	prepend      bool // insert at the start of the chain
 	args         []string
 }
 
-// masqueradeRule has what pods send elsewhere come from the node's own address.
+// masqueradeRule gives packets from pods to other networks the node's IP.
 func masqueradeRule(bridge string, prefix netip.Prefix) rule {
 	return rule{table: "nat", chain: "POSTROUTING", args: append([]string{"-s", prefix.String(), "!", "-o", bridge}, append(commentArgs(bridge, ""), "-j", "MASQUERADE")...)}
 }
 
-// forwardRules lets packets of pods through, each way.
+// forwardRules accept forwarded packets from and to pods.
 func forwardRules(bridge string) (out []rule) {
 	for _, way := range []string{"-i", "-o"} {
 		out = append(out, rule{table: "filter", chain: "FORWARD", prepend: true, args: append([]string{way, bridge}, append(commentArgs(bridge, ""), "-j", "ACCEPT")...)})
@@ -28,18 +28,19 @@ func forwardRules(bridge string) (out []rule) {
 	return out
 }
 
-// loopbackRule keeps pods from what listens at the host's loopback addresses alone: the sysctl that lets the host's own packets to a mapped
-// port leave by the bridge (Map) lets packets to those addresses come in by it, too. What the host itself has begun is answered.
+// loopbackRule denies pods access to the host's loopback addresses. route_localnet, which
+// MapPorts sets for the host's own packets, would allow it. Replies to connections of the host
+// are accepted.
 func loopbackRule(bridge string) rule {
 	args := []string{"-i", bridge, "-d", "127.0.0.0/8", "-m", "conntrack", "!", "--ctstate", "RELATED,ESTABLISHED,DNAT"}
 	return rule{table: "filter", chain: "INPUT", prepend: true, args: append(append(args, commentArgs(bridge, "")...), "-j", "DROP")}
 }
 
-// ProtectLoopback makes, unless it is there, the rule that keeps pods of a bridge from the host's loopback addresses: for bridges that others make,
-// which may not be there yet. RemoveRules finds it.
+// ProtectLoopback adds the rule that denies pods access to the host's loopback addresses. The
+// bridge may be managed by another program and need not exist. RemoveRules removes the rule.
 func ProtectLoopback(bridge string) error { return loopbackRule(bridge).ensure() }
 
-// commentArgs says whose a rule is, as CNI's plugins say it of theirs: who sweeps after these finds it, too.
+// commentArgs returns the comment in the format of the CNI plugins, by which rules are found.
 func commentArgs(bridge, id string) []string {
 	text := fmt.Sprintf("name: %q", bridge)
 	if id != "" {
@@ -48,11 +49,12 @@ func commentArgs(bridge, id string) []string {
 	return []string{"-m", "comment", "--comment", text}
 }
 
-// errNoIptables is without iptables.
+// errNoIptables means that iptables is not installed.
 var errNoIptables = errors.New("iptables is not on PATH")
 
-// ensureRules makes the rules by which pods reach other networks, unless they are there: all that can be made. Those that let packets
-// pass are needed where the machine passes on only what it is told to, as it does from the moment that Docker is started, which may be later.
+// ensureRules adds the missing rules for traffic between pods and other networks. The forward
+// rules are needed if the default policy is DROP, which Docker sets when it starts, perhaps
+// later.
 func ensureRules(bridge string, prefix netip.Prefix) error {
 	if _, err := exec.LookPath("iptables"); err != nil {
 		return fmt.Errorf("%w: install it for pods to reach other networks", errNoIptables)
@@ -61,17 +63,17 @@ func ensureRules(bridge string, prefix netip.Prefix) error {
 		return err
 	}
 	var errs []error
-	// The guard is made anew for a bridge that has had ports before.
+	// The loopback rule is renewed for a bridge that had host ports before.
 	for _, r := range append(forwardRules(bridge), masqueradeRule(bridge, prefix), loopbackRule(bridge)) {
 		errs = append(errs, r.ensure())
 	}
 	return errors.Join(errs...)
 }
 
-// ensure makes the rule unless it is there.
+// ensure adds the rule if it is missing.
 func (r rule) ensure() error {
 	err := iptables(append([]string{"-w", "-t", r.table, "-C", r.chain}, r.args...))
-	// 1 says that there is no such rule; all else that it is not known: made once more it would be there twice.
+	// Exit status 1 means that the rule is missing. After other errors it may exist.
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// fakeIptables has programs say that they failed, with an exit status and a word, and note what they were asked.
+// fakeIptables installs programs that fail with an exit status and record their arguments.
 func fakeIptables(t *testing.T, status string, programs ...string) (asked func() string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func fakeIptables(t *testing.T, status string, programs ...string) (asked func()
 	return func() string { text, _ := os.ReadFile(dir + "/asked"); return string(text) }
 }
 
-// Rules that could not be read are not rules that are gone.
+// If rules cannot be read, they are not treated as removed.
 func TestUnreadableRules(t *testing.T) {
 	all := func(string, string) bool { return true }
 	fakeIptables(t, "1", "iptables-save", "iptables-restore")
@@ -42,7 +42,7 @@ func TestUnreadableRules(t *testing.T) {
 	}
 }
 
-// Packets of pods pass whatever the machine does with others, now or later.
+// Pod traffic is accepted regardless of the default policy.
 func TestForwardRules(t *testing.T) {
 	o, _ := open(t)
 	if err := network.CheckPortMapping(); err != nil {
@@ -59,7 +59,7 @@ func TestForwardRules(t *testing.T) {
 	}
 }
 
-// A rule of which is not known whether it is there is not made once more; the others are tried.
+// A rule whose existence is unknown is not added again; the other rules are.
 func TestUnknownRules(t *testing.T) {
 	open(t)
 	t.Run("busy", func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestUnknownRules(t *testing.T) {
 	})
 }
 
-// Who leaves remembers which address it handed out last, and does not wait for longer than it was given.
+// TearDown keeps the last assigned IP and respects the context's deadline.
 func TestTearDown(t *testing.T) {
 	o, n := open(t)
 	ctx := context.Background()

@@ -1,23 +1,23 @@
-// Package probe asks containers how they are: exec, http, tcp and grpc probes.
+// Package probe runs the exec, HTTP, TCP and gRPC probes of containers.
 //
-//	Start(target) ─▶ asks: initial delay, period, timeout ─▶ thresholds ─▶ Report(Result)
+//	Start(target) ─▶ probes: initial delay, period, timeout ─▶ thresholds ─▶ Report(Result)
 //	Stop(pod, container, probe) ends it
 //
-// It knows when to ask and when the answers make a verdict. Which probe of a
-// container runs when (the startup probe before the others), and what a verdict means for
-// the pod, is engine/podlifecycle's.
+// The package decides when to probe and when the results change the verdict.
+// engine/podlifecycle decides which probes run (the startup probe first) and what a verdict
+// means for the pod.
 //
 // Invariants, each held by a test:
 //
-//   - OnceAtATime: a probe is never asked again while an answer is awaited; ticks missed are dropped.
-//   - Reported: a verdict is told when it changes, and the first one.
-//   - Stopped: of what is asked when Stop or a newer Start comes nothing is told, but of a verdict that
-//     was on its way by then; each carries the attempt that it is about.
-//   - Free: whoever is told may hold any lock of a caller of Start and Stop.
-//   - Done: a startup probe that has passed, and one or a liveness probe that has failed, asks no more.
-//   - Unknown: a container that could not be asked counts for neither side.
+//   - A probe never runs concurrently with itself; missed ticks are skipped.
+//   - The first verdict, and every change of it, is reported.
+//   - After Stop or a newer Start, no result is reported except one already being reported. Each
+//     carries the container's attempt.
+//   - Report may take any lock that callers of Start and Stop hold.
+//   - A startup or liveness probe ends with its final verdict: a startup probe with either, a
+//     liveness probe with a failure.
+//   - Errors of the probe itself count neither as success nor as failure.
 //
-// One timer serves all probes; a goroutine exists only while a probe is asked.
-// Time is a function of the arguments: probes that are taken up after a
-// restart of the agent are spread over their period by the pod's uid.
+// A single timer serves all probes, and goroutines exist only while a probe runs. After a
+// restart of the agent, probes are spread over their period by the pod's UID.
 package probe

@@ -13,25 +13,25 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// outcome is what an answer says.
+// outcome of a probe.
 type outcome uint8
 
 const (
 	success outcome = iota
 	failure
-	unknown // the container could not be asked
+	unknown // the probe could not be run
 )
 
-// result is what a probe came to; a good one may carry a warning.
+// result of a probe; a success may carry a warning.
 type result struct {
 	outcome outcome
 	message string
 }
 
-// maxOutput is how much of an answer is kept, in bytes: as the kubelet does.
+// maxOutput is the number of bytes kept of a response, as in the kubelet.
 const maxOutput = 10 << 10
 
-// runProbe asks once, in the way the probe says, until ctx ends.
+// runProbe runs the probe once.
 func (p *Prober) runProbe(ctx context.Context, t *Target, spec *corev1.Probe) result {
 	timeout := secondsOr(spec.TimeoutSeconds, 1)
 	switch h := spec.ProbeHandler; {
@@ -59,7 +59,7 @@ func (p *Prober) runProbe(ctx context.Context, t *Target, spec *corev1.Probe) re
 	return result{unknown, "missing probe handler: must have exec, httpGet, tcpSocket or grpc"}
 }
 
-// probeExec asks by a command: 0 is good, any other code is bad.
+// probeExec runs a command; exit code 0 is success.
 func (p *Prober) probeExec(ctx context.Context, id string, command []string, timeout time.Duration) result {
 	code, output, err := p.opts.Exec(ctx, id, command, timeout)
 	output = truncate(output)
@@ -74,7 +74,7 @@ func (p *Prober) probeExec(ctx context.Context, id string, command []string, tim
 	return result{success, ""}
 }
 
-// Port is the number of a port, by number or by its name in the container.
+// Port resolves a port number or name.
 func Port(port intstr.IntOrString, container *corev1.Container) (int, error) {
 	n := port.IntValue()
 	if port.Type == intstr.String {

@@ -59,7 +59,7 @@ func TestHTTP(t *testing.T) {
 	for name, tc := range map[string]struct {
 		action corev1.HTTPGetAction
 		kind   outcome
-		want   string // in the message
+		want   string // part of the message
 	}{
 		"ok":             {corev1.HTTPGetAction{Path: "/200", Port: intstr.FromInt(port)}, success, ""},
 		"399":            {corev1.HTTPGetAction{Path: "/399", Port: intstr.FromInt(port)}, success, "Probe terminated redirects"},
@@ -125,7 +125,7 @@ func TestGRPC(t *testing.T) {
 	h := health.NewServer()
 	h.SetServingStatus("sick", healthpb.HealthCheckResponse_NOT_SERVING)
 	healthy, bare := serve(func(s *grpc.Server) { healthpb.RegisterHealthServer(s, h) }), serve(func(*grpc.Server) {})
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts and says nothing
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections without answering
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestGRPC(t *testing.T) {
 	for name, tc := range map[string]struct {
 		port    int
 		service string
-		want    string // in the message, "" for good
+		want    string // part of the message, "" for success
 	}{
 		"serving":      {healthy, "", ""},
 		"not serving":  {healthy, "sick", `service unhealthy (responded with "NOT_SERVING")`},

@@ -15,20 +15,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// userAgent is whom servers see: the kubelet's, with the release of the API.
+// userAgent is the kubelet's for this Kubernetes release.
 const userAgent = "kube-probe/1.37"
 
-// maxRedirects are followed, as many as net/http follows.
+// maxRedirects is the default of net/http.
 const maxRedirects = 10
 
-// httpTransport makes a connection for each question: one that was kept would answer for a
-// server that accepts no more. Certificates are not checked; probes come from the node and carry no secret.
+// httpTransport opens a connection per probe, because a reused one would hide that the server
+// no longer accepts any. It does not verify certificates, as probes carry no secrets.
 var httpTransport = &http.Transport{DisableKeepAlives: true, DisableCompression: true, Proxy: nil,
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 
-// HTTPGet asks by HTTP as probes and lifecycle hooks do. ok is whether the answer's
-// code is from 200 to 399; the message tells why not. container says which number a named
-// port has; address stands in where the action names no host.
+// HTTPGet performs an httpGet action of a probe or lifecycle hook. ok reports whether the
+// status code is 200 to 399; otherwise message says why not. container resolves named ports.
+// address is the default host.
 func HTTPGet(ctx context.Context, action *corev1.HTTPGetAction, container *corev1.Container, address string) (ok bool, message string) {
 	a := probeHTTP(ctx, action, container, address)
 	return a.outcome == success, a.message
@@ -42,7 +42,7 @@ func probeHTTP(ctx context.Context, action *corev1.HTTPGetAction, container *cor
 	client := &http.Client{Transport: httpTransport, CheckRedirect: sameHost}
 	response, err := client.Do(request)
 	if err != nil {
-		return result{failure, err.Error()} // no connection: the container does not serve
+		return result{failure, err.Error()} // connection failed
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxOutput))
@@ -51,13 +51,13 @@ func probeHTTP(ctx context.Context, action *corev1.HTTPGetAction, container *cor
 		return result{failure, err.Error()}
 	case code < 200 || code >= 400:
 		return result{failure, fmt.Sprintf("HTTP probe failed with statuscode: %d", code)}
-	case code >= 300: // to another host
+	case code >= 300: // redirect to another host
 		return result{success, "Probe terminated redirects, Response body: " + string(body)}
 	}
 	return result{success, ""}
 }
 
-// sameHost does not follow redirects away from the container: that host is not what was asked about.
+// sameHost stops at redirects to another host, which is not the subject of the probe.
 func sameHost(request *http.Request, via []*http.Request) error {
 	if request.URL.Hostname() != via[0].URL.Hostname() {
 		return http.ErrUseLastResponse
@@ -78,7 +78,7 @@ func newRequest(ctx context.Context, action *corev1.HTTPGetAction, container *co
 		host = address
 	}
 	path, err := url.Parse(action.Path)
-	if err != nil { // as it stands, then
+	if err != nil { // use the path literally
 		path = &url.URL{Path: action.Path}
 	}
 	path.Scheme, path.Host = "http", net.JoinHostPort(host, strconv.Itoa(port))
@@ -98,7 +98,7 @@ func newRequest(ctx context.Context, action *corev1.HTTPGetAction, container *co
 	if host := request.Header.Get("Host"); host != "" {
 		request.Host = host
 	}
-	// A header given as empty is not sent: net/http does so with an empty agent.
+	// A header with an empty value is not sent; net/http does this for an empty user agent.
 	if _, given := request.Header["User-Agent"]; !given {
 		request.Header.Set("User-Agent", userAgent)
 	}

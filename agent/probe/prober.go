@@ -12,68 +12,68 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// Target is a probe of a container that has started.
+// Target is a probe of a running container.
 type Target struct {
 	Pod       *corev1.Pod
-	Container *corev1.Container   // with the probe, whose command is run as it stands there
-	Probe     podlifecycle.Probes // one, which the container has
-	Attempt   int32               // of the container; comes back with results
-	ID        string              // the runtime's
-	Address   string              // the pod's IP
-	Started   time.Time           // the container
+	Container *corev1.Container   // contains the probe
+	Probe     podlifecycle.Probes // exactly one, which the container has
+	Attempt   int32               // attempt of the container, copied to results
+	ID        string              // container ID in the runtime
+	Address   string              // pod IP
+	Started   time.Time           // start time of the container
 }
 
-// Result is a verdict on a container.
+// Result is a verdict about a container.
 type Result struct {
 	Pod       types.UID
 	Container string
 	Probe     podlifecycle.Probes
 	Attempt   int32
 	OK        bool
-	Message   string // the last answer
+	Message   string // of the last probe
 }
 
 // Options of a Prober.
 type Options struct {
-	// Exec runs a command in a container: its exit code and output. When timeout is over it
-	// ends with context.DeadlineExceeded or a DeadlineExceeded status.
+	// Exec runs a command in a container and returns exit code and output. After the timeout it
+	// returns context.DeadlineExceeded or a DeadlineExceeded status.
 	Exec func(ctx context.Context, id string, command []string, timeout time.Duration) (code int, output string, err error)
-	// Report takes verdicts, one at a time.
+	// Report receives verdicts, one at a time.
 	Report func(Result)
-	// RecordEvent tells of each failed answer, with the reasons and messages of the kubelet; may be nil.
+	// RecordEvent records the kubelet's event for a failed probe; optional.
 	RecordEvent func(pod *corev1.Pod, container, eventType, reason, message string)
 }
 
-// Prober runs the probes of a node's containers. Its methods may be called from many goroutines.
+// Prober runs the probes of a node's containers. It is safe for concurrent use.
 type Prober struct {
 	opts      Options
 	run       func(context.Context, *Target, *corev1.Probe) result
 	startTime time.Time
-	wake      chan struct{} // holds one when a probe may be due sooner than was known
+	wake      chan struct{} // capacity 1: signals that a probe may be due earlier
 
-	reportMu sync.Mutex // one report at a time; taken without mu
+	reportMu sync.Mutex // serializes reports; acquired without mu
 
 	mu     sync.Mutex
 	probes map[key]*worker
 	queue  workerHeap
 }
 
-// key names a probe.
+// key identifies a probe.
 type key struct {
 	pod       types.UID
 	container string
 	probe     podlifecycle.Probes
 }
 
-// New makes a Prober.
+// New returns a Prober.
 func New(opts Options) *Prober {
 	p := &Prober{opts: opts, startTime: time.Now(), wake: make(chan struct{}, 1), probes: map[key]*worker{}}
 	p.run = p.runProbe
 	return p
 }
 
-// Start begins with a probe of a container, in place of the same one of a former run of
-// it. A container that has no such probe is not asked.
+// Start starts a probe, replacing that of a previous instance of the container. It does nothing
+// if the container has no such probe.
 func (p *Prober) Start(t Target) {
 	spec := probeSpec(t.Container, t.Probe)
 	if spec == nil {
@@ -93,7 +93,7 @@ func (p *Prober) Start(t Target) {
 	}
 }
 
-// Stop ends a probe of a container. A verdict that is on its way may still come.
+// Stop ends a probe. A verdict that is being reported may still arrive.
 func (p *Prober) Stop(pod types.UID, container string, probe podlifecycle.Probes) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +112,7 @@ func (p *Prober) remove(k key) {
 	delete(p.probes, k)
 }
 
-// Run asks until ctx ends, and then for the last answers.
+// Run runs probes until ctx is done, then waits for those in progress.
 func (p *Prober) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -133,7 +133,7 @@ func (p *Prober) Run(ctx context.Context) {
 	}
 }
 
-// popDue takes the probes that are due, and says how long it is to the next.
+// popDue removes the due probes from the queue and returns the time until the next one.
 func (p *Prober) popDue(now time.Time) (due []*worker, next time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,21 +146,22 @@ func (p *Prober) popDue(now time.Time) (due []*worker, next time.Duration) {
 	return due, time.Hour
 }
 
-// doProbe asks once and draws the conclusion.
+// doProbe runs a probe and processes the result.
 func (p *Prober) doProbe(ctx context.Context, w *worker) {
 	limited, cancel := context.WithTimeout(ctx, secondsOr(w.spec.TimeoutSeconds, 1))
 	a := p.run(limited, &w.target, w.spec)
 	cancel()
 	if ctx.Err() != nil {
-		return // the agent ends; the container did not fail
+		return // shutdown of the agent, not a failure
 	}
 	if said := p.record(w, a); said != nil {
 		p.report(w, said)
 	}
 }
 
-// record takes in an answer; what it comes to is said after, without the lock that
-// Start and Stop take: those who hear of it may hold what callers of these hold.
+// record records a result and returns what to report, nil if the probe was stopped. The caller
+// reports it without holding mu, because Report may take locks that callers of Start and Stop
+// hold.
 func (p *Prober) record(w *worker, a result) *verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,15 +178,15 @@ func (p *Prober) record(w *worker, a result) *verdict {
 	return s
 }
 
-// verdict is what an answer came to.
+// verdict is the consequence of a result.
 type verdict struct {
 	result
-	changed, ok bool // a verdict, to be reported
-	continues   bool // the probe asks again
+	changed, ok bool // the verdict changed and must be reported
+	continues   bool // the probe runs again
 }
 
-// report reports a verdict, and has the probe wait for its next turn: not before, so that
-// verdicts of one probe come in order.
+// report reports a verdict and then schedules the next probe, so that verdicts of a probe
+// arrive in order.
 func (p *Prober) report(w *worker, s *verdict) {
 	p.reportMu.Lock()
 	p.recordEvent(w, s.result)
@@ -210,7 +211,7 @@ func (p *Prober) report(w *worker, s *verdict) {
 	}
 }
 
-// recordEvent makes the event of an answer that was not good.
+// recordEvent records the event of a failed probe or a warning.
 func (p *Prober) recordEvent(w *worker, a result) {
 	if p.opts.RecordEvent == nil || a.outcome == success && a.message == "" {
 		return

@@ -16,14 +16,14 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// fixture is a Prober in a bubble of virtual time; answers come from a script.
+// fixture is a Prober in virtual time with scripted results.
 type fixture struct {
 	*Prober
 	began    time.Time
 	probed   []string // second and probe
 	reported []string
 	events   []string
-	answer   func(probe podlifecycle.Probes, n int) result // of the n-th question from 0
+	answer   func(probe podlifecycle.Probes, n int) result // result of the n-th run, from 0
 	duration time.Duration
 	stop     func()
 }
@@ -62,10 +62,10 @@ func newFixture(t *testing.T) *fixture {
 
 func (b *fixture) at() string { return time.Since(b.began).String() }
 
-// advance lets time pass.
+// advance advances the time.
 func (b *fixture) advance(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
-// target is the one probe of a container that started just now.
+// target returns a probe of a container that has just started.
 func target(probe podlifecycle.Probes, spec corev1.Probe) Target {
 	c := &corev1.Container{Name: "main"}
 	switch probe {
@@ -100,7 +100,7 @@ func TestProbeTiming(t *testing.T) {
 func TestThresholds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
-		script := "yyynnynnnyyn?nn" // a second each; ? could not be asked
+		script := "yyynnynnnyyn?nn" // one per second; "?" is an error
 		b.answer = func(_ podlifecycle.Probes, n int) result {
 			switch script[min(n, len(script)-1)] {
 			case 'y':
@@ -154,7 +154,7 @@ func TestFinalVerdictStopsProbe(t *testing.T) {
 	}
 }
 
-// A question that takes longer than the period is waited for; its timeout is a failure.
+// A probe that takes longer than the period delays the next one; a timeout is a failure.
 func TestNoConcurrentProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
@@ -180,7 +180,7 @@ func TestStopped(t *testing.T) {
 		b.duration = 500 * time.Millisecond
 		b.Start(target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1}))
 		b.advance(100 * time.Millisecond)
-		b.Stop("u", "main", podlifecycle.Readiness) // while it is being asked
+		b.Stop("u", "main", podlifecycle.Readiness) // while it runs
 		b.advance(10 * time.Second)
 		equal(t, "told of what was stopped", b.reported)
 
@@ -188,7 +188,7 @@ func TestStopped(t *testing.T) {
 		b.advance(100 * time.Millisecond)
 		again := target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1})
 		again.Attempt = 2
-		b.Start(again) // the container was restarted meanwhile
+		b.Start(again) // the container restarted meanwhile
 		b.advance(900 * time.Millisecond)
 		equal(t, "told", b.reported, "10.7s Readiness main#2 true")
 		b.Stop("u", "main", podlifecycle.Readiness)
@@ -203,7 +203,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// Containers from before the agent are asked within a period, not all at once.
+// Probes of containers that started before the agent are spread over a period.
 func TestRestartSpreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
@@ -225,18 +225,18 @@ func TestRestartSpreads(t *testing.T) {
 	})
 }
 
-// Who is told holds a lock that callers of Start and Stop hold, too.
+// Report takes a lock that callers of Start and Stop hold.
 func TestReportMayTakeCallerLocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
-		lock, told := make(chan struct{}, 1), 0 // a bubble's time stands still while a sync.Mutex is waited for
+		lock, told := make(chan struct{}, 1), 0 // virtual time does not advance while a goroutine waits for a sync.Mutex
 		b.opts.Report = func(Result) { lock <- struct{}{}; told++; <-lock }
 		b.answer = func(_ podlifecycle.Probes, n int) result { return result{outcome: outcome(n % 2)} }
 		b.duration = 500 * time.Microsecond
 		for range 1000 {
 			lock <- struct{}{}
 			b.Start(target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1, FailureThreshold: 1}))
-			time.Sleep(time.Millisecond) // the answer comes now
+			time.Sleep(time.Millisecond) // the result arrives now
 			b.Stop("u", "main", podlifecycle.Readiness)
 			<-lock
 			synctest.Wait()
@@ -248,7 +248,7 @@ func TestReportMayTakeCallerLocks(t *testing.T) {
 	})
 }
 
-// The agent ends: nobody fails for that.
+// A shutdown of the agent is not a probe failure.
 func TestShutdownIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)

@@ -15,18 +15,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// probeTCP asks whether a port accepts connections.
+// probeTCP reports whether a port accepts connections.
 func probeTCP(ctx context.Context, host string, port int) result {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return result{failure, err.Error()}
 	}
-	_ = conn.Close() // it was opened, which is all that was asked
+	_ = conn.Close() // an accepted connection is sufficient
 	return result{success, ""}
 }
 
-// probeGRPC asks by the gRPC health protocol.
+// probeGRPC uses the gRPC health checking protocol.
 func probeGRPC(ctx context.Context, host string, port int, service string, timeout time.Duration) result {
 	address := net.JoinHostPort(host, strconv.Itoa(port))
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithUserAgent(userAgent), grpc.WithNoProxy(),

@@ -9,25 +9,25 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// worker is a probe that is under way. The Prober's lock guards it, but target,
-// spec and period, which do not change.
+// worker is a running probe. The Prober's mutex guards it, except for target, spec and period,
+// which are constant.
 type worker struct {
 	target Target
 	spec   *corev1.Probe
 	period time.Duration
 
 	due     time.Time
-	index   int  // in the timeline
-	queued  bool // is in the timeline, and not being asked
-	stopped bool // stopped or replaced: what comes of it is not told
+	index   int  // in the heap
+	queued  bool // in the heap, not being probed
+	stopped bool // stopped or replaced: results are dropped
 
-	resultRun int  // how often the last answer came in a row
-	lastOK    bool // which it was
-	verdict   bool // what was told last
-	reported  bool // whether anything was
+	resultRun int  // number of equal results in a row
+	lastOK    bool // last result
+	verdict   bool // last reported verdict
+	reported  bool // a verdict was reported
 }
 
-// observe takes in an answer and says whether the verdict is to be told now.
+// observe adds a result and reports whether the verdict changed.
 func (w *worker) observe(a result) (tell, ok bool) {
 	if a.outcome == unknown {
 		return false, false
@@ -50,13 +50,13 @@ func (w *worker) observe(a result) (tell, ok bool) {
 	return true, ok
 }
 
-// isFinal says whether nothing more is to be asked after a verdict.
+// isFinal reports whether the probe ends with this verdict.
 func (w *worker) isFinal(ok bool) bool {
 	return w.target.Probe == podlifecycle.Startup || w.target.Probe == podlifecycle.Liveness && !ok
 }
 
-// firstProbe is when to ask first: after the initial delay, at once if that is over. Containers from
-// before this agent are asked within a period, each at a time of its own.
+// firstProbe returns the time of the first probe: after the initial delay, or now if that is
+// over. Containers older than the agent get a time within one period.
 func (w *worker) firstProbe(born, now time.Time) time.Time {
 	at := w.target.Started.Add(time.Duration(w.spec.InitialDelaySeconds) * time.Second)
 	switch {
@@ -70,7 +70,7 @@ func (w *worker) firstProbe(born, now time.Time) time.Time {
 	return now
 }
 
-// nextTick is the next tick after now.
+// nextTick returns the first tick after now.
 func nextTick(tick time.Time, period time.Duration, now time.Time) time.Time {
 	tick = tick.Add(period)
 	if late := now.Sub(tick); late > 0 {
@@ -79,7 +79,7 @@ func nextTick(tick time.Time, period time.Duration, now time.Time) time.Time {
 	return tick
 }
 
-// probeSpec is a container's probe of a kind, nil if it has none.
+// probeSpec returns the container's probe, nil if there is none.
 func probeSpec(c *corev1.Container, probe podlifecycle.Probes) *corev1.Probe {
 	switch probe {
 	case podlifecycle.Startup:
@@ -92,7 +92,7 @@ func probeSpec(c *corev1.Container, probe podlifecycle.Probes) *corev1.Probe {
 	return nil
 }
 
-// secondsOr are those of a field, or its default where the API server has not set it.
+// secondsOr converts a field to a duration, or the default if the field is not set.
 func secondsOr(n int32, otherwise int) time.Duration {
 	if n <= 0 {
 		return time.Duration(otherwise) * time.Second
@@ -100,7 +100,7 @@ func secondsOr(n int32, otherwise int) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// workerHeap is a heap of the workers that wait, the first due on top.
+// workerHeap is a heap of queued workers by due time.
 type workerHeap []*worker
 
 func (t workerHeap) Len() int           { return len(t) }

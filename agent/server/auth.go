@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// reviewTimeout bounds a question to the API server.
+	// reviewTimeout bounds requests to the API server.
 	reviewTimeout = 10 * time.Second
-	// Answers are believed for a while, as a kubelet does; a refusal only for a moment.
+	// Lifetimes of cached answers. Denials are cached briefly.
 	tokenCacheTTL, allowedCacheTTL, deniedCacheTTL = 2 * time.Minute, 5 * time.Minute, 5 * time.Second
 	maxCachedReviews                               = 1000
 )
 
-// newAuthenticator says who a request is from: by certificate, or by token.
+// newAuthenticator returns an authenticator for client certificates and tokens.
 func newAuthenticator(o Options) (authenticator.Request, error) {
 	config := authenticatorfactory.DelegatingAuthenticatorConfig{
 		TokenAccessReviewClient: o.Client.AuthenticationV1(), TokenAccessReviewTimeout: reviewTimeout, CacheTTL: tokenCacheTTL,
@@ -43,10 +43,11 @@ func newAuthenticator(o Options) (authenticator.Request, error) {
 	return authn, err
 }
 
-// nodeAttributes is a verb on a subresource of a node.
+// nodeAttributes are the attributes of an authorization check: a verb on a subresource of a
+// node.
 type nodeAttributes struct{ verb, subresource, node string }
 
-// requiredAttributes are those of which one is needed.
+// requiredAttributes returns the attributes of which a client must be authorized for one.
 func requiredAttributes(r *http.Request, path string, n *Node) []nodeAttributes {
 	verb := map[string]string{http.MethodGet: "get", http.MethodHead: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete"}[r.Method]
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -65,7 +66,7 @@ func requiredAttributes(r *http.Request, path string, n *Node) []nodeAttributes 
 	return []nodeAttributes{proxy}
 }
 
-// authorizer asks the API server who may do what, and remembers the answers.
+// authorizer caches SubjectAccessReviews of the API server.
 type authorizer struct {
 	client kubernetes.Interface
 	cache  *cache.LRUExpireCache
@@ -75,7 +76,7 @@ func newAuthorizer(client kubernetes.Interface) *authorizer {
 	return &authorizer{client: client, cache: cache.NewLRUExpireCache(maxCachedReviews)}
 }
 
-// authorizeAny says whether somebody has one of the rights.
+// authorizeAny reports whether the requester is authorized for any of attrs.
 func (v *authorizer) authorizeAny(ctx context.Context, requester user.Info, attrs []nodeAttributes) (bool, error) {
 	for _, r := range attrs {
 		if yes, err := v.authorize(ctx, requester, r); yes || err != nil {

@@ -35,8 +35,8 @@ func TestRequiredAttributes(t *testing.T) {
 	}
 }
 
-// What the path says after it has been cleaned is what rights are asked for: a
-// path that leads elsewhere is not answered.
+// Authorization applies to the path as it is served: a path that is cleaned to another one is
+// not answered.
 func TestPathsMatchAuthorizedAttributes(t *testing.T) {
 	s := &Server{mux: http.NewServeMux(), nodes: map[string]*Node{}}
 	s.registerRoutes()

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// ServingCertificate is what to serve with: the credential of the agent (PEM), if it
-// serves, as those of this release's `berth credentials` do; else one of our own
-// making, which an API server must take unchecked, as a kube-apiserver does
-// unless it is told an authority of kubelets. Both PEMs may be empty.
+// ServingCertificate returns the certificate to serve with: the agent's credential (PEM) if it
+// is valid for servers, as those of `berth credentials` are, else a self-signed one. API
+// servers accept the latter only if they have no CA for kubelets configured. Both PEMs may be
+// empty.
 func ServingCertificate(node string, certPEM, keyPEM []byte) (tls.Certificate, error) {
 	if len(certPEM) > 0 && len(keyPEM) > 0 {
 		cert, err := tls.X509KeyPair(certPEM, keyPEM)
@@ -30,7 +30,7 @@ func ServingCertificate(node string, certPEM, keyPEM []byte) (tls.Certificate, e
 	return selfSigned(node)
 }
 
-// IsServerCertificate says that a certificate may be shown by a server.
+// IsServerCertificate reports whether a certificate is valid for servers.
 func IsServerCertificate(cert *x509.Certificate) bool {
 	return slices.Contains(cert.ExtKeyUsage, x509.ExtKeyUsageServerAuth)
 }

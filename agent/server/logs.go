@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/agent/server/logfile"
 )
 
-// logs answers /containerLogs/NAMESPACE/POD/CONTAINER.
+// logs serves /containerLogs/NAMESPACE/POD/CONTAINER.
 func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 	wanted, previous, err := logRequest(r.URL.Query(), time.Now())
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 	out := &flushWriter{w: w, always: wanted.Follow}
 	w.Header().Set("Content-Type", "text/plain")
 	if wanted.Follow {
-		_ = http.NewResponseController(w).Flush() // that the follower knows that it is one
+		_ = http.NewResponseController(w).Flush() // tells the client that the request is accepted
 	}
 	err = logfile.Copy(r.Context(), out, path, wanted, func(ctx context.Context) (bool, error) { return hasTerminated(ctx, n, id), nil })
 	switch {
@@ -58,7 +58,8 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request, n *Node) {
 	}
 }
 
-// hasTerminated says that a container will write no more. A runtime that does not answer may be back later.
+// hasTerminated reports whether a container will write no more. An unreachable runtime may come
+// back.
 func hasTerminated(ctx context.Context, n *Node, id string) bool {
 	c, err := n.Runtime.ContainerStatus(ctx, id)
 	if err != nil {
@@ -67,15 +68,15 @@ func hasTerminated(ctx context.Context, n *Node, id string) bool {
 	return c.State == cri.ContainerState_CONTAINER_EXITED
 }
 
-// findLog is the container whose log is wanted, and where that is: of the last that
-// was started, or, with previous, of the last that ended before the present one.
+// findLog returns the container to read and its log: the newest one, or with previous the one
+// before.
 func findLog(ctx context.Context, n *Node, p *corev1.Pod, name string, previous bool) (id, path string, err error) {
 	found, err := listAttempts(ctx, n, p, name)
 	if err != nil {
 		return "", "", err
 	}
 	found = slices.DeleteFunc(found, func(c *cri.Container) bool { return c.State == cri.ContainerState_CONTAINER_CREATED })
-	// Between two runs the one that ended is both the last and the previous.
+	// Between two runs, the terminated container is both the last and the previous one.
 	if previous && len(found) > 0 && waitingState(p, name) == nil {
 		found = found[1:]
 	}
@@ -92,7 +93,7 @@ func findLog(ctx context.Context, n *Node, p *corev1.Pod, name string, previous 
 	return found[0].Id, c.LogPath, nil
 }
 
-// waitingState is the state of a container that waits, nil when it does not.
+// waitingState returns the state of a waiting container, nil for others.
 func waitingState(p *corev1.Pod, name string) *corev1.ContainerStateWaiting {
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses, p.Status.EphemeralContainerStatuses) {
 		if c.Name == name {
@@ -115,7 +116,7 @@ func waitingReason(p *corev1.Pod, name string) string {
 	return state.Reason
 }
 
-// logRequest reads the parameters of pods/log.
+// logRequest parses the query of a log request.
 func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bool, err error) {
 	q = logfile.All()
 	number := func(name string, least int64) (int64, bool) {
@@ -163,7 +164,7 @@ func logRequest(query url.Values, now time.Time) (q logfile.Request, previous bo
 	return q, previous, err
 }
 
-// flushWriter sends what is written at once, if always; it knows whether anything was.
+// flushWriter flushes every write if always is set, and records whether anything was written.
 type flushWriter struct {
 	w      http.ResponseWriter
 	always bool

@@ -15,13 +15,13 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Labels that every CRI client gives its sandboxes and containers.
+// Labels that every CRI client sets on sandboxes and containers.
 const (
 	uidLabel       = "io.kubernetes.pod.uid"
 	containerLabel = "io.kubernetes.container.name"
 )
 
-// statusError is an error with the HTTP status that tells it.
+// statusError is an error with an HTTP status.
 type statusError struct {
 	code    int
 	message string
@@ -33,7 +33,7 @@ func newStatusError(code int, format string, args ...any) error {
 	return statusError{code, fmt.Sprintf(format, args...)}
 }
 
-// writeError answers with an error.
+// writeError sends an error as the response.
 func writeError(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
 	if r := (statusError{}); errors.As(err, &r) {
@@ -44,10 +44,11 @@ func writeError(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	_, _ = io.WriteString(w, err.Error()) // without a newline: it becomes a Status's message
+	_, _ = io.WriteString(w, err.Error()) // no newline: the API server uses it as Status.message
 }
 
-// findPod is the pod that the request's path names; lacks is what a simulated one cannot give.
+// findPod returns the pod in the request's path. unsupported completes the error for simulated
+// pods.
 func findPod(r *http.Request, n *Node, unsupported string) (*corev1.Pod, error) {
 	namespace, name, uid := r.PathValue("namespace"), r.PathValue("pod"), r.PathValue("uid")
 	for _, p := range n.Pods() {
@@ -61,8 +62,7 @@ func findPod(r *http.Request, n *Node, unsupported string) (*corev1.Pod, error) 
 	return nil, newStatusError(http.StatusNotFound, "pod %q in namespace %q is not on node %q", name, namespace, n.Name)
 }
 
-// findContainer is the container of the pod that the request's path names, and
-// whether it has a terminal.
+// findContainer returns the container in the request's path and whether it has a TTY.
 func findContainer(r *http.Request, p *corev1.Pod) (name string, tty bool, err error) {
 	name = r.PathValue("container")
 	for _, c := range slices.Concat(p.Spec.InitContainers, p.Spec.Containers) {
@@ -78,7 +78,7 @@ func findContainer(r *http.Request, p *corev1.Pod) (name string, tty bool, err e
 	return "", false, newStatusError(http.StatusNotFound, "container %q not found in pod %q", name, p.Name)
 }
 
-// listAttempts are the containers that were made for a container of the pod, the newest first.
+// listAttempts returns the CRI containers of a container of the pod, newest first.
 func listAttempts(ctx context.Context, n *Node, p *corev1.Pod, name string) ([]*cri.Container, error) {
 	found, err := n.Runtime.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: map[string]string{uidLabel: string(p.UID), containerLabel: name}})
 	slices.SortStableFunc(found, func(a, b *cri.Container) int {
@@ -87,7 +87,7 @@ func listAttempts(ctx context.Context, n *Node, p *corev1.Pod, name string) ([]*
 	return found, err
 }
 
-// runningContainer is the id of the container that runs under the name.
+// runningContainer returns the ID of the running CRI container.
 func runningContainer(ctx context.Context, n *Node, p *corev1.Pod, name string) (string, error) {
 	found, err := listAttempts(ctx, n, p, name)
 	if err != nil {
@@ -101,7 +101,7 @@ func runningContainer(ctx context.Context, n *Node, p *corev1.Pod, name string) 
 	return "", newStatusError(http.StatusBadRequest, "container %q in pod %q does not run", name, p.Name)
 }
 
-// readySandbox is the id of the pod's sandbox that is up.
+// readySandbox returns the ID of the pod's ready sandbox.
 func readySandbox(ctx context.Context, n *Node, p *corev1.Pod) (string, error) {
 	found, err := n.Runtime.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{uidLabel: string(p.UID)},
 		State: &cri.PodSandboxStateValue{State: cri.PodSandboxState_SANDBOX_READY}})

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A simulated pod says of each thing that it is asked for why it has none.
+// Requests for simulated pods are rejected with the reason.
 func TestSimulatedPodLimits(t *testing.T) {
 	s := &Server{}
 	n := &Node{Name: "s1", Pods: func() []*corev1.Pod {

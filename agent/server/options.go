@@ -16,42 +16,37 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Port is where an agent listens if it is not told otherwise: the kubelet's.
+// Port is the default port, that of the kubelet.
 const Port = 10250
 
 // Options of a Server.
 type Options struct {
-	// Listener takes connections; the server closes it. Listen makes one.
+	// Listener accepts the connections; the server closes it. See Listen.
 	Listener net.Listener
-	// Certificate is what the server shows: the node's own credential, whose name
-	// the API server checks, or SelfSigned where no such credential serves.
+	// Certificate is the serving certificate; see ServingCertificate.
 	Certificate tls.Certificate
-	// ClientCA is PEM of the authorities whose client certificates are believed;
-	// without it only tokens are.
+	// ClientCA is the PEM of the CAs of client certificates. Without it only tokens are accepted.
 	ClientCA []byte
-	// Client asks the API server who owns a token and who may do what.
+	// Client sends token reviews and access reviews to the API server.
 	Client kubernetes.Interface
-	// Nodes that are served. A single one has the paths of a kubelet; each of
-	// several is under /nodes/NAME.
+	// Nodes to serve. A single node has the kubelet's paths; several are below /nodes/NAME.
 	Nodes []*Node
 	Log   klog.Logger
 }
 
-// Node is what a server tells of a node, and reaches on it. What is nil is
-// answered with "404: this node does not ...".
+// Node is a served node. Requests that need a nil field are answered with 404.
 type Node struct {
 	// Name of the node.
 	Name string
-	// Pods are those bound to the node, as the agent knows them. They are not changed.
+	// Pods returns the pods bound to the node, which are not modified.
 	Pods func() []*corev1.Pod
-	// Runtime runs the pods' containers, with the labels that every CRI client
-	// gives them, and knows where their logs are; nil where they are simulated.
+	// Runtime runs the pods' containers; nil for simulated nodes.
 	Runtime runtime.Service
-	// Summary is what node and pods use.
+	// Summary returns the usage of node and pods.
 	Summary func(context.Context) (*stats.Summary, error)
-	// Disk is what holds the node's disks, as JSON is made of it.
+	// Disk returns the disk report, which is encoded as JSON.
 	Disk func(context.Context) (any, error)
-	// Metrics are the agent's own.
+	// Metrics of the agent.
 	Metrics prometheus.Gatherer
 }
 

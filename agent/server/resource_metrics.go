@@ -8,8 +8,8 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// resourceCollector shows a summary under the names of the kubelet's resource metrics, each
-// value with the time when it was measured.
+// resourceCollector exports a summary as the kubelet's resource metrics, with the time of each
+// measurement.
 type resourceCollector struct{ *stats.Summary }
 
 var (

@@ -12,10 +12,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// handler answers a request for a node; path values are those of the pattern.
+// handler serves a request for a node; path values come from the pattern.
 type handler func(w http.ResponseWriter, r *http.Request, n *Node)
 
-// registerRoutes says what is answered where.
+// registerRoutes registers all handlers.
 func (s *Server) registerRoutes() {
 	for pattern, a := range map[string]handler{
 		"GET /healthz": func(w http.ResponseWriter, _ *http.Request, _ *Node) { fmt.Fprint(w, "ok") },
@@ -42,7 +42,7 @@ func (s *Server) registerRoutes() {
 	}
 }
 
-// ServeHTTP finds the node, and who asks, before anything else.
+// ServeHTTP authenticates and authorizes the request, then calls the handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, path := s.nodeOf(r.URL.Path)
 	requester, ok, err := s.authn.AuthenticateRequest(r)
@@ -70,7 +70,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// nodeOf is the node that a path is about, and the path on that node.
+// nodeOf splits a path into the node and the path on that node.
 func (s *Server) nodeOf(path string) (*Node, string) {
 	if rest, ok := strings.CutPrefix(path, "/nodes/"); ok {
 		name, below, _ := strings.Cut(rest, "/")
@@ -102,8 +102,7 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_, _ = w.Write(data)
 }
 
-// debugLogger takes what net/http has to say, such as failed handshakes of port
-// scanners, which is worth a line only to who looks for it.
+// debugLogger logs errors of net/http, such as failed TLS handshakes, at a high verbosity.
 func debugLogger(log klog.Logger) *stdlog.Logger {
 	return stdlog.New(writerFunc(func(p []byte) (int, error) {
 		log.V(2).Info("HTTP", "what", strings.TrimSpace(string(p)))

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// readHeaderTimeout bounds how long a request's head may take.
+	// readHeaderTimeout bounds the time to read a request header.
 	readHeaderTimeout = 30 * time.Second
-	// idleTimeout is how long a connection without requests is kept.
+	// idleTimeout closes idle connections.
 	idleTimeout = 5 * time.Minute
-	// shutdownTimeout bounds how long requests may go on when the server ends.
+	// shutdownTimeout bounds the time for open requests at shutdown.
 	shutdownTimeout = time.Second
 )
 
-// Server answers for its nodes. Make it with New, start it with Run.
+// Server serves its nodes. Create it with New and start it with Run.
 type Server struct {
 	opts  Options
 	nodes map[string]*Node
@@ -31,7 +31,7 @@ type Server struct {
 	mux   *http.ServeMux
 }
 
-// Listen takes an address, HOST:PORT; port 0 takes a free one.
+// Listen listens on HOST:PORT; port 0 selects a free one.
 func Listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -43,7 +43,7 @@ func Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// New checks the options. The listener is closed by Run only.
+// New validates the options. Only Run closes the listener.
 func New(o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Port is the port that the server listens on.
+// Port returns the port of the listener.
 func (s *Server) Port() int32 {
 	tcp, ok := s.opts.Listener.Addr().(*net.TCPAddr)
 	if !ok {
@@ -69,7 +69,7 @@ func (s *Server) Port() int32 {
 	return int32(tcp.Port)
 }
 
-// Run answers until ctx ends. Streams are then cut.
+// Run serves until ctx is done, then aborts open streams.
 func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:           s,
@@ -79,7 +79,7 @@ func (s *Server) Run(ctx context.Context) error {
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		TLSConfig: &tls.Config{
 			Certificates: []tls.Certificate{s.opts.Certificate},
-			ClientAuth:   tls.RequestClientCert, // who shows one is checked by credentials
+			ClientAuth:   tls.RequestClientCert, // verified by the authenticator
 			MinVersion:   tls.VersionTLS12,
 		},
 	}

@@ -9,7 +9,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// streams are the streams that a request for exec or attach wants.
+// streams are the streams of an exec or attach request.
 type streams struct{ in, out, err, tty bool }
 
 func streamsOf(query url.Values) (streams, error) {
@@ -22,12 +22,12 @@ func streamsOf(query url.Values) (streams, error) {
 		return s, newStatusError(http.StatusBadRequest, "you must specify at least 1 of stdin, stdout, stderr")
 	}
 	if s.tty {
-		s.err = false // a terminal has one output
+		s.err = false // a TTY has a single output
 	}
 	return s, nil
 }
 
-// exec answers /exec/NAMESPACE/POD/CONTAINER: it runs a command in the container.
+// exec serves /exec/NAMESPACE/POD/CONTAINER.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request, n *Node) {
 	s.stream(w, r, n, func(id string, _ bool, want streams) (string, error) {
 		command := r.URL.Query()["command"]
@@ -38,14 +38,14 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request, n *Node) {
 	})
 }
 
-// attach answers /attach/NAMESPACE/POD/CONTAINER: the streams of what runs in the container.
+// attach serves /attach/NAMESPACE/POD/CONTAINER.
 func (s *Server) attach(w http.ResponseWriter, r *http.Request, n *Node) {
 	s.stream(w, r, n, func(id string, tty bool, want streams) (string, error) {
 		return n.Runtime.Attach(r.Context(), &cri.AttachRequest{ContainerId: id, Tty: tty, Stdin: want.in, Stdout: want.out, Stderr: want.err && !tty})
 	})
 }
 
-// stream finds the container and hands the connection to where the runtime streams.
+// stream finds the container and proxies the connection to the runtime's streaming server.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, ask func(id string, tty bool, want streams) (string, error)) {
 	location, err := func() (string, error) {
 		p, err := findPod(r, n, "nothing can be run in it or attached to")
@@ -69,8 +69,8 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, n *Node, ask fun
 	s.proxyStream(w, r, location, err)
 }
 
-// portForward answers /portForward/NAMESPACE/POD. Over SPDY each stream says which
-// port it is for; over a WebSocket the request does.
+// portForward serves /portForward/NAMESPACE/POD. SPDY streams name their port; for a WebSocket
+// the query does.
 func (s *Server) portForward(w http.ResponseWriter, r *http.Request, n *Node) {
 	location, err := func() (string, error) {
 		p, err := findPod(r, n, "nothing in it listens at a port")
@@ -106,7 +106,7 @@ func (s *Server) proxyStream(w http.ResponseWriter, r *http.Request, location st
 	proxy.NewUpgradeAwareHandler(to, nil, false, true, errorResponder{}).ServeHTTP(w, r)
 }
 
-// errorResponder tells what went wrong on the way to the runtime.
+// errorResponder answers when the runtime's streaming server cannot be reached.
 type errorResponder struct{}
 
 func (errorResponder) Error(w http.ResponseWriter, _ *http.Request, err error) { writeError(w, err) }

@@ -9,7 +9,7 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// summary answers /stats/summary, with only_cpu_and_memory=true just that of it.
+// summary serves /stats/summary, and its CPU and memory alone with only_cpu_and_memory=true.
 func (s *Server) summary(w http.ResponseWriter, r *http.Request, n *Node) {
 	sum, err := getSummary(r, n)
 	if err != nil {
@@ -29,7 +29,7 @@ func getSummary(r *http.Request, n *Node) (*stats.Summary, error) {
 	return n.Summary(r.Context())
 }
 
-// cpuAndMemoryOnly is a summary of CPU and memory only.
+// cpuAndMemoryOnly returns the CPU and memory part of a summary.
 func cpuAndMemoryOnly(s *stats.Summary) *stats.Summary {
 	out := &stats.Summary{Node: stats.NodeStats{NodeName: s.Node.NodeName, StartTime: s.Node.StartTime, CPU: s.Node.CPU, Memory: s.Node.Memory}, Pods: make([]stats.PodStats, 0, len(s.Pods))}
 	for _, c := range s.Node.SystemContainers {
@@ -49,7 +49,7 @@ func cpuAndMemory(c stats.ContainerStats) stats.ContainerStats {
 	return stats.ContainerStats{Name: c.Name, StartTime: c.StartTime, CPU: c.CPU, Memory: c.Memory}
 }
 
-// metrics answers /metrics.
+// metrics serves /metrics.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request, n *Node) {
 	if n.Metrics == nil {
 		writeError(w, newStatusError(http.StatusNotFound, "node %q has no metrics of its own", n.Name))
@@ -58,7 +58,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request, n *Node) {
 	promhttp.HandlerFor(n.Metrics, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
 
-// resourceMetrics answers /metrics/resource: the summary's CPU and memory as metrics.
+// resourceMetrics serves /metrics/resource: CPU and memory of the summary as metrics.
 func (s *Server) resourceMetrics(w http.ResponseWriter, r *http.Request, n *Node) {
 	sum, err := getSummary(r, n)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Server) resourceMetrics(w http.ResponseWriter, r *http.Request, n *Node
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
 
-// disk answers /disk: what holds the node's disks.
+// disk serves /disk: the disk report.
 func (s *Server) disk(w http.ResponseWriter, r *http.Request, n *Node) {
 	if n.Disk == nil {
 		writeError(w, newStatusError(http.StatusNotFound, "node %q does not know what holds its disks", n.Name))

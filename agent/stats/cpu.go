@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// cpuSamples is what CPU time something had used at two moments.
+// cpuSamples holds the last two samples of CPU time.
 type cpuSamples struct{ last, before cpuSample }
 
 type cpuSample struct {
@@ -17,10 +17,10 @@ type cpuSample struct {
 	ns int64
 }
 
-// minRateInterval is the least time between two figures that a rate is made of.
+// minRateInterval is the minimum interval for computing a rate.
 const minRateInterval = time.Second
 
-// record takes a figure for later.
+// record adds a sample.
 func (c *cpuSamples) record(now time.Time, g *cgroup.Group) {
 	if g == nil {
 		*c = cpuSamples{}
@@ -31,7 +31,7 @@ func (c *cpuSamples) record(now time.Time, g *cgroup.Group) {
 	}
 }
 
-// stats are the time used until now, and the rate since a figure that was noted.
+// stats returns the CPU time used and the rate since a recorded sample.
 func (c *cpuSamples) stats(now time.Time, g *cgroup.Group) *stats.CPUStats {
 	if g == nil {
 		return nil
@@ -51,13 +51,13 @@ func (c *cpuSamples) stats(now time.Time, g *cgroup.Group) *stats.CPUStats {
 	return out
 }
 
-// toUint64 is a number as the summary has it: never below 0.
+// toUint64 converts n for the summary; negative values become 0.
 func toUint64(n int64) *uint64 {
 	u := uint64(max(n, 0))
 	return &u
 }
 
-// recordExtraCgroups notes the CPU time of the cgroups that are not a pod's.
+// recordExtraCgroups samples the CPU time of Options.ExtraCgroups.
 func (p *Pods) recordExtraCgroups(now time.Time) {
 	for _, path := range p.opts.ExtraCgroups {
 		if g, err := p.opts.Host.Open(path); err == nil {
@@ -69,7 +69,7 @@ func (p *Pods) recordExtraCgroups(now time.Time) {
 	}
 }
 
-// cpuOf is what was noted of a cgroup that is not a pod's.
+// cpuOf returns the samples of an extra cgroup.
 func (p *Pods) cpuOf(path string) cpuSamples {
 	p.mu.Lock()
 	defer p.mu.Unlock()

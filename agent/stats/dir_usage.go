@@ -2,10 +2,10 @@ package stats
 
 import "github.com/berthproject/berth/agent/diskusage"
 
-// DirUsage is what a directory tree holds on disk.
+// DirUsage is the disk usage of a directory tree.
 type DirUsage = diskusage.Usage
 
-// MeasureDir measures a tree. Of what cannot be read the rest counts; a tree that is not there holds nothing.
+// MeasureDir measures a directory tree. Unreadable parts, and a missing root, count as empty.
 func MeasureDir(root string) DirUsage {
 	held, _ := diskusage.Measure(root)
 	return held

@@ -8,11 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDiskAge is how old figures of a file system may be.
+// maxDiskAge is the maximum age of cached disk usage.
 const maxDiskAge = 2 * time.Second
 
-// Disk is a file system by a directory on it; its figures are at most 2 s old.
-// It may be used from many goroutines.
+// Disk is a file system, identified by a directory on it. It is safe for concurrent use.
 type Disk struct {
 	mu   sync.Mutex
 	dir  string
@@ -20,20 +19,20 @@ type Disk struct {
 	err  error
 }
 
-// DiskUsage is what a file system has.
+// DiskUsage is the usage of a file system.
 type DiskUsage struct {
-	At                           time.Time // when it was read
-	Capacity, Available, Used    int64     // bytes; available to who is not root
+	At                           time.Time // time of the measurement
+	Capacity, Available, Used    int64     // bytes; Available is that of unprivileged users
 	Inodes, InodesFree, DeviceID int64
 }
 
-// NewDisk is the file system that dir is on. The directory may come later.
+// NewDisk returns the file system of dir, which need not exist yet.
 func NewDisk(dir string) *Disk { return &Disk{dir: dir} }
 
-// Dir is the directory.
+// Dir returns the directory.
 func (d *Disk) Dir() string { return d.dir }
 
-// Usage is what the file system had at most 2 s before now.
+// Usage returns the usage, at most 2 s old.
 func (d *Disk) Usage(now time.Time) (DiskUsage, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,8 +42,7 @@ func (d *Disk) Usage(now time.Time) (DiskUsage, error) {
 	return d.last, d.err
 }
 
-// Refresh reads the file system whatever is known, such as after something was
-// removed from it.
+// Refresh returns the current usage.
 func (d *Disk) Refresh(now time.Time) (DiskUsage, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

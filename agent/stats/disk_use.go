@@ -14,29 +14,29 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// labelUID and labelContainer are how the runtime's containers name their pod and themselves.
+// Labels of CRI containers.
 const (
 	labelUID       = "io.kubernetes.pod.uid"
 	labelContainer = "io.kubernetes.container.name"
 )
 
-// diskUse is what a pod holds on disk.
+// diskUse is the disk usage of a pod.
 type diskUse struct {
 	at         time.Time
 	containers []containerDisk
 	volumes    []volume.Usage
-	total      int64 // bytes of the pod's ephemeral storage
+	total      int64 // bytes of ephemeral storage
 }
 
-// containerDisk is what a container holds on disk.
+// containerDisk is the disk usage of a container.
 type containerDisk struct {
 	name         string
 	rootfs, logs nodepressure.FsStats
 }
 
-// Measure measures what the pods in list hold on disk: it walks their logs and
-// volumes and asks the runtime for their writable layers. It takes as long as
-// there are files. What cannot be measured is told, the rest counts.
+// Measure measures the disk usage of the pods: it walks their logs and volumes and reads their
+// writable layers from the runtime, which can be slow. If a part fails, the others are still
+// measured.
 func (p *Pods) Measure(ctx context.Context, list []*corev1.Pod) error {
 	layers, err := p.layers(ctx)
 	errs := []error{err}
@@ -60,15 +60,14 @@ func (p *Pods) Measure(ctx context.Context, list []*corev1.Pod) error {
 	return errors.Join(errs...)
 }
 
-// Measured is when Measure was last done, zero if never.
+// Measured returns when Measure last finished, or zero.
 func (p *Pods) Measured() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.measured
 }
 
-// layers are the writable layers by pod and container; of one that was
-// restarted, the newest.
+// layers returns the writable layers by pod and container, of the newest instance.
 func (p *Pods) layers(ctx context.Context) (map[string]map[string]nodepressure.FsStats, error) {
 	if p.opts.Containers == nil {
 		return nil, nil
@@ -128,7 +127,7 @@ func (p *Pods) measure(pod *corev1.Pod, layers map[string]nodepressure.FsStats) 
 	return use, nil
 }
 
-// addTo adds disk use to a pod's figures.
+// addTo adds the disk usage to the stats of a pod.
 func (d *diskUse) addTo(s *nodepressure.PodStats) {
 	s.EphemeralKnown, s.Ephemeral = true, d.total
 	for _, c := range d.containers {

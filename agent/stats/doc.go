@@ -1,17 +1,16 @@
-// Package stats reads what a node and its pods use, for two readers: the
-// pressure shell, which asks up to a hundred times a second and must not
-// allocate, and the summary that the node serves (kubectl top, metrics).
+// Package stats reads the resource usage of a node and its pods. It serves the node-pressure
+// manager, which reads up to 100 times per second and must not allocate, and the summary API
+// (kubectl top, metrics).
 //
-//	Machine   memory, processes and stalls of the node: fresh at each call
-//	Disks     bytes and inodes of its file systems: statfs, at most 2 s old
-//	Pods      the pods, their memory and processes: fresh, read only when asked;
-//	          what they hold on disk: measured by Measure, in the background
-//	Summary   all of that as k8s.io/kubelet/pkg/apis/stats/v1alpha1
+//	Node     memory, processes and PSI of the node: read at each call
+//	Disk     bytes and inodes of a file system: at most 2 s old
+//	Pods     memory and processes of pods: read at each call
+//	         disk usage of pods: measured by Measure in the background
+//	Summary  all of it as k8s.io/kubelet/pkg/apis/stats/v1alpha1
 //
-// Memory is the cgroup's (agent/cgroup), never the runtime's word: containerd
-// answers with figures that may be seconds old and takes 3 ms a pod.
+// Memory is read from cgroups (agent/cgroup), not from the runtime: containerd's values may be
+// seconds old and take 3 ms per pod to read.
 //
-// It departs from the kubelet in these: rates are of the last two summaries
-// instead of a housekeeping loop; there is no cAdvisor; a container's
-// writable layer is as old as the runtime's collector.
+// Differences from the kubelet: rates are computed between samples taken by Prepare, there is
+// no cAdvisor, and a writable layer is as old as the runtime's own measurement.
 package stats

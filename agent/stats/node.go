@@ -13,18 +13,18 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// Node reads a node's memory, processes and stalls. It is for one goroutine.
+// Node reads a node's memory, processes and PSI. It must not be used concurrently.
 type Node struct {
 	group   *cgroup.Group
-	pods    *cgroup.Group // nil until the pods' cgroup is there
+	pods    *cgroup.Group // nil until the pods' cgroup exists
 	host    *cgroup.Host
 	podPath string
-	loadavg int // fd of /proc/loadavg; -1 where the node's cgroup counts processes
+	loadavg int // fd of /proc/loadavg; -1 if the node's cgroup counts processes
 	pidMax  int64
 }
 
-// OpenNode opens the figures of the node in the cgroup node, "/" being the
-// whole machine, and of all its pods in the cgroup pods.
+// OpenNode opens the stats of the node whose cgroup is node ("/" for the whole machine) and
+// whose pods are below the cgroup pods.
 func OpenNode(h *cgroup.Host, node, pods string) (*Node, error) {
 	g, err := h.Open(node)
 	if err != nil {
@@ -56,10 +56,10 @@ func (m *Node) Close() {
 	}
 }
 
-// Usage is the memory charged to the node, the cheapest of its figures.
+// Usage returns the charged memory; it is the cheapest read.
 func (m *Node) Usage() (int64, error) { return m.group.Usage() }
 
-// Memory reads what the node holds, and how much it may.
+// Memory reads the node's memory and returns its capacity.
 func (m *Node) Memory(into *cgroup.Memory) (capacity int64, err error) {
 	if err := m.group.Memory(into); err != nil {
 		return 0, err
@@ -67,9 +67,8 @@ func (m *Node) Memory(into *cgroup.Memory) (capacity int64, err error) {
 	return m.group.Capacity()
 }
 
-// Allocatable reads what all pods together hold, and how much they may: the
-// limit of their cgroup, or the node's capacity without one. ok is false while
-// that cgroup is not there.
+// Allocatable reads the memory of all pods and returns its capacity: the limit of their cgroup,
+// or that of the node. ok is false if the cgroup does not exist yet.
 func (m *Node) Allocatable(into *cgroup.Memory) (capacity int64, ok bool, err error) {
 	if m.pods == nil {
 		if !m.host.Exists(m.podPath) {
@@ -94,16 +93,16 @@ func (m *Node) Allocatable(into *cgroup.Memory) (capacity int64, ok bool, err er
 	return min(capacity, whole), err == nil, err
 }
 
-// HasPSI says whether the kernel tells of the node's stalls.
+// HasPSI reports whether the kernel provides PSI for the node.
 func (m *Node) HasPSI() bool { return m.group.HasPSI() }
 
-// PSI reads how long processes have waited for memory.
+// PSI reads the memory pressure stall information.
 func (m *Node) PSI(into *cgroup.PSI) error { return m.group.PSI(into) }
 
-// OOMKills counts kills by the kernel in the node's own cgroup.
+// OOMKills returns the number of OOM kills in the node's cgroup.
 func (m *Node) OOMKills() (int64, error) { return m.group.OOMKills() }
 
-// Processes counts processes and threads of the node, and how many it may have.
+// Processes returns the number of processes and threads, and their limit.
 func (m *Node) Processes() (running, most int64, err error) {
 	if m.loadavg >= 0 {
 		running, err = m.threadCount()
@@ -121,7 +120,7 @@ func (m *Node) Processes() (running, most int64, err error) {
 	return running, m.pidMax, err
 }
 
-// threadCount is the fourth field of /proc/loadavg, "1/234".
+// threadCount parses the fourth field of /proc/loadavg, such as "1/234".
 func (m *Node) threadCount() (int64, error) {
 	var text [64]byte
 	n, err := unix.Pread(m.loadavg, text[:], 0)
@@ -143,7 +142,7 @@ func (m *Node) threadCount() (int64, error) {
 	return 0, fmt.Errorf("/proc/loadavg: %q has no count of threads", string(text[:n]))
 }
 
-// maxProcesses is the least of the machine's limits.
+// maxProcesses returns the machine's limit.
 func maxProcesses() (int64, error) {
 	least := int64(math.MaxInt64)
 	for _, name := range []string{"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"} {

@@ -6,12 +6,11 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// unaccountedThreshold is how much memory of a pod may be unaccounted before its processes are asked.
+// unaccountedThreshold is the unaccounted memory from which PageCache reads page tables.
 const unaccountedThreshold = 8 << 20
 
-// PageCache is the page cache of the pods in list, in bytes: what the kernel has
-// counted as such, and what it has charged but not counted yet and is in no page
-// table. It allocates, and is slow where there is such; ask only when it matters.
+// PageCache returns the page cache of the pods in bytes. It includes memory that is charged,
+// not yet accounted, and in no page table. It allocates and can be slow.
 func (p *Pods) PageCache(list []*corev1.Pod) (cache int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,27 +16,26 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Options of Pods. Host and Cgroup must be given.
+// Options of Pods. Host and Cgroup are required.
 type Options struct {
 	Host *cgroup.Host
-	// Cgroup is where a pod's processes are; its containers are below, each in a
-	// cgroup called by its id.
+	// Cgroup returns the cgroup of a pod; each container has a child named by its ID.
 	Cgroup func(*corev1.Pod) string
-	// ExtraCgroups are other cgroups whose CPU time is noted: the node's, and that of all pods.
+	// ExtraCgroups are further cgroups whose CPU time is sampled: that of the node and of all pods.
 	ExtraCgroups []string
-	// LogDir is the directory of a pod's logs, a directory for each container below; nil: not measured.
+	// LogDir returns the log directory of a pod; nil: logs are not measured.
 	LogDir func(*corev1.Pod) string
-	// Volumes measures a pod's volumes; nil: not measured.
+	// Volumes measures a pod's volumes; nil: volumes are not measured.
 	Volumes interface {
 		Usage(types.UID) ([]volume.Usage, error)
 	}
-	// Containers tells of writable layers; nil: not measured.
+	// Containers returns writable layers; nil: layers are not measured.
 	Containers interface {
 		ListContainerStats(context.Context, *cri.ContainerStatsFilter) ([]*cri.ContainerStats, error)
 	}
 }
 
-// Pods reads what pods use. It may be used from many goroutines.
+// Pods reads the usage of pods. It is safe for concurrent use.
 type Pods struct {
 	opts       Options
 	mu         sync.Mutex
@@ -44,16 +43,16 @@ type Pods struct {
 	entries    map[types.UID]*podEntry
 	generation uint64
 	out        []nodepressure.Pod
-	extraCPU   map[string]cpuSamples // of Options.Also
-	// measured is when the disk use of all pods was measured last.
+	extraCPU   map[string]cpuSamples // by path of Options.ExtraCgroups
+	// measured is the time of the last complete Measure.
 	measured time.Time
 }
 
-// podEntry is what is kept of a pod between reads.
+// podEntry is the state kept for a pod.
 type podEntry struct {
 	pod         *corev1.Pod
 	observation nodepressure.Pod
-	stats       nodepressure.PodStats // of Observe alone: its caller reads them unlocked
+	stats       nodepressure.PodStats // written only by Observe, whose caller reads it without the lock
 	path        string
 	group       *cgroup.Group
 	containers  []containerEntry
@@ -63,7 +62,7 @@ type podEntry struct {
 	disk        *diskUse // nil until measured
 }
 
-// containerEntry is a container of a pod.
+// containerEntry is the state kept for a container.
 type containerEntry struct {
 	name, id string
 	group    *cgroup.Group
@@ -71,7 +70,7 @@ type containerEntry struct {
 	cpu      cpuSamples
 }
 
-// NewPods knows no pod yet.
+// NewPods returns a Pods without pods.
 func NewPods(o Options) *Pods {
 	return &Pods{opts: o, converter: conversion.New(), entries: map[types.UID]*podEntry{}, extraCPU: map[string]cpuSamples{}}
 }
@@ -86,10 +85,9 @@ func (p *Pods) Close() {
 	}
 }
 
-// Observe reads memory and processes of the pods in list, fresh, and adds what
-// is known of their disk use; diesBy is when a pod that is being ended will be
-// killed, zero for the others. The answer is good until the next call and in
-// the order of list. Pods that are not in list are dropped.
+// Observe reads memory and processes of the pods and adds their last measured disk usage.
+// diesBy returns when a terminating pod will be killed, zero for others. The result is in the
+// order of list and valid until the next call. Pods not in list are forgotten.
 func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []nodepressure.Pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,11 +105,11 @@ func (p *Pods) Observe(list []*corev1.Pod, diesBy func(types.UID) time.Time) []n
 	return p.out
 }
 
-// Cgroup is where a pod's processes are.
+// Cgroup returns the cgroup of a pod.
 func (p *Pods) Cgroup(pod *corev1.Pod) string { return p.opts.Cgroup(pod) }
 
-// Prepare opens the files of the pods in list, so that Observe need not, and
-// notes what CPU time they have used, from which rates are made. Call it every 10 s.
+// Prepare opens the files of the pods, so that Observe need not, and samples their CPU time for
+// rates. Call it every 10 s.
 func (p *Pods) Prepare(list []*corev1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +126,7 @@ func (p *Pods) Prepare(list []*corev1.Pod) {
 	}
 }
 
-// syncEntries makes entries of new pods, renews those of changed ones, and drops the others.
+// syncEntries adds, updates and removes entries to match list.
 func (p *Pods) syncEntries(list []*corev1.Pod) {
 	p.generation++
 	for _, pod := range list {
@@ -155,7 +153,7 @@ func (p *Pods) syncEntries(list []*corev1.Pod) {
 	}
 }
 
-// updateContainers takes up containers that have come, and lets go of those replaced.
+// updateContainers adds new containers and removes replaced ones.
 func (e *podEntry) updateContainers(pod *corev1.Pod) {
 	ids := map[string]string{}
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -184,7 +182,7 @@ func (e *podEntry) updateContainers(pod *corev1.Pod) {
 	}
 }
 
-// containerID takes the runtime's name off, as in containerd://1f2e.
+// containerID removes the runtime's prefix, as in containerd://1f2e.
 func containerID(s string) string {
 	for i := 0; i+3 <= len(s); i++ {
 		if s[i:i+3] == "://" {
@@ -194,7 +192,7 @@ func containerID(s string) string {
 	return ""
 }
 
-// open opens what is not open yet; a cgroup that is not there yet is tried again.
+// open opens the cgroups that exist and are not open yet.
 func (e *podEntry) open(h *cgroup.Host) {
 	if e.group == nil && h.Exists(e.path) {
 		e.group, _ = h.Open(e.path)
@@ -224,13 +222,13 @@ func (b *containerEntry) close() {
 	}
 }
 
-// read reads the entry's figures into s; false if nothing is known. measured: the disk use
-// of all pods that were there was measured.
+// read reads the usage into s and reports whether anything is known. measured reports whether
+// Measure has completed before.
 func (e *podEntry) read(h *cgroup.Host, measured bool, s *nodepressure.PodStats) (known bool) {
 	e.open(h)
 	*s = nodepressure.PodStats{Containers: s.Containers[:0], Volumes: s.Volumes[:0]}
 	if e.group == nil {
-		// Nothing of it runs: that is known, and is not to make it the first to go.
+		// A pod without processes uses 0, which is known; it must not rank first for eviction.
 		s.MemoryKnown = !h.Exists(e.path)
 	} else {
 		switch err := e.group.Memory(&e.memory); {
@@ -250,7 +248,7 @@ func (e *podEntry) read(h *cgroup.Host, measured bool, s *nodepressure.PodStats)
 	switch {
 	case e.disk != nil:
 		e.disk.addTo(s)
-	case measured: // it came after that
+	case measured: // the pod is newer than the measurement
 		s.EphemeralKnown = true
 	}
 	return s.MemoryKnown || s.EphemeralKnown

@@ -28,7 +28,7 @@ const mi = 1 << 20
 
 func never(types.UID) time.Time { return time.Time{} }
 
-// waitUntil waits for the state that a test wants.
+// waitUntil waits for ok to return true.
 func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -60,7 +60,7 @@ func TestObservePods(t *testing.T) {
 	if len(got) != 2 || got[0].Name != "one" || got[0].Stats == nil || got[0].Stats.Memory < 32*mi || got[0].Stats.Processes < 1 || !got[0].TerminatesBy.IsZero() {
 		t.Fatalf("observed %+v", got)
 	}
-	// A pod without a cgroup runs nothing, which is known: it must not be the first to go.
+	// A pod without a cgroup uses 0, which is known; it must not rank first for eviction.
 	if s := got[1].Stats; s == nil || !s.MemoryKnown || s.Memory != 0 || !got[1].TerminatesBy.Equal(time.Unix(5, 0)) {
 		t.Errorf("a pod that was not started: %+v", got[1])
 	}
@@ -69,7 +69,7 @@ func TestObservePods(t *testing.T) {
 	}
 }
 
-// Who has observed reads the figures unlocked, while others ask for a summary.
+// The caller of Observe reads the result without a lock while others request a summary.
 func TestSummaryKeepsObservation(t *testing.T) {
 	n := fixtures.NewForTest(t, 512*mi, 600)
 	if _, err := n.Run(fixtures.Spec{Name: "one", Args: []string{"-memory=1Mi"}}); err != nil {
@@ -104,7 +104,7 @@ func TestObserveDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// disks stands for the runtime and the volumes.
+// disks fakes the runtime and the volumes.
 type disks struct{ dir string }
 
 func (d disks) ListContainerStats(context.Context, *cri.ContainerStatsFilter) ([]*cri.ContainerStats, error) {
@@ -155,7 +155,7 @@ func TestMeasure(t *testing.T) {
 	if logs < 8192 || data < 4096 {
 		t.Fatalf("walked %d and %d bytes", logs, data)
 	}
-	// The newest attempt's layer counts, memory does not.
+	// The layer of the newest attempt counts; memory volumes do not.
 	if !got.EphemeralKnown || got.Ephemeral != 5000+logs+data {
 		t.Errorf("ephemeral storage %d, want %d", got.Ephemeral, 5000+logs+data)
 	}

@@ -13,20 +13,20 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// Summarizer tells of a node as the kubelet's /stats/summary does.
+// Summarizer provides the kubelet's /stats/summary.
 type Summarizer struct {
-	Node string // its name
+	Node string // node name
 	Host *cgroup.Host
-	// Cgroup is the node's, "/" for a whole machine; PodsCgroup that of all pods.
+	// Cgroup is the node's cgroup, "/" for the whole machine. PodsCgroup is the parent of all pods.
 	Cgroup, PodsCgroup string
 	List               func() []*corev1.Pod
 	Pods               *Pods
-	// NodeFs, ImageFs and ContainerFs may be nil.
+	// NodeFs, ImageFs and ContainerFs are optional.
 	NodeFs, ImageFs, ContainerFs *Disk
 	Started                      time.Time
 }
 
-// Summary reads all figures, memory and CPU afresh, disks as measured last.
+// Summary reads CPU and memory now, and returns disk usage as last measured.
 func (s *Summarizer) Summary(ctx context.Context) (*stats.Summary, error) {
 	now := time.Now()
 	node, err := s.node(now)
@@ -60,7 +60,7 @@ func (s *Summarizer) node(now time.Time) (*stats.NodeStats, error) {
 	return out, nil
 }
 
-// group reads a cgroup that is not a pod's.
+// group reads an extra cgroup.
 func (s *Summarizer) group(now time.Time, path string) (*stats.ContainerStats, error) {
 	g, err := s.Host.Open(path)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Summarizer) disk(now time.Time, d *Disk) *stats.FsStats {
 	}
 }
 
-// memory are figures as the summary has them; available is told where there is a limit.
+// memory converts m; available memory is set only if there is a limit.
 func memory(now time.Time, m *cgroup.Memory, limit int64) *stats.MemoryStats {
 	out := &stats.MemoryStats{
 		Time: metav1.NewTime(now), UsageBytes: toUint64(m.Usage), WorkingSetBytes: toUint64(m.WorkingSet()), RSSBytes: toUint64(m.Anon),
@@ -106,7 +106,7 @@ func memory(now time.Time, m *cgroup.Memory, limit int64) *stats.MemoryStats {
 	return out
 }
 
-// summaries tell of the pods that run.
+// summaries returns the stats of the pods.
 func (p *Pods) summaries(ctx context.Context, now time.Time, list []*corev1.Pod) []stats.PodStats {
 	out := make([]stats.PodStats, 0, len(list))
 	for _, pod := range list {
@@ -130,7 +130,7 @@ func (p *Pods) summary(now time.Time, pod *corev1.Pod) stats.PodStats {
 	}
 	e := p.entries[pod.UID]
 	if e == nil {
-		return out // it comes with the next look
+		return out // added by the next Prepare
 	}
 	var uses nodepressure.PodStats
 	e.read(p.opts.Host, !p.measured.IsZero(), &uses)
@@ -153,7 +153,7 @@ func (p *Pods) summary(now time.Time, pod *corev1.Pod) stats.PodStats {
 	return out
 }
 
-// startOf is when a container was started.
+// startOf returns the start time of a container.
 func startOf(pod *corev1.Pod, name string) metav1.Time {
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses} {
 		for i := range list {
@@ -165,7 +165,7 @@ func startOf(pod *corev1.Pod, name string) metav1.Time {
 	return pod.CreationTimestamp
 }
 
-// summary adds what was measured on disk.
+// summary adds the measured disk usage.
 func (d *diskUse) summary(pod *corev1.Pod, out *stats.PodStats) {
 	at := metav1.NewTime(d.at)
 	fs := func(f nodepressure.FsStats) *stats.FsStats {

@@ -12,27 +12,28 @@ import (
 	"strings"
 )
 
-// file is one of a payload. uid is its owner, root where none is said.
+// file is a file of a payload; uid is its owner.
 type file struct {
 	data []byte
 	mode fs.FileMode
 	uid  int
 }
 
-// payload are files by their path in the volume.
+// payload maps paths in a volume to files.
 type payload map[string]file
 
-// Names in a directory that shows a payload. Each file NAME (or first directory of a
-// path) is a link to ..data/NAME; ..data links to the directory of one version.
+// Entries of a volume directory, as in Kubernetes' AtomicWriter. Each file NAME, or first
+// directory of a path, links to ..data/NAME, and ..data links to the directory of the current
+// version.
 const (
 	dataDirName    = "..data"
 	newDataDirName = "..data_tmp"
 	versionPattern = "..version-*"
 )
 
-// writePayload makes dir show just the payload: its files change all at once, by one rename.
-// group owns them, and may read them, unless it is noGroup. When nothing has changed nothing is
-// written; what an interrupted call left is put right.
+// writePayload makes dir show exactly the payload. Its files change atomically, by one rename.
+// The group owns and may read them unless it is noFSGroup. If nothing changed, nothing is
+// written. A previous interrupted call is repaired.
 func writePayload(dir string, p payload, group int) error {
 	for path := range p {
 		if !filepath.IsLocal(path) || strings.HasPrefix(path, "..") {
@@ -54,7 +55,7 @@ func writePayload(dir string, p payload, group int) error {
 	return updateLinks(dir, now, p)
 }
 
-// isCurrent says whether the directory of a version is the payload's.
+// isCurrent reports whether a version directory matches the payload.
 func isCurrent(dir string, p payload, group int) bool {
 	files := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -77,7 +78,7 @@ func isCurrent(dir string, p payload, group int) bool {
 	return err == nil && files == len(p)
 }
 
-// writeVersion writes the payload to a directory of its own and makes it the current version.
+// writeVersion writes the payload to a new version directory and makes it current.
 func writeVersion(dir string, p payload, group int) (string, error) {
 	fresh, err := os.MkdirTemp(dir, versionPattern)
 	if err != nil {
@@ -127,7 +128,7 @@ func writeFiles(dir string, p payload, group int) error {
 	return nil
 }
 
-// updateLinks makes the links to the current version's files and removes what belongs to others.
+// updateLinks creates the links to the current version and removes everything else.
 func updateLinks(dir, now string, p payload) error {
 	names := map[string]bool{}
 	for path := range p {

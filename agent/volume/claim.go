@@ -13,7 +13,7 @@ import (
 	storage "k8s.io/component-helpers/storage/volume"
 )
 
-// resolveClaim finds the directory or device of this node behind a claim of the pod.
+// resolveClaim returns the directory or device behind a claim of the pod.
 func (v *Volumes) resolveClaim(ctx context.Context, pod *corev1.Pod, volume *corev1.Volume) (mountedVolume, error) {
 	name := ""
 	if s := volume.PersistentVolumeClaim; s != nil {
@@ -61,7 +61,7 @@ func claimRefName(pv *corev1.PersistentVolume) string {
 	return "none"
 }
 
-// resolvePersistentVolume is what a volume is on this node.
+// resolvePersistentVolume returns the directory or device of a PersistentVolume on this node.
 func (v *Volumes) resolvePersistentVolume(pv *corev1.PersistentVolume, group int) (mountedVolume, error) {
 	var path string
 	switch s := pv.Spec.PersistentVolumeSource; {

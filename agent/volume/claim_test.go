@@ -17,7 +17,7 @@ func claimVolume(name, of string) corev1.Volume {
 	return volume(name, corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: of}})
 }
 
-// bound is a claim with its volume, on node n1.
+// bound returns a bound claim and its volume on node n1.
 func bound(name, path string) (*corev1.PersistentVolumeClaim, *corev1.PersistentVolume) {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "shop", UID: "claim"},
 		Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv"}, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound}}
@@ -105,7 +105,7 @@ func selector(v *corev1.PersistentVolume) *corev1.NodeSelectorRequirement {
 	return &v.Spec.NodeAffinity.Required.NodeSelectorTerms[0].MatchExpressions[0]
 }
 
-// A claim of an ephemeral volume must be the pod's own.
+// The claim of an ephemeral volume must be owned by the pod.
 func TestEphemeralClaim(t *testing.T) {
 	claim, pv := bound("web-data", t.TempDir())
 	h := newFixture(t, claim, pv)

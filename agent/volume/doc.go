@@ -1,33 +1,32 @@
-// Package volume makes the volumes of a node's pods, mounts them into
-// containers, keeps their files current and removes them with the pod.
+// Package volume sets up the volumes of a node's pods, provides their mounts, refreshes their
+// files, and removes them with the pod.
 //
 //	Prepare(pod) ─▶ ROOT/pods/UID/volumes/KIND/NAME, for each volume a container uses
-//	Mounts(pod, container) ─▶ what the runtime mounts; subPaths are bound at
+//	Mounts(pod, container) ─▶ mounts for the runtime; subPaths are bind-mounted at
 //	                          ROOT/pods/UID/volume-subpaths/VOLUME/CONTAINER/INDEX
-//	Run ─▶ files of mounted configMaps, secrets, downward API and tokens follow their sources
-//	Teardown(uid) ─▶ all of it unmounted and removed
+//	Run ─▶ refreshes configMaps, secrets, downward API files and tokens
+//	Teardown(uid) ─▶ unmounts and removes everything
 //
-// Kinds: emptyDir (disk, memory), hostPath, claims bound to a local or hostPath
-// PersistentVolume (files or block), ephemeral claims, configMap, secret,
-// downwardAPI, projected. Directories are called as the kubelet calls them.
+// Supported kinds: emptyDir (disk and memory), hostPath, claims bound to a local or hostPath
+// PersistentVolume (Filesystem or Block), ephemeral claims, configMap, secret, downwardAPI and
+// projected. Directories have the kubelet's names.
 //
 // Invariants, each held by a test:
 //
-//   - Idempotent: Prepare and Teardown may be repeated, also by an agent that
-//     was restarted in between; Prepare never touches what a pod has written.
-//   - WholeOrOld: a container sees the files of one version of a configMap or
-//     secret, never of two (they change by the swap of one symbolic link).
-//   - Inside: a subPath never leaves its volume, whatever links the pod has made
-//     in it and however it changes them meanwhile.
-//   - NothingOfOthers: Teardown removes nothing that is mounted from elsewhere;
-//     while something cannot be unmounted, nothing is removed.
-//   - Secrets and tokens lie in memory (tmpfs), not on the disk.
+//   - Prepare and Teardown are idempotent, also across restarts of the agent. Prepare never
+//     changes what a pod has written.
+//   - A container sees the files of one version of a configMap or secret, never of two. Versions
+//     change by replacing one symbolic link.
+//   - A subPath never leaves its volume, even if the pod changes links concurrently.
+//   - Teardown does not remove data mounted from elsewhere. It removes nothing while a mount
+//     cannot be unmounted.
+//   - Secrets and tokens are stored on tmpfs, never on disk.
 //
-// configMaps and secrets are read with the node's rights: when a pod is prepared,
-// and for those in use again every 40 s or so, each one once for all pods of
-// the node; immutable ones once. Tokens are renewed when 80 % of their life or
-// 24 hours are over.
+// ConfigMaps and Secrets are read with the node's credential when a pod is prepared, and about
+// every 40 s while in use, once for all pods. Immutable objects are read once. Tokens are
+// renewed after 80 % of their lifetime or 24 hours, whichever is sooner.
 //
-// Departures from Kubernetes: what is in use is read again instead of watched; other
-// kinds (CSI, network file systems, images, huge pages) are refused by name.
+// Differences from Kubernetes: objects in use are polled, not watched. Other kinds of volumes
+// (CSI, network file systems, images, huge pages) are rejected with an error that names the
+// kind.
 package volume

@@ -10,8 +10,8 @@ import (
 	"k8s.io/component-helpers/resource"
 )
 
-// emptyDir makes an empty directory, on disk or in memory, that all may write
-// to, unless it is there: then it is as its containers have left it, its mode too.
+// emptyDir creates a world-writable directory on disk or tmpfs. An existing one is not changed,
+// not even its mode.
 func (v *Volumes) emptyDir(pod *corev1.Pod, dir string, s *corev1.EmptyDirVolumeSource) error {
 	switch s.Medium {
 	case corev1.StorageMediumDefault:
@@ -25,13 +25,13 @@ func (v *Volumes) emptyDir(pod *corev1.Pod, dir string, s *corev1.EmptyDirVolume
 	return fmt.Errorf("emptyDir.medium %q: not supported; use \"\" (disk) or \"Memory\"", s.Medium)
 }
 
-// makeWorldWritable makes a directory that all may write to, unless it is there. It is made under another
-// name, so that one that is there is done.
+// makeWorldWritable creates a world-writable directory if it does not exist. It is renamed into
+// place when complete.
 func makeWorldWritable(dir string, group int) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	fresh := dir + ".new" // no volume is called so
+	fresh := dir + ".new" // no volume has such a name
 	if err := os.MkdirAll(fresh, 0o755); err != nil {
 		return err
 	}
@@ -41,8 +41,9 @@ func makeWorldWritable(dir string, group int) error {
 	return os.Rename(fresh, dir)
 }
 
-// memorySize is the smallest of what the volume, the pod's memory limit and the node
-// allow; 0 where nothing does. Without a size one pod could fill half of the machine's memory.
+// memorySize returns the smallest of the volume's size limit, the pod's memory limit and the
+// node's allocatable memory; 0 if none is set. A tmpfs without a size may use half of the
+// machine's memory.
 func (v *Volumes) memorySize(pod *corev1.Pod, s *corev1.EmptyDirVolumeSource) int64 {
 	node := v.opts.Node().Status.Allocatable[corev1.ResourceMemory]
 	limits := resource.PodLimits(pod, resource.PodResourcesOptions{})[corev1.ResourceMemory]

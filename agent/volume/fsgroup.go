@@ -8,10 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// noFSGroup stands for a pod without fsGroup.
+// noFSGroup is the group of a pod without fsGroup.
 const noFSGroup = -1
 
-// fsGroup is the pod's fsGroup.
+// fsGroup returns the pod's fsGroup.
 func fsGroup(pod *corev1.Pod) int {
 	if s := pod.Spec.SecurityContext; s != nil && s.FSGroup != nil {
 		return int(*s.FSGroup)
@@ -19,7 +19,7 @@ func fsGroup(pod *corev1.Pod) int {
 	return noFSGroup
 }
 
-// groupReadable is the mode of a file that is read with a group.
+// groupReadable adds read permission for a group.
 func groupReadable(mode fs.FileMode, group int) fs.FileMode {
 	if group == noFSGroup {
 		return mode
@@ -27,7 +27,7 @@ func groupReadable(mode fs.FileMode, group int) fs.FileMode {
 	return mode | 0o440
 }
 
-// setOwnership gives a directory its mode, and to the group, which files made in it get too.
+// setOwnership sets the mode of a directory and its group, which new files inherit.
 func setOwnership(dir string, mode fs.FileMode, group int) error {
 	if group != noFSGroup {
 		if err := os.Lchown(dir, -1, group); err != nil {
@@ -35,11 +35,11 @@ func setOwnership(dir string, mode fs.FileMode, group int) error {
 		}
 		mode |= fs.ModeSetgid | 0o550
 	}
-	return os.Chmod(dir, mode) // whatever the umask is
+	return os.Chmod(dir, mode) // independent of the umask
 }
 
-// applyFSGroup gives all that is in a writable volume to the group, unless its root shows that
-// this was done. Links are changed, not followed: other pods may write there meanwhile.
+// applyFSGroup gives all files of a writable volume to the group, unless the root shows that
+// this was done. Symbolic links are not followed, because other pods may write concurrently.
 func applyFSGroup(dir string, group int) error {
 	if group == noFSGroup || hasFSGroup(dir, group) {
 		return nil
@@ -72,10 +72,10 @@ func applyFSGroup(dir string, group int) error {
 	if err := os.Lchown(dir, -1, group); err != nil {
 		return err
 	}
-	return os.Chmod(dir, groupWritable(info.Mode())) // last: it says that the rest is done
+	return os.Chmod(dir, groupWritable(info.Mode())) // last: marks the walk as complete
 }
 
-// groupWritable adds what a group needs to write.
+// groupWritable adds the permissions that a group needs to write.
 func groupWritable(mode fs.FileMode) fs.FileMode {
 	keep := mode & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)
 	if mode.IsDir() {

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkHostPath checks what is at a path of the node against what the pod says it is,
-// and makes it where the pod asks for that.
+// checkHostPath checks that path has the type that the pod requires, and creates it for the
+// *OrCreate types.
 func checkHostPath(path string, kind *corev1.HostPathType) error {
 	if kind == nil || *kind == corev1.HostPathUnset {
 		return nil

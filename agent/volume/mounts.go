@@ -8,10 +8,9 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Mounts are what a container of a prepared pod mounts, and the block devices it
-// gets. expand replaces $(NAME) in a subPathExpr by the container's
-// environment; it is called for those only. Errors are as the kubelet words them in
-// a container that waits with CreateContainerConfigError, with the cause.
+// Mounts returns the mounts and block devices of a container in a prepared pod. It calls expand
+// to replace $(NAME) in subPathExpr. Errors have the kubelet's wording for
+// CreateContainerConfigError.
 func (v *Volumes) Mounts(pod *corev1.Pod, container *corev1.Container, expand func(string) (string, error)) ([]*cri.Mount, []*cri.Device, error) {
 	p := v.tracked(pod.UID)
 	if p == nil {
@@ -31,7 +30,7 @@ func (v *Volumes) Mounts(pod *corev1.Pod, container *corev1.Container, expand fu
 		}
 		host := volume.hostPath
 		if sub != "" {
-			readOnly := volume.hasPayload // there is nothing to be made in it
+			readOnly := volume.hasPayload // a subPath that does not exist cannot be created
 			if host, err = v.bindSubPath(pod, container, i, &m, volume.hostPath, sub, readOnly); err != nil {
 				return nil, nil, err
 			}
@@ -62,7 +61,7 @@ func (p *podVolumes) devices(container *corev1.Container) ([]*cri.Device, error)
 	return out, nil
 }
 
-// absolutePath is a path in a container; relative ones are meant from its root.
+// absolutePath returns a container path, relative to the root.
 func absolutePath(path string) string { return filepath.Join("/", path) }
 
 func propagation(mode *corev1.MountPropagationMode) cri.MountPropagation {

@@ -11,18 +11,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// ConfigMap reads a configMap that a pod of this node refers to.
+// ConfigMap reads a ConfigMap of a pod on this node.
 func (v *Volumes) ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error) {
 	return newObjectReader(v.opts.Client).configMap(ctx, namespace, name)
 }
 
-// Secret reads a secret that a pod of this node refers to.
+// Secret reads a Secret of a pod on this node.
 func (v *Volumes) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	return newObjectReader(v.opts.Client).secret(ctx, namespace, name)
 }
 
-// objectReader reads each object once, however many volumes show it. It serves one
-// round; the next makes its own.
+// objectReader reads each object once, for all volumes of one refresh.
 type objectReader struct {
 	client     kubernetes.Interface
 	configMaps map[types.NamespacedName]cachedRead[*corev1.ConfigMap]
@@ -56,7 +55,7 @@ func readOnce[T any](known map[types.NamespacedName]cachedRead[T], kind, namespa
 	got, ok := known[key]
 	if !ok {
 		got.object, got.err = get()
-		if apierrors.IsNotFound(got.err) { // in the words that a pod's events have for it
+		if apierrors.IsNotFound(got.err) { // the wording of the pod's event
 			got.err = apierrors.NewNotFound(schema.GroupResource{Resource: kind}, name)
 		}
 		known[key] = got

@@ -12,17 +12,17 @@ import (
 	"github.com/berthproject/berth/agent/downwardapi"
 )
 
-// payloadBuilder makes the payloads of one pod's volumes.
+// payloadBuilder builds the payloads of a pod's volumes.
 type payloadBuilder struct {
 	*Volumes
 	pod    *corev1.Pod
 	tokens *tokenCache
 	reader *objectReader
-	// immutable stays true while nothing but immutable objects was read.
+	// immutable reports whether only immutable objects were read.
 	immutable bool
 }
 
-// payload are the files that a volume shows now; ok is false for volumes of other kinds.
+// payload returns the files of a volume; ok is false for volumes without files.
 func (b *payloadBuilder) payload(ctx context.Context, volume *corev1.Volume) (p payload, ok bool, err error) {
 	p, b.immutable = payload{}, true
 	switch s := volume.VolumeSource; {
@@ -73,7 +73,7 @@ func (b *payloadBuilder) secret(ctx context.Context, p payload, name string, ite
 	return p.keys(object.Data, items, mode, optional, "secret")
 }
 
-// keys adds the files of an object: all of its keys, or the items.
+// keys adds the files of an object: the items, or all keys.
 func (p payload) keys(data map[string][]byte, items []corev1.KeyToPath, mode *int32, optional *bool, kind string) error {
 	if len(items) == 0 {
 		for k, b := range data {
@@ -123,7 +123,7 @@ func (b *payloadBuilder) downward(p payload, items []corev1.DownwardAPIVolumeFil
 	return nil
 }
 
-// projected adds all sources; of two that make the same file the later one counts.
+// projected adds all sources; of duplicate paths the last one wins.
 func (b *payloadBuilder) projected(ctx context.Context, p payload, volume string, v *corev1.ProjectedVolumeSource) error {
 	for i, s := range v.Sources {
 		var err error
@@ -153,7 +153,7 @@ func (b *payloadBuilder) token(ctx context.Context, p payload, s tokenSource, wa
 		return err
 	}
 	f := file{data: []byte(value), mode: fileMode(mode)}
-	// Who is to read it is known: nobody else is.
+	// A token is readable only by its user.
 	if uid, ok := commonUser(b.pod); ok && fsGroup(b.pod) == noFSGroup {
 		f.mode, f.uid = 0o600, uid
 	} else if fsGroup(b.pod) != noFSGroup {
@@ -163,7 +163,7 @@ func (b *payloadBuilder) token(ctx context.Context, p payload, s tokenSource, wa
 	return nil
 }
 
-// commonUser is the user of all of the pod's containers, if they say the same one.
+// commonUser returns the user that all containers run as, if it is set and the same.
 func commonUser(pod *corev1.Pod) (int, bool) {
 	user := int64(-1)
 	for c := range containers(pod) {
@@ -184,7 +184,7 @@ func commonUser(pod *corev1.Pod) (int, bool) {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// fileMode is a mode that the API server has defaulted, 0644 where it has not.
+// fileMode returns a file mode; default 0644.
 func fileMode(mode *int32) fs.FileMode {
 	if mode == nil {
 		return 0o644

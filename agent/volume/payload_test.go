@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-// files are what a container reads in a directory: no names that begin with a point.
+// files returns the files that a container sees, without names that begin with a dot.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -131,7 +131,8 @@ func TestMissingKeysAndObjects(t *testing.T) {
 	}
 }
 
-// Modes are those of the item, else the volume; who must read a token may, and no one else.
+// The mode of an item takes precedence over that of the volume. Tokens are readable only by
+// their user.
 func TestModesAndOwners(t *testing.T) {
 	h := newFixture(t, configMap("conf", map[string]string{"a": "1", "b": "2"}))
 	source := configMapVolume("conf", "conf")

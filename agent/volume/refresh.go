@@ -11,14 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Files that are in use are looked at every refreshPeriod, up to a quarter sooner so that nodes
-// do not ask in step: a change is everywhere within a minute.
+// refreshPeriod is the period of refreshes, shortened by up to a quarter to spread the nodes'
+// requests. A change is visible within a minute.
 const (
 	refreshPeriod  = 40 * time.Second
-	refreshTimeout = 15 * time.Second // of one round's questions
+	refreshTimeout = 15 * time.Second // for all requests of one refresh
 )
 
-// Run keeps the files of prepared pods current until ctx ends.
+// Run refreshes the files of prepared pods until ctx is done.
 func (v *Volumes) Run(ctx context.Context) {
 	timer := time.NewTimer(refreshPeriod)
 	defer timer.Stop()
@@ -35,8 +35,8 @@ func (v *Volumes) Run(ctx context.Context) {
 	}
 }
 
-// UpdatePod takes in a newer version of a prepared pod: its labels and annotations
-// may stand in files.
+// UpdatePod sets a newer version of a prepared pod, whose labels and annotations may be shown
+// in files.
 func (v *Volumes) UpdatePod(pod *corev1.Pod) {
 	p := v.tracked(pod.UID)
 	if p == nil {
@@ -54,9 +54,9 @@ func (v *Volumes) UpdatePod(pod *corev1.Pod) {
 	}
 }
 
-// refresh writes the files anew whose sources have changed: those of all pods, or of
-// those that have changed themselves. What cannot be read stays as it is; volumes that could
-// not be made are tried again.
+// refresh rewrites files whose source changed: of all pods, or only of pods with changed
+// metadata. Sources that cannot be read keep their files. Volumes that could not be set up are
+// retried.
 func (v *Volumes) refresh(ctx context.Context, justChanged bool) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
@@ -73,7 +73,7 @@ func (v *Volumes) refresh(ctx context.Context, justChanged bool) {
 		if !due {
 			continue
 		}
-		if lacking && !justChanged { // whoever prepared it may have given up: the pod runs
+		if lacking && !justChanged { // nothing else retries once the pod runs
 			if err := v.setUpAll(ctx, p, pod, filepath.Join(v.root, string(pod.UID))); err != nil {
 				v.opts.Log.V(1).Info("a pod still lacks a volume", "namespace", pod.Namespace, "pod", pod.Name, "err", err)
 			}

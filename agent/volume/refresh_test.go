@@ -72,7 +72,7 @@ func TestFilesAreRefreshed(t *testing.T) {
 	if got := readFile(t, h.path(pod, "down"), "app"); got != "other" {
 		t.Errorf("the label is shown as %q", got)
 	}
-	h.UpdatePod(relabelled) // nothing new
+	h.UpdatePod(relabelled) // no change
 	if len(h.wake) != 0 {
 		t.Error("a change of nothing wakes the loop")
 	}
@@ -82,7 +82,7 @@ func TestFilesAreRefreshed(t *testing.T) {
 	}
 }
 
-// What cannot be read stays; what is there when it is made again is shown again.
+// Files whose source cannot be read are kept, and refreshed when it exists again.
 func TestFilesSurviveDeletedSource(t *testing.T) {
 	ctx := context.Background()
 	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}))
@@ -104,7 +104,7 @@ func TestFilesSurviveDeletedSource(t *testing.T) {
 	}
 }
 
-// An agent that starts while the API is away takes up what it can, and the rest later.
+// If the API is unavailable when the agent starts, missing volumes are set up later.
 func TestIncompleteVolumesAreRetried(t *testing.T) {
 	ctx := context.Background()
 	h := newFixture(t)
@@ -129,7 +129,7 @@ func TestIncompleteVolumesAreRetried(t *testing.T) {
 	}
 }
 
-// One read a round for all pods that show an object, none of what is immutable.
+// Each refresh reads an object once for all pods, and immutable objects not at all.
 func TestReadsAreShared(t *testing.T) {
 	ctx := context.Background()
 	still := configMap("still", map[string]string{"a": "1"})
@@ -166,7 +166,7 @@ func TestTokensAreRenewed(t *testing.T) {
 		{47 * time.Minute, "token-1", "token-2"},
 		{48 * time.Minute, "token-3", "token-2"}, // 80 % of an hour
 		{24*time.Hour - time.Second, "token-4", "token-2"},
-		{24 * time.Hour, "token-4", "token-5"}, // no token gets older
+		{24 * time.Hour, "token-4", "token-5"}, // maximum age
 	} {
 		now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(step.after)
 		h.refresh(ctx, false)
@@ -184,7 +184,7 @@ func TestTokensAreRenewed(t *testing.T) {
 	}
 }
 
-// A reader that takes the directory of a version and reads in it never sees two versions at once.
+// A reader that opens the version directory never sees files of two versions.
 func TestAtomicUpdate(t *testing.T) {
 	dir := t.TempDir()
 	at := func(n int) payload {
@@ -215,7 +215,7 @@ func TestAtomicUpdate(t *testing.T) {
 			t.Error("there was no version")
 		}
 		v, err := os.OpenRoot(filepath.Join(dir, dataDirName))
-		if errors.Is(err, fs.ErrNotExist) { // removed between the look at the link and at what it names
+		if errors.Is(err, fs.ErrNotExist) { // removed after the link was read
 			continue
 		}
 		if err != nil {
@@ -225,7 +225,7 @@ func TestAtomicUpdate(t *testing.T) {
 		a, errA := v.ReadFile("a")
 		b, errB := v.ReadFile("sub/b")
 		_ = v.Close()
-		if errA == nil && errB == nil && string(a) != string(b) { // an error: the version was removed meanwhile
+		if errA == nil && errB == nil && string(a) != string(b) { // an error means that the version was removed
 			t.Errorf("version %s beside %s", a, b)
 			break
 		}
@@ -244,7 +244,7 @@ func TestAtomicUpdate(t *testing.T) {
 	}
 }
 
-// Whatever an agent that was killed left behind is put right by the next write.
+// Whatever a killed agent left is repaired by the next write.
 func TestWritePayloadRepairs(t *testing.T) {
 	p := payload{"a": {data: []byte("1"), mode: 0o644}}
 	for name, harm := range map[string]func(dir string) error{

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// resolveSubPath is the part of a volume that is mounted, "" for all of it.
+// resolveSubPath returns the subPath of a mount, "" for the whole volume.
 func resolveSubPath(m *corev1.VolumeMount, expand func(string) (string, error)) (string, error) {
 	path, field := m.SubPath, "subPath"
 	if m.SubPathExpr != "" {
@@ -36,12 +36,11 @@ func resolveSubPath(m *corev1.VolumeMount, expand func(string) (string, error)) 
 	return path, nil
 }
 
-// bindSubPath mounts a part of a volume where no container of the pod can exchange it
-// for a link between this look at it and the runtime's, and is that place. What is missing
-// is made, as directories, unless readOnly.
+// bindSubPath bind-mounts a part of a volume to a directory outside of the volume and returns
+// it. Containers of the pod therefore cannot replace it by a link before the runtime mounts it.
+// Missing directories are created unless readOnly.
 //
-// The container's index is that of the mount in its spec. What a former run
-// of the container had there is let go.
+// index is that of the mount in the container's spec. A previous mount there is removed.
 func (v *Volumes) bindSubPath(pod *corev1.Pod, container *corev1.Container, index int, m *corev1.VolumeMount, volume, sub string, readOnly bool) (string, error) {
 	fail := func(err error) (string, error) {
 		return "", fmt.Errorf("failed to prepare subPath for volumeMount %q of container %q: %w", m.Name, container.Name, err)
@@ -71,7 +70,7 @@ func (v *Volumes) bindSubPath(pod *corev1.Pod, container *corev1.Container, inde
 	return target, nil
 }
 
-// propagationFlags is how far mounts made in a bound part, or in what it is a part of, are seen.
+// propagationFlags returns the mount flags for a mount propagation mode.
 func propagationFlags(mode *corev1.MountPropagationMode) uintptr {
 	switch {
 	case mode == nil:
@@ -83,8 +82,7 @@ func propagationFlags(mode *corev1.MountPropagationMode) uintptr {
 	return unix.MS_PRIVATE
 }
 
-// openBeneath opens a path that the kernel resolves inside of the volume and
-// nowhere else.
+// openBeneath opens a path that the kernel resolves within the volume.
 func openBeneath(volume, sub string, readOnly bool) (int, error) {
 	how := &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
 	root, err := unix.Open(volume, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -108,7 +106,7 @@ func openBeneath(volume, sub string, readOnly bool) (int, error) {
 	return fd, nil
 }
 
-// openRetrying tries again when the kernel could not be sure because something was renamed meanwhile.
+// openRetrying retries while concurrent renames prevent the kernel from resolving safely.
 func openRetrying(root int, sub string, how *unix.OpenHow) (fd int, err error) {
 	for range 100 {
 		if fd, err = unix.Openat2(root, sub, how); !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
@@ -118,7 +116,7 @@ func openRetrying(root int, sub string, how *unix.OpenHow) (fd int, err error) {
 	return fd, err
 }
 
-// mkdirBeneath makes the directories of a subPath, as open to all as the volume is.
+// mkdirBeneath creates the directories of a subPath with the volume's mode.
 func mkdirBeneath(volume, sub string) error {
 	root, err := os.OpenRoot(volume)
 	if err != nil {
@@ -146,7 +144,7 @@ func mkdirBeneath(volume, sub string) error {
 	return nil
 }
 
-// makeMountTarget makes what fd is mounted on: a directory or a file.
+// makeMountTarget creates a directory or a file, like the type of fd.
 func makeMountTarget(fd int, target string) error {
 	var s unix.Stat_t
 	if err := unix.Fstat(fd, &s); err != nil {

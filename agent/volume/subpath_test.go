@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-// with mounts one part of an emptyDir.
+// with mounts a subPath of an emptyDir.
 func (h *fixture) with(sub string) (*corev1.Pod, []*cri.Mount, error) {
 	h.t.Helper()
 	pod := podWith(emptyDir("data"))
@@ -43,7 +43,7 @@ func TestSubPathIsMadeAndBound(t *testing.T) {
 	if info, _ := os.Stat(filepath.Join(h.volume(pod), "a")); info.Mode().Perm() != 0o777 {
 		t.Errorf("the directory that was made has mode %v, want the volume's", info.Mode())
 	}
-	// A file is bound as a file, and so is a link that stays inside.
+	// Files and links that stay inside are bind-mounted as well.
 	if err := os.Symlink("a/b/file", filepath.Join(h.volume(pod), "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -91,8 +91,8 @@ func TestSubPathNeverLeavesItsVolume(t *testing.T) {
 	}
 }
 
-// A pod that exchanges a directory for a link to the node's own, again and again, while its
-// containers start: what is bound is always inside.
+// A pod repeatedly replaces a directory by a link to the node's own while containers start: the
+// mounted directory is always inside of the volume.
 func TestSubPathRace(t *testing.T) {
 	h := newFixture(t)
 	outside := t.TempDir()
@@ -165,7 +165,7 @@ func TestSubPathExpr(t *testing.T) {
 	}
 }
 
-// A restarted container gets its part anew; parts of a configMap are not made.
+// A restarted container gets a new mount. Missing subPaths of a ConfigMap are not created.
 func TestSubPathOfFilesAndAgain(t *testing.T) {
 	h := newFixture(t, configMap("conf", map[string]string{"app.ini": "a=1"}))
 	pod := podWith(configMapVolume("conf", "conf"))

@@ -20,15 +20,15 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// fixture is a node's volumes over a fake API.
+// fixture is the volumes of a node with a fake API.
 type fixture struct {
 	*Volumes
 	t      *testing.T
 	client *fake.Clientset
-	tokens int // asked for so far
+	tokens int // number of requested tokens
 }
 
-// newFixture needs root where mounts are: nothing of it stays behind.
+// newFixture requires root and removes all mounts when the test ends.
 func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -58,7 +58,7 @@ func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	return h
 }
 
-// restart is an agent that knows nothing but the directory.
+// restart replaces the Volumes by new ones for the same directory.
 func (h *fixture) restart(root string) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{corev1.LabelHostname: "n1"}},
 		Status: corev1.NodeStatus{Allocatable: corev1.ResourceList{"memory": resource.MustParse("64Mi"), "cpu": resource.MustParse("2")}}}
@@ -76,7 +76,7 @@ func (h *fixture) prepare(pod *corev1.Pod) {
 	}
 }
 
-// path is where the first container of a prepared pod has a volume.
+// path returns where the first container of a prepared pod mounts a volume.
 func (h *fixture) path(pod *corev1.Pod, volume string) string {
 	h.t.Helper()
 	mounts, _, err := h.Mounts(pod, &pod.Spec.Containers[0], nil)
@@ -92,7 +92,7 @@ func (h *fixture) path(pod *corev1.Pod, volume string) string {
 	return ""
 }
 
-// podWith is a pod whose container mounts all of the volumes at /NAME.
+// podWith returns a pod whose container mounts each volume at /NAME.
 func podWith(volumes ...corev1.Volume) *corev1.Pod {
 	c := corev1.Container{Name: "main"}
 	for _, v := range volumes {

@@ -13,12 +13,12 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-// subPathsDir is where subPaths of a pod's volumes are bound.
+// subPathsDir contains the bind mounts of subPaths.
 const subPathsDir = "volume-subpaths"
 
-// Teardown unmounts and removes the volumes of a pod whose containers are
-// gone, prepared or not, and then the pod's directory if nothing else is in it. On an
-// error it may be called again.
+// Teardown unmounts and removes the volumes of a pod without containers, then the pod's
+// directory if it is empty. The pod need not be prepared. After an error it can be called
+// again.
 func (v *Volumes) Teardown(uid types.UID) error {
 	dir, err := v.podDir(uid)
 	if err != nil {
@@ -39,20 +39,20 @@ func (v *Volumes) Teardown(uid types.UID) error {
 	v.mu.Lock()
 	delete(v.pods, uid)
 	v.mu.Unlock()
-	_ = os.Remove(dir) // who has put something else there removes it
+	_ = os.Remove(dir) // fails if it is not empty
 	return nil
 }
 
-// unmountAndRemove removes a directory after all that is mounted below it; while anything
-// still is, it would be the data of others. The mounts are first cut off from
-// their like, or what is mounted in a part of the node's own tree would be unmounted there, too.
+// unmountAndRemove unmounts everything below dir and removes it. It removes nothing while a
+// mount is left. Mounts are made private first: otherwise unmounting would propagate to the
+// node's own tree.
 func unmountAndRemove(dir string) error {
 	points, err := mounts.At(dir)
 	if err != nil {
 		return err
 	}
 	for _, p := range points {
-		if err := unix.Mount("", p, "", unix.MS_PRIVATE, ""); err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: hidden below another
+		if err := unix.Mount("", p, "", unix.MS_PRIVATE, ""); err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: hidden by another mount
 			return fmt.Errorf("making the mount %s private: %w", p, err)
 		}
 	}

@@ -37,7 +37,7 @@ func TestTeardownLeavesNothing(t *testing.T) {
 		if uids, err := h.Pods(); err != nil || !slices.Equal(uids, []types.UID{pod.UID}) {
 			t.Errorf("pods on disk: %v, %v", uids, err)
 		}
-		for range 2 { // again is no error
+		for range 2 { // idempotent
 			if err := h.Teardown(pod.UID); err != nil {
 				t.Fatal(err)
 			}
@@ -50,8 +50,8 @@ func TestTeardownLeavesNothing(t *testing.T) {
 	}
 }
 
-// What is mounted into a volume from elsewhere, by a pod that may, is let go and not emptied:
-// neither the files there nor what is mounted further down in them.
+// Foreign mounts in a volume are unmounted, but their content, including nested mounts, is
+// kept.
 func TestTeardownKeepsForeignData(t *testing.T) {
 	h := newFixture(t)
 	other := t.TempDir()
@@ -67,7 +67,7 @@ func TestTeardownKeepsForeignData(t *testing.T) {
 	}
 	mount(other, other, "", unix.MS_BIND)
 	t.Cleanup(func() { _ = unix.Unmount(other, unix.MNT_DETACH) })
-	mount("", other, "", unix.MS_SHARED) // as / is on machines with systemd
+	mount("", other, "", unix.MS_SHARED) // as on machines with systemd
 	mount("tmpfs", deep, "tmpfs", 0)
 	writeFile(t, "theirs", deep, "file")
 
@@ -86,7 +86,7 @@ func TestTeardownKeepsForeignData(t *testing.T) {
 	}
 }
 
-// After Teardown nothing is written by a round that was under way.
+// A refresh in progress writes nothing after Teardown.
 func TestNothingIsWrittenAfterTeardown(t *testing.T) {
 	h := newFixture(t, configMap("conf", map[string]string{"a": "1"}))
 	pod := podWith(configMapVolume("conf", "conf"))

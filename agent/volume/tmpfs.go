@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-// mountTmpfs mounts a tmpfs on dir, with this mode and group, unless one is there. size 0 is the
-// kernel's default, half of the machine's memory.
+// mountTmpfs mounts a tmpfs on dir unless one is mounted. With size 0 the kernel's default
+// applies, half of the machine's memory.
 func mountTmpfs(dir string, size int64, mode fs.FileMode, group int) error {
 	points, err := mounts.At(dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func mountTmpfs(dir string, size int64, mode fs.FileMode, group int) error {
 	if size > 0 {
 		options += fmt.Sprintf(",size=%d", size)
 	}
-	// Kernels before 6.3, and user namespaces, do not know noswap.
+	// noswap needs Linux 6.3 and fails in user namespaces.
 	if unix.Mount("tmpfs", dir, "tmpfs", 0, options+",noswap") == nil {
 		return nil
 	}
@@ -39,14 +39,13 @@ func mountTmpfs(dir string, size int64, mode fs.FileMode, group int) error {
 	return nil
 }
 
-// unmount takes away what is mounted on a directory. What still uses it keeps it
-// until it ends, out of sight.
+// unmount unmounts dir. A busy mount is detached.
 func unmount(dir string) error {
 	err := unix.Unmount(dir, unix.UMOUNT_NOFOLLOW)
 	if errors.Is(err, unix.EBUSY) {
 		err = unix.Unmount(dir, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH)
 	}
-	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) { // EINVAL: nothing is mounted there
+	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) { // EINVAL: not mounted
 		return fmt.Errorf("unmounting %s: %w", dir, err)
 	}
 	return nil

@@ -12,16 +12,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// maxTokenAge is how old a token gets at most, however long it lasts: the kubelet's.
+// maxTokenAge is the age at which the kubelet renews a token, regardless of its lifetime.
 const maxTokenAge = 24 * time.Hour
 
-// tokenSource is a source of a projected volume.
+// tokenSource identifies a source of a projected volume.
 type tokenSource struct {
 	volume string
 	index  int
 }
 
-// tokenCache are the service account tokens of a pod.
+// tokenCache holds the service account tokens of a pod.
 type tokenCache struct {
 	mu     sync.Mutex
 	cached map[tokenSource]token
@@ -29,12 +29,12 @@ type tokenCache struct {
 
 type token struct {
 	value string
-	// renew is a time of the wall clock, as the token's end is: the monotonic one stands still while the machine sleeps.
+	// renew is a wall-clock time: the monotonic clock stops while the machine is suspended.
 	renew time.Time
 }
 
-// get is the token of a source: the one that is known, or a new one when 80 % of its
-// life, or 24 hours, are over.
+// get returns the token of a source. It requests a new one after 80 % of the lifetime or 24
+// hours.
 func (t *tokenCache) get(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod, s tokenSource,
 	want *corev1.ServiceAccountTokenProjection, now time.Time) (string, error) {
 	t.mu.Lock()

@@ -13,8 +13,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 )
 
-// TestTokenAgesDuringSuspend: when a token is renewed is a time of the clock on the wall. The other clock, which stands still
-// meanwhile, cannot be stopped in a test: that the time knows nothing of it is what shows.
+// The renewal time must not contain a monotonic clock reading, which stops during suspend.
 func TestTokenAgesDuringSuspend(t *testing.T) {
 	client, now := fake.NewClientset(), time.Now()
 	if !strings.Contains(now.String(), "m=+") {

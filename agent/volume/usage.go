@@ -11,27 +11,26 @@ import (
 	"github.com/berthproject/berth/agent/diskusage"
 )
 
-// Usage is what a volume of a pod holds.
+// Usage is the usage of a volume.
 type Usage struct {
 	Name string // in the pod's spec
-	// Local says that it is on the node's own disk and counts as the pod's
-	// ephemeral storage: emptyDirs on disk, files of configMaps and downward API.
+	// Local reports whether the volume is on the node's own disk and counts as ephemeral storage.
 	Local bool
-	// Memory says that its bytes are memory (tmpfs), charged to who wrote them.
+	// Memory reports whether the volume is a tmpfs, whose bytes are memory.
 	Memory bool
-	// Claim is the PersistentVolumeClaim behind it, "" if none.
+	// Claim is the name of the PersistentVolumeClaim, "" if none.
 	Claim string
-	// SizeLimit is an emptyDir's, 0 if none.
+	// SizeLimit of an emptyDir, 0 if none.
 	SizeLimit int64
-	// Bytes on disk and Inodes in use.
+	// Bytes and Inodes in use.
 	Bytes, Inodes int64
-	// Capacity, Available bytes, TotalInodes and FreeInodes are of the file system it is on.
+	// Capacity, Available, TotalInodes and FreeInodes of the volume's file system.
 	Capacity, Available, TotalInodes, FreeInodes int64
 }
 
-// Usage measures the volumes of a prepared pod that have figures (not hostPath),
-// in the order of its spec. It walks the files of emptyDirs: call it as rarely as the
-// figures may be old. What can be measured is given also when there is an error.
+// Usage measures the volumes of a prepared pod, except hostPath, in the order of its spec. It
+// walks the files of emptyDirs, which can be slow. On an error it returns the volumes that were
+// measured.
 func (v *Volumes) Usage(uid types.UID) ([]Usage, error) {
 	p := v.tracked(uid)
 	if p == nil {
@@ -72,7 +71,7 @@ func measureVolume(volume *corev1.Volume, m mountedVolume) (Usage, error) {
 	size := s.Frsize
 	u.Capacity, u.Available = int64(s.Blocks)*size, int64(s.Bavail)*size
 	u.TotalInodes, u.FreeInodes = int64(s.Files), int64(s.Ffree)
-	if !u.Local { // it has the file system to itself, or shares a disk that nobody measures by the file
+	if !u.Local { // a file system of its own, or one that is not measured by file
 		u.Bytes, u.Inodes = int64(s.Blocks-s.Bfree)*size, int64(s.Files-s.Ffree)
 		return u, nil
 	}

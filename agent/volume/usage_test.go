@@ -40,7 +40,7 @@ func TestUsage(t *testing.T) {
 	if len(after) != 4 {
 		t.Errorf("figures of %d volumes, want all but the hostPath", len(after))
 	}
-	for name, want := range map[string]int64{"disk": 2, "memory": 3} { // a tmpfs counts names
+	for name, want := range map[string]int64{"disk": 2, "memory": 3} { // tmpfs counts names
 		bytes, inodes := after[name].Bytes-before[name].Bytes, after[name].Inodes-before[name].Inodes
 		if bytes < 1<<20 || bytes > 1<<20+64<<10 || inodes != want {
 			t.Errorf("%s grew by %d bytes and %d inodes, want 1 MiB and %d", name, bytes, inodes, want)

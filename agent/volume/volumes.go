@@ -17,62 +17,62 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Options of the volumes of a node.
+// Options of Volumes.
 type Options struct {
-	// Client has the node's rights.
+	// Client uses the node's credential.
 	Client kubernetes.Interface
 	// Root is the agent's directory; volumes are in Root/pods.
 	Root string
-	// Node is the node as it is registered: its labels say which local volumes
-	// it reaches, its allocatable is what downward API fields without a limit say.
+	// Node returns the node object: its labels are checked for local volumes, and its allocatable
+	// is the default of resourceFieldRef limits.
 	Node func() *corev1.Node
 	Log  klog.Logger
 }
 
-// Volumes are those of all pods of a node. Methods may be called from many
-// goroutines, for one pod from one at a time.
+// Volumes manages the volumes of all pods of a node. Methods may be called concurrently for
+// different pods.
 type Volumes struct {
 	opts Options
-	root string // of all pods, without symbolic links
+	root string // Root/pods without symbolic links
 	now  func() time.Time
-	wake chan struct{} // holds one when a pod has changed
+	wake chan struct{} // capacity 1: signals changed metadata
 
 	mu   sync.Mutex
 	pods map[types.UID]*podVolumes
 }
 
-// podVolumes is what is kept of a prepared pod.
+// podVolumes is the state of a prepared pod.
 type podVolumes struct {
 	tokens  tokenCache
-	setUpMu sync.Mutex // held while volumes are made, and while they begin to be removed
+	setUpMu sync.Mutex // held while volumes are set up, and when teardown begins
 
 	mu              sync.Mutex
 	pod             *corev1.Pod
-	tornDown        bool // Teardown was called: nothing may be written any more
-	metadataChanged bool // its labels or annotations, since its files were written
-	incomplete      bool // a volume could not be made: it is tried again with the next look at files
+	tornDown        bool // Teardown was called: nothing may be written
+	metadataChanged bool // labels or annotations changed since the last write
+	incomplete      bool // a volume could not be set up; refresh retries
 	volumes         map[string]mountedVolume
 }
 
-// mountedVolume is a volume that is ready.
+// mountedVolume is a volume that is set up.
 type mountedVolume struct {
-	hostPath   string // its directory or file on the node, "" for a device
-	device     string // its block device on the node
+	hostPath   string // directory or file on the node, "" for a device
+	device     string // block device on the node
 	readOnly   bool
-	hasPayload bool   // shows a payload
-	immutable  bool   // its payload cannot change
-	measured   bool   // has figures
-	tmpfs      bool   // is a tmpfs
-	claim      string // the claim behind it
+	hasPayload bool   // contains a payload
+	immutable  bool   // the payload cannot change
+	measured   bool   // Usage measures it
+	tmpfs      bool   // on a tmpfs
+	claim      string // name of the claim
 }
 
-// New makes the root directory.
+// New creates the root directory.
 func New(opts Options) (*Volumes, error) {
 	root := filepath.Join(opts.Root, "pods")
 	if err := os.MkdirAll(root, 0o750); err != nil {
 		return nil, err
 	}
-	root, err := filepath.EvalSymlinks(root) // as the kernel calls mount points
+	root, err := filepath.EvalSymlinks(root) // as in mountinfo
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +82,9 @@ func New(opts Options) (*Volumes, error) {
 	return &Volumes{opts: opts, root: root, now: time.Now, wake: make(chan struct{}, 1), pods: map[types.UID]*podVolumes{}}, nil
 }
 
-// Error is why a pod's volumes are not ready; Message is as the kubelet's event has it.
+// Error says why volumes are not ready, with the reason and message of the kubelet's event.
 type Error struct {
-	Reason  string // of the event: FailedMount
+	Reason  string // FailedMount
 	Message string
 	cause   error
 }
@@ -93,10 +93,9 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// Prepare makes the volumes that the pod's containers use, once; who gets an error
-// (an *Error where the pod should tell) calls again after a while. After a
-// restart of the agent it is called for running pods too, and changes nothing
-// of what they have.
+// Prepare sets up the volumes that the pod's containers use. It is idempotent and does not
+// change existing data, so it is also called for running pods after a restart. After an error
+// (*Error if an event should be recorded) the caller retries.
 func (v *Volumes) Prepare(ctx context.Context, pod *corev1.Pod) error {
 	dir, err := v.podDir(pod.UID)
 	if err != nil {
@@ -105,7 +104,7 @@ func (v *Volumes) Prepare(ctx context.Context, pod *corev1.Pod) error {
 	return v.setUpAll(ctx, v.track(pod), pod, dir)
 }
 
-// setUpAll makes the volumes of a pod that are not there yet.
+// setUpAll sets up the missing volumes of a pod.
 func (v *Volumes) setUpAll(ctx context.Context, p *podVolumes, pod *corev1.Pod, dir string) (err error) {
 	p.setUpMu.Lock()
 	defer p.setUpMu.Unlock()
@@ -121,7 +120,7 @@ func (v *Volumes) setUpAll(ctx context.Context, p *podVolumes, pod *corev1.Pod, 
 		}
 		m, e := v.setUp(ctx, b, p, dir, volume)
 		if e != nil {
-			if err == nil { // of several the first is told
+			if err == nil { // only the first error is reported
 				err = &Error{Reason: "FailedMount", Message: fmt.Sprintf("MountVolume.SetUp failed for volume %q : %v", volume.Name, e), cause: e}
 			}
 			continue
@@ -136,7 +135,7 @@ func (v *Volumes) setUpAll(ctx context.Context, p *podVolumes, pod *corev1.Pod, 
 	return err
 }
 
-// track finds or begins what is kept of a pod.
+// track returns the state of a pod, creating it if necessary.
 func (v *Volumes) track(pod *corev1.Pod) *podVolumes {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -170,7 +169,7 @@ func (p *podVolumes) isTornDown() bool {
 	return p.tornDown
 }
 
-// setUp makes one volume.
+// setUp sets up a volume.
 func (v *Volumes) setUp(ctx context.Context, b *payloadBuilder, p *podVolumes, dir string, volume *corev1.Volume) (mountedVolume, error) {
 	dir = filepath.Join(dir, "volumes", pluginDirName(volume), volume.Name)
 	switch s := volume.VolumeSource; {
@@ -192,7 +191,7 @@ func (v *Volumes) setUp(ctx context.Context, b *payloadBuilder, p *podVolumes, d
 	return m, p.writePayload(volume, m, files)
 }
 
-// writePayload shows files in a volume of files.
+// writePayload writes the files of a volume.
 func (p *podVolumes) writePayload(volume *corev1.Volume, m mountedVolume, files payload) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,10 +209,10 @@ func (p *podVolumes) writePayload(volume *corev1.Volume, m mountedVolume, files 
 	return writePayload(m.hostPath, files, fsGroup(p.pod))
 }
 
-// usesTmpfs says whether a volume of files lies in memory.
+// usesTmpfs reports whether the files of a volume are kept in memory.
 func usesTmpfs(volume *corev1.Volume) bool { return volume.Secret != nil || volume.Projected != nil }
 
-// pluginDirName is what the kubelet calls the directory of a kind.
+// pluginDirName returns the kubelet's directory name for the volume's kind.
 func pluginDirName(volume *corev1.Volume) string {
 	switch s := volume.VolumeSource; {
 	case s.EmptyDir != nil:
@@ -228,7 +227,7 @@ func pluginDirName(volume *corev1.Volume) string {
 	return "kubernetes.io~projected"
 }
 
-// podDir is the directory of a pod.
+// podDir returns the directory of a pod.
 func (v *Volumes) podDir(uid types.UID) (string, error) {
 	if name := string(uid); name == "" || name == "." || !filepath.IsLocal(name) || filepath.Base(name) != name {
 		return "", fmt.Errorf("pod uid %q: cannot be the name of a directory", uid)
@@ -236,7 +235,7 @@ func (v *Volumes) podDir(uid types.UID) (string, error) {
 	return filepath.Join(v.root, string(uid)), nil
 }
 
-// usedVolumes are the names of the volumes that containers mount or get as devices.
+// usedVolumes returns the names of volumes that containers mount or use as devices.
 func usedVolumes(pod *corev1.Pod) map[string]bool {
 	out := map[string]bool{}
 	for c := range containers(pod) {
@@ -250,7 +249,7 @@ func usedVolumes(pod *corev1.Pod) map[string]bool {
 	return out
 }
 
-// containers are all containers of a pod, of all three lists.
+// containers iterates over init, regular and ephemeral containers.
 func containers(pod *corev1.Pod) iter.Seq[*corev1.Container] {
 	return func(yield func(*corev1.Container) bool) {
 		for _, all := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -269,7 +268,7 @@ func containers(pod *corev1.Pod) iter.Seq[*corev1.Container] {
 	}
 }
 
-// Pods are those that have a directory under Root/pods.
+// Pods returns the pods with a directory in Root/pods.
 func (v *Volumes) Pods() ([]types.UID, error) {
 	entries, err := os.ReadDir(v.root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

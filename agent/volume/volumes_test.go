@@ -33,7 +33,7 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 			t.Errorf("%s is %v of group %d; want open to all and the group's", name, info.Mode(), s.Gid)
 		}
 		writeFile(t, "kept", dir, "file")
-		if err := os.Chmod(dir, 0o700); err != nil { // as databases do with theirs
+		if err := os.Chmod(dir, 0o700); err != nil { // as databases do
 			t.Fatal(err)
 		}
 	}
@@ -42,7 +42,7 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 		t.Errorf("memory is a file system %#x of %d bytes (%v); want a tmpfs of 1 MiB", s.Type, int64(s.Blocks)*s.Bsize, err)
 	}
 
-	h.restart(filepath.Dir(h.root)) // the agent starts again and finds the pod
+	h.restart(filepath.Dir(h.root)) // the agent restarts and finds the pod
 	h.prepare(pod)
 	h.prepare(pod)
 	for _, name := range []string{"disk", "memory"} {
@@ -59,7 +59,7 @@ func TestEmptyDirKeepsItsData(t *testing.T) {
 	}
 }
 
-// Without its own limit a memory volume is as large as the pod's memory, or the node's.
+// Without a size limit, a memory volume gets the pod's memory limit or the node's allocatable.
 func TestMemorySize(t *testing.T) {
 	h := newFixture(t)
 	for name, tc := range map[string]struct {
@@ -138,7 +138,7 @@ func TestUnsupportedKinds(t *testing.T) {
 	}
 }
 
-// A volume that no container mounts is not made: it cannot hold the pod up.
+// Volumes that no container mounts are not set up and cannot block the pod.
 func TestOnlyUsedVolumesAreSetUp(t *testing.T) {
 	h := newFixture(t)
 	pod := podWith(emptyDir("data"))

@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ballastBytes is enough for the runtime's database to note removals.
+// ballastBytes is enough for the runtime's database to record removals.
 const ballastBytes = 4 << 20
 
-// ballast is a file that only takes room, to be given up when there is none left.
+// ballast is a file that reserves disk space. It is deleted when the disk is full.
 type ballast struct {
 	path   string // "" for none
 	bytes  int64
 	exists bool
 }
 
-// create makes the file, if there is room for twice as much.
+// create creates the file if twice its size is available.
 func (b *ballast) create() error {
 	if b.path == "" || b.exists {
 		return nil
@@ -34,7 +34,7 @@ func (b *ballast) create() error {
 	}
 	if int64(fs.Bavail)*fs.Frsize < 2*b.bytes {
 		info, err := f.Stat()
-		b.exists = err == nil && info.Size() == b.bytes // of an earlier agent
+		b.exists = err == nil && info.Size() == b.bytes // created by a previous agent
 		return nil
 	}
 	if err := unix.Fallocate(int(f.Fd()), 0, 0, b.bytes); err != nil {
@@ -44,7 +44,7 @@ func (b *ballast) create() error {
 	return nil
 }
 
-// remove gives the room free; it says whether there was any.
+// remove deletes the file and reports whether it existed.
 func (b *ballast) remove() bool {
 	if !b.exists {
 		return false

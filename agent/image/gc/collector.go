@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Collector removes what nobody uses. It may be used from many goroutines; one
-// removal goes on at a time.
+// Collector garbage-collects images and terminated containers. It is safe for concurrent use;
+// collections run one at a time.
 type Collector struct {
 	opts    Options
 	ballast ballast
 
-	imagePulled chan struct{} // an image has come
+	imagePulled chan struct{} // capacity 1: signals a new image
 
 	mu      sync.Mutex
-	images  map[string]*imageRecord // by id
+	images  map[string]*imageRecord // by ID
 	started time.Time
 }
 
-// New makes a Collector.
+// New validates the options and returns a Collector.
 func New(o Options) (*Collector, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -31,16 +31,16 @@ func New(o Options) (*Collector, error) {
 	return c, nil
 }
 
-// ImagePulled tells that an image has come: it is looked at soon, since its age counts from when it was seen
-// first. It returns at once.
+// ImagePulled records a new image soon, so that its age counts from the pull. It does not
+// block.
 func (c *Collector) ImagePulled() {
 	select {
 	case c.imagePulled <- struct{}{}:
-	default: // it will be seen together with the one before
+	default: // a refresh is pending already
 	}
 }
 
-// Run collects until ctx ends.
+// Run collects garbage periodically until ctx is done.
 func (c *Collector) Run(ctx context.Context) {
 	images, containers := time.NewTicker(c.opts.ImageInterval), time.NewTicker(c.opts.ContainerInterval)
 	defer images.Stop()
@@ -73,7 +73,7 @@ func (c *Collector) createBallast() {
 	}
 }
 
-// refreshImages notes which images are there.
+// refreshImages updates the image records.
 func (c *Collector) refreshImages(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *Collector) refreshImages(ctx context.Context) {
 	}
 }
 
-// CollectImages collects images as the policy says.
+// CollectImages collects images according to the policy.
 func (c *Collector) CollectImages(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,15 +93,15 @@ func (c *Collector) CollectImages(ctx context.Context) error {
 	return err
 }
 
-// CollectContainers collects dead containers, sandboxes and logs as the policy says.
+// CollectContainers collects terminated containers and their logs according to the policy.
 func (c *Collector) CollectContainers(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.collectContainers(ctx, false)
 }
 
-// Reclaim makes room under pressure: it removes the dead containers of finished pods besides
-// those that the policy removes, and then all unused images.
+// Reclaim frees space under disk pressure. It removes the terminated containers of finished
+// pods in addition to those selected by the policy, and all unused images.
 func (c *Collector) Reclaim(ctx context.Context, containers, images bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

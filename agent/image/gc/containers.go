@@ -10,14 +10,15 @@ import (
 	"github.com/berthproject/berth/agent/pods"
 )
 
-// evictUnit is what dead containers are counted of: a container of a pod, through all its restarts.
+// evictUnit identifies a container of a pod across restarts. The policy limits terminated
+// containers per evictUnit.
 type evictUnit struct {
 	pod       types.UID
 	container string
 }
 
-// collectContainers removes dead containers as the policy says; finished: of finished
-// pods all of them.
+// collectContainers removes terminated containers according to the policy. With finished it
+// removes all those of finished pods.
 func (c *Collector) collectContainers(ctx context.Context, finished bool) error {
 	if c.opts.Containers == nil {
 		return nil
@@ -40,7 +41,7 @@ func (c *Collector) collectContainers(ctx context.Context, finished bool) error 
 	return errors.Join(errs...)
 }
 
-// containersToRemove are the dead containers that go, given all of them, oldest first.
+// containersToRemove returns the terminated containers to remove; dead is sorted oldest first.
 func (c *Collector) containersToRemove(dead []pods.DeadContainer, finished bool) (out []pods.DeadContainer) {
 	now, policy := c.opts.Now(), c.opts.Policy
 	units := map[evictUnit][]pods.DeadContainer{}
@@ -82,7 +83,7 @@ func (c *Collector) containersToRemove(dead []pods.DeadContainer, finished bool)
 	return out
 }
 
-// oldestContainers are the n oldest of those that are left in units; dead is oldest first.
+// oldestContainers returns the n oldest containers left in units; dead is sorted oldest first.
 func oldestContainers(dead []pods.DeadContainer, units map[evictUnit][]pods.DeadContainer, n int) (out []pods.DeadContainer) {
 	kept := map[string]bool{}
 	for _, list := range units {

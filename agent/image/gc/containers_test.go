@@ -15,10 +15,10 @@ import (
 	"github.com/berthproject/berth/agent/stats"
 )
 
-// fakeContainers are dead containers in memory.
+// fakeContainers is a list of terminated containers.
 type fakeContainers struct {
 	dead []pods.DeadContainer
-	fail string // an id that cannot be removed
+	fail string // ID whose removal fails
 }
 
 func (g *fakeContainers) Dead(context.Context) ([]pods.DeadContainer, error) {
@@ -39,7 +39,8 @@ func (g *fakeContainers) ids() (out []string) {
 	return out
 }
 
-// newFakeContainers makes containers, each given as pod, container and attempt; one a minute, the last one now.
+// newFakeContainers returns containers given as {pod, container}, created one minute apart; the
+// last one is new.
 func newFakeContainers(now time.Time, names ...[2]string) *fakeContainers {
 	g := &fakeContainers{}
 	attempts := map[[2]string]uint32{}
@@ -94,7 +95,7 @@ func TestDeadContainers(t *testing.T) {
 	}
 }
 
-// One that cannot be removed keeps no other.
+// A failed removal does not affect the others.
 func TestRestartingContainer(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	g := newFakeContainers(now, [2]string{"gone", "a"}, [2]string{"gone", "b"})

@@ -1,26 +1,26 @@
-// Package gc removes from a node what nobody uses any more: images, dead
-// containers with their logs (features.md 1.2.7). Sandboxes and directories of pods that are
-// gone are agent/pods' to remove.
+// Package gc garbage-collects images and terminated containers. Sandboxes and directories of
+// removed pods are removed by agent/pods.
 //
-// Images: every 5 minutes, when their file system is used to at least the high mark
-// (85 %), unused ones are removed until it is at the low mark (80 %): the one
-// used longest ago first. An image of a container, dead ones too, or of a pod's volume
-// is in use; pinned ones, the sandboxes' and those younger than the minimum age stay.
-// Unused ones older than the maximum age go whatever the disk says, but not before the
-// agent has run for that long. Ages count from when the image was pulled (Came), or seen first at start;
-// the kubelet's from its next look, up to 5 minutes later, so that it evicts pods beside images that
-// nobody uses.
+// Images: every 5 minutes, if the usage of the image file system is at least the high threshold
+// (85 %), unused images are removed until it is at the low threshold (80 %), least recently
+// used first. An image is in use if a container, running or terminated, or a pod's image volume
+// refers to it. Pinned images, sandbox images and images younger than the minimum age are kept.
+// Unused images older than the maximum age are removed at any usage, once the agent has run for
+// that long. Ages count from the pull (ImagePulled), or from the agent's start. In the kubelet
+// they count from the next detection, up to 5 minutes later; meanwhile it evicts pods although
+// unused images could be removed.
 //
-// Containers: every minute, of each pod's container the newest dead one is kept, for
-// its log; those of pods that are gone go.
+// Containers: every minute. Of each container of a pod the newest terminated instance is kept,
+// for its log. Those of removed pods are not kept.
 //
-// Under disk pressure Reclaim removes dead containers of finished pods and unused
-// images at once.
+// Under disk pressure, Reclaim removes the terminated containers of finished pods and all
+// unused images at once.
 //
 // Invariants:
-//   - What is freed is measured by statfs after each removal, not added up from
-//     the sizes that the runtime tells, which are those of compressed content (node.md 1.3).
-//   - Images are removed by id, so that those without a tag go as well.
-//   - On a disk without a free byte the runtime can remove nothing, since it has to note what it
-//     does: the ballast, a file kept for that moment, is given up first.
+//
+//   - The freed space is measured by statfs after each removal. The sizes reported by the
+//     runtime are those of compressed content.
+//   - Images are removed by ID, so that untagged images are removed too.
+//   - On a full disk the runtime cannot record the removal of an image. The collector then
+//     deletes the ballast file first.
 package gc

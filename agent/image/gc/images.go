@@ -14,20 +14,20 @@ import (
 	"github.com/berthproject/berth/agent/stats"
 )
 
-// imageRecord is what is known of an image.
+// imageRecord is the state of an image.
 type imageRecord struct {
 	id            string
-	size          int64 // as the runtime has it: compressed
+	size          int64 // compressed, from the runtime
 	firstDetected time.Time
 	lastUsed      time.Time // zero: never seen in use
-	inUse         bool      // by the last look
+	inUse         bool      // at the last detection
 	pinned        bool
 }
 
-// detectImages brings the records up to date and returns those that may be removed for
-// want of room: the one used longest ago first.
+// detectImages updates the image records and returns the images that may be removed, least
+// recently used first.
 func (c *Collector) detectImages(ctx context.Context, now time.Time) ([]*imageRecord, error) {
-	// Images first: a container that is made after that is listed as using its image.
+	// List images before containers: a container created in between is then seen as a user.
 	images, err := c.opts.Service.ListImages(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing images: %w", err)
@@ -64,13 +64,13 @@ func (c *Collector) detectImages(ctx context.Context, now time.Time) ([]*imageRe
 	return free, nil
 }
 
-// inUse are the ids of images that containers, dead ones too, and volumes use.
+// inUse returns the IDs of images used by containers and volumes.
 func (c *Collector) inUse(ctx context.Context, images []*criapi.Image) (map[string]bool, error) {
 	containers, err := c.opts.Service.ListContainers(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("listing containers: %w", err)
 	}
-	ids := map[string]string{} // of all names
+	ids := map[string]string{} // by every name of an image
 	for _, i := range images {
 		ids[i.Id] = i.Id
 		for _, name := range slices.Concat(i.RepoTags, i.RepoDigests) {
@@ -89,20 +89,21 @@ func (c *Collector) inUse(ctx context.Context, images []*criapi.Image) (map[stri
 		if id, ok := ids[name]; ok {
 			used[id] = true
 		} else if i, err := c.opts.Service.ImageStatus(ctx, &criapi.ImageSpec{Image: name}); err == nil && i != nil {
-			used[i.Id] = true // by another name, such as one without a registry
+			used[i.Id] = true // the name is not canonical, for example without a registry
 		}
 	}
 	return used, nil
 }
 
-// isPinned says whether the image is among those that stay.
+// isPinned reports whether the image is one of Options.PinnedImages.
 func (c *Collector) isPinned(i *criapi.Image) bool {
 	return slices.ContainsFunc(c.opts.PinnedImages, func(name string) bool {
 		return i.Id == name || slices.Contains(i.RepoTags, name) || slices.Contains(i.RepoDigests, name)
 	})
 }
 
-// collectImages removes images that are too old, and then unused ones if the file system is too full.
+// collectImages removes images that exceed the maximum age, then unused ones if the file system
+// is above the high threshold.
 func (c *Collector) collectImages(ctx context.Context) error {
 	now := c.opts.Now()
 	free, err := c.detectImages(ctx, now)
@@ -117,7 +118,7 @@ func (c *Collector) collectImages(ctx context.Context) error {
 		return err
 	}
 	if disk.Capacity <= 0 {
-		// The kubelet's words: the figures cannot be right.
+		// The kubelet's message.
 		c.opts.RecordEvent(warning, "InvalidDiskCapacity", "invalid capacity 0 on image filesystem")
 		return errors.New("invalid capacity 0 on image filesystem")
 	}
@@ -137,7 +138,7 @@ func (c *Collector) collectImages(ctx context.Context) error {
 	return errors.New(message)
 }
 
-// deleteUnusedImages removes all unused images that are not too young.
+// deleteUnusedImages removes all unused images older than the minimum age.
 func (c *Collector) deleteUnusedImages(ctx context.Context) error {
 	now := c.opts.Now()
 	free, err := c.detectImages(ctx, now)
@@ -148,8 +149,9 @@ func (c *Collector) deleteUnusedImages(ctx context.Context) error {
 	return err
 }
 
-// freeOldImages removes images that have not been used for longer than the maximum age, if the agent has
-// run for as long: before, it cannot know. It returns the others.
+// freeOldImages removes images unused for longer than the maximum age and returns the others.
+// It does nothing until the agent has run for that long, because before that the last use is
+// unknown.
 func (c *Collector) freeOldImages(ctx context.Context, free []*imageRecord, now time.Time) (left []*imageRecord, err error) {
 	limit := c.opts.Policy.MaxAge
 	if limit == 0 || now.Sub(c.started) <= limit {
@@ -172,8 +174,8 @@ func (c *Collector) freeOldImages(ctx context.Context, free []*imageRecord, now 
 	return left, errors.Join(errs...)
 }
 
-// freeSpace removes images until the file system has want bytes more than at first, and
-// returns how many it has. What cannot be removed is told, but others are tried.
+// freeSpace removes images until want bytes are freed and returns the number of freed bytes. If
+// a removal fails it continues with the next image.
 func (c *Collector) freeSpace(ctx context.Context, list []*imageRecord, want int64, now time.Time) (freed int64, err error) {
 	before, err := c.opts.ImageFs.Refresh(now)
 	if err != nil {
@@ -206,12 +208,12 @@ func (c *Collector) freeSpace(ctx context.Context, list []*imageRecord, want int
 	return freed, ctx.Err()
 }
 
-// freedBytes is what has become available; others may have written meanwhile.
+// freedBytes returns the increase in available space.
 func freedBytes(before, after stats.DiskUsage) int64 {
 	return max(0, after.Available-before.Available)
 }
 
-// freeImage removes one image. When the runtime cannot for want of room, it gets the ballast's.
+// freeImage removes one image. If that fails it removes the ballast file and tries again.
 func (c *Collector) freeImage(ctx context.Context, r *imageRecord, why string) error {
 	spec := &criapi.ImageSpec{Image: r.id}
 	err := c.opts.Service.RemoveImage(ctx, spec)

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/stats"
 )
 
-// eagerPolicy wants the whole disk free: all that may go goes.
+// eagerPolicy asks for an empty disk: everything that may be removed is removed.
 func eagerPolicy() Policy {
 	p := DefaultPolicy()
 	p.HighThresholdPercent, p.LowThresholdPercent = 1, 0
@@ -50,7 +50,8 @@ func newFixture(t *testing.T, o Options) *fixture {
 	return b
 }
 
-// collectAfter collects images, the given time later; that the disk is not empty after it is no matter.
+// collectAfter advances the clock and collects images, ignoring that the disk does not become
+// empty.
 func (b *fixture) collectAfter(t *testing.T, later time.Duration) {
 	t.Helper()
 	b.now = b.now.Add(later)
@@ -59,7 +60,7 @@ func (b *fixture) collectAfter(t *testing.T, later time.Duration) {
 	}
 }
 
-// removed are the images that the runtime was told to remove, in that order.
+// removed returns the removed images, in order.
 func (b *fixture) removed() (out []string) {
 	for _, c := range b.service.Calls() {
 		if name, ok := strings.CutPrefix(c, "RemoveImage "); ok {
@@ -69,7 +70,7 @@ func (b *fixture) removed() (out []string) {
 	return out
 }
 
-// addContainer makes a container of an image.
+// addContainer adds a container that uses the image.
 func (b *fixture) addContainer(t *testing.T, image string) (sandbox string) {
 	t.Helper()
 	ctx := context.Background()
@@ -105,7 +106,7 @@ func TestImageOrder(t *testing.T) {
 	}
 }
 
-// An image that was in use counts from then, and goes after those that never were.
+// An image that was in use is removed after those that never were.
 func TestLastUsed(t *testing.T) {
 	b := newFixture(t, Options{Policy: eagerPolicy()})
 	b.service.PutImage("used:1", 10)
@@ -122,7 +123,8 @@ func TestLastUsed(t *testing.T) {
 	}
 }
 
-// Images that are unused for too long go from a disk with room, once the agent has run for that long.
+// Images beyond the maximum age are removed from a disk with free space, once the agent has run
+// that long.
 func TestMaxAge(t *testing.T) {
 	policy := DefaultPolicy()
 	policy.HighThresholdPercent, policy.LowThresholdPercent, policy.MaxAge = 100, 99, time.Hour
@@ -142,7 +144,7 @@ func TestMaxAge(t *testing.T) {
 	}
 }
 
-// Ages count from when an image came, not from the look that finds too little room.
+// Ages count from the pull, not from the collection that finds the disk full.
 func TestImageAges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := fake.New("app:1")
@@ -185,7 +187,7 @@ func TestRemovalErrors(t *testing.T) {
 			t.Errorf("%s failed: %v, removed %q, want an error and nothing removed", method, err, b.removed())
 		}
 	}
-	// One image that cannot be removed keeps no other.
+	// A failed removal does not affect other images.
 	b = newFixture(t, Options{Policy: eagerPolicy()})
 	b.service.PutImage("a:1", 10)
 	b.service.PutImage("b:1", 10)
@@ -197,7 +199,7 @@ func TestRemovalErrors(t *testing.T) {
 	}
 }
 
-// A runtime that lacks the room to note a removal gets that of the ballast.
+// If a removal fails on a full disk, the ballast file is removed.
 func TestBallast(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ballast")
 	service := &fullDiskService{Service: fake.New(), ballast: path}
@@ -220,7 +222,7 @@ func TestBallast(t *testing.T) {
 	}
 }
 
-// fullDiskService is a runtime on a disk that only the ballast's end can help.
+// fullDiskService is a runtime on a full disk, which fails until the ballast is removed.
 type fullDiskService struct {
 	*fake.Service
 	ballast  string

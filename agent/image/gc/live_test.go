@@ -23,7 +23,7 @@ import (
 
 const mib = 1 << 20
 
-// liveFixture is a containerd whose images are on a disk of their own.
+// liveFixture is a containerd whose images are on a separate disk.
 type liveFixture struct {
 	*container.Containerd
 	registry  *oci.Registry
@@ -47,15 +47,15 @@ func newLiveFixture(t *testing.T, bytes int64) *liveFixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What Run does first.
+	// Like the start of Run.
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	g.collector.Run(ended)
 	return g
 }
 
-// pull brings an image of so many bytes that cannot be compressed; on the disk it takes twice
-// as much: packed and unpacked.
+// pull pulls an incompressible image of the given size, which uses twice that on disk:
+// compressed and unpacked.
 func (g *liveFixture) pull(t *testing.T, name string, bytes int) {
 	t.Helper()
 	data := make([]byte, bytes)
@@ -73,7 +73,7 @@ func (g *liveFixture) pull(t *testing.T, name string, bytes int) {
 	}
 }
 
-// images are the short names of those that are there.
+// images returns the short names of the present images.
 func (g *liveFixture) images(t *testing.T) (out []string) {
 	t.Helper()
 	list, err := g.Service.ListImages(context.Background())
@@ -107,7 +107,7 @@ func TestImagesOnRealDisk(t *testing.T) {
 	g.Run(t, container.Pod{Name: "user", Args: []string{"-listen=:80"}}) // its image is in use
 	for i := range 5 {
 		if i == 0 {
-			// The tag of the first one is given to another image: it has none then.
+			// Another image takes over the tag, so that the first becomes untagged.
 			g.pull(t, "tagged", 3*mib)
 			g.pull(t, "tagged", 2*mib)
 		}
@@ -120,7 +120,7 @@ func TestImagesOnRealDisk(t *testing.T) {
 	if err := g.collector.CollectImages(ctx); err != nil || !slices.Equal(g.images(t), before) {
 		t.Fatalf("under the high mark: %v, images %q, want no change", err, g.images(t))
 	}
-	// All are known now. app0 is used once more later than the others.
+	// All images are detected now; app0 was used last.
 	g.now = g.now.Add(time.Minute)
 	g.useImage(t, "app0")
 	g.fillTo(t, 14)
@@ -142,7 +142,7 @@ func TestImagesOnRealDisk(t *testing.T) {
 	collectOnFullDisk(ctx, t, g)
 }
 
-// collectOnFullDisk fills the disk to its last byte: room is made all the same.
+// collectOnFullDisk fills the disk completely and checks that the collection still frees space.
 func collectOnFullDisk(ctx context.Context, t *testing.T, g *liveFixture) {
 	g.fillTo(t, 0)
 	if _, available := g.usage(t); available != 0 {
@@ -157,7 +157,7 @@ func collectOnFullDisk(ctx context.Context, t *testing.T, g *liveFixture) {
 	if _, available := g.usage(t); available < 10*mib {
 		t.Errorf("%d bytes are available, want the images' room", available)
 	}
-	// What is left is nobody's to remove: that is said.
+	// No image is left to remove: the collection reports an error.
 	g.fillTo(t, 0)
 	g.events = nil
 	err := g.collector.CollectImages(ctx)
@@ -182,7 +182,7 @@ func collectOnFullDisk(ctx context.Context, t *testing.T, g *liveFixture) {
 	}
 }
 
-// useImage has a container of the image for a moment.
+// useImage uses the image by a short-lived container.
 func (g *liveFixture) useImage(t *testing.T, name string) {
 	t.Helper()
 	ctx := context.Background()
@@ -208,7 +208,7 @@ func (g *liveFixture) useImage(t *testing.T, name string) {
 	}
 }
 
-// fillTo writes a file until so many percent of the disk are available.
+// fillTo writes a file until the given percentage of the disk is available.
 func (g *liveFixture) fillTo(t *testing.T, percent int64) {
 	t.Helper()
 	f, err := os.CreateTemp(g.disk, "filler-")
@@ -233,7 +233,7 @@ func (g *liveFixture) fillTo(t *testing.T, percent int64) {
 	if percent > 0 {
 		return
 	}
-	// Metadata took some: what is left is written too.
+	// Metadata uses space too; fill what is left.
 	for {
 		if _, err := f.Write(block); err != nil {
 			return

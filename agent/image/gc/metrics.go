@@ -2,13 +2,13 @@ package gc
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics of a Collector, under the kubelet's name where it has one.
+// Metrics of a Collector, under the kubelet's names where they exist.
 type Metrics struct {
 	images     *prometheus.CounterVec
 	containers prometheus.Counter
 }
 
-// NewMetrics are metrics that count nothing yet.
+// NewMetrics returns metrics with all values 0.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		images: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -24,13 +24,13 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Describe and Collect make Metrics a prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	m.images.Describe(to)
 	m.containers.Describe(to)
 }
 
-// Collect tells the metrics.
+// Collect implements prometheus.Collector.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	m.images.Collect(to)
 	m.containers.Collect(to)

@@ -15,25 +15,27 @@ import (
 	"github.com/berthproject/berth/agent/stats"
 )
 
-// Policy says what may stay.
+// Policy configures garbage collection.
 type Policy struct {
-	// HighThresholdPercent of use of the image file system is where collection of images begins, LowPercent
-	// where it ends. At a high mark of 100 it begins when nothing is available.
+	// HighThresholdPercent is the usage of the image file system at which image collection starts,
+	// LowThresholdPercent the usage at which it ends. With 100 it starts when nothing is available.
 	HighThresholdPercent, LowThresholdPercent int
-	// MinAge is how long an image has to be known to be removed, MaxAge how long it may be unused; 0: for ever.
+	// MinAge is the minimum age of an image to be removed. MaxAge is the maximum time an image may
+	// be unused; 0 means no limit.
 	MinAge, MaxAge time.Duration
-	// MinContainerAge is how long ago a container must have been made to be removed. Of those that are
-	// dead DeadPerContainer are kept for each container of a pod, and Dead in all; negative: any number.
+	// MinContainerAge is the minimum age of a terminated container to be removed.
+	// MaxPerPodContainer and MaxContainers limit the terminated containers kept per container of a
+	// pod and in total; a negative value means no limit.
 	MinContainerAge                   time.Duration
 	MaxPerPodContainer, MaxContainers int
 }
 
-// DefaultPolicy is the kubelet's policy.
+// DefaultPolicy returns the kubelet's default policy.
 func DefaultPolicy() Policy {
 	return Policy{HighThresholdPercent: 85, LowThresholdPercent: 80, MinAge: 2 * time.Minute, MaxPerPodContainer: 1, MaxContainers: -1}
 }
 
-// Validate says all that is wrong with the policy, in the terms of a KubeletConfiguration.
+// Validate returns all errors of the policy, named by the fields of KubeletConfiguration.
 func (p Policy) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -61,37 +63,37 @@ func (p Policy) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Containers are those of the node's pods; *pods.Runner has them.
+// Containers manages the terminated containers of a node; *pods.Runner implements it.
 type Containers interface {
-	// Dead are the containers that have ended, oldest first.
+	// Dead returns the terminated containers, oldest first.
 	Dead(ctx context.Context) ([]pods.DeadContainer, error)
-	// RemoveDead removes one, with its log.
+	// RemoveDead removes a container and its log.
 	RemoveDead(ctx context.Context, d pods.DeadContainer) error
 }
 
-// Options of a Collector. What is not marked optional must be given.
+// Options of a Collector. Fields are required unless marked optional.
 type Options struct {
 	Service runtime.Service
-	// ImageFs is the file system of the images; a pod's writable layers are there, too.
+	// ImageFs is the file system of images and writable layers.
 	ImageFs *stats.Disk
 	Policy  Policy
-	// Containers are those that may be removed; optional: none is.
+	// Containers is optional; without it only images are collected.
 	Containers Containers
-	// IsPodFinished says whether a pod has ended for good; optional: none has.
+	// IsPodFinished reports whether a pod has terminated for good; optional.
 	IsPodFinished func(uid types.UID) bool
-	// VolumeImages are the images that pods use without a container of it; optional.
+	// VolumeImages returns the images that pods use as volumes; optional.
 	VolumeImages func() []string
-	// PinnedImages are names of images that stay, such as that of the sandboxes.
+	// PinnedImages are names of images to keep, such as the sandbox image.
 	PinnedImages []string
-	// BallastFile is a file on the image file system that is given up when it is full; "" for none.
+	// BallastFile is the path of the ballast file on the image file system; "" for none.
 	BallastFile string
 	// RecordEvent records an event about the node; optional.
 	RecordEvent func(eventType, reason, message string)
-	// OnChange is told when an image has gone; optional.
+	// OnChange is called after an image was removed; optional.
 	OnChange func()
-	// ImageInterval and ContainersEvery are the pace of Run; 5 minutes and 1 minute when 0.
+	// ImageInterval and ContainerInterval are the periods of Run; default 5 min and 1 min.
 	ImageInterval, ContainerInterval time.Duration
-	// Now is the time; time.Now when nil.
+	// Now returns the current time; default time.Now.
 	Now     func() time.Time
 	Log     klog.Logger
 	Metrics *Metrics // optional
@@ -134,5 +136,4 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// event types, for short.
 const warning = corev1.EventTypeWarning

@@ -2,7 +2,7 @@ package gc
 
 import corev1 "k8s.io/api/core/v1"
 
-// VolumeImages are the images that pods have as volumes, for Options.VolumeImages.
+// VolumeImages returns the images that pods use as volumes, for Options.VolumeImages.
 func VolumeImages(pods []*corev1.Pod) (out []string) {
 	for _, p := range pods {
 		for i := range p.Spec.Volumes {

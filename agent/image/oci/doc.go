@@ -1,7 +1,5 @@
-// Package oci makes container images out of files, without a build tool, and
-// serves them as a registry does.
+// Package oci builds container images from files and serves them as a registry.
 //
-// It is for images that Berth makes itself: the pause program of sandboxes, and
-// what tests and demos run. The same files give the same digest on every machine: there
-// is no time and no owner in a layer but 0.
+// It builds the images that Berth itself needs: the pause image of sandboxes, and images for
+// tests and demos. Builds are reproducible: layers have no timestamps and are owned by root.
 package oci

@@ -17,25 +17,25 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// File is a regular file of an image, or a symbolic link if Link is given.
+// File is a regular file of an image, or a symbolic link if Link is set.
 type File struct {
-	Path string // absolute, slash-separated; missing parents are made
+	Path string // absolute, slash-separated; parents are created
 	Mode int64  // permission bits
 	Data []byte
-	Link string // what a symbolic link points at
+	Link string // target of a symbolic link
 }
 
-// Spec says what an image is made of and how it is run.
+// Spec describes an image.
 type Spec struct {
 	// Layers of the image, lowest first.
 	Layers [][]File
-	// Entrypoint, Cmd, Env (NAME=VALUE), User (uid, or a name if there is an /etc/passwd)
-	// and Dir are defaults that a container may overrule.
+	// Entrypoint, Cmd, Env (NAME=VALUE), User (a UID, or a name with an /etc/passwd) and WorkingDir
+	// are the defaults of containers.
 	Entrypoint, Cmd, Env []string
 	User, WorkingDir     string
 }
 
-// Build makes an image for this machine's architecture.
+// Build builds an image for this machine's architecture.
 func Build(spec Spec) (v1.Image, error) {
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err := mutate.ConfigFile(image, &v1.ConfigFile{
@@ -58,7 +58,7 @@ func Build(spec Spec) (v1.Image, error) {
 	return image, nil
 }
 
-// buildLayer makes one layer.
+// buildLayer builds a layer.
 func buildLayer(files []File) (v1.Layer, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
@@ -91,7 +91,7 @@ func buildLayer(files []File) (v1.Layer, error) {
 		tarball.WithMediaType(types.OCILayer), tarball.WithCompressedCaching)
 }
 
-// makeParents writes a folder and those above it, once each.
+// makeParents writes dir and its parents, once each.
 func makeParents(w *tar.Writer, made map[string]bool, dir string) error {
 	if made[dir] {
 		return nil

@@ -19,7 +19,7 @@ func spec() oci.Spec {
 	}, Entrypoint: []string{"/bin/sh"}, Env: []string{"A=b"}, User: "1000", WorkingDir: "/tmp"}
 }
 
-// One spec is one digest: an image that is made on two machines is the same one.
+// The same spec gives the same digest.
 func TestImagesAreReproducible(t *testing.T) {
 	var digests [2]string
 	for i := range digests {

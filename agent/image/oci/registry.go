@@ -14,8 +14,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Registry serves images over plain HTTP on loopback, which runtimes accept
-// there. It only reads: images are added with Add.
+// Registry serves images over plain HTTP on a loopback address, which runtimes accept. Clients
+// cannot push; use Add.
 type Registry struct {
 	server   *http.Server
 	listener net.Listener
@@ -23,8 +23,8 @@ type Registry struct {
 	mu               sync.Mutex
 	images           map[string]v1.Image // by repository:tag and repository@digest
 	blobs            map[string]func() (io.ReadCloser, error)
-	manifestRequests map[string]int // manifests answered, by repository
-	login            string         // user:password that is asked for, "" for none
+	manifestRequests map[string]int // number of served manifests by repository
+	login            string         // required user:password, "" for none
 	gate             func(repository string) int
 }
 
@@ -40,28 +40,28 @@ func StartRegistry() (*Registry, error) {
 	return r, nil
 }
 
-// Host is HOST:PORT, the first part of the names of its images.
+// Host returns HOST:PORT, the registry part of its image names.
 func (r *Registry) Host() string { return r.listener.Addr().String() }
 
 // Close stops serving.
 func (r *Registry) Close() error { return r.server.Close() }
 
-// RequireLogin makes the registry refuse who does not give user and password.
+// RequireLogin makes the registry require a user and password.
 func (r *Registry) RequireLogin(user, password string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.login = user + ":" + password
 }
 
-// SetGate is asked before each manifest; another answer than 0 is the HTTP status that
-// is sent instead. It may block, to make a pull last.
+// SetGate sets a function called before each manifest is served. A result other than 0 is sent
+// as the HTTP status instead. The function may block, to delay a pull.
 func (r *Registry) SetGate(gate func(repository string) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.gate = gate
 }
 
-// Manifests is how many manifests of a repository were sent.
+// Manifests returns how many manifests of the repository were served.
 func (r *Registry) Manifests(repository string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +99,7 @@ func (r *Registry) Add(repository, tag string, image v1.Image) (string, error) {
 	return r.Host() + "/" + repository + ":" + tag, nil
 }
 
-// ServeHTTP answers what a pull asks: GET /v2/, manifests and blobs.
+// ServeHTTP implements the pull part of the distribution API: /v2/, manifests and blobs.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if !r.authorized(req) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="berth"`)
@@ -160,7 +160,7 @@ func (r *Registry) serveManifest(w http.ResponseWriter, req *http.Request, repos
 	}
 }
 
-// setManifestHeaders says what a manifest is.
+// setManifestHeaders sets content type and digest.
 func setManifestHeaders(header http.Header, image v1.Image) error {
 	kind, err := image.MediaType()
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *Registry) serveBlob(w http.ResponseWriter, req *http.Request, digest st
 	}
 }
 
-// writeError answers with an error in the form of the distribution specification.
+// writeError writes an error as the distribution specification defines.
 func writeError(w http.ResponseWriter, code int, name, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

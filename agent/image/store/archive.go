@@ -17,28 +17,28 @@ import (
 	"github.com/berthproject/berth/agent/image/unpack"
 )
 
-// archive is a tar file with images, of which parts are read in any order.
+// archive is a tar file of images with random access to its entries.
 type archive struct {
 	file          *os.File
 	files         map[string]archiveEntry
-	layers        int               // that an image may have
-	layerDigests  map[int64]v1.Hash // of layers, by where they are: images may have them in common, or say so
-	documentBytes int64             // bytes of documents that were read
+	layers        int               // maximum per image
+	layerDigests  map[int64]v1.Hash // digests of layers by offset, because images may share layers
+	documentBytes int64             // total size of the documents read so far
 }
 
-// archiveEntry is where in the archive a file is.
+// archiveEntry locates a file in the archive.
 type archiveEntry struct {
 	offset, size int64
-	link         string // a symbolic link's target, from the archive's root
+	link         string // target of a link, relative to the archive's root
 }
 
-// maxArchiveEntries is how many files an archive may have.
+// maxArchiveEntries bounds the number of files in an archive.
 const maxArchiveEntries = 100_000
 
-// maxEntryName is how long their names may be.
+// maxEntryName bounds the length of their names.
 const maxEntryName = 4095
 
-// newArchive copies the stream to a file of dir, unpacked, and finds what is in it.
+// newArchive copies the stream, decompressed, to a file in dir and indexes it.
 func newArchive(stream io.Reader, dir string, limits Limits) (*archive, error) {
 	f, err := os.CreateTemp(dir, "archive-")
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *archive) load(stream io.Reader, limits Limits) error {
 	return a.scan()
 }
 
-// scan finds the files. A tar reader has read exactly the header when it returns it.
+// scan indexes the entries. After Next, the tar reader has read exactly the header.
 func (a *archive) scan() error {
 	for r := tar.NewReader(a.file); ; {
 		h, err := r.Next()
@@ -91,7 +91,7 @@ func (a *archive) scan() error {
 		if len(a.files) >= maxArchiveEntries {
 			return fmt.Errorf("%w: the file has more than %d parts", unpack.ErrTooLarge, maxArchiveEntries)
 		}
-		if len(h.Name) > maxEntryName || len(h.Linkname) > maxEntryName { // all are remembered
+		if len(h.Name) > maxEntryName || len(h.Linkname) > maxEntryName { // all names are kept in memory
 			return fmt.Errorf("%w: a name in the file has more than %d bytes", unpack.ErrTooLarge, maxEntryName)
 		}
 		at, err := a.file.Seek(0, io.SeekCurrent)
@@ -102,7 +102,7 @@ func (a *archive) scan() error {
 		switch h.Typeflag {
 		case tar.TypeReg:
 			a.files[name] = archiveEntry{offset: at, size: h.Size}
-		case tar.TypeSymlink: // old versions of docker save have a layer that is there twice so
+		case tar.TypeSymlink: // old versions of docker save use links for repeated layers
 			a.files[name] = archiveEntry{link: path.Join(path.Dir(name), h.Linkname)}
 		case tar.TypeLink:
 			a.files[name] = archiveEntry{link: path.Clean(h.Linkname)}
@@ -124,10 +124,10 @@ func (a *archive) open(name string) (*io.SectionReader, error) {
 	return io.NewSectionReader(a.file, p.offset, p.size), nil
 }
 
-// maxDocuments is how much all documents of an archive may have: they are kept until its images are installed.
+// maxDocuments bounds the size of all documents of an archive, which are kept in memory.
 const maxDocuments = 16 * maxDocument
 
-// readDocument reads a document of the archive.
+// readDocument reads a JSON document of the archive.
 func (a *archive) readDocument(name string) ([]byte, error) {
 	r, err := a.open(name)
 	if err != nil {
@@ -142,7 +142,7 @@ func (a *archive) readDocument(name string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// checkLayerCount refuses an image with too many layers before any is read.
+// checkLayerCount rejects an image with too many layers before any layer is read.
 func (a *archive) checkLayerCount(layers int) error {
 	if layers > a.layers {
 		return fmt.Errorf("%w: it has %d layers: at most %d are possible", unpack.ErrTooLarge, layers, a.layers)
@@ -150,7 +150,7 @@ func (a *archive) checkLayerCount(layers int) error {
 	return nil
 }
 
-// readBlob reads a document of an OCI layout, and compares it with its digest.
+// readBlob reads a document of an OCI layout and verifies its digest.
 func (a *archive) readBlob(h v1.Hash) ([]byte, error) {
 	data, err := a.readDocument(layoutBlobPath(h))
 	if err != nil {
@@ -159,8 +159,8 @@ func (a *archive) readBlob(h v1.Hash) ([]byte, error) {
 	return data, verifyDigest(data, h)
 }
 
-// layer is a layer of the archive, with the digest it has there. In an archive of docker save nobody says what
-// that must be: there, that of the unpacked layer counts alone.
+// layer returns a layer of the archive with the digest of its content. Archives of docker save
+// do not state that digest; the digest of the unpacked layer is verified in any case.
 func (a *archive) layer(name string) (layerBlob, error) {
 	r, err := a.open(name)
 	if err != nil {
@@ -180,10 +180,11 @@ func (a *archive) layer(name string) (layerBlob, error) {
 	}}, nil
 }
 
-// maxIndexDepth is how many indexes may be within each other.
+// maxIndexDepth bounds the nesting of indexes.
 const maxIndexDepth = 4
 
-// layoutIndex adds the images of an index that are for this machine: of a nested one the first.
+// layoutIndex appends the images of an index that match this machine. Of a nested index it
+// takes only the first.
 func (a *archive) layoutIndex(data []byte, name string, depth int, out *[]*imageSource) error {
 	var index v1.IndexManifest
 	if err := json.Unmarshal(data, &index); err != nil {

@@ -26,17 +26,17 @@ import (
 
 // Names of the built-in images.
 const (
-	// PauseImage waits.
+	// PauseImage does nothing; it is the image of sandboxes.
 	PauseImage = "berth.dev/pause:1"
-	// TestProgramImage is agent/testprogram, as this very program: it must link that package, whose init
-	// takes over where the program is called workload.
+	// TestProgramImage is agent/testprogram, built from the running binary. The binary must link
+	// that package, whose init function takes over when the program is called "workload".
 	TestProgramImage = "berth.dev/workload:1"
 )
 
 func isBuiltin(full string) bool { return full == PauseImage || full == TestProgramImage }
 
-// EnsureBuiltin makes the images that are made from the running program, PauseImage and
-// WorkloadImage, unless they are there and of this program.
+// EnsureBuiltin builds PauseImage and TestProgramImage unless they exist and match the running
+// binary.
 func (s *Store) EnsureBuiltin(ctx context.Context) error {
 	if s.builtin != nil {
 		return s.builtin.EnsureBuiltin(ctx)
@@ -58,7 +58,7 @@ func (s *Store) EnsureBuiltin(ctx context.Context) error {
 func (s *Store) ensurePauseImage() error {
 	program, err := pause.Program()
 	if err != nil {
-		return nil // for this machine there is none; nothing here needs it
+		return nil // no pause program for this architecture, and nothing here needs it
 	}
 	return s.buildImage(PauseImage, fmt.Sprintf("%x", sha256.Sum256(program)), v1.Config{Entrypoint: []string{"/pause"}},
 		func() ([]file, error) { return []file{{path: "/pause", mode: 0o755, data: program}}, nil })
@@ -81,7 +81,8 @@ func (s *Store) ensureTestProgramImage() error {
 	})
 }
 
-// buildImage makes an image of one layer, unless the one that has its name is of that source.
+// buildImage builds an image with a single layer, unless the existing one is from the same
+// source.
 func (s *Store) buildImage(name, source string, config v1.Config, files func() ([]file, error)) error {
 	if s.isBuiltFrom(name, source) {
 		return nil
@@ -125,7 +126,7 @@ func (s *Store) buildImage(name, source string, config v1.Config, files func() (
 	if err := w.stage(manifest, document); err != nil {
 		return err
 	}
-	if err := syncFileSystem(s.dir); err != nil { // as of images that come: the index never names what a power cut has emptied
+	if err := syncFileSystem(s.dir); err != nil { // sync first, so that after a power failure the index refers to complete files only
 		return err
 	}
 	if _, err := w.addImage(indexEntry{mediaType: types.OCIManifestSchema1, name: name, builtin: true}, manifest, document); err != nil {
@@ -134,7 +135,7 @@ func (s *Store) buildImage(name, source string, config v1.Config, files func() (
 	return s.removeOldBuiltins(name)
 }
 
-// isBuiltFrom says whether the image is there and made of that source.
+// isBuiltFrom reports whether the image exists and was built from source.
 func (s *Store) isBuiltFrom(name, source string) bool {
 	image, err := s.Resolve(name)
 	if err != nil || !image.Builtin || len(image.LowerDirs) != 1 {
@@ -144,7 +145,7 @@ func (s *Store) isBuiltFrom(name, source string) bool {
 	return err == nil && l.Source == source
 }
 
-// removeOldBuiltins removes built-in images that have lost their names to new ones.
+// removeOldBuiltins removes built-in images whose name moved to a newer one.
 func (s *Store) removeOldBuiltins(name string) error {
 	images, err := s.List()
 	if err != nil {
@@ -160,16 +161,16 @@ func (s *Store) removeOldBuiltins(name string) error {
 	return nil
 }
 
-// file is one of a built-in image.
+// file is a file of a built-in image.
 type file struct {
 	path string // absolute
 	mode fs.FileMode
 	data []byte
-	from string // a file of this machine that it is
-	link string // of a symbolic link
+	from string // a file of this machine to copy or link
+	link string // target of a symbolic link
 }
 
-// writeTar writes the files as a layer, of which the digest is taken.
+// writeTar writes the files as a layer, for its digest.
 func writeTar(to io.Writer, files []file) error {
 	w := tar.NewWriter(to)
 	for _, f := range files {
@@ -202,7 +203,7 @@ func writeTar(to io.Writer, files []file) error {
 	return w.Close()
 }
 
-// writeFiles makes the files below root.
+// writeFiles creates the files below root.
 func writeFiles(root string, files []file) (unpack.Size, error) {
 	size := unpack.Size{Bytes: 4096, Inodes: 1}
 	for _, f := range files {
@@ -223,7 +224,7 @@ func writeFiles(root string, files []file) (unpack.Size, error) {
 			n, err = linkOrCopy(f.from, at)
 		default:
 			if err = os.WriteFile(at, f.data, f.mode); err == nil {
-				err = os.Chmod(at, f.mode) // whatever the umask
+				err = os.Chmod(at, f.mode) // independent of the umask
 			}
 		}
 		if err != nil {
@@ -234,7 +235,8 @@ func writeFiles(root string, files []file) (unpack.Size, error) {
 	return size, nil
 }
 
-// makeParents makes a directory below root and those above it, for all to read, and returns how many it made.
+// makeParents creates dir and its parents below root with mode 0755, and returns how many it
+// created.
 func makeParents(root, dir string) (int64, error) {
 	if dir == "/" {
 		return 0, nil

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/agent/image/store"
-	_ "github.com/berthproject/berth/agent/testprogram" // takes over in a process of its name
+	_ "github.com/berthproject/berth/agent/testprogram" // takes over in a process with its name
 )
 
-// The built-in images run in a directory that has nothing else in it, and are made once.
+// The built-in images run in an otherwise empty directory and are built once.
 func TestBuiltin(t *testing.T) {
 	s := open(t, store.Options{})
 	if err := s.EnsureBuiltin(t.Context()); err != nil {
@@ -52,7 +52,7 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// Two stores that share the built-in images have no copy each.
+// Two stores that share the built-in images do not duplicate them.
 func TestBuiltinIsShared(t *testing.T) {
 	shared := open(t, store.Options{})
 	s := open(t, store.Options{BuiltinDir: shared.Dir()})

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/agent/image/store"
 )
 
-// unpackerName is what this program is called as a process that unpacks until it is killed.
+// unpackerName is the program name under which this binary unpacks until it is killed.
 const unpackerName = "unpacker"
 
 func TestMain(m *testing.M) {
@@ -32,13 +32,13 @@ func unpackForEver(dir string) error {
 	}
 	_, err = s.Load(context.Background(), os.Stdin, "late", func(string, int64, int64) {
 		fmt.Println("unpacking")
-		select {} // until it is killed
+		select {} // until killed
 	})
 	return err
 }
 
-// Who is killed in the middle of an unpack leaves nothing that counts, and nothing at all after the next start. While
-// it lives, others leave its work alone.
+// A process killed while unpacking leaves no visible image, and no files after the next Open.
+// While it runs, other processes do not touch its work.
 func TestCrashRecovery(t *testing.T) {
 	s := open(t, store.Options{})
 	kept, err := s.Load(t.Context(), layerReader(t, file("kept", "")), "kept", nil)
@@ -83,7 +83,7 @@ func TestCrashRecovery(t *testing.T) {
 	empty(t, s)
 }
 
-// layerReader is an archive with an image of these files.
+// layerReader returns an archive with an image of these files.
 func layerReader(t *testing.T, entries ...header) io.Reader {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "image.tar")
@@ -98,7 +98,7 @@ func layerReader(t *testing.T, entries ...header) io.Reader {
 	return f
 }
 
-// What a power cut or a person took away of an image makes it one that is not there, and the others stay.
+// An image damaged by a power failure or by hand is removed; the others are kept.
 func TestCorruptImagesAreRemoved(t *testing.T) {
 	s := open(t, store.Options{})
 	broken, err := s.Load(t.Context(), layerReader(t, file("a", "1")), "broken", nil)
@@ -146,7 +146,7 @@ func TestCorruptImagesAreRemoved(t *testing.T) {
 	}
 }
 
-// What a layer has keeps its owner, mode and time, and its links stay links.
+// Unpacking preserves owners, modes, times and links.
 func TestLayerFidelity(t *testing.T) {
 	s := open(t, store.Options{})
 	images, err := s.Load(t.Context(), layerReader(t,
@@ -164,14 +164,14 @@ func TestLayerFidelity(t *testing.T) {
 	}
 }
 
-// An image of a directory that another image's layer is opaque over shows nothing of it.
+// An opaque root directory hides all lower layers.
 func TestOpaqueRoot(t *testing.T) {
 	s := open(t, store.Options{})
 	images, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("low", "")), layerOf(t, file(".wh..wh..opq", ""), file("high", ""))), "opaque", nil)
 	if err != nil || len(images[0].LowerDirs) != 1 {
 		t.Fatalf("%+v, %v, want the upper layer alone", images, err)
 	}
-	// The same layer twice is there once: overlay refuses two equal directories.
+	// A repeated layer is mounted once: overlayfs rejects equal lower directories.
 	twice, err := s.Load(t.Context(), archiveOf(t, layerOf(t, file("low", "")), layerOf(t, file("b", "")), layerOf(t, file("low", ""))), "twice", nil)
 	if err != nil || len(twice[0].LowerDirs) != 2 {
 		t.Fatalf("%+v, %v, want two layers", twice, err)

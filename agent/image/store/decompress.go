@@ -11,16 +11,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// What compressed files begin with.
+// Magic numbers of compression formats.
 var (
 	gzipMagic = []byte{0x1f, 0x8b}
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// maxWindow is how much memory a layer may ask for to be unpacked.
+// maxWindow bounds the memory used for decompression.
 const maxWindow = 128 << 20
 
-// decompress unpacks gzip and zstd, by what the stream begins with, not by what is said of it.
+// decompress decompresses gzip and zstd, detected by content, not by media type.
 func decompress(r io.Reader) (io.ReadCloser, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	head, err := b.Peek(4)
@@ -40,7 +40,7 @@ func decompress(r io.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(b), nil
 }
 
-// progressReader is what comes, counted, and refused when it is more than was announced.
+// progressReader counts and hashes a stream. It fails if the stream exceeds the announced size.
 type progressReader struct {
 	r        io.Reader
 	hash     hash.Hash
@@ -50,7 +50,7 @@ type progressReader struct {
 	report   func(n int64)
 }
 
-// progressInterval is how many bytes come between two reports.
+// progressInterval is the number of bytes between two progress reports.
 const progressInterval = 1 << 20
 
 func (c *progressReader) Read(p []byte) (int, error) {

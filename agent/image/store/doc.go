@@ -1,34 +1,32 @@
-// Package store keeps the images of the embedded runtime: an OCI image layout whose
-// layers are unpacked, each once, into directories that overlay stacks.
+// Package store keeps the images of the embedded runtime. It is an OCI image layout in which
+// every layer is unpacked, once, into a directory for overlayfs.
 //
-//	DIR/oci-layout, index.json     which images there are, by name
+//	DIR/oci-layout, index.json     the images by name
 //	DIR/blobs/sha256/HEX           manifests and configurations
-//	DIR/layers/HEX/fs              an unpacked layer, whiteouts as overlay wants them
-//	DIR/layers/HEX/layer.json      what it is and how large
-//	DIR/uses/USER                  a container that needs an image's layers
-//	DIR/tmp/NAME                   work under way, locked by who does it
-//	DIR/lock                       held for moments, while one of these changes
+//	DIR/layers/HEX/fs              an unpacked layer, with overlayfs whiteouts
+//	DIR/layers/HEX/layer.json      its digest and size
+//	DIR/uses/CONTAINER             the layers that a container uses
+//	DIR/tmp/NAME                   a transaction, locked by its process
+//	DIR/lock                       held while one of the above changes
 //
-// Packed layers are not kept: the unpacked ones are all that a container needs, and
-// what an image is said to hold is then what its removal frees. (A layout may lack blobs, says
-// its specification.)
+// Compressed layers are not kept: containers need only the unpacked ones, and the size of an
+// image is what its removal frees. The OCI specification allows a layout without these blobs.
 //
-// Several processes may use one store at the same time: the agent of a node and
-// `berth image`. Whoever is killed leaves nothing that counts: a layer appears by one rename
-// when it is complete and its digests are those of the manifest, an image by one rename
-// of index.json; Open removes the rest.
+// Several processes may use a store concurrently, such as the node agent and `berth image`. A
+// process that is killed leaves nothing visible: a layer appears by one rename, once it is
+// complete and its digests match the manifest, and an image by one rename of index.json. Open
+// removes the rest.
 //
-// An image may be hostile. What it may do is bounded:
+// Images may be malicious. The store limits what they can do:
 //
-//   - names with .. and links that lead out of the layer are refused; all is made through os.Root,
-//     below the layer's own directory, so that a mistake of ours would not be an escape either;
-//   - device files are not made: those in /dev are left out, others refuse the image;
-//   - of extended attributes only file capabilities and the user's own are set;
-//   - bytes, inodes, layers and the length of names are bounded (Limits), and space of the
-//     disk is left;
-//   - bits such as setuid stay, as the image wants them inside, but DIR is root's alone: nobody
-//     else on the machine gets at them.
+//   - Names with ".." and links out of the layer are rejected. Files are created through os.Root
+//     below the layer's directory, so that an error in these checks is not an escape either.
+//   - Device files are not created. They are skipped in /dev and rejected elsewhere.
+//   - Of extended attributes only file capabilities and user.* are set.
+//   - Bytes, inodes, layers and name lengths are limited (Limits), and part of the disk stays
+//     free.
+//   - Bits such as setuid are kept for use inside the container, but only root can access DIR.
 //
-// A layer is unpacked without sight of the layers below it, as Docker does: a path that
-// goes through a link of a lower layer makes a directory instead.
+// Like Docker, the store unpacks a layer without its lower layers: a path through a symbolic
+// link of a lower layer creates a directory instead.
 package store

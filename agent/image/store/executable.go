@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// selfExe is the running program, also when its file was removed.
+// selfExe is the running program, even if its file was removed.
 const selfExe = "/proc/self/exe"
 
-// fileIdentity tells a file from others without reading it.
+// fileIdentity returns a string that changes when the file does, without reading it.
 func fileIdentity(info fs.FileInfo) string {
 	id := fmt.Sprintf("size %d, modified %d", info.Size(), info.ModTime().UnixNano())
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
@@ -26,10 +26,11 @@ func fileIdentity(info fs.FileInfo) string {
 	return id
 }
 
-// linkOrCopy makes to the file that from leads to: one more name of it where that can be, so that neither the disk nor
-// memory has it twice, or else a copy. It returns how many bytes of the disk that takes.
+// linkOrCopy creates to as a hard link to the target of from, or as a copy if that is
+// impossible. A link costs neither disk space nor page cache. It returns the disk space used.
 //
-// Only a file that all may read and nobody but its owner may write gets one more name, since a name has no mode of its own.
+// Only files that everyone can read and only the owner can write are linked, because a hard
+// link shares the mode.
 func linkOrCopy(from, to string) (int64, error) {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -49,7 +50,7 @@ func linkOrCopy(from, to string) (int64, error) {
 		return 0, err
 	}
 	defer out.Close()
-	if err := unix.IoctlFileClone(int(out.Fd()), int(source.Fd())); err != nil { // not all file systems share blocks
+	if err := unix.IoctlFileClone(int(out.Fd()), int(source.Fd())); err != nil { // reflinks are not supported by all file systems
 		if _, err := io.Copy(out, source); err != nil {
 			return 0, err
 		}
@@ -60,7 +61,8 @@ func linkOrCopy(from, to string) (int64, error) {
 	return info.Size(), out.Close()
 }
 
-// sharedLibraries are what the program needs beside itself: its loader and what that has loaded. A static program needs none.
+// sharedLibraries returns the files that the program needs besides itself: the dynamic loader
+// and the libraries it has loaded. A static program needs none.
 func sharedLibraries() ([]file, error) {
 	program, err := elf.Open(selfExe)
 	if err != nil {
@@ -94,7 +96,7 @@ func sharedLibraries() ([]file, error) {
 		if err != nil {
 			return nil, fmt.Errorf("library %s: %w", at, err)
 		}
-		// It is looked for by the name that it gives itself.
+		// The loader looks libraries up by their soname.
 		if len(names) == 1 && names[0] != path.Base(at) && path.Join(path.Dir(at), names[0]) != loader {
 			out = append(out, file{path: path.Join(path.Dir(at), names[0]), link: path.Base(at)})
 		}
@@ -102,7 +104,7 @@ func sharedLibraries() ([]file, error) {
 	return out, nil
 }
 
-// interpreter is the path of a program's loader, "" when it is static.
+// interpreter returns the path of a program's dynamic loader, "" if the program is static.
 func interpreter(program *elf.File) (string, error) {
 	for _, p := range program.Progs {
 		if p.Type == elf.PT_INTERP {
@@ -113,7 +115,7 @@ func interpreter(program *elf.File) (string, error) {
 	return "", nil
 }
 
-// mappedFiles are the files of code, other than the program, that this process has.
+// mappedFiles returns the executable files mapped into this process, except the program.
 func mappedFiles() ([]string, error) {
 	own, err := os.Readlink(selfExe)
 	if err != nil {
@@ -128,7 +130,7 @@ func mappedFiles() ([]string, error) {
 	seen := map[string]bool{own: true}
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
-		fields := strings.SplitN(lines.Text(), "/", 2) // the path is the last field and may have spaces
+		fields := strings.SplitN(lines.Text(), "/", 2) // the path is the last field and may contain spaces
 		if len(fields) != 2 || !strings.Contains(fields[0], "r-xp") || seen["/"+fields[1]] {
 			continue
 		}
@@ -142,7 +144,7 @@ func mappedFiles() ([]string, error) {
 	return out, lines.Err()
 }
 
-// realPath is where links lead.
+// realPath resolves symbolic links.
 func realPath(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remove removes a name, and the image with its last one; an id or a name with a digest removes the image with
-// all its names. Layers that another image or a container uses stay as long as that lasts.
+// Remove removes a name, and the image with its last name. An ID or a name with a digest
+// removes the image with all its names. Layers used by other images or containers are kept.
 func (s *Store) Remove(name string) error {
 	return s.update(func(entries []indexEntry) ([]indexEntry, error) {
 		images, err := s.list()
@@ -32,13 +32,13 @@ func (s *Store) Remove(name string) error {
 	})
 }
 
-// update changes which images there are, and removes what nobody needs any more.
+// update changes the index and removes what is no longer needed.
 func (s *Store) update(do func([]indexEntry) ([]indexEntry, error)) error {
 	w, err := s.begin()
 	if err != nil {
 		return err
 	}
-	defer w.end() // which removes what was moved there
+	defer w.end() // removes what was moved to its directory
 	return s.withLock(func() error {
 		entries, err := s.readIndex()
 		if err != nil {
@@ -54,13 +54,14 @@ func (s *Store) update(do func([]indexEntry) ([]indexEntry, error)) error {
 	})
 }
 
-// collectGarbage moves layers and blobs that nobody needs into w's directory. The store is locked.
+// collectGarbage moves unneeded layers and blobs to w's directory. The caller holds the store
+// lock.
 func (s *Store) collectGarbage(w *transaction, entries []indexEntry) error {
 	layers, blobs := map[string]bool{}, map[string]bool{}
 	for _, e := range entries {
 		data, err := s.readBlob(e.id)
 		if err != nil {
-			return err // and nothing is removed
+			return err // nothing is removed
 		}
 		config, err := diffIDs(data)
 		if err != nil {
@@ -80,7 +81,7 @@ func (s *Store) collectGarbage(w *transaction, entries []indexEntry) error {
 	return w.discard(s.path("blobs", "sha256"), blobs)
 }
 
-// discard moves what is in dir but not to be kept away.
+// discard moves the entries of dir that are not in keep to w's directory.
 func (w *transaction) discard(dir string, keep map[string]bool) error {
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -98,7 +99,7 @@ func (w *transaction) discard(dir string, keep map[string]bool) error {
 	return nil
 }
 
-// cleanUp removes what a killed process has left: its works, images that lack something, and what no image needs.
+// cleanUp removes what killed processes left: transactions, incomplete images, and garbage.
 func (s *Store) cleanUp() error {
 	err := s.withLock(func() error {
 		list, err := os.ReadDir(s.path("tmp"))
@@ -134,12 +135,12 @@ func (s *Store) cleanUp() error {
 		return whole, nil
 	})
 	if errors.Is(err, unix.ENOSPC) {
-		return nil // a full disk must not keep an agent from starting that would make room
+		return nil // on a full disk the agent must be able to start, to free space
 	}
 	return err
 }
 
-// removeTempFiles removes files whose writing was cut off. The store is locked.
+// removeTempFiles removes incompletely written files. The caller holds the store lock.
 func (s *Store) removeTempFiles(dirs ...string) error {
 	for _, dir := range dirs {
 		left, err := filepath.Glob(filepath.Join(dir, tempPattern))
@@ -155,13 +156,13 @@ func (s *Store) removeTempFiles(dirs ...string) error {
 	return nil
 }
 
-// Usage of a store.
+// Usage is the disk usage of a store.
 type Usage struct {
 	Root          string
 	Bytes, Inodes int64
 }
 
-// Usage is what all images of this store hold, each layer once.
+// Usage returns the size of all layers.
 func (s *Store) Usage() (Usage, error) {
 	u := Usage{Root: s.dir}
 	list, err := os.ReadDir(s.path("layers"))
@@ -171,7 +172,7 @@ func (s *Store) Usage() (Usage, error) {
 	for _, d := range list {
 		l, err := readRecord(s.path("layers", d.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was removed meanwhile
+			continue // removed concurrently
 		}
 		if err != nil {
 			return u, err

@@ -15,21 +15,21 @@ import (
 
 // Image is an image of the store.
 type Image struct {
-	ID          string    // digest of its configuration, sha256:...
-	RepoTags    []string  // with tags, in full: docker.io/library/busybox:1; sorted
-	RepoDigests []string  // names with digests, as repositories have it; sorted
-	Config      v1.Config // what a container runs unless told otherwise
-	// LowerDirs are the unpacked layers, the topmost first, as overlay's lowerdir wants them. Absolute.
+	ID          string    // digest of the configuration, sha256:...
+	RepoTags    []string  // full names with tags, such as docker.io/library/busybox:1; sorted
+	RepoDigests []string  // full names with digests; sorted
+	Config      v1.Config // defaults of containers
+	// LowerDirs are the absolute paths of the unpacked layers, topmost first, as overlayfs expects.
 	LowerDirs []string
-	Bytes     int64 // on disk, layers that other images share included
+	Bytes     int64 // on disk, including layers shared with other images
 	Inodes    int64
-	Builtin   bool // made from this program: there is no registry to bring it again
+	Builtin   bool // built from this program; no registry has it
 }
 
-// List is all images, by their first names and then by id.
+// List returns all images, sorted by first name and ID.
 func (s *Store) List() ([]Image, error) {
 	out, err := s.list()
-	if err != nil { // an image was removed meanwhile
+	if err != nil { // an image was removed concurrently
 		err = s.withLock(func() (err error) {
 			out, err = s.list()
 			return err
@@ -40,7 +40,7 @@ func (s *Store) List() ([]Image, error) {
 		more, err = s.builtin.List()
 		for _, image := range more {
 			if image.Builtin {
-				image.Bytes, image.Inodes = 0, 0 // not of this disk
+				image.Bytes, image.Inodes = 0, 0 // counted by the shared store
 				out = append(out, image)
 			}
 		}
@@ -53,12 +53,13 @@ func (s *Store) List() ([]Image, error) {
 
 func firstName(names []string) string {
 	if len(names) == 0 {
-		return "~" // after all that have one
+		return "~" // sorts after all names
 	}
 	return names[0]
 }
 
-// list is all images of this directory. While the store is not locked, one of them may be gone in between.
+// list returns the images of this directory. Without the store lock it fails if an image is
+// removed concurrently.
 func (s *Store) list() ([]Image, error) {
 	entries, err := s.readIndex()
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *Store) list() ([]Image, error) {
 	return out, nil
 }
 
-// insertName adds a name to sorted ones.
+// insertName inserts a name into a sorted list.
 func insertName(names []string, name string) []string {
 	i, there := slices.BinarySearch(names, name)
 	if there || name == "" {
@@ -107,7 +108,7 @@ func (s *Store) image(e indexEntry) (Image, error) {
 	seen, hidden := map[v1.Hash]bool{}, false
 	for _, diffID := range slices.Backward(config.RootFS.DiffIDs) {
 		if seen[diffID] {
-			continue // all that it has shows already, higher up; overlay wants each once
+			continue // a repeated layer is hidden by its upper copy, and overlayfs rejects duplicates
 		}
 		seen[diffID] = true
 		l, err := s.readLayer(diffID)
@@ -126,8 +127,8 @@ func (s *Store) image(e indexEntry) (Image, error) {
 	return out, nil
 }
 
-// Resolve finds an image by a name (busybox, docker.io/library/busybox:latest, NAME@DIGEST), or by its
-// id or the beginning of it. The error is ErrNotFound if there is none.
+// Resolve returns the image with the given name (busybox, docker.io/library/busybox:latest,
+// NAME@DIGEST), ID or ID prefix. If there is none, the error is ErrNotFound.
 func (s *Store) Resolve(name string) (Image, error) {
 	images, err := s.List()
 	if err != nil {
@@ -136,12 +137,12 @@ func (s *Store) Resolve(name string) (Image, error) {
 	return resolve(images, name)
 }
 
-// shortestID is how much of an id is enough to find an image.
+// shortestID is the minimum length of an ID prefix.
 const shortestID = 7
 
 func resolve(images []Image, name string) (Image, error) {
 	full, err := fullName(name)
-	if _, noID := v1.NewHash(name); err == nil && noID != nil { // a whole id is nothing else, whatever images are called: containers are made by it
+	if _, noID := v1.NewHash(name); err == nil && noID != nil { // a full ID is never a name, because containers refer to images by ID
 		for _, image := range images {
 			if slices.Contains(image.RepoTags, full) || slices.Contains(image.RepoDigests, full) {
 				return image, nil
@@ -170,7 +171,7 @@ func resolve(images []Image, name string) (Image, error) {
 	return Image{}, fmt.Errorf("%s: %d images have ids that begin so", name, len(found))
 }
 
-// fullName is a name as images have it here: with its registry, and a tag or a digest, not both.
+// fullName returns the canonical name with registry and either tag or digest.
 func fullName(name string) (string, error) {
 	named, err := reference.ParseNormalizedNamed(name)
 	if err != nil {
@@ -182,7 +183,7 @@ func fullName(name string) (string, error) {
 	return reference.TagNameOnly(named).String(), nil
 }
 
-// checkNotID refuses a full name that reads like an image's id, sha256:...: no image is to be taken for another one.
+// checkNotID rejects names that look like an image ID (sha256:...).
 func checkNotID(full string) error {
 	if repository(full) == "docker.io/library/sha256" {
 		return fmt.Errorf("image name %q: sha256 alone begins an image's id, and is no name", full)
@@ -190,7 +191,7 @@ func checkNotID(full string) error {
 	return nil
 }
 
-// isMissingOrCorrupt says that something of the store is not there, or not as it must be.
+// isMissingOrCorrupt reports whether err means that a part of the store is missing or corrupt.
 func isMissingOrCorrupt(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDigest)
 }

@@ -14,8 +14,8 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// ImageService is the store in CRI's terms: the image calls of runtime.Service, with the
-// same meaning and gRPC codes.
+// ImageService adapts a Store to the image calls of runtime.Service, with the gRPC codes of
+// CRI.
 type ImageService struct{ Store *Store }
 
 // PullImage implements runtime.Images.
@@ -62,7 +62,7 @@ func (i ImageService) ListImages(context.Context) ([]*cri.Image, error) {
 	return out, nil
 }
 
-// RemoveImage implements runtime.Images: the image goes with all its names.
+// RemoveImage implements runtime.Images. It removes the image with all its names.
 func (i ImageService) RemoveImage(_ context.Context, image *cri.ImageSpec) error {
 	have, err := i.Store.Resolve(image.GetImage())
 	if err == nil {
@@ -89,7 +89,7 @@ func toCRI(image Image) *cri.Image {
 	out := &cri.Image{Id: image.ID, RepoTags: image.RepoTags, RepoDigests: image.RepoDigests, Size: uint64(image.Bytes), Pinned: image.Builtin,
 		Spec: &cri.ImageSpec{Image: image.ID}}
 	user, _, _ := strings.Cut(image.Config.User, ":")
-	if uid, err := strconv.ParseUint(user, 10, 31); err == nil { // as the runtime reads it (inside.idBits): what it takes for a name is none
+	if uid, err := strconv.ParseUint(user, 10, 31); err == nil { // the same rule as containerinit.idBits, which treats all else as a name
 		out.Uid = &cri.Int64Value{Value: int64(uid)}
 	} else {
 		out.Username = user

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Annotations of an entry of index.json. The first one is the OCI's.
+// Annotations of index.json entries; the first is defined by OCI.
 const (
 	annotationName       = "org.opencontainers.image.ref.name"
 	annotationRepoDigest = "dev.berth.image.pulled"
@@ -21,18 +21,18 @@ const (
 	annotationBuiltin    = "dev.berth.image.builtin"
 )
 
-// indexEntry is one line of index.json: an image under one name, or without any.
+// indexEntry is an entry of index.json: an image with one name or none.
 type indexEntry struct {
 	manifest   v1.Hash
 	mediaType  types.MediaType
 	size       int64
-	id         v1.Hash // of the configuration
-	name       string  // with a tag, in full
+	id         v1.Hash // digest of the configuration
+	name       string  // full name with tag
 	repoDigest string  // repository@digest
 	builtin    bool
 }
 
-// readIndex reads which images there are.
+// readIndex reads index.json.
 func (s *Store) readIndex() ([]indexEntry, error) {
 	data, err := os.ReadFile(s.path("index.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +57,7 @@ func (s *Store) readIndex() ([]indexEntry, error) {
 	return list, nil
 }
 
-// writeIndex says which images there are from now on.
+// writeIndex replaces index.json.
 func (s *Store) writeIndex(list []indexEntry) error {
 	index := v1.IndexManifest{SchemaVersion: 2, MediaType: types.OCIImageIndex, Manifests: []v1.Descriptor{}}
 	for _, e := range list {
@@ -79,7 +79,7 @@ func (s *Store) writeIndex(list []indexEntry) error {
 	return writeAtomic(s.path("index.json"), data, true)
 }
 
-// addEntry gives an image its name, which another one may lose by that.
+// addEntry adds an image; another image may lose its name to it.
 func addEntry(list []indexEntry, e indexEntry) []indexEntry {
 	var out []indexEntry
 	for _, old := range list {
@@ -87,7 +87,7 @@ func addEntry(list []indexEntry, e indexEntry) []indexEntry {
 			old.name = ""
 		}
 		if old.name == "" && old.id == e.id && old.manifest == e.manifest && (old.repoDigest == "" || e.repoDigest == "" || old.repoDigest == e.repoDigest) {
-			// The same image again; where it was pulled from stays known.
+			// The same image again: keep its repository digest.
 			e.repoDigest, e.builtin = cmp.Or(e.repoDigest, old.repoDigest), e.builtin || old.builtin
 			continue
 		}
@@ -96,10 +96,10 @@ func addEntry(list []indexEntry, e indexEntry) []indexEntry {
 	return append(out, e)
 }
 
-// blobPath is where a manifest or a configuration is.
+// blobPath returns the path of a manifest or configuration.
 func (s *Store) blobPath(h v1.Hash) string { return s.path("blobs", h.Algorithm, h.Hex) }
 
-// readBlob reads a manifest or a configuration, and compares it with its digest.
+// readBlob reads a manifest or configuration and verifies its digest.
 func (s *Store) readBlob(h v1.Hash) ([]byte, error) {
 	data, err := os.ReadFile(s.blobPath(h))
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Store) readBlob(h v1.Hash) ([]byte, error) {
 	return data, nil
 }
 
-// verifyDigest says whether data has the digest.
+// verifyDigest returns an error unless data has the digest h.
 func verifyDigest(data []byte, h v1.Hash) error {
 	got, _, err := v1.SHA256(strings.NewReader(string(data)))
 	if err != nil {
@@ -123,5 +123,5 @@ func verifyDigest(data []byte, h v1.Hash) error {
 	return nil
 }
 
-// errDigest says that something is not what it was announced to be.
+// errDigest means that content does not match its digest or announced size.
 var errDigest = errors.New("wrong digest")

@@ -21,32 +21,32 @@ import (
 	"github.com/berthproject/berth/agent/image/unpack"
 )
 
-// Progress is called while layers come: of the layer, done bytes of total (packed) are here. It may be
-// called from many goroutines.
+// Progress is called while layers are pulled; done and total are compressed bytes. Calls may be
+// concurrent.
 type Progress func(layer string, done, total int64)
 
-// imageSource is an image that is to be brought.
+// imageSource is an image to install.
 type imageSource struct {
-	name       string // with a tag, in full; may be empty
+	name       string // full name with tag; may be empty
 	repoDigest string
 	mediaType  types.MediaType
 	manifest   []byte
 	config     []byte
 	layers     []layerBlob // lowest first
-	cancel     func()      // ends what still sends layers; optional
+	cancel     func()      // aborts open layer streams; optional
 }
 
-// layerBlob is a layer as it comes.
+// layerBlob is a layer as transferred, usually compressed.
 type layerBlob struct {
-	digest v1.Hash // of what comes
+	digest v1.Hash // of the blob
 	size   int64
 	open   func() (io.ReadCloser, error)
 }
 
-// maxDocument is how large manifests and configurations may be. Registries take 4 MiB.
+// maxDocument bounds manifests and configurations. Registries accept 4 MiB.
 const maxDocument = 8 << 20
 
-// diffIDs reads from a configuration which unpacked layers an image has, lowest first.
+// diffIDs returns the digests of the unpacked layers in a configuration, lowest first.
 func diffIDs(config []byte) ([]v1.Hash, error) {
 	c, err := v1.ParseConfigFile(bytes.NewReader(config))
 	if err != nil {
@@ -55,7 +55,7 @@ func diffIDs(config []byte) ([]v1.Hash, error) {
 	return c.RootFS.DiffIDs, nil
 }
 
-// validate says what is wrong with an image before anything of it is brought.
+// validate checks an image before its layers are read.
 func (s *Store) validate(src *imageSource) error {
 	if len(src.config) > maxDocument || len(src.manifest) > maxDocument {
 		return fmt.Errorf("its configuration has %d bytes and its manifest %d: at most %d are possible", len(src.config), len(src.manifest), maxDocument)
@@ -79,10 +79,10 @@ func (s *Store) validate(src *imageSource) error {
 	return nil
 }
 
-// maxParallelLayers is how many layers of an image come at the same time.
+// maxParallelLayers is the number of layers that an installation reads concurrently.
 const maxParallelLayers = 3
 
-// install brings an image.
+// install installs an image.
 func (s *Store) install(ctx context.Context, src *imageSource, progress Progress) (Image, error) {
 	if err := s.validate(src); err != nil {
 		return Image{}, err
@@ -103,13 +103,14 @@ func (s *Store) install(ctx context.Context, src *imageSource, progress Progress
 	if err := w.stage(src.manifest, src.config); err != nil {
 		return Image{}, err
 	}
-	if err := syncFileSystem(s.dir); err != nil { // or a power cut leaves empty files in layers that count
+	if err := syncFileSystem(s.dir); err != nil { // after a power failure, installed layers must not have empty files
 		return Image{}, err
 	}
 	return w.addImage(indexEntry{mediaType: src.mediaType, name: src.name, repoDigest: src.repoDigest}, src.manifest, src.config)
 }
 
-// stage writes manifest and configuration where enter takes them from: the disk may take its time for that.
+// stage writes documents to w's directory, from which addImage moves them while it holds the
+// lock.
 func (w *transaction) stage(documents ...[]byte) error {
 	for _, data := range documents {
 		if err := os.WriteFile(filepath.Join(w.dir, digest(data).Hex), data, 0o644); err != nil {
@@ -119,7 +120,8 @@ func (w *transaction) stage(documents ...[]byte) error {
 	return nil
 }
 
-// addImage adds an image whose layers are there, and whose manifest and configuration are staged.
+// addImage adds an image with installed layers and staged manifest and configuration to the
+// index.
 func (w *transaction) addImage(e indexEntry, manifest, config []byte) (image Image, err error) {
 	s := w.store
 	e.size, e.manifest, e.id = int64(len(manifest)), digest(manifest), digest(config)
@@ -150,7 +152,7 @@ func digest(data []byte) v1.Hash {
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum[:])}
 }
 
-// syncFileSystem has the disk keep what was written.
+// syncFileSystem flushes the file system to disk.
 func syncFileSystem(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -160,7 +162,7 @@ func syncFileSystem(dir string) error {
 	return unix.Syncfs(int(f.Fd()))
 }
 
-// installLayers brings the layers that are not there.
+// installLayers installs the missing layers.
 func (w *transaction) installLayers(ctx context.Context, src *imageSource, ids []v1.Hash, budget *unpack.Budget, progress Progress) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -178,7 +180,7 @@ func (w *transaction) installLayers(ctx context.Context, src *imageSource, ids [
 				return
 			}
 			if err := w.installLayer(ctx, src.layers[i], id, budget, progress); err != nil {
-				cancel(fmt.Errorf("layer %d of %d, %s: %w", i+1, len(ids), src.layers[i].digest, err)) // the first one counts
+				cancel(fmt.Errorf("layer %d of %d, %s: %w", i+1, len(ids), src.layers[i].digest, err)) // the first error is reported
 			}
 		})
 	}
@@ -186,7 +188,7 @@ func (w *transaction) installLayers(ctx context.Context, src *imageSource, ids [
 	return context.Cause(ctx)
 }
 
-// installLayer makes a layer be there: it is unpacked as it comes, and is the store's when both digests are right.
+// installLayer unpacks a layer while it is transferred and commits it if both digests match.
 func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash, budget *unpack.Budget, progress Progress) error {
 	unlock, err := w.store.layers.lock(ctx, id.String())
 	if err != nil {
@@ -221,7 +223,7 @@ func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash,
 	if err != nil {
 		return err
 	}
-	// What follows the end of a tar file is part of its digest.
+	// The digest includes data after the end of the tar archive.
 	if _, err := io.Copy(io.Discard, io.LimitReader(both, maxTail)); err != nil {
 		return err
 	}
@@ -234,10 +236,10 @@ func (w *transaction) installLayer(ctx context.Context, p layerBlob, id v1.Hash,
 	return w.commitLayer(dir, layer{DiffID: id, Size: result.Size, Opaque: result.Opaque})
 }
 
-// maxTail is how much may follow the end of a tar file: some fill up to a block of theirs.
+// maxTail bounds that data; some tools pad the archive to a block.
 const maxTail = 16 << 20
 
-// checkDigest compares a digest.
+// checkDigest returns an error unless got is want.
 func checkDigest(what string, want v1.Hash, got hash.Hash) error {
 	if sum := hex.EncodeToString(got.Sum(nil)); sum != want.Hex {
 		return fmt.Errorf("%w: %s it should be %s, and is sha256:%s", errDigest, what, want, sum)

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// keyedMutex is a lock for each key.
+// keyedMutex is a mutex per key.
 type keyedMutex struct {
 	mu   sync.Mutex
-	held map[string]chan struct{} // closed when it is free
+	held map[string]chan struct{} // closed when released
 }
 
-// lock waits for the key, until ctx ends, and returns how to unlock it.
+// lock locks the key, or returns an error when ctx is done first.
 func (k *keyedMutex) lock(ctx context.Context, key string) (unlock func(), err error) {
 	for {
 		k.mu.Lock()

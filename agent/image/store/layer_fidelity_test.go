@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// moment is when the files of TestFaithful were changed.
+// moment is the modification time of the files of TestLayerFidelity.
 var moment = time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 
 func archiveOf(t *testing.T, layers ...[]byte) io.Reader {
 	return bytes.NewReader(saved(t, layers...))
 }
 
-// check compares what was unpacked with what TestFaithful packed.
+// check compares an unpacked layer with that of TestLayerFidelity.
 func check(t *testing.T, layer string) {
 	t.Helper()
 	for name, want := range map[string]struct {

@@ -14,26 +14,26 @@ import (
 	"github.com/berthproject/berth/agent/image/unpack"
 )
 
-// layer is what layer.json says of an unpacked layer.
+// layer is the content of layer.json.
 type layer struct {
-	DiffID      v1.Hash `json:"diffID"` // of the unpacked tar stream
+	DiffID      v1.Hash `json:"diffID"` // digest of the unpacked tar stream
 	unpack.Size         // on disk
-	Opaque      bool    `json:"opaque,omitempty"` // nothing of lower layers shows
-	// Source is the file that a built-in layer was made from, as its size, time and inode tell it.
+	Opaque      bool    `json:"opaque,omitempty"` // hides all lower layers
+	// Source is the fileIdentity of the file that a built-in layer was built from.
 	Source string `json:"source,omitempty"`
 }
 
-// layerFiles and layerRecord are in the directory of a layer.
+// Entries of a layer's directory.
 const (
 	layerFiles  = "fs"
 	layerRecord = "layer.json"
 )
 
-// layerName is the name of a layer's directory: as much of the digest as keeps strangers apart, and short enough
-// for a hundred of them in the options of a mount.
+// layerName returns the name of a layer's directory: a digest prefix that is unique, and short
+// enough for 120 of them in mount options.
 func layerName(diffID v1.Hash) string { return diffID.Hex[:min(len(diffID.Hex), 24)] }
 
-// readLayer reads what is known of a layer; fs.ErrNotExist if it is not there.
+// readLayer reads layer.json. If the layer does not exist, the error is fs.ErrNotExist.
 func (s *Store) readLayer(diffID v1.Hash) (layer, error) {
 	l, err := readRecord(s.path("layers", layerName(diffID)))
 	if err == nil && l.DiffID != diffID {
@@ -58,7 +58,7 @@ func readRecord(dir string) (layer, error) {
 	return l, nil
 }
 
-// findLayer says whether a layer is there, and keeps it for w if so.
+// findLayer reports whether a layer exists, and pins it for w.
 func (w *transaction) findLayer(diffID v1.Hash) (bool, error) {
 	there := false
 	err := w.store.withLock(func() error {
@@ -75,7 +75,7 @@ func (w *transaction) findLayer(diffID v1.Hash) (bool, error) {
 	return there, err
 }
 
-// newLayerDir makes an empty directory for the files of a layer.
+// newLayerDir creates an empty directory for the files of a layer.
 func (w *transaction) newLayerDir() (dir, files string, err error) {
 	if dir, err = os.MkdirTemp(w.dir, "layer-"); err != nil {
 		return "", "", err
@@ -84,10 +84,10 @@ func (w *transaction) newLayerDir() (dir, files string, err error) {
 	if err := os.Mkdir(files, 0o755); err != nil {
 		return "", "", err
 	}
-	return dir, files, os.Chmod(files, 0o755) // whatever the umask
+	return dir, files, os.Chmod(files, 0o755) // independent of the umask
 }
 
-// commitLayer makes a layer that is complete in dir one of the store.
+// commitLayer moves a complete layer to the store.
 func (w *transaction) commitLayer(dir string, l layer) error {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -110,5 +110,6 @@ func (w *transaction) commitLayer(dir string, l layer) error {
 	})
 }
 
-// isBlank says that a file has nothing of what was written, as a power cut leaves those that the disk was not asked to keep.
+// isBlank reports whether a file has no content, as a power failure leaves files that were not
+// synced.
 func isBlank(data []byte) bool { return len(bytes.Trim(data, "\x00")) == 0 }

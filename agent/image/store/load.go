@@ -12,8 +12,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Load brings the images of a tar file, of `docker save` or an OCI layout, packed or not, and returns them. Those
-// without a name in the file get name, which may be empty; progress may be nil.
+// Load installs the images of a tar file, compressed or not, in the format of `docker save` or
+// of an OCI layout. Images without a name in the file get name, which may be empty. progress
+// may be nil.
 func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress Progress) ([]Image, error) {
 	var err error
 	if name != "" {
@@ -49,7 +50,7 @@ func (s *Store) Load(ctx context.Context, file io.Reader, name string, progress 
 	return out, nil
 }
 
-// sources are the images of the archive. One that has several names is there as often.
+// sources returns the images of the archive, one entry per name.
 func (a *archive) sources() ([]*imageSource, error) {
 	if _, ok := a.files["manifest.json"]; ok {
 		return a.dockerSources()
@@ -60,7 +61,7 @@ func (a *archive) sources() ([]*imageSource, error) {
 	return nil, errors.New("the file has neither manifest.json (of docker save) nor index.json (of an OCI layout): it is no image")
 }
 
-// dockerSources reads an archive as `docker save` makes it.
+// dockerSources reads an archive of `docker save`.
 func (a *archive) dockerSources() ([]*imageSource, error) {
 	data, err := a.readDocument("manifest.json")
 	if err != nil {
@@ -103,7 +104,7 @@ func (a *archive) dockerSources() ([]*imageSource, error) {
 	return out, nil
 }
 
-// appendNamed adds an image once for each name.
+// appendNamed appends the image once per name.
 func appendNamed(out []*imageSource, src *imageSource, names []string) ([]*imageSource, error) {
 	if len(names) == 0 {
 		return append(out, src), nil
@@ -163,10 +164,11 @@ func (a *archive) layoutImage(d v1.Descriptor, data []byte, name string) (*image
 	return src, nil
 }
 
-// layoutBlobPath is where an OCI layout has a blob.
+// layoutBlobPath returns the path of a blob in an OCI layout.
 func layoutBlobPath(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
 
-// layoutName is the name that an entry of an index gives: containerd's annotation, or the OCI's if it is a whole name.
+// layoutName returns the name in an index entry: containerd's annotation, or OCI's if it is a
+// full image name.
 func layoutName(d v1.Descriptor) (string, error) {
 	name := d.Annotations["io.containerd.image.name"]
 	if ref := d.Annotations[annotationName]; name == "" && strings.ContainsAny(ref, "/:") {
@@ -178,7 +180,8 @@ func layoutName(d v1.Descriptor) (string, error) {
 	return loadedName(name, d.Digest)
 }
 
-// loadedName is the full name that an image of a file asks for. A digest in it must be that which the file was compared with.
+// loadedName returns the full name requested by an archive. A digest in it must be the verified
+// one.
 func loadedName(name string, compared v1.Hash) (string, error) {
 	full, err := fullName(name)
 	if err != nil {

@@ -32,7 +32,7 @@ func sum(data []byte) v1.Hash {
 	return v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(s[:])}
 }
 
-// unpacked is the layer without its packing, as far as it can be read.
+// unpacked decompresses the layer as far as possible.
 func unpacked(layer []byte) []byte {
 	z, err := gzip.NewReader(bytes.NewReader(layer))
 	if err != nil {
@@ -42,7 +42,7 @@ func unpacked(layer []byte) []byte {
 	return data
 }
 
-// configOf is the configuration of an image with these layers.
+// configOf returns the configuration of an image with these layers.
 func configOf(t *testing.T, layers ...[]byte) []byte {
 	t.Helper()
 	c := v1.ConfigFile{Architecture: runtime.GOARCH, OS: "linux", RootFS: v1.RootFS{Type: "layers"}}
@@ -61,7 +61,7 @@ func encode(t *testing.T, value any) []byte {
 	return data
 }
 
-// saved is an image as `docker save` writes it.
+// saved returns an image in the format of `docker save`.
 func saved(t *testing.T, layers ...[]byte) []byte {
 	t.Helper()
 	all := []header{file("config.json", string(configOf(t, layers...)))}
@@ -74,7 +74,7 @@ func saved(t *testing.T, layers ...[]byte) []byte {
 	return layerOf(t, all...)
 }
 
-// layout is an image in an OCI layout, with what change does to its files.
+// layout returns an image as an OCI layout, whose files change may modify.
 func layout(t *testing.T, layer []byte, change func(files map[string][]byte)) []byte {
 	t.Helper()
 	config := configOf(t, layer)
@@ -149,7 +149,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// What is not as its digest says, or no image at all, is refused and leaves nothing.
+// Archives with wrong digests or without an image are rejected and leave nothing.
 func TestInvalidArchives(t *testing.T) {
 	s := open(t, store.Options{Limits: store.Limits{Layers: 3}})
 	layer := layerOf(t, file("a", "b"))
@@ -199,7 +199,7 @@ func TestInvalidArchives(t *testing.T) {
 	empty(t, s)
 }
 
-// A file that would fill the disk is refused, though an image might be as large.
+// A file that would fill the disk is rejected, even if images may be as large.
 func TestArchiveKeepsMinFree(t *testing.T) {
 	s := open(t, store.Options{Limits: store.Limits{MinFree: 1 << 60}})
 	if _, err := s.Load(t.Context(), bytes.NewReader(saved(t, layerOf(t, file("a", "x")))), "large", nil); !errors.Is(err, unpack.ErrTooLarge) {
@@ -208,7 +208,7 @@ func TestArchiveKeepsMinFree(t *testing.T) {
 	empty(t, s)
 }
 
-// An image by its id or digest is that image: no other one can be called so, or is taken for it.
+// An ID or digest always refers to its image; no other image can be given such a name.
 func TestIDIsNotAName(t *testing.T) {
 	s := open(t, store.Options{})
 	load := func(data []byte, name string) (store.Image, error) {
@@ -256,7 +256,7 @@ func TestIDIsNotAName(t *testing.T) {
 	if own, err := load(named("nginx@OWN"), ""); err != nil || len(own.RepoTags) != 1 {
 		t.Errorf("a layout's own digest: %v, %v", own.RepoTags, err)
 	}
-	// One that came before such names were refused.
+	// An image stored before such names were rejected.
 	wrong, err := load(saved(t, layer), "wrong")
 	if err != nil {
 		t.Fatal(err)

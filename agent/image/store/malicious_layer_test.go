@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/agent/image/unpack"
 )
 
-// header is one entry of a hostile layer; one without a type is a file of its content.
+// header is an entry of a malicious layer; without a type it is a regular file.
 type header struct {
 	tar.Header
 	content string
@@ -36,7 +36,7 @@ func special(kind byte, name string) header {
 	return header{tar.Header{Typeflag: kind, Name: name, Mode: 0o666, Devmajor: 1, Devminor: 3}, ""}
 }
 
-// layerOf packs entries.
+// layerOf returns a layer with the entries.
 func layerOf(t *testing.T, entries ...header) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -59,14 +59,15 @@ func layerOf(t *testing.T, entries ...header) []byte {
 	return out.Bytes()
 }
 
-// maliciousLayer is one layer, and what becomes of it: an error with refused in it, or an image for which contained holds.
+// maliciousLayer is a layer and the expected result: an error that contains refused, or an
+// image that satisfies contained.
 type maliciousLayer struct {
 	layer     func(t *testing.T, outside string) []byte
 	refused   string
 	contained func(t *testing.T, layer string)
 }
 
-// entries is a layer of entries that may name what is outside.
+// entries returns a layer whose entries may refer to an outside path.
 func entries(of func(outside string) []header) func(*testing.T, string) []byte {
 	return func(t *testing.T, outside string) []byte { return layerOf(t, of(outside)...) }
 }
@@ -159,7 +160,7 @@ func hasNoAttribute(t *testing.T, layer string) {
 	}
 }
 
-// isRootsAlone: a setuid program of an image is none of the machine's.
+// Only root can reach a setuid program of an image.
 func isRootsAlone(t *testing.T, layer string) {
 	if info, err := os.Stat(filepath.Join(layer, "su")); err != nil || info.Mode() != 0o755|os.ModeSetuid {
 		t.Errorf("su: %v, %v, want mode 4755", info.Mode(), err)
@@ -172,7 +173,7 @@ func isRootsAlone(t *testing.T, layer string) {
 	t.Errorf("all may go down to %s", layer)
 }
 
-// zipBomb is a file of zeroes that is packed to a thousandth, and has one more such file behind its end.
+// zipBomb returns a gzip layer of zeroes at a ratio of 1000, followed by a second one.
 func zipBomb(t *testing.T, _ string) []byte {
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
@@ -183,7 +184,7 @@ func zipBomb(t *testing.T, _ string) []byte {
 	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "zeroes", Size: 1 << 30}); err != nil {
 		t.Fatal(err)
 	}
-	for range 64 { // the rest is not looked at
+	for range 64 { // the rest is not read
 		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 			t.Fatal(err)
 		}
@@ -194,14 +195,14 @@ func zipBomb(t *testing.T, _ string) []byte {
 	return out.Bytes()
 }
 
-// sparseFile is a sparse file in GNU's form, which says how large it is and has no data.
+// sparseFile returns a GNU sparse file, which states its size but has no data.
 func sparseFile(t *testing.T, _ string) []byte {
 	all := layerOf(t, header{tar.Header{Name: "hole", Format: tar.FormatPAX, PAXRecords: map[string]string{
 		"NOT.sparse.major": "1", "NOT.sparse.minor": "0", "NOT.sparse.name": "hole", "NOT.sparse.realsize": "1099511627776"}}, "0\n" + strings.Repeat("\x00", 510)})
 	return bytes.ReplaceAll(all, []byte("NOT.sparse"), []byte("GNU.sparse"))
 }
 
-// What is hostile in a layer is refused with a clear error and leaves nothing, or does no harm.
+// A malicious layer is rejected with a clear error and leaves nothing, or is harmless.
 func TestMaliciousLayers(t *testing.T) {
 	s := open(t, store.Options{Limits: store.Limits{Bytes: 32 << 20, Inodes: 2000}})
 	outside := t.TempDir()
@@ -240,7 +241,7 @@ func TestMaliciousLayers(t *testing.T) {
 	}
 }
 
-// A million files are refused when there are too many, and what was made of them goes.
+// Too many files are rejected, and those already created are removed.
 func TestMillionFiles(t *testing.T) {
 	for name, entry := range map[string]func(i int) header{
 		"files":       func(i int) header { return file(fmt.Sprintf("d%d/%d", i/1000, i), "") },

@@ -17,13 +17,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Auth is what a registry is told. Fields are those of an image pull secret.
+// Auth is a registry credential, with the fields of a pull secret.
 type Auth struct {
 	Username, Password, IdentityToken, RegistryToken string
 }
 
-// Pull brings an image from its registry and returns it. Over plain HTTP only
-// from this machine. A nil auth is anonymous; progress may be nil.
+// Pull pulls an image from its registry and returns it. Plain HTTP is allowed only on this
+// machine. A nil auth is anonymous; progress may be nil.
 func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Progress) (Image, error) {
 	full, err := fullName(image)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) Pull(ctx context.Context, image string, auth *Auth, progress Pro
 	return out, nil
 }
 
-// contextCause is why a call was cut off, if it was, or else err.
+// contextCause returns the cause of ctx if err is due to its cancellation, else err.
 func contextCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && errors.Is(err, context.Canceled) {
 		return cause
@@ -60,7 +60,7 @@ func contextCause(ctx context.Context, err error) error {
 	return err
 }
 
-// fetchManifest asks the registry what the image is. Its layers come when they are opened, as long as ctx lasts.
+// fetchManifest reads manifest and configuration. Layers are read when opened, while ctx lasts.
 func fetchManifest(ctx context.Context, full string, auth *Auth, by stallTransport) (*imageSource, error) {
 	ref, err := name.ParseReference(full)
 	if err != nil {
@@ -89,7 +89,7 @@ func fetchManifest(ctx context.Context, full string, auth *Auth, by stallTranspo
 	return src, src.readImage(image)
 }
 
-// repository is a full name without its tag or digest.
+// repository returns a full name without tag and digest.
 func repository(full string) string {
 	for i := len(full) - 1; i >= 0 && full[i] != '/'; i-- {
 		if full[i] == '@' || full[i] == ':' {
@@ -135,7 +135,7 @@ func (src *imageSource) readImage(image v1.Image) error {
 	return nil
 }
 
-// checkLayerDescriptor refuses what is no layer, and layers from elsewhere than the image's own registry.
+// checkLayerDescriptor rejects unknown media types and layers outside of the image's registry.
 func checkLayerDescriptor(d v1.Descriptor) error {
 	switch d.MediaType {
 	case types.OCILayer, types.OCILayerZStd, types.OCIUncompressedLayer, types.DockerLayer, types.DockerUncompressedLayer:
@@ -148,15 +148,15 @@ func checkLayerDescriptor(d v1.Descriptor) error {
 	return nil
 }
 
-// stallTransport ends a pull whose registry keeps it waiting, whatever it was asked for: its pod is not the only one that
-// waits.
+// stallTransport cancels a pull whose registry sends nothing for the timeout. A stalled pull
+// would block other pods.
 type stallTransport struct {
 	http.RoundTripper
 	timeout time.Duration
 	cancel  context.CancelCauseFunc
 }
 
-// timer runs while the registry is waited for.
+// timer runs while waiting for the registry.
 func (w stallTransport) timer() *time.Timer {
 	return time.AfterFunc(w.timeout, func() { w.cancel(fmt.Errorf("the registry has sent nothing for %v", w.timeout)) })
 }
@@ -170,7 +170,7 @@ func (w stallTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// stallReader is what a registry sends.
+// stallReader is a response body with a stall timeout.
 type stallReader struct {
 	io.ReadCloser
 	transport stallTransport
@@ -181,7 +181,7 @@ func (w *stallReader) Read(p []byte) (int, error) {
 	return w.ReadCloser.Read(p)
 }
 
-// secureTransport lets no request go to another machine in the clear.
+// secureTransport rejects plain HTTP to other machines.
 type secureTransport struct{ http.RoundTripper }
 
 func (g secureTransport) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// reference is what a container needs of an image.
+// layerReference records the layers that a container uses.
 type layerReference struct {
 	Image  string   `json:"image"`
 	Layers []string `json:"layers"`
 }
 
-// Acquire keeps the layers of an image for a container, until Drop, across restarts. The name is a file's:
-// the container's id is a good one.
+// Acquire keeps the layers of an image for a container until Release, across restarts.
+// container is a file name, such as the container ID.
 func (s *Store) Acquire(container, name string) (Image, error) {
 	if err := validateContainerName(container); err != nil {
 		return Image{}, err
@@ -42,7 +42,7 @@ func (s *Store) Acquire(container, name string) (Image, error) {
 		if err != nil {
 			return err
 		}
-		return writeAtomic(s.path("uses", container), data, false) // no container outlives the power
+		return writeAtomic(s.path("uses", container), data, false) // containers do not survive a power failure
 	})
 	if s.builtin != nil && errors.Is(err, ErrNotFound) {
 		return s.builtin.Acquire(container, name)
@@ -50,7 +50,7 @@ func (s *Store) Acquire(container, name string) (Image, error) {
 	return image, err
 }
 
-// validateContainerName says whether a container's name can be a file's.
+// validateContainerName checks that container is a file name.
 func validateContainerName(container string) error {
 	if container == "" || len(container) > 255 || strings.HasPrefix(container, ".") || strings.ContainsAny(container, "/\x00") {
 		return fmt.Errorf("container %q: its name must be one of a file, such as its id", container)
@@ -58,7 +58,8 @@ func validateContainerName(container string) error {
 	return nil
 }
 
-// Release ends what Use began, and removes layers that nobody else needs. It is no error if there was no use.
+// Release ends the use of an image by a container and removes layers that nothing else uses. It
+// is a no-op without a preceding Acquire.
 func (s *Store) Release(container string) error {
 	if err := validateContainerName(container); err != nil {
 		return err
@@ -87,7 +88,7 @@ func (s *Store) Release(container string) error {
 	return err
 }
 
-// Users are the containers of Use that were not dropped.
+// Users returns the containers that use an image.
 func (s *Store) Users() ([]string, error) {
 	var out []string
 	for at := s; at != nil; at = at.builtin {
@@ -104,7 +105,7 @@ func (s *Store) Users() ([]string, error) {
 	return out, nil
 }
 
-// layersInUse are the layers that containers need. The store is locked.
+// layersInUse adds the layers that containers use. The caller holds the store lock.
 func (s *Store) layersInUse(into map[string]bool) error {
 	list, err := os.ReadDir(s.path("uses"))
 	if err != nil {
@@ -112,10 +113,10 @@ func (s *Store) layersInUse(into map[string]bool) error {
 	}
 	for _, d := range list {
 		if strings.HasPrefix(d.Name(), ".") {
-			continue // being written by who was killed
+			continue // temporary file of a killed process
 		}
 		data, err := os.ReadFile(s.path("uses", d.Name()))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && isBlank(data) { // the container is gone, too
+		if errors.Is(err, fs.ErrNotExist) || err == nil && isBlank(data) { // released, or lost in a power failure
 			continue
 		}
 		if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/agent/image/store"
 )
 
-// startMaliciousRegistry is a registry that sends what it is told to, by path.
+// startMaliciousRegistry starts a registry that serves the given bodies by path.
 func startMaliciousRegistry(t *testing.T, sends map[string][]byte) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,7 +45,7 @@ func startMaliciousRegistry(t *testing.T, sends map[string][]byte) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// maliciousManifest is an image of one layer, with what change does to the manifest.
+// maliciousManifest returns an image with one layer, whose manifest change modifies.
 func maliciousManifest(t *testing.T, layer []byte, change func(*v1.Manifest)) (manifest, config []byte) {
 	t.Helper()
 	config = configOf(t, layer)
@@ -57,7 +57,7 @@ func maliciousManifest(t *testing.T, layer []byte, change func(*v1.Manifest)) (m
 	return encode(t, m), config
 }
 
-// A registry that sends something else than it announced is not believed.
+// Content that does not match its announced digest or size is rejected.
 func TestMaliciousRegistries(t *testing.T) {
 	s := open(t, store.Options{})
 	layer, other := layerOf(t, file("a", "b")), layerOf(t, file("a", "c"))
@@ -100,7 +100,7 @@ func TestMaliciousRegistries(t *testing.T) {
 	}
 }
 
-// In CRI's terms: who may not pull is told so, what is not there is NotFound, and images come and go.
+// ImageService maps errors to gRPC codes and handles missing images.
 func TestImageService(t *testing.T) {
 	s := store.ImageService{Store: open(t, store.Options{})}
 	r := serve(t, map[string]v1.Image{"1": build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})})
@@ -124,7 +124,7 @@ func TestImageService(t *testing.T) {
 	if list, err := s.ListImages(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
-	for range 2 { // the second time it is gone already
+	for range 2 { // the second removal is a no-op
 		if err := s.RemoveImage(t.Context(), spec); err != nil {
 			t.Error(err)
 		}
@@ -141,7 +141,7 @@ func TestImageService(t *testing.T) {
 
 func TestPlainHTTPIsLoopbackOnly(t *testing.T) {
 	s := open(t, store.Options{})
-	// An address of documentation: nothing answers, and in the clear nothing is asked.
+	// A documentation address: nothing answers, and plain HTTP is refused.
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -157,13 +157,13 @@ func TestPlainHTTPIsLoopbackOnly(t *testing.T) {
 	}
 }
 
-// Many who pull the same at the same time get one copy of it; a name goes to its newest image.
+// Concurrent pulls of one image store a single copy; a name refers to the newest image.
 func TestConcurrentPulls(t *testing.T) {
 	one := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}}, []oci.File{{Path: "/c", Mode: 0o644}})
 	two := build(t, []oci.File{{Path: "/a", Mode: 0o644, Data: []byte("b")}})
 	r := serve(t, map[string]v1.Image{"1": one})
 	s := open(t, store.Options{})
-	second, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{MinFree: -1}}) // as another process would
+	second, err := store.Open(s.Dir(), store.Options{Limits: store.Limits{MinFree: -1}}) // as in another process
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestConcurrentPulls(t *testing.T) {
 	empty(t, s)
 }
 
-// Who gives up a pull leaves nothing.
+// A canceled pull leaves nothing.
 func TestPullCancellation(t *testing.T) {
 	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
 	manifest, config := maliciousManifest(t, layer, nil)
@@ -232,7 +232,7 @@ func TestPullCancellation(t *testing.T) {
 	empty(t, s)
 }
 
-// A registry that takes a request and falls silent is given up, whatever it was asked for: others wait for their turn.
+// A registry that stops answering is abandoned after the stall timeout.
 func TestStalledRegistries(t *testing.T) {
 	layer := layerOf(t, file("a", strings.Repeat("b", 100_000)))
 	manifest, config := maliciousManifest(t, layer, nil)
@@ -240,7 +240,7 @@ func TestStalledRegistries(t *testing.T) {
 	all := map[string][]byte{"/v2/": nil, "/v2/team/app/manifests/1": manifest, at(config): config, at(layer): layer}
 	for what, silent := range map[string]struct {
 		path  string
-		begun bool // a part of the answer comes
+		begun bool // part of the response is sent
 	}{
 		"whether it is one":          {path: "/v2/"},
 		"a manifest":                 {path: "/v2/team/app/manifests/1"},
@@ -267,7 +267,7 @@ func TestStalledRegistries(t *testing.T) {
 			}))
 			defer server.Close()
 			s := open(t, store.Options{StallTimeout: 300 * time.Millisecond})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // or one that waits would wait for ever
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // in case the pull never ends
 			defer cancel()
 			if _, err := s.Pull(ctx, strings.TrimPrefix(server.URL, "http://")+"/team/app:1", nil, nil); err == nil || !strings.Contains(err.Error(), "the registry has sent nothing for 300ms") {
 				t.Errorf("%v, want it given up", err)

@@ -13,38 +13,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotFound says that an image is not in the store.
+// ErrNotFound means that the store does not have the image.
 var ErrNotFound = errors.New("image is not in the store")
 
-// Limits of one image. Fields that are 0 have a default.
+// Limits of one image. Zero fields have defaults.
 type Limits struct {
 	Bytes  int64 // unpacked, all layers; 32 GiB
 	Inodes int64 // files, directories and links, all layers; 500,000
-	Layers int   // 120, whose directories still fit into the options of a mount
-	// MinFree is how many bytes of the disk unpacking leaves free; a hundredth of it. Negative: none.
+	Layers int   // 120, so that their directories fit into mount options
+	// MinFree is the disk space in bytes that unpacking leaves free; default 1 % of the disk, none
+	// if negative.
 	MinFree int64
 }
 
 // Options of a Store. All are optional.
 type Options struct {
 	Limits Limits
-	// BuiltinDir is the store that has the built-in images, if not this one: stores on several disks of
-	// a machine may share it, and then need no copy of the program each.
+	// BuiltinDir is the store with the built-in images, if not this one. Stores on several disks of
+	// a machine can share it.
 	BuiltinDir string
-	// StallTimeout is how long a registry may send nothing; 2 minutes.
+	// StallTimeout is how long a registry may send nothing; default 2 min.
 	StallTimeout time.Duration
 }
 
-// Store holds images. It may be used from many goroutines, and by many processes.
+// Store stores images. It is safe for concurrent use by goroutines and processes.
 type Store struct {
 	dir          string
 	limits       Limits
-	builtin      *Store     // that has the built-in images; nil: this one
-	layers       keyedMutex // those that are being unpacked by this process
+	builtin      *Store     // store of the built-in images; nil: this one
+	layers       keyedMutex // layers being unpacked by this process
 	stallTimeout time.Duration
 }
 
-// Open makes the store's directory if need be, and removes what a killed process left.
+// Open creates the store's directory if necessary and removes what killed processes left.
 func Open(dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -68,7 +69,7 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Dir is the store's directory.
+// Dir returns the store's directory.
 func (s *Store) Dir() string { return s.dir }
 
 func (l *Limits) setDefaults(dir string) error {
@@ -92,7 +93,8 @@ func (l *Limits) setDefaults(dir string) error {
 	return nil
 }
 
-// makeDirs makes what a store consists of. All is root's alone: layers hold programs that take their owner's rights.
+// makeDirs creates the directory structure. Only root has access, because layers contain setuid
+// programs.
 func (s *Store) makeDirs() error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err
@@ -110,7 +112,7 @@ func (s *Store) makeDirs() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return os.WriteFile(layout, []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
 	}
-	if err == nil && len(data) == 0 { // killed in between
+	if err == nil && len(data) == 0 { // killed while writing it
 		return os.WriteFile(layout, []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o644)
 	}
 	if err == nil && !strings.Contains(string(data), `"1.0.0"`) {
@@ -123,7 +125,7 @@ func (s *Store) path(parts ...string) string {
 	return filepath.Join(append([]string{s.dir}, parts...)...)
 }
 
-// withLock runs do while nobody else changes which images, layers and uses there are.
+// withLock calls do while holding the store's file lock.
 func (s *Store) withLock(do func() error) error {
 	f, err := os.OpenFile(s.path("lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -142,16 +144,16 @@ func (s *Store) withLock(do func() error) error {
 	return do()
 }
 
-// tempPattern is a file that is being written.
+// tempPattern matches files that are being written.
 const tempPattern = ".new-*"
 
-// writeAtomic writes a file that is there whole or not at all. With lasting, a power cut does not undo it.
+// writeAtomic replaces a file atomically. With lasting, the file is synced to disk.
 func writeAtomic(path string, data []byte, lasting bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), tempPattern)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // it is not there any more if all went well
+	defer os.Remove(f.Name()) // fails after the rename
 	defer f.Close()
 	if err := f.Chmod(0o644); err != nil {
 		return err

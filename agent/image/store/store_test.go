@@ -16,14 +16,14 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// open opens a store that goes with the test.
+// open opens a store that is removed when the test ends.
 func open(t *testing.T, o store.Options) *store.Store {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		testkit.SkipOrFail(t, "root", "layers have owners and whiteouts")
 	}
 	if o.Limits.MinFree == 0 {
-		o.Limits.MinFree = -1 // however full the machine is
+		o.Limits.MinFree = -1 // even if the disk is nearly full
 	}
 	s, err := store.Open(filepath.Join(t.TempDir(), "images"), o)
 	if err != nil {
@@ -32,7 +32,7 @@ func open(t *testing.T, o store.Options) *store.Store {
 	return s
 }
 
-// build makes an image of layers with files, path to content.
+// build builds an image with the given layers.
 func build(t *testing.T, layers ...[]oci.File) v1.Image {
 	t.Helper()
 	image, err := oci.Build(oci.Spec{Layers: layers, Entrypoint: []string{"/bin/app"}, User: "1000"})
@@ -42,7 +42,7 @@ func build(t *testing.T, layers ...[]oci.File) v1.Image {
 	return image
 }
 
-// serve serves images under team/app:TAG and returns their registry.
+// serve starts a registry with the images as team/app:TAG.
 func serve(t *testing.T, images map[string]v1.Image) *oci.Registry {
 	t.Helper()
 	r, err := oci.StartRegistry()
@@ -58,7 +58,7 @@ func serve(t *testing.T, images map[string]v1.Image) *oci.Registry {
 	return r
 }
 
-// stack mounts the layers as a container has them, and returns where.
+// stack mounts the layers like a container's root and returns the mount point.
 func stack(t *testing.T, image store.Image) string {
 	t.Helper()
 	at, upper := t.TempDir(), t.TempDir()
@@ -84,7 +84,7 @@ func pull(t *testing.T, s *store.Store, name string) store.Image {
 	return image
 }
 
-// empty fails if anything but what an empty store has is in it.
+// empty checks that the store contains nothing.
 func empty(t *testing.T, s *store.Store) {
 	t.Helper()
 	for _, dir := range []string{"layers", "tmp", "uses", "blobs/sha256"} {

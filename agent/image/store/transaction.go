@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// transaction is something under way: a directory for it, locked as long as this process lives, and the layers
-// that are not to be removed meanwhile.
+// transaction is a change in progress. It has a directory, locked while the process lives, and
+// pins the layers it needs.
 //
-// Such a lock ends with its process. So a directory that can be locked is one that was left behind.
+// The lock ends with the process, so a directory that can be locked was abandoned.
 type transaction struct {
 	store     *Store
 	dir       string
@@ -21,7 +21,7 @@ type transaction struct {
 	discarded int
 }
 
-// pinnedLayersFile is where a work writes its layers.
+// pinnedLayersFile lists the pinned layers.
 const pinnedLayersFile = "holds"
 
 func (s *Store) begin() (*transaction, error) {
@@ -42,17 +42,17 @@ func (s *Store) begin() (*transaction, error) {
 	return w, nil
 }
 
-// end removes what the work has left.
+// end removes the transaction's directory.
 func (w *transaction) end() {
 	if w.dir != "" {
-		_ = os.RemoveAll(w.dir) // what stays is swept by the next Open
+		_ = os.RemoveAll(w.dir) // the next Open removes what is left
 	}
 	if w.lock != nil {
 		w.lock.Close()
 	}
 }
 
-// pinLayer keeps a layer while the work lasts. The store is locked.
+// pinLayer keeps a layer until the transaction ends. The caller holds the store lock.
 func (w *transaction) pinLayer(layer string) error {
 	f, err := os.OpenFile(filepath.Join(w.dir, pinnedLayersFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -63,7 +63,7 @@ func (w *transaction) pinLayer(layer string) error {
 	return errors.Join(err, f.Close())
 }
 
-// isAbandoned says whether the process that made a directory of tmp is gone.
+// isAbandoned reports whether the process of a transaction directory is gone.
 func isAbandoned(dir string) bool {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -73,7 +73,8 @@ func isAbandoned(dir string) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }
 
-// layersInProgress are the layers of works under way, in this process and in others. The store is locked.
+// layersInProgress adds the layers pinned by transactions of all processes. The caller holds
+// the store lock.
 func (s *Store) layersInProgress(into map[string]bool) error {
 	dirs, err := os.ReadDir(s.path("tmp"))
 	if err != nil {

@@ -8,47 +8,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Size is what a layer takes on disk: its files by whole blocks, and a block for
-// each directory.
+// Size is the disk usage of a layer: whole blocks for files, one block per directory.
 type Size struct {
 	Bytes  int64 `json:"bytes"`
 	Inodes int64 `json:"inodes"`
 }
 
-// blockSize is what the smallest file takes.
+// blockSize is the disk usage of the smallest file.
 const blockSize = 4096
 
-// maxNameBytes is how many bytes the names of a layer's directories may have together: they are remembered, for
-// their times.
+// maxNameBytes bounds the total length of directory names, which are kept in memory for their
+// times.
 const maxNameBytes = 64 << 20
 
-// ErrTooLarge says that an image takes more than it may.
+// ErrTooLarge means that an image exceeds a limit.
 var ErrTooLarge = errors.New("image is too large")
 
-// Budget is what the layers of an image may still take, together. It may be used
-// from many goroutines.
+// Budget is the remaining size for all layers of an image. It is safe for concurrent use.
 type Budget struct {
 	mu         sync.Mutex
 	limit      Size
 	left       Size
-	dir        string // on the disk that is filled
-	minFree    int64  // bytes of it that stay free
-	sinceCheck int64  // bytes and inodes taken since the disk was looked at
+	dir        string // on the disk being filled
+	minFree    int64  // bytes to leave free
+	sinceCheck int64  // bytes charged since the disk was checked
 }
 
-// NewBudget allows so much, below dir, and leaves spare bytes of its disk free.
+// NewBudget returns a budget of limit below dir that leaves spare bytes of the disk free.
 func NewBudget(limit Size, dir string, spare int64) *Budget {
 	return &Budget{limit: limit, left: limit, dir: dir, minFree: spare, sinceCheck: checkInterval}
 }
 
-// checkInterval is how many bytes are written between looks at the disk.
+// checkInterval is the number of bytes between checks of the disk.
 const checkInterval = 16 << 20
 
-// charge takes from the budget, or says what is exceeded.
+// charge reduces the budget, or returns an error if it is exceeded.
 func (b *Budget) charge(s Size) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left.Bytes = max(b.left.Bytes-s.Bytes, -1) // or layers that come at once could have it wrap around
+	b.left.Bytes = max(b.left.Bytes-s.Bytes, -1) // or concurrent layers could overflow it
 	b.left.Inodes = max(b.left.Inodes-s.Inodes, -1)
 	if b.left.Bytes < 0 {
 		return fmt.Errorf("%w: unpacked it has more than %d bytes", ErrTooLarge, b.limit.Bytes)
@@ -64,7 +62,7 @@ func (b *Budget) charge(s Size) error {
 	if err := unix.Statfs(b.dir, &fs); err != nil {
 		return fmt.Errorf("disk of %s: %w", b.dir, err)
 	}
-	if free := int64(fs.Bavail) * fs.Bsize; free-s.Bytes < b.minFree+checkInterval { // it is yet to be written
+	if free := int64(fs.Bavail) * fs.Bsize; free-s.Bytes < b.minFree+checkInterval { // s is not written yet
 		return fmt.Errorf("%w: %d bytes of the disk are free, and %d are to stay so", ErrTooLarge, free, b.minFree)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What was refused once is refused for ever, however much is asked for.
+// Once exceeded, the budget stays exceeded.
 func TestBudgetDoesNotOverflow(t *testing.T) {
 	b := NewBudget(Size{Bytes: 1 << 30, Inodes: 10}, t.TempDir(), 0)
 	for i := range 5 {
@@ -18,7 +18,7 @@ func TestBudgetDoesNotOverflow(t *testing.T) {
 	}
 }
 
-// One file that would fill the disk is refused before it is written.
+// A file that would fill the disk is rejected before it is written.
 func TestBudgetKeepsMinFree(t *testing.T) {
 	dir := t.TempDir()
 	var fs unix.Statfs_t

@@ -1,19 +1,18 @@
-// Package unpack makes directories out of the layers of images, as overlay stacks
-// them. What is in a layer may be hostile: it is given by whoever built the image.
+// Package unpack unpacks image layers into directories for overlayfs. Layers are untrusted
+// input.
 //
-// What it keeps to, each with a test:
+// Guarantees, each with a test:
 //
-//   - nothing is made, changed or read outside of the layer's directory: names with .. are refused, and
-//     every path goes through os.Root, which follows no link out of it;
-//   - no device is made. Those below dev/ are left out, since a container has a /dev of its own; any
-//     other refuses the layer. Only whiteouts are device files, of number 0:0, made here;
-//   - of extended attributes, only file capabilities and the user's own are set: overlay's own could
-//     make it look elsewhere;
-//   - bytes, inodes and names are bounded by a Budget for all layers of an image together, and a part of
-//     the disk is left free, so that neither a small file that unpacks to a huge one nor a million empty
-//     files do harm.
+//   - Nothing outside of the layer's directory is created, changed or read. Names with ".." are
+//     rejected, and all paths go through os.Root, which does not follow links out of it.
+//   - No devices are created. Those below dev/ are skipped, because containers have their own
+//     /dev; others are an error. The only device files are whiteouts (0:0), created here.
+//   - Of extended attributes only file capabilities and user.* are set, but not user.overlay.*,
+//     which overlayfs interprets.
+//   - A Budget limits bytes, inodes and names of all layers of an image together and leaves part
+//     of the disk free. Neither a zip bomb nor a million empty files do harm.
 //
-// Owners, modes (setuid included) and times are as in the layer. It needs root.
+// Owners, modes (including setuid) and times are preserved, which requires root.
 //
-// A whiteout counts for lower layers alone: what the same layer makes under that name stays.
+// A whiteout applies to lower layers only: a file of the same name in the same layer is kept.
 package unpack

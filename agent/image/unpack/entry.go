@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// extract makes what one header says, from data if it is a file.
+// extract creates the file of a tar header.
 func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil
@@ -63,7 +63,7 @@ func (l *unpacker) extract(h *tar.Header, data io.Reader) error {
 	return fmt.Errorf("its type is %q: want a file, a directory or a link", h.Typeflag)
 }
 
-// setDirMetadata gives a directory that is there what its header says.
+// setDirMetadata sets owner, mode, attributes and time of an existing directory.
 func (l *unpacker) setDirMetadata(in *os.Root, base, name string, h *tar.Header) error {
 	if err := in.Lchown(base, h.Uid, h.Gid); err != nil {
 		return err
@@ -84,10 +84,10 @@ func (l *unpacker) setDirMetadata(in *os.Root, base, name string, h *tar.Header)
 	return l.recordTime(name, h.ModTime)
 }
 
-// modeMask are the bits of a mode that an image sets.
+// modeMask contains the mode bits that layers may set.
 const modeMask = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
-// removeExisting makes room for an entry by removing what has its name.
+// removeExisting removes the file with the name of a new entry.
 func (l *unpacker) removeExisting(in *os.Root, base string) error {
 	if _, err := in.Lstat(base); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader)
 	if h.Size < 0 {
 		return fmt.Errorf("its size is %d", h.Size)
 	}
-	// What a file claims is taken before it is written: a hole need not come with its data.
+	// Charge the stated size before writing: a sparse file has no data.
 	if err := l.charge(Size{Bytes: (min(h.Size, 1<<62) + blockSize - 1) / blockSize * blockSize, Inodes: 1}); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader)
 	if err := f.Chown(h.Uid, h.Gid); err != nil {
 		return err
 	}
-	if err := f.Chmod(h.FileInfo().Mode() & modeMask); err != nil { // after the owner, which takes setuid away
+	if err := f.Chmod(h.FileInfo().Mode() & modeMask); err != nil { // after chown, which clears setuid
 		return err
 	}
 	if err := l.setXattrs(f, h); err != nil {
@@ -132,7 +132,7 @@ func (l *unpacker) file(in *os.Root, base string, h *tar.Header, data io.Reader)
 	return in.Chtimes(base, h.ModTime, h.ModTime)
 }
 
-// symlink makes a link with any target: it means something inside a container only.
+// symlink creates a link with any target, which is resolved inside of a container only.
 func (l *unpacker) symlink(in *os.Root, base string, h *tar.Header) error {
 	if h.Linkname == "" || len(h.Linkname) > maxPath {
 		return fmt.Errorf("the target of its link has %d bytes: want 1 to %d", len(h.Linkname), maxPath)
@@ -149,7 +149,7 @@ func (l *unpacker) symlink(in *os.Root, base string, h *tar.Header) error {
 	return in.Lchown(base, h.Uid, h.Gid)
 }
 
-// hardLink gives a file of this layer one more name.
+// hardLink links to a file of the same layer.
 func (l *unpacker) hardLink(in *os.Root, name, target string) error {
 	to, err := cleanName(target)
 	if err != nil {
@@ -164,9 +164,9 @@ func (l *unpacker) hardLink(in *os.Root, name, target string) error {
 	case info.IsDir() || isWhiteout(info):
 		return fmt.Errorf("link to %q, which is no file", truncateName(target))
 	case to == name:
-		return nil // it is there already
+		return nil // already there
 	}
-	if err := l.charge(Size{Inodes: 1}); err != nil { // no inode, but an entry: a million of them is to be refused, too
+	if err := l.charge(Size{Inodes: 1}); err != nil { // a link uses no inode, but a million links must be rejected too
 		return err
 	}
 	if err := l.removeExisting(in, path.Base(name)); err != nil {
@@ -191,10 +191,10 @@ func (l *unpacker) fifo(in *os.Root, base string, h *tar.Header) error {
 	return in.Chmod(base, h.FileInfo().Mode()&modeMask)
 }
 
-// xattrRecordPrefix begins the names of extended attributes in a header.
+// xattrRecordPrefix is the prefix of extended attributes in PAX records.
 const xattrRecordPrefix = "SCHILY.xattr."
 
-// setXattrs sets those extended attributes that an image may have.
+// setXattrs sets the permitted extended attributes.
 func (l *unpacker) setXattrs(f *os.File, h *tar.Header) error {
 	for record, value := range h.PAXRecords {
 		name, ok := strings.CutPrefix(record, xattrRecordPrefix)

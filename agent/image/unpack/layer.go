@@ -15,17 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Result is what was made of a layer.
+// Result describes an unpacked layer.
 type Result struct {
 	Size
-	// Opaque says that nothing of lower layers shows.
+	// Opaque reports whether the layer hides all lower layers.
 	Opaque bool
-	// Devices are how many device files of dev/ were left out.
+	// Devices is the number of skipped device files.
 	Devices int
 }
 
-// Layer makes the files of a layer, an unpacked tar stream, in dir, which must be empty. After an
-// error what is there is to be removed.
+// Layer unpacks a tar stream into the empty directory dir. After an error the caller removes
+// dir.
 func Layer(ctx context.Context, dir string, stream io.Reader, budget *Budget) (Result, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -33,7 +33,7 @@ func Layer(ctx context.Context, dir string, stream io.Reader, budget *Budget) (R
 	}
 	l := &unpacker{root: root, budget: budget}
 	defer l.close()
-	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil { // the root itself
+	if err := l.charge(Size{Bytes: blockSize, Inodes: 1}); err != nil { // the root directory
 		return l.result, err
 	}
 	for r := tar.NewReader(&boundedReader{r: stream, limit: budget.limit.Bytes}); ; {
@@ -53,7 +53,7 @@ func Layer(ctx context.Context, dir string, stream io.Reader, budget *Budget) (R
 	}
 }
 
-// boundedReader bounds a stream, headers and all.
+// boundedReader limits a stream including tar headers.
 type boundedReader struct {
 	r           io.Reader
 	read, limit int64
@@ -67,7 +67,7 @@ func (c *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// truncateName is a name that fits into a message.
+// truncateName shortens a name for messages.
 func truncateName(name string) string {
 	if len(name) > 200 {
 		return name[:200] + "..."
@@ -75,19 +75,19 @@ func truncateName(name string) string {
 	return name
 }
 
-// unpacker is one that is being made.
+// unpacker unpacks one layer.
 type unpacker struct {
 	root   *os.Root
 	budget *Budget
 	result Result
 
-	parent     *os.Root // that of the last entry
+	parent     *os.Root // directory of the last entry
 	parentName string
 	dirs       []dirTime
-	nameBytes  int // bytes of dirs' names
+	nameBytes  int // total length of the names in dirs
 }
 
-// dirTime is when a directory was changed; what is made in it later changes that.
+// dirTime is the modification time of a directory, set after its entries are created.
 type dirTime struct {
 	name string
 	at   time.Time
@@ -104,15 +104,15 @@ func (l *unpacker) charge(s Size) error {
 	return l.budget.charge(s)
 }
 
-// Bounds of names, the kernel's own but for the depth.
+// Limits of names; those of the kernel, except for the depth.
 const (
 	maxPath = 4095
 	maxName = 255
-	// maxDepth bounds how long it takes to walk to a file.
+	// maxDepth bounds the cost of path lookups.
 	maxDepth = 256
 )
 
-// cleanName is the name as a path below the root; "." for itself.
+// cleanName returns name as a path relative to the root, "." for the root.
 func cleanName(name string) (string, error) {
 	if len(name) > maxPath {
 		return "", fmt.Errorf("its name has %d bytes: at most %d are possible", len(name), maxPath)
@@ -137,7 +137,7 @@ func cleanName(name string) (string, error) {
 	return strings.Join(parts, "/"), nil
 }
 
-// openParent opens the directory, which is made with those above it if need be. It is closed by leave.
+// openParent opens a directory, which it creates if necessary. closeParent closes it.
 func (l *unpacker) openParent(dir string) (*os.Root, error) {
 	if l.parent != nil && l.parentName == dir {
 		return l.parent, nil
@@ -151,7 +151,7 @@ func (l *unpacker) openParent(dir string) (*os.Root, error) {
 	return r, nil
 }
 
-// closeParent forgets the directory, since what its path leads to may have changed.
+// closeParent closes the cached directory. It must be called when its path may lead elsewhere.
 func (l *unpacker) closeParent() {
 	if l.parent != nil {
 		l.parent.Close()
@@ -159,7 +159,7 @@ func (l *unpacker) closeParent() {
 	}
 }
 
-// open opens a directory, and makes those on the way that are not there.
+// open opens a directory and creates missing parents.
 func (l *unpacker) open(dir string) (*os.Root, error) {
 	info, err := l.root.Stat(dir)
 	if err == nil && info.IsDir() {
@@ -172,7 +172,7 @@ func (l *unpacker) open(dir string) (*os.Root, error) {
 		return nil, fmt.Errorf("%q is a link that leads to itself", truncateName(dir))
 	}
 	if dir == "." || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTDIR) {
-		return nil, err // os.Root says that it escapes
+		return nil, err // os.Root rejected it
 	}
 	above, err := l.open(path.Dir(dir))
 	if err != nil {
@@ -189,8 +189,8 @@ func (l *unpacker) open(dir string) (*os.Root, error) {
 	return above.OpenRoot(name)
 }
 
-// makeDir makes a directory, or leaves the one that is there. It hides what lower layers have there if the layer
-// has removed that.
+// makeDir creates a directory if it does not exist. The directory is opaque if it replaces a
+// whiteout.
 func (l *unpacker) makeDir(in *os.Root, name string) error {
 	info, err := in.Lstat(name)
 	if err == nil && info.IsDir() {
@@ -214,13 +214,13 @@ func (l *unpacker) makeDir(in *os.Root, name string) error {
 	return nil
 }
 
-// remove removes what an entry replaces. The path of the last entry's directory may lead elsewhere then.
+// remove removes a file that an entry replaces, and invalidates the cached parent.
 func (l *unpacker) remove(in *os.Root, name string) error {
 	l.parentName = ""
 	return in.RemoveAll(name)
 }
 
-// recordTime remembers the time of a directory.
+// recordTime records the time of a directory.
 func (l *unpacker) recordTime(name string, at time.Time) error {
 	if l.nameBytes += len(name); l.nameBytes > maxNameBytes {
 		return fmt.Errorf("%w: the names of a layer's directories have more than %d bytes", ErrTooLarge, maxNameBytes)
@@ -233,7 +233,7 @@ func (l *unpacker) setTimes() error {
 	for _, d := range l.dirs {
 		info, err := l.root.Lstat(d.name)
 		if err != nil || !info.IsDir() {
-			continue // it was replaced later
+			continue // replaced by a later entry
 		}
 		if err := l.root.Chtimes(d.name, d.at, d.at); err != nil {
 			return fmt.Errorf("time of directory %q: %w", truncateName(d.name), err)

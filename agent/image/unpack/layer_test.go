@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// seed is a layer of entries "TYPE NAME TARGET".
+// seed returns a layer of entries in the form "TYPE NAME TARGET".
 func seed(f *testing.F, entries ...string) []byte {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -32,7 +32,7 @@ func seed(f *testing.F, entries ...string) []byte {
 	return out.Bytes()
 }
 
-// Whatever comes, all that changes is in the layer's directory, and what is there is within the budget.
+// For any input, changes stay within the layer's directory and the budget.
 func FuzzLayer(f *testing.F) {
 	if os.Geteuid() != 0 {
 		testkit.SkipOrFail(f, "root", "layers have owners and whiteouts")

@@ -10,22 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Names in a layer that say that something of lower layers is gone.
+// Names of whiteouts in layers.
 const (
 	whiteoutPrefix = ".wh."
-	opaqueName     = ".wh..opq" // less whiteoutPrefix: all of this directory is
+	opaqueName     = ".wh..opq" // without whiteoutPrefix: hides all of the directory
 )
 
-// opaqueXattr is how overlay is told that nothing of lower directories shows.
+// opaqueXattr marks a directory as opaque for overlayfs.
 const opaqueXattr = "trusted.overlay.opaque"
 
-// whiteout hides removed, a name in dir, of lower layers.
+// whiteout hides the entry removed of dir in lower layers.
 func (l *unpacker) whiteout(dir, removed string) error {
 	if removed == opaqueName {
 		return l.markOpaqueDir(dir)
 	}
 	if strings.HasPrefix(removed, whiteoutPrefix) {
-		return nil // aufs keeps books under such names
+		return nil // aufs metadata
 	}
 	if removed == "" || removed == "." || removed == ".." {
 		return errors.New("it removes nothing that has a name")
@@ -37,7 +37,7 @@ func (l *unpacker) whiteout(dir, removed string) error {
 	info, err := in.Lstat(removed)
 	switch {
 	case err == nil && info.IsDir():
-		return markOpaque(in, removed) // this layer made it anew
+		return markOpaque(in, removed) // created by this layer
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -49,10 +49,10 @@ func (l *unpacker) whiteout(dir, removed string) error {
 	return makeNode(in, removed, unix.S_IFCHR)
 }
 
-// markOpaqueDir hides all that lower layers have in dir.
+// markOpaqueDir hides the content of dir in lower layers.
 func (l *unpacker) markOpaqueDir(dir string) error {
 	if dir == "." {
-		l.result.Opaque = true // overlay does not look for the mark on a layer's root
+		l.result.Opaque = true // overlayfs ignores the attribute on a layer's root
 		return nil
 	}
 	in, err := l.openParent(dir)
@@ -62,7 +62,7 @@ func (l *unpacker) markOpaqueDir(dir string) error {
 	return markOpaque(in, ".")
 }
 
-// markOpaque marks a directory as hiding what lower layers have there.
+// markOpaque sets the opaque attribute of a directory.
 func markOpaque(in *os.Root, name string) error {
 	f, err := in.Open(name)
 	if err != nil {
@@ -72,13 +72,13 @@ func markOpaque(in *os.Root, name string) error {
 	return unix.Fsetxattr(int(f.Fd()), opaqueXattr, []byte("y"), 0)
 }
 
-// isWhiteout says that a file is a mark of overlay's for what is gone.
+// isWhiteout reports whether a file is an overlayfs whiteout.
 func isWhiteout(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && info.Mode()&fs.ModeCharDevice != 0 && stat.Rdev == 0
 }
 
-// makeNode makes a whiteout or a pipe.
+// makeNode creates a whiteout or a FIFO.
 func makeNode(in *os.Root, name string, mode uint32) error {
 	f, err := in.Open(".")
 	if err != nil {

@@ -12,17 +12,15 @@ import (
 	"time"
 )
 
-// pollInterval is how often a follower looks for more, and askEvery how often
-// it asks, when there is no more, whether there will be.
+// Intervals at which a follower polls the file for new lines, and the container for its end.
 const (
 	pollInterval   = 100 * time.Millisecond
 	statusInterval = time.Second
 )
 
-// Copy writes what q wants of the log at path. A follower ends when ctx does, or
-// when ended says that the container writes no more and all of it is written; a
-// log that is not there yet is waited for. Without Follow a missing log is an error
-// that is os.ErrNotExist.
+// Copy writes the part of the log at path that q requests. With Follow it waits for a log that
+// does not exist yet, and returns when ctx is done, or when ended reports that the container
+// writes no more and everything is copied. Without Follow a missing log is os.ErrNotExist.
 func Copy(ctx context.Context, out io.Writer, path string, q Request, ended func(context.Context) (bool, error)) error {
 	current, err := openLog(ctx, path, q, ended)
 	if err != nil || current == nil {
@@ -63,7 +61,7 @@ func ignoreLimit(err error) error {
 	return err
 }
 
-// openLog opens the log; a follower waits for it, and gets nil if it never comes.
+// openLog opens the log. A follower waits for it and gets nil if it never appears.
 func openLog(ctx context.Context, path string, q Request, ended func(context.Context) (bool, error)) (*os.File, error) {
 	for {
 		over := true
@@ -97,8 +95,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// segments are the files to read, oldest first and current last, each with where
-// to begin. On an error those that are open are returned.
+// segments returns the files to read, oldest first, with the offsets to start at. After an
+// error it returns the files opened so far.
 func segments(path string, current *os.File, q Request) ([]*os.File, []int64, error) {
 	rotated, err := rotations(path)
 	if err != nil {
@@ -113,11 +111,11 @@ func segments(path string, current *os.File, q Request) ([]*os.File, []int64, er
 	}
 	for _, name := range rotated { // newest first
 		if q.Tail >= 0 && want == 0 && offsets[len(offsets)-1] > 0 || q.Tail == 0 {
-			break // else the first line may have begun in the file before
+			break // otherwise the first line may start in the previous file
 		}
 		f, err := os.Open(name)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // removed just now
+			continue // removed concurrently
 		}
 		if err != nil {
 			return files, nil, err
@@ -139,7 +137,8 @@ func segments(path string, current *os.File, q Request) ([]*os.File, []int64, er
 	return files, offsets, nil
 }
 
-// tailOffset is where the last lines of a file begin and how many are still wanted of older ones.
+// tailOffset returns the offset of the last lines of a file, and how many are still wanted from
+// older files.
 func tailOffset(f *os.File, want int64, q Request, below bool) (at, left int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -149,7 +148,7 @@ func tailOffset(f *os.File, want int64, q Request, below bool) (at, left int64, 
 	return at, want - found, err
 }
 
-// rotations are the files that a log was renamed to, newest first.
+// rotations returns the rotated files of a log, newest first.
 func rotations(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -167,7 +166,7 @@ func rotations(path string) ([]string, error) {
 	return found, nil
 }
 
-// follow goes on where lines stands. It returns the file that it has open last.
+// follow continues at the position of lines. It returns the file that is open last.
 func follow(ctx context.Context, path string, f *os.File, lines *reader, p *printer, ended func(context.Context) (bool, error)) (*os.File, error) {
 	var asked time.Time
 	for {
@@ -179,7 +178,7 @@ func follow(ctx context.Context, path string, f *os.File, lines *reader, p *prin
 			}
 			asked = time.Now()
 		}
-		// Whether it was rotated is asked before the rest is read: what was written to the old file is in it by then.
+		// Check for rotation before reading the rest: then the old file is complete.
 		here, err := sameFile(f, path)
 		if err := lines.drain(p.print); err != nil {
 			return f, err

@@ -92,7 +92,7 @@ func TestRotatedFilesComeFirst(t *testing.T) {
 	}
 }
 
-// The tail is what the end of all is, however lines fall on blocks.
+// The tail equals the end of the whole output, wherever block boundaries are.
 func TestTailAcrossRotations(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var file strings.Builder
@@ -124,7 +124,7 @@ func TestMissingLog(t *testing.T) {
 	}
 }
 
-// syncBuffer is what a follower wrote, for tests that wait for it.
+// syncBuffer is the output of a follower, for tests that wait for it.
 type syncBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -188,7 +188,7 @@ func TestFollow(t *testing.T) {
 	if err := os.Rename(path, path+".20260102-150402"); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprint(f, "2026-01-02T15:04:03Z stdout F three\n") // before the runtime opens the log anew
+	fmt.Fprint(f, "2026-01-02T15:04:03Z stdout F three\n") // before the runtime reopens the log
 	out.waitFor(t, "one\ntwo\nthree\n")
 	fmt.Fprint(f, "2026-01-02T15:04:04Z stdout F four\n")
 	if err := os.WriteFile(path, []byte("2026-01-02T15:04:05Z stdout F five\n"), 0o600); err != nil {
@@ -216,7 +216,7 @@ func TestFollowerWaitsForTheLog(t *testing.T) {
 	if err != nil || out.String() != "one\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
-	// One that never comes is no error: there was nothing to show.
+	// A log that never appears is not an error.
 	if err := Copy(t.Context(), &out, path+"x", q, func(context.Context) (bool, error) { return true, nil }); err != nil {
 		t.Error(err)
 	}

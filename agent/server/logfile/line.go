@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// line is one line of the file.
+// line is a line of the file.
 type line struct {
 	at     time.Time
 	stderr bool
-	full   bool // it ends what the container wrote as one line
+	full   bool // ends a line of the container's output
 	text   []byte
 }
 
-// parseLine reads a line without its newline; false if it is not in the format.
+// parseLine parses a line without its newline; ok is false if the format is wrong.
 func parseLine(raw []byte) (line, bool) {
 	at, raw, ok := bytes.Cut(raw, []byte(" "))
 	if !ok {

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// Request says what of a log is wanted. The zero value wants nothing: Stdout
-// or Stderr must be set, and Tail is 0.
+// Request selects a part of a log. The zero value selects nothing: set Stdout or Stderr, and
+// Tail.
 type Request struct {
 	Stdout, Stderr bool
-	// Tail is how many lines from the end are wanted; below 0: all.
+	// Tail is the number of lines from the end; negative means all.
 	Tail int64
-	// Since leaves out what is older.
+	// Since excludes older lines.
 	Since time.Time
-	// Limit ends the output after so many bytes; 0: never.
+	// Limit is the maximum number of bytes; 0 means no limit.
 	Limit int64
-	// Timestamps writes each line's time before it.
+	// Timestamps prefixes each line with its time.
 	Timestamps bool
-	// Follow goes on with what is written later.
+	// Follow continues with lines written later.
 	Follow bool
 }
 
-// All wants everything that is there.
+// All requests the whole log so far.
 func All() Request { return Request{Stdout: true, Stderr: true, Tail: -1} }
 
 func (q Request) includes(l line) bool { return l.stderr && q.Stderr || !l.stderr && q.Stdout }
 
-// timeFormat is how times are shown: all digits, so that lines stay in columns.
+// timeFormat has a fixed width, to align lines.
 const timeFormat = "2006-01-02T15:04:05.000000000Z07:00"
 
-// errLimitReached ends the reading when the limit is reached.
+// errLimitReached ends reading at Request.Limit.
 var errLimitReached = errors.New("as many bytes as were wanted")
 
-// printer writes lines as they are wanted.
+// printer writes the requested lines.
 type printer struct {
 	out    io.Writer
 	q      Request
@@ -71,16 +71,16 @@ func (p *printer) print(raw []byte) error {
 	return err
 }
 
-// reader hands out the complete lines of a file that may still grow.
+// reader returns the complete lines of a growing file.
 type reader struct {
 	from    io.Reader
-	partial []byte // begun lines
+	partial []byte // incomplete last line
 	buf     []byte
 }
 
 func newReader(from io.Reader) *reader { return &reader{from: from, buf: make([]byte, 64<<10)} }
 
-// drain calls each with every complete line up to the end of what there is now.
+// drain calls each for every complete line up to the current end.
 func (r *reader) drain(each func(raw []byte) error) error {
 	for {
 		n, err := r.from.Read(r.buf)
@@ -109,7 +109,7 @@ func (r *reader) drain(each func(raw []byte) error) error {
 	}
 }
 
-// sameFile says whether path is the file that f was opened as.
+// sameFile reports whether path refers to the open file f.
 func sameFile(f *os.File, path string) (bool, error) {
 	now, err := os.Stat(path)
 	if err != nil {

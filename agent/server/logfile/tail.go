@@ -7,9 +7,9 @@ import (
 
 const blockSize = 64 << 10
 
-// lastLines is where the last n wanted lines of a file begin, and how many of them
-// there are. below says that the lines of the file that comes after this one have
-// been counted: pieces at the end of this one belong to the first of them.
+// lastLines returns the offset of the last n requested lines of a file, and how many there are.
+// below reports that lines of the next file were counted: pieces at the end of this file belong
+// to the first of them.
 func lastLines(f io.ReaderAt, size, n int64, q Request, below bool) (at, found int64, err error) {
 	if n == 0 && !below {
 		return size, 0, nil
@@ -20,7 +20,7 @@ func lastLines(f io.ReaderAt, size, n int64, q Request, below bool) (at, found i
 			return true
 		}
 		if !l.full && (below || found > 0) {
-			return true // belongs to the line that was counted by its end
+			return true // counted with the end of its line
 		}
 		if found == n {
 			at = end
@@ -32,10 +32,10 @@ func lastLines(f io.ReaderAt, size, n int64, q Request, below bool) (at, found i
 	return at, found, err
 }
 
-// readBackwards visits the complete lines of a file from the last to the first, with
-// the offset behind each, until visit is false.
+// readBackwards calls visit for the complete lines from last to first, with the offset after
+// each, until it returns false.
 func readBackwards(f io.ReaderAt, size int64, visit func(raw []byte, end int64) bool) error {
-	var tail []byte // of the line whose beginning is not read yet, newline included
+	var tail []byte // a line whose start is not read yet, including its newline
 	buf := make([]byte, blockSize)
 	for pos := size; pos > 0; {
 		n := min(pos, blockSize)
@@ -51,7 +51,7 @@ func readBackwards(f io.ReaderAt, size int64, visit func(raw []byte, end int64) 
 			}
 			before := bytes.LastIndexByte(data[:last], '\n')
 			if before < 0 && pos > 0 {
-				break // it may begin in the block before
+				break // the line may start in the previous block
 			}
 			if !visit(data[before+1:last], pos+int64(last)+1) {
 				return nil

@@ -16,34 +16,35 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 )
 
-// SimulatedNodesUser is whose certificate serves more than one node.
+// SimulatedNodesUser is the user whose certificate may serve several nodes.
 const SimulatedNodesUser = "system:berth:simulated-nodes"
 
 // Options of a Server.
 type Options struct {
 	// Certificate of the agent's credential.
 	Certificate tls.Certificate
-	// ClientCA is PEM of the authority that the API server's certificate for agents is of.
+	// ClientCA is the PEM of the CA of the API server's client certificate.
 	ClientCA []byte
-	// APIServer is its URL: the agent answers at the address that it would be
-	// reached from. Empty: it is in this process.
+	// APIServer is the API server's URL, by which the address to listen on is selected. Empty: the
+	// API server runs in this process.
 	APIServer string
 	Client    kubernetes.Interface
 	Log       klog.Logger
-	// Usage is what a node has and uses itself, with what was collected of it; false: nobody looks
-	// after it. Nil: annotations alone say it.
+	// Usage returns the node's own usage, with images collected so far; false if it is unknown. A
+	// nil Usage means that the annotations define it.
 	Usage func(node string) (usage.Node, bool)
 }
 
-// Server is not serving yet: its nodes are to be registered first.
+// Server is a listener whose nodes are not registered yet.
 type Server struct {
 	opts     Options
 	listener net.Listener
 	nodes    []*corev1.Node
 }
 
-// Announce takes an address and writes it into the nodes, which the agent then
-// registers. It is nil if the credential is not one to serve these nodes with.
+// Announce listens on a local address and writes its URL to the annotations of the nodes,
+// before the agent registers them. It returns nil if the credential is not valid for serving
+// these nodes.
 func Announce(o Options, nodes []*corev1.Node) (*Server, error) {
 	if !certificateMatches(o.Certificate, nodes) {
 		return nil, nil
@@ -66,7 +67,8 @@ func Announce(o Options, nodes []*corev1.Node) (*Server, error) {
 	return &Server{opts: o, listener: listener, nodes: nodes}, nil
 }
 
-// certificateMatches says whether the API server will believe that the certificate is of the nodes' agent.
+// certificateMatches reports whether the API server accepts the certificate for the nodes'
+// agent.
 func certificateMatches(cert tls.Certificate, nodes []*corev1.Node) bool {
 	if cert.Leaf == nil || !server.IsServerCertificate(cert.Leaf) {
 		return false
@@ -75,7 +77,7 @@ func certificateMatches(cert tls.Certificate, nodes []*corev1.Node) bool {
 	return name == SimulatedNodesUser || len(nodes) == 1 && name == "system:node:"+nodes[0].Name
 }
 
-// localAddress is the address of this machine that the server would see.
+// localAddress returns the address of this machine from which it reaches the server.
 func localAddress(server string) string {
 	const here = "127.0.0.1"
 	u, err := url.Parse(server)
@@ -86,7 +88,7 @@ func localAddress(server string) string {
 	if port == "" {
 		port = "443"
 	}
-	conn, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), port)) // nothing is sent
+	conn, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), port)) // UDP: sends nothing
 	if err != nil {
 		return here
 	}
@@ -94,7 +96,7 @@ func localAddress(server string) string {
 	return conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// Run answers until ctx ends, for pods as the agent knows them.
+// Run serves until ctx is done.
 func (s *Server) Run(ctx context.Context, agent Agent) error {
 	o := server.Options{Listener: s.listener, Certificate: s.opts.Certificate, ClientCA: s.opts.ClientCA, Client: s.opts.Client, Log: s.opts.Log}
 	for _, n := range s.nodes {

@@ -1,12 +1,11 @@
-// Package simulatedstats answers for simulated nodes, any number of them at one address:
-// what their pods use, by their scripts (engine/nodepressure/usage). They have no logs
-// and no processes, and say so.
+// Package simulatedstats serves the stats of simulated nodes, any number of them at one
+// address. The usage of pods follows their usage scripts (engine/nodepressure/usage). Requests
+// for logs and processes are rejected.
 //
-// An agent of simulated nodes tells where it answers in their annotation
-// berth.dev/agent-url, since their addresses are made up. It shows the
-// certificate of its credential: a node's own for that node, or that of
-// system:berth:simulated-nodes for many. With any other it cannot be believed, and
-// does not answer.
+// Because the addresses of simulated nodes are fictional, the agent publishes its URL in the
+// node annotation berth.dev/agent-url. It serves with the certificate of its credential: that
+// of the node, or for several nodes that of system:berth:simulated-nodes. With other
+// certificates it does not serve, because the API server would reject them.
 //
-// CPU is not scripted: a container that runs uses what it requests.
+// CPU usage is not scripted: a running container uses what it requests.
 package simulatedstats

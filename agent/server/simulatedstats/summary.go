@@ -14,13 +14,13 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Agent knows the pods of the nodes: those that take room, and all that are bound.
+// Agent provides the pods of the nodes.
 type Agent interface {
 	Pods(node string) []*corev1.Pod
 	BoundPods(node string) []*corev1.Pod
 }
 
-// simulatedNode is one simulated node.
+// simulatedNode is a served node.
 type simulatedNode struct {
 	name  string
 	node  usage.Node
@@ -53,7 +53,7 @@ func newNode(n *corev1.Node, agent Agent, now func(string) (usage.Node, bool)) *
 	}
 }
 
-// summary is what node and pods use at now.
+// summary returns the usage of the node and its pods.
 func (p *simulatedNode) summary(now time.Time) *stats.Summary {
 	s := &stats.Summary{Pods: []stats.PodStats{}}
 	var uses []usage.PodUsage
@@ -83,9 +83,9 @@ func (p *simulatedNode) summary(now time.Time) *stats.Summary {
 	return s
 }
 
-// runningContainers are those of the pod that run, with their scripts.
+// runningContainers returns the running containers of the pod with their scripts.
 func runningContainers(pod *corev1.Pod) []usage.RunningContainer {
-	scripts, _ := conversion.SimulatedUsage(pod) // what cannot be read counts for nothing; the agent says so
+	scripts, _ := conversion.SimulatedUsage(pod) // invalid scripts count as no usage; the agent reports them
 	var out []usage.RunningContainer
 	for _, list := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range list {
@@ -97,7 +97,7 @@ func runningContainers(pod *corev1.Pod) []usage.RunningContainer {
 	return out
 }
 
-// cpuUsage is CPU: how much now, and how much so far, in ns.
+// cpuUsage is a CPU rate and the CPU time so far, in ns.
 type cpuUsage struct{ rate, sum int64 }
 
 func (l *cpuUsage) add(o cpuUsage) { l.rate, l.sum = l.rate+o.rate, l.sum+o.sum }
@@ -107,7 +107,7 @@ func (l cpuUsage) cpu(now time.Time) *stats.CPUStats {
 	return &stats.CPUStats{Time: metav1.NewTime(now), UsageNanoCores: &rate, UsageCoreNanoSeconds: &sum}
 }
 
-// cpuUsageOf is what a container requests, since it started.
+// cpuUsageOf returns the usage of a container that uses its CPU request.
 func cpuUsageOf(pod *corev1.Pod, c *usage.RunningContainer, now time.Time) cpuUsage {
 	for _, list := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
 		for i := range list {
@@ -145,7 +145,7 @@ func usedBytes(o *nodepressure.Observation, s nodepressure.Signal) int64 {
 	return o.Signals[s].Capacity - o.Signals[s].Available
 }
 
-// filesystem is one of the node's; the signal of its inodes follows that of its bytes.
+// filesystem returns the stats of a file system; s+1 is the signal of its inodes.
 func filesystem(now time.Time, o *nodepressure.Observation, s nodepressure.Signal) *stats.FsStats {
 	number := func(n int64) *uint64 { u := uint64(max(n, 0)); return &u }
 	return &stats.FsStats{

@@ -19,7 +19,7 @@ type fakeAgent []*corev1.Pod
 func (a fakeAgent) Pods(string) []*corev1.Pod      { return a }
 func (a fakeAgent) BoundPods(string) []*corev1.Pod { return a }
 
-// pod has run for a minute.
+// pod returns a pod that has run for a minute.
 func pod(name, script, cpu string, now time.Time) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: "u-" + "1"}}
 	if script != "" {
