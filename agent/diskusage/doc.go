@@ -1,3 +1,4 @@
-// Package diskusage measures what directories hold on the disk: volumes, logs, writable layers. Who writes there is not trusted: no link is
-// followed, and memory does not grow with the entries of a directory.
+// Package diskusage measures the disk usage of directories: volumes, logs and writable layers.
+// Their contents are untrusted: links are not followed, and memory does not grow with the size of
+// a directory.
 package diskusage

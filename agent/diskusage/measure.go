@@ -9,12 +9,13 @@ import (
 	"syscall"
 )
 
-// Usage is what a directory tree holds.
+// Usage is the disk usage of a directory tree.
 type Usage struct{ Bytes, Inodes int64 }
 
-// Measure measures a tree by its blocks, each inode once however many names it has, on one file system. Whoever writes there can lead it nowhere
-// else: it follows no links, also not those that take the place of a directory meanwhile. What goes while it looks is not counted, of what cannot be read the
-// rest is, and the first such error is returned; a tree that is not there is fs.ErrNotExist.
+// Measure returns the blocks and inodes of a tree on one file system. It counts each inode once,
+// whatever its number of links, and never leaves the tree, even if a directory is replaced by a
+// link during the walk. It skips entries that disappear. If entries cannot be read, it counts the
+// rest and returns the first error. It returns fs.ErrNotExist if dir does not exist.
 func Measure(dir string) (h Usage, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -31,14 +32,15 @@ func Measure(dir string) (h Usage, err error) {
 	return m.usage, m.err
 }
 
-// readDirBatch is how many entries of a directory are held at a time: whoever writes there may put a million into one.
+// readDirBatch is the number of directory entries read at a time, since a directory may have
+// millions.
 const readDirBatch = 1024
 
-// walker is a tree that is being measured.
+// walker is the state of a measurement.
 type walker struct {
 	root       *os.Root
-	pending    []string        // directories that are still to be looked into
-	hardLinked map[uint64]bool // by inode: only what has several names can be met twice
+	pending    []string        // directories to visit
+	hardLinked map[uint64]bool // inodes with several links that are already counted
 	device     uint64          // of the tree; 0: not known yet
 	usage      Usage
 	err        error
@@ -50,7 +52,7 @@ func (m *walker) recordError(err error) {
 	}
 }
 
-// visitDir counts a directory, unless it is another file system, and what is in it that is none.
+// visitDir counts a directory and its files, unless it is on another file system.
 func (m *walker) visitDir(dir string) {
 	f, err := m.root.OpenFile(dir, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -87,7 +89,7 @@ func (m *walker) visitDir(dir string) {
 	}
 }
 
-// count counts an inode, and says whether it is of this file system.
+// count counts an inode and reports whether it is on the tree's file system.
 func (m *walker) count(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -26,10 +26,10 @@ import (
 	"github.com/berthproject/berth/agent/volume"
 )
 
-// dialTimeout bounds the wait for the container runtime's socket at start.
+// dialTimeout bounds the wait for the container runtime's socket.
 const dialTimeout = 30 * time.Second
 
-// build makes the parts.
+// build creates all parts of the node.
 func (n *node) build(ctx context.Context) (err error) {
 	o := &n.opts
 	if err := os.MkdirAll(o.Root, 0o750); err != nil {
@@ -48,7 +48,7 @@ func (n *node) build(ctx context.Context) (err error) {
 	}
 	n.closers = append(n.closers, unlock)
 	config := rest.CopyConfig(o.Config)
-	config.QPS = -1 // the server says when it is too much
+	config.QPS = -1 // the API server limits the rate
 	if n.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (n *node) build(ctx context.Context) (err error) {
 	if n.object, err = o.newNode(ctx, n.host, n.runtime, n.listener.Addr().(*net.TCPAddr).Port); err != nil {
 		return err
 	}
-	if err := errors.Join(saveName(o.Root, o.Name), o.saveRuntime()); err != nil { // a disk that is full keeps nobody from making room there
+	if err := errors.Join(saveName(o.Root, o.Name), o.saveRuntime()); err != nil { // a full disk must not prevent the agent from freeing space
 		o.Log.Error(err, "The next agent of this directory is not told what its node is called, and what runs its pods", "node", o.Name)
 	}
 	n.closers = append(n.closers, n.startEvents())
@@ -77,10 +77,10 @@ func (n *node) build(ctx context.Context) (err error) {
 	return n.newCollector(ctx)
 }
 
-// boundPods are all pods of the node.
+// boundPods returns all pods bound to the node.
 func (n *node) boundPods() []*corev1.Pod { return n.agent.BoundPods(n.opts.Name) }
 
-// current is the node as it is registered, and where it is reached now.
+// current returns the registered node with its current addresses.
 func (n *node) current() *corev1.Node {
 	now := *n.object
 	now.Status.Addresses = n.opts.addresses()
@@ -102,7 +102,7 @@ func (n *node) connectRuntime(ctx context.Context) (err error) {
 	return nil
 }
 
-// newAgent makes the agent's loop around the runner of pods.
+// newAgent creates the agent and the runner of pods.
 func (n *node) newAgent() error {
 	o := &n.opts
 	metrics := agent.NewMetrics()
@@ -126,7 +126,8 @@ func (n *node) newAgent() error {
 	return err
 }
 
-// pressureFor is the node's pressure; of a fresh node it does not go on with what the API has of its conditions.
+// pressureFor returns the eviction manager. A fresh node does not restore the conditions in the
+// API.
 func (n *node) pressureFor(string) agent.Pressure {
 	if n.opts.Fresh {
 		return struct{ agent.Pressure }{n.pressure}
@@ -134,7 +135,7 @@ func (n *node) pressureFor(string) agent.Pressure {
 	return n.pressure
 }
 
-// newRunner makes what runs pods, with images and probes.
+// newRunner creates the runner of pods with image puller and prober.
 func (n *node) newRunner(report func(runtime.Report)) (err error) {
 	o, k := &n.opts, &n.opts.Kubelet
 	pulls := image.NewMetrics()
@@ -161,7 +162,7 @@ func (n *node) newRunner(report func(runtime.Report)) (err error) {
 	return err
 }
 
-// newServer answers about the node.
+// newServer creates the node's HTTPS server.
 func (n *node) newServer() (*server.Server, error) {
 	o := &n.opts
 	config := rest.CopyConfig(o.Config)

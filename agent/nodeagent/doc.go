@@ -1,17 +1,15 @@
-// Package nodeagent puts a real node together: the agent's loop, the runner of pods
-// over a container runtime, their volumes, probes, images and cgroups, the
-// watch over what the node runs short of, and the server that answers about it.
+// Package nodeagent assembles a real node from its parts: the agent, the runner of pods over a
+// container runtime, volumes, probes, images, cgroups, the eviction manager and the HTTPS server.
 //
-//	agent ── pods.Runner ── runtime.Service (containerd)
+//	agent ── pods.Runner ── runtime.Service (containerd or embedded)
 //	  │        ├─ volume, probe, image, cgroup
 //	  ├─ pressure
-//	  └─ serve ◀── API server
+//	  └─ server ◀── API server
 //
-// It decides nothing: it makes the parts and hands each what it needs of the
-// others. berth agent makes one node of the machine that it runs on, or of the
-// cgroup that it is told; berth up --virtual-nodes makes several, each with a
-// container runtime of its own (Virtual).
+// The package contains no policy; it creates the parts and connects them. berth agent runs one
+// node on its machine or in a given cgroup. berth up --virtual-nodes runs several, each with its
+// own container runtime (RunVirtual).
 //
-// When Run ends, pods go on running: a node whose agent comes back finds them.
-// Virtual ends them and removes the node with all that was on it.
+// When Run returns, pods keep running, and the next agent of the node finds them. RunVirtual
+// stops them and removes the node with all its data.
 package nodeagent

@@ -16,19 +16,20 @@ import (
 	"github.com/berthproject/berth/agent/virtualnode"
 )
 
-// Embedded says where the embedded runtime has its things. Fields that are empty have a default.
+// Embedded configures the embedded runtime. Empty fields have defaults.
 type Embedded struct {
-	// Dir is for sandboxes, containers and their writable layers; runtime in Options.Root.
+	// Dir holds sandboxes, containers and their writable layers. The default is Options.Root/runtime.
 	Dir string
-	// Images is the store of images; images in Options.Root.
+	// Images is the image store. The default is Options.Root/images.
 	Images string
-	// Builtin is the store with the built-in images, which several nodes may share; that of Images.
+	// Builtin is the store of the built-in images, which several nodes may share. The default is
+	// Images.
 	Builtin string
-	// Bridge is the network device that pods hang on; called after Options.Root.
+	// Bridge is the network bridge of the pods. The default name is derived from Options.Root.
 	Bridge string
 }
 
-// containerRuntime runs containers, and knows of images what CRI has no words for.
+// containerRuntime is a runtime.Service that also reports image layers.
 type containerRuntime interface {
 	runtime.Service
 	disk.Layers
@@ -40,7 +41,7 @@ var (
 	_ containerRuntime = (*embedded.Runtime)(nil)
 )
 
-// setDefaults puts defaults in.
+// setDefaults fills empty fields.
 func (e *Embedded) setDefaults(o *Options) (err error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(o.Root))
@@ -55,7 +56,8 @@ func (e *Embedded) setDefaults(o *Options) (err error) {
 	return err
 }
 
-// loadOrPickSubnet is a network that nobody on this machine had when the node was made. It stays the node's.
+// loadOrPickSubnet returns the subnet in file. If there is none it picks a subnet that is unused
+// on this machine and saves it.
 func loadOrPickSubnet(file string, start uint32) (string, error) {
 	if kept, err := os.ReadFile(file); err == nil && len(kept) > 0 {
 		return strings.TrimSpace(string(kept)), nil
@@ -67,7 +69,7 @@ func loadOrPickSubnet(file string, start uint32) (string, error) {
 	return subnet, os.WriteFile(file, []byte(subnet+"\n"), 0o600)
 }
 
-// open makes the embedded runtime, with the built-in images in its store. Containers that run are taken up.
+// open opens the embedded runtime with the built-in images and adopts running containers.
 func (e *Embedded) open(ctx context.Context, o *Options) (containerRuntime, error) {
 	if err := e.setDefaults(o); err != nil {
 		return nil, err

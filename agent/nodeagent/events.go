@@ -11,11 +11,11 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// eventComponent is under which name the agent tells of pods and nodes: the kubelet's,
-// since people and tools look for it.
+// eventComponent is the source component of events. It is the kubelet's, because tools search for
+// it.
 const eventComponent = "kubelet"
 
-// startEvents starts to record events; stop ends it.
+// startEvents starts the event recorder and returns a function that stops it.
 func (n *node) startEvents() (stop func()) {
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: n.client.CoreV1().Events("")})
@@ -23,19 +23,20 @@ func (n *node) startEvents() (stop func()) {
 	return broadcaster.Shutdown
 }
 
-// recordEvent records one about a container of a pod, or about the pod where container is empty.
+// recordEvent records an event about a container, or about the pod if container is empty.
 func (n *node) recordEvent(pod *corev1.Pod, container, eventType, reason, message string) {
 	ref := &corev1.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 		ResourceVersion: pod.ResourceVersion, FieldPath: fieldPath(pod, container)}
 	n.events.Event(ref, eventType, reason, message)
 }
 
-// nodeRef is the node as events are about it: the kubelet gives its name for its uid.
+// nodeRef returns the involved object of node events. As in the kubelet the UID is the node's
+// name.
 func (n *node) nodeRef() *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Node", APIVersion: "v1", Name: n.opts.Name, UID: types.UID(n.opts.Name)}
 }
 
-// fieldPath is where a container stands in its pod, as events say it.
+// fieldPath returns the field path of a container in its pod.
 func fieldPath(pod *corev1.Pod, container string) string {
 	named := func(c corev1.Container) bool { return c.Name == container }
 	switch {

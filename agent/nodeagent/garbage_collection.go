@@ -17,10 +17,10 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// listImagesTimeout bounds the wait for the runtime when the node's status is written.
+// listImagesTimeout bounds the image listing for the node's status.
 const listImagesTimeout = 10 * time.Second
 
-// newCollector makes what removes unused images and dead containers, and what tells who holds the disks.
+// newCollector creates the garbage collector and the reporter of disk usage.
 func (n *node) newCollector(ctx context.Context) (err error) {
 	o := &n.opts
 	keep := []string{containerd.PauseImage}
@@ -50,28 +50,30 @@ func (n *node) newCollector(ctx context.Context) (err error) {
 	return err
 }
 
-// imageGCPolicy is what a KubeletConfiguration says of images, with the kubelet's rules for containers.
+// imageGCPolicy converts a KubeletConfiguration to a policy, with the kubelet's defaults for
+// containers.
 func imageGCPolicy(c config.ImageCollection) gc.Policy {
 	p := gc.DefaultPolicy()
 	p.HighThresholdPercent, p.LowThresholdPercent, p.MinAge, p.MaxAge = int(c.HighPercent), int(c.LowPercent), c.MinimumAge, c.MaximumAge
 	return p
 }
 
-// podFinished says whether a pod has ended for good, as the API has it: before its pods are known, none has.
+// podFinished reports whether the API server has the pod in a terminal phase. It is false until
+// the node's pods are known.
 func (n *node) podFinished(uid types.UID) bool {
 	return slices.ContainsFunc(n.boundPods(), func(p *corev1.Pod) bool {
 		return p.UID == uid && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
 	})
 }
 
-// ballastFile is a file to give up when the disk of the images is full: beside the images where they have a
-// disk to themselves.
+// ballastFile returns the path of the ballast file: next to the images if they have their own
+// file system.
 func (n *node) ballastFile() string {
 	dir := n.opts.Root
 	if n.imageFs != n.nodeFs {
 		if apart, err := onDifferentFilesystems(n.opts.Root, n.imageFs.Dir()); err == nil && apart {
 			dir = filepath.Dir(n.imageFs.Dir())
-			if above, err := onDifferentFilesystems(dir, n.imageFs.Dir()); err == nil && above { // the disk is mounted there
+			if above, err := onDifferentFilesystems(dir, n.imageFs.Dir()); err == nil && above { // dir is on another file system: the images' directory is the mount point
 				dir = n.imageFs.Dir()
 			}
 		}
@@ -79,16 +81,17 @@ func (n *node) ballastFile() string {
 	return filepath.Join(dir, "berth.ballast")
 }
 
-// imagePulled is told when an image was pulled.
+// imagePulled is called after each image pull.
 func (n *node) imagePulled() {
 	n.collector.ImagePulled()
 	n.reportStatus()
 }
 
-// reportStatus has the node's status written soon: what it tells has changed.
+// reportStatus requests an update of the node's status.
 func (n *node) reportStatus() { n.agent.Report(n.opts.Name) }
 
-// images is what the node's status says of images; those told last when the runtime is away.
+// images returns the images for the node's status, or the last list if the runtime is
+// unavailable.
 func (n *node) images(string) []corev1.ContainerImage {
 	ctx, cancel := context.WithTimeout(context.Background(), listImagesTimeout)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// What is dead of a pod that goes on is not given up, not even by an agent that does not yet know its pods.
+// Dead containers of a running pod are kept, also by an agent that does not know its pods yet.
 func TestPodFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pod := func(name string, phase corev1.PodPhase) *corev1.Pod {

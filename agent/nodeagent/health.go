@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// healthInterval is how often the runtime is asked how it is, askWithin for how long.
+	// healthInterval is how often the runtime's status is read; healthTimeout bounds one read.
 	healthInterval = 5 * time.Second
 	healthTimeout  = 10 * time.Second
 )
 
-// runtimeHealth is how the container runtime was when it was asked last.
+// runtimeHealth is the last known health of the container runtime.
 type runtimeHealth struct {
 	mu  sync.Mutex
 	err error
 }
 
-// ready says why the node cannot run pods.
+// ready returns why the node cannot run pods, or nil.
 func (h *runtimeHealth) ready(string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.err
 }
 
-// watch asks the runtime until ctx ends; what has changed is reported.
+// watch polls the runtime's status until ctx ends and calls changed after each change.
 func (h *runtimeHealth) watch(ctx context.Context, ask func(context.Context) (*criapi.RuntimeStatus, error), changed func()) {
 	for tick := time.NewTicker(healthInterval); ; {
 		if h.check(ctx, ask) {
@@ -44,7 +44,7 @@ func (h *runtimeHealth) watch(ctx context.Context, ask func(context.Context) (*c
 	}
 }
 
-// check asks once, and says whether the answer is another one.
+// check reads the status once and reports whether it has changed.
 func (h *runtimeHealth) check(ctx context.Context, ask func(context.Context) (*criapi.RuntimeStatus, error)) bool {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -61,7 +61,7 @@ func (h *runtimeHealth) check(ctx context.Context, ask func(context.Context) (*c
 	return !same
 }
 
-// RuntimeNotReady words the conditions that keep pods from being run.
+// RuntimeNotReady returns an error that lists the runtime conditions that are not met, or nil.
 func RuntimeNotReady(s *criapi.RuntimeStatus) error {
 	var errs []error
 	for _, c := range s.GetConditions() {

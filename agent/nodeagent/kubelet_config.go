@@ -15,9 +15,9 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// What a KubeletConfiguration says, in the terms of the parts.
+// Conversions from a KubeletConfiguration to the options of the parts.
 
-// maxPods is how many pods the node takes.
+// maxPods returns the maximum number of pods of the node.
 func maxPods(k *config.Kubelet) int64 {
 	most := int64(k.MaxPods)
 	if k.PodsPerCore > 0 {
@@ -26,8 +26,7 @@ func maxPods(k *config.Kubelet) int64 {
 	return most
 }
 
-// allocatable is what pods may ask for: the capacity without what is reserved for
-// others and what the hard thresholds keep free.
+// allocatable returns the capacity without reservations and hard eviction thresholds.
 func allocatable(k *config.Kubelet, capacity corev1.ResourceList) corev1.ResourceList {
 	free := corev1.ResourceList{}
 	for _, t := range k.Pressure.Thresholds {
@@ -41,8 +40,8 @@ func allocatable(k *config.Kubelet, capacity corev1.ResourceList) corev1.Resourc
 	return agent.Allocatable(capacity, k.KubeReserved, k.SystemReserved, free)
 }
 
-// podsLimits are those of the cgroup of all pods: the node's memory and processors
-// without what is reserved for others. Nothing is limited that nothing is reserved of.
+// podsLimits returns the limits of the cgroup of all pods: the capacity without reservations.
+// Resources without a reservation are unlimited.
 func podsLimits(k *config.Kubelet, capacity corev1.ResourceList) cgroup.Limits {
 	var l cgroup.Limits
 	if !slices.Contains(k.EnforceNodeAllocatable, "pods") {
@@ -58,7 +57,7 @@ func podsLimits(k *config.Kubelet, capacity corev1.ResourceList) cgroup.Limits {
 	return l
 }
 
-// shutdownClasses is how long pods have when the node is shut down.
+// shutdownClasses returns the grace periods of a node shutdown.
 func shutdownClasses(s config.Shutdown) agent.Shutdown {
 	if len(s.ByPriority) == 0 {
 		if s.Total == 0 {
@@ -73,7 +72,7 @@ func shutdownClasses(s config.Shutdown) agent.Shutdown {
 	return out
 }
 
-// parallelPulls is how many images are pulled at once, below 0 for any number.
+// parallelPulls returns how many images are pulled in parallel; negative means unlimited.
 func parallelPulls(k *config.Kubelet) int {
 	switch {
 	case k.SerializeImagePulls:
@@ -84,7 +83,7 @@ func parallelPulls(k *config.Kubelet) int {
 	return -1
 }
 
-// pidsLimit is how many processes a pod may have, 0 for any number.
+// pidsLimit returns the maximum number of processes per pod; 0 means unlimited.
 func pidsLimit(k *config.Kubelet) int64 {
 	if k.PodPidsLimit <= 0 || k.PodPidsLimit == math.MaxInt64 {
 		return 0

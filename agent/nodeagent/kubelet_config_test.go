@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// kubelet reads the fields of a KubeletConfiguration, given as JSON.
+// kubelet parses the fields of a KubeletConfiguration, given as JSON.
 func kubelet(t *testing.T, fields string) *config.Kubelet {
 	t.Helper()
 	k, err := config.ReadKubelet(config.Document{APIVersion: config.KubeletAPIVersion, Kind: config.KubeletKind, File: "test",
@@ -33,7 +33,7 @@ func capacity() corev1.ResourceList {
 }
 
 func TestAllocatable(t *testing.T) {
-	// 10 % are a float of 32 bits, as in a kubelet: a byte less than one would think.
+	// As in the kubelet, 10% is a 32-bit float, so the result is one byte less than expected.
 	for name, tc := range map[string]struct{ fields, cpu, memory, disk string }{
 		"defaults":     {``, "2", "1948Mi", "943718399"},
 		"reservations": {`,"kubeReserved":{"cpu":"200m","memory":"100Mi"},"systemReserved":{"memory":"100Mi"}`, "1800m", "1748Mi", "943718399"},

@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// lock keeps other agents out of the agent's directory until the process ends: two would start each
-// other's pods twice and remove each other's files.
+// lock locks the agent's directory until the process exits. Two agents would start each other's
+// pods twice and remove each other's files.
 func lock(root string) (unlock func(), err error) {
 	file := filepath.Join(root, "lock")
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
@@ -33,11 +33,11 @@ func lock(root string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// nodeNameFile has the name of a directory's node in it.
+// nodeNameFile holds the name of the directory's node.
 const nodeNameFile = "node-name"
 
-// SavedName is what the node of an agent's directory was called last, "" if there was none: by it its pods are found
-// again, whatever the machine is called meanwhile.
+// SavedName returns the last name of the node of an agent's directory, or "". It identifies the
+// node's pods even if the machine is renamed.
 func SavedName(root string) string {
 	text, _ := os.ReadFile(filepath.Join(root, nodeNameFile))
 	return strings.TrimSpace(string(text))
@@ -50,7 +50,8 @@ func saveName(root, name string) error {
 	return writeFileAtomic(filepath.Join(root, nodeNameFile), name+"\n")
 }
 
-// writeFileAtomic writes a file whole or not at all: half a name is another node's.
+// writeFileAtomic writes a file completely or not at all. A truncated name would be another
+// node's.
 func writeFileAtomic(file, text string) error {
 	fresh := file + ".new"
 	err := os.WriteFile(fresh, []byte(text), 0o600)
@@ -63,23 +64,23 @@ func writeFileAtomic(file, text string) error {
 	return err
 }
 
-// criEndpointFile is in the directory of a node whose pods run in a container runtime that speaks CRI. It names its socket.
+// criEndpointFile holds the socket of the CRI runtime that runs the node's pods.
 const criEndpointFile = "runtime-endpoint"
 
-// UsedCRI says whether pods of an agent's directory ran in a container runtime that speaks CRI, when the node was up last: another
-// one would run them besides.
+// UsedCRI reports whether the last agent of the directory used a CRI runtime. Another runtime
+// would start the same pods a second time.
 func UsedCRI(root string) bool {
 	_, err := os.Stat(filepath.Join(root, criEndpointFile))
 	return err == nil
 }
 
-// UsedEmbedded says whether there are pods of an agent's directory in the embedded runtime.
+// UsedEmbedded reports whether the embedded runtime has pods in an agent's directory.
 func UsedEmbedded(root string) bool {
 	found, err := os.ReadDir(filepath.Join(root, "runtime", "sandboxes"))
 	return err == nil && len(found) > 0
 }
 
-// saveRuntime says in the directory what runs pods.
+// saveRuntime records in the directory which runtime runs the pods.
 func (o *Options) saveRuntime() error {
 	file := filepath.Join(o.Root, criEndpointFile)
 	if o.Embedded == nil {
@@ -91,19 +92,19 @@ func (o *Options) saveRuntime() error {
 	return nil
 }
 
-// cgroupLockTimeout is how long it takes at most until an agent that was killed has let go.
+// cgroupLockTimeout bounds the wait for a killed agent to release its lock.
 const cgroupLockTimeout = 3 * time.Second
 
-// lockCgroup keeps other agents out of what the node is confined to, whatever their directories are: one removes the
-// pods below that its API server does not have. The lock is on the cgroup's directory.
+// lockCgroup locks the node's cgroup directory against agents with other directories. An agent
+// removes all pods below its cgroup that its API server does not have.
 func lockCgroup(host *cgroup.Host, group string) (unlock func(), err error) {
 	dir := host.Dir("memory", group)
 	if dir == "" {
-		return func() {}, nil // cgroups that limit nothing: whoever needs them says so
+		return func() {}, nil // cgroups without limits: later steps report it
 	}
 	f, err := os.Open(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return func() {}, nil // it is told where it is used
+		return func() {}, nil // later steps report it
 	}
 	if err != nil {
 		return nil, err

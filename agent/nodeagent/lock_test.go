@@ -31,7 +31,7 @@ func TestDirectoryLock(t *testing.T) {
 	}
 }
 
-// TestSavedName: an agent's directory says what its node was called last.
+// TestSavedName checks that the name of the node is saved in the agent's directory.
 func TestSavedName(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"", "a", "b"} {
@@ -87,7 +87,7 @@ func TestCheckAllocatable(t *testing.T) {
 	}
 }
 
-// TestUsedRuntime: an agent's directory says which runtime has pods of its node.
+// TestUsedRuntime checks that the agent's directory records which runtime ran its pods.
 func TestUsedRuntime(t *testing.T) {
 	root := t.TempDir()
 	if UsedCRI(root) || UsedEmbedded(root) {
@@ -106,7 +106,7 @@ func TestUsedRuntime(t *testing.T) {
 	}
 }
 
-// TestSaveNameIsAtomic: a disk that is full leaves the name that was.
+// TestSaveNameIsAtomic checks that a full disk keeps the previous name.
 func TestSaveNameIsAtomic(t *testing.T) {
 	root := t.TempDir()
 	if err := saveName(root, "first"); err != nil {

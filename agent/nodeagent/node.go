@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// newNode is the node as it is registered: what it has, and who it is.
+// newNode returns the Node object to register.
 func (o *Options) newNode(ctx context.Context, host *cgroup.Host, service runtime.Service, port int) (*corev1.Node, error) {
 	n := &corev1.Node{}
 	n.Name = o.Name
@@ -53,7 +53,7 @@ func (o *Options) newNode(ctx context.Context, host *cgroup.Host, service runtim
 	return n, nil
 }
 
-// checkAllocatable says that reservations and thresholds leave nothing for pods.
+// checkAllocatable returns an error if reservations and thresholds leave nothing for pods.
 func checkAllocatable(name string, capacity, allocatable corev1.ResourceList) error {
 	for of, signal := range map[corev1.ResourceName]string{corev1.ResourceCPU: "", corev1.ResourceMemory: " and evictionHard[memory.available]",
 		corev1.ResourceEphemeralStorage: " and evictionHard[nodefs.available]"} {
@@ -64,8 +64,8 @@ func checkAllocatable(name string, capacity, allocatable corev1.ResourceList) er
 	return nil
 }
 
-// capacity is what there is of the machine's processors, of the cgroup's memory
-// and of the file system that the agent's directory is on.
+// capacity returns the machine's CPUs, the cgroup's memory and the size of the file system of the
+// agent's directory.
 func (o *Options) capacity(host *cgroup.Host) (corev1.ResourceList, error) {
 	group, err := host.Open(o.Cgroup)
 	if err != nil {
@@ -88,7 +88,7 @@ func (o *Options) capacity(host *cgroup.Host) (corev1.ResourceList, error) {
 	}, nil
 }
 
-// addresses are where the node is reached now.
+// addresses returns the current addresses of the node.
 func (o *Options) addresses() []corev1.NodeAddress {
 	address := o.Address
 	if address == "" {
@@ -97,7 +97,7 @@ func (o *Options) addresses() []corev1.NodeAddress {
 	return []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: o.Name}, {Type: corev1.NodeInternalIP, Address: address}}
 }
 
-// watchAddresses reports the node whenever it is reached elsewhere: a laptop changes its network, a VPN comes or goes.
+// watchAddresses updates the node's status when its address changes, for example on a laptop.
 func (n *node) watchAddresses(ctx context.Context) {
 	at := n.object.Status.Addresses
 	for tick := time.NewTicker(healthInterval); ; {
@@ -114,10 +114,9 @@ func (n *node) watchAddresses(ctx context.Context) {
 	}
 }
 
-// machineAddress is the address that this machine would reach others from; that
-// of loopback where it reaches nobody.
+// machineAddress returns the source address for outgoing traffic, or 127.0.0.1 without a route.
 func machineAddress() string {
-	conn, err := net.Dial("udp", "192.0.2.1:9") // nothing is sent
+	conn, err := net.Dial("udp", "192.0.2.1:9") // UDP: no packet is sent
 	if err != nil {
 		return "127.0.0.1"
 	}
@@ -125,7 +124,7 @@ func machineAddress() string {
 	return conn.LocalAddr().(*net.UDPAddr).IP.String()
 }
 
-// osImage is the name of the operating system.
+// osImage returns the name of the operating system.
 func osImage() string {
 	release, _ := os.ReadFile("/etc/os-release")
 	for l := range strings.Lines(string(release)) {
@@ -136,7 +135,7 @@ func osImage() string {
 	return "Linux"
 }
 
-// firstLine is the first line of a file, empty where there is no such file.
+// firstLine returns the first line of a file, or "" if it cannot be read.
 func firstLine(file string) string {
 	text, _ := os.ReadFile(file)
 	first, _, _ := strings.Cut(string(text), "\n")

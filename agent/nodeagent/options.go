@@ -13,43 +13,44 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// DefaultRoot is the agent's directory unless it is told otherwise.
+// DefaultRoot is the default directory of the agent.
 const DefaultRoot = "/var/lib/berth/agent"
 
-// Options of a real node.
+// Options configures a real node.
 type Options struct {
-	// Name of the node.
+	// Name is the name of the node.
 	Name string
-	// Config reaches the API server with the node's own credential, which the node's own server shows, too.
+	// Config connects to the API server with the node's credential. The node's server uses the same
+	// certificate.
 	Config *rest.Config
 	// Endpoint is the socket of the container runtime.
 	Endpoint string
-	// Embedded has pods run without one, by the embedded runtime: then Endpoint says nothing.
+	// Embedded selects the embedded runtime; Endpoint is ignored then.
 	Embedded *Embedded
-	// Root is the agent's directory; Logs that of the pods' logs, log/pods in Root when empty.
+	// Root is the agent's directory. Logs is the directory of pod logs, by default Root/log/pods.
 	Root, Logs string
-	// Cgroup is what the node is confined to, / being the machine.
+	// Cgroup is the cgroup of the node, by default "/", the whole machine.
 	Cgroup string
-	// Labels and Taints to register the node with.
+	// Labels and Taints are set when the node is registered.
 	Labels map[string]string
 	Taints []corev1.Taint
-	// Address of the node; that of the machine when empty.
+	// Address is the node's internal IP. The default is the machine's address.
 	Address string
-	// PodCIDR is what its pods' addresses are of, if that is known.
+	// PodCIDR is the subnet of the pods, if known.
 	PodCIDR string
-	// Port of the node's server; 0: any.
+	// Port is the port of the node's server; 0 picks any.
 	Port int
-	// LowDisk is the disk reserve in MiB: with less available no new pods are taken.
+	// LowDisk is the disk reserve in MiB. With less free space the node rejects new pods.
 	LowDisk int64
-	// Fresh says that the node is new whatever the API has of it: its disk is another one.
+	// Fresh ignores the node's conditions in the API, because the node has a new disk.
 	Fresh bool
-	// OnStart is told once how the node runs, in words; may be nil.
+	// OnStart is called once with a description of how the node runs. Optional.
 	OnStart func(words string)
-	// OnStop is told once, when the node's agent ends as it was asked to, how many pods run on; may be nil.
+	// OnStop is called once after a regular stop with the number of pods that keep running. Optional.
 	OnStop func(pods int)
-	// Nodes are the settings of Berth's agents.
+	// Nodes configures the agent.
 	Nodes config.Nodes
-	// Kubelet is what a KubeletConfiguration says, Pressure Berth's own options of it.
+	// Kubelet is the KubeletConfiguration. Pressure holds Berth's own eviction options.
 	Kubelet  config.Kubelet
 	Pressure nodepressure.Options
 	Log      klog.Logger

@@ -13,14 +13,14 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// newPressure makes the watch over what the node runs short of.
+// newPressure creates the eviction manager.
 func (n *node) newPressure(ctx context.Context) (err error) {
 	o := &n.opts
-	// Figures are read, and alarms set, in the cgroup of all pods: it is there before the first pod.
+	// Statistics and alarms use the cgroup of all pods, which must exist before the first pod.
 	if err := n.host.Create(pods.PodsCgroup(o.Cgroup), podsLimits(&o.Kubelet, n.object.Status.Capacity)); err != nil {
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
-	if err := n.host.Thaw(pods.PodsCgroup(o.Cgroup)); err != nil { // what an agent that was killed has left so
+	if err := n.host.Thaw(pods.PodsCgroup(o.Cgroup)); err != nil { // a killed agent may have left it frozen
 		return fmt.Errorf("node %s: %w", o.Name, err)
 	}
 	n.stats = stats.NewPods(stats.Options{Host: n.host, Volumes: n.volumes, Containers: n.runtime,
@@ -68,7 +68,7 @@ func (n *node) findFilesystems(ctx context.Context) (layout nodepressure.Layout,
 	return layout, nil
 }
 
-// newSummarizer tells what node and pods use.
+// newSummarizer returns the source of the Summary API.
 func (n *node) newSummarizer() *stats.Summarizer {
 	o := &n.opts
 	return &stats.Summarizer{Node: o.Name, Host: n.host, Cgroup: o.Cgroup, PodsCgroup: pods.PodsCgroup(o.Cgroup),
@@ -76,7 +76,7 @@ func (n *node) newSummarizer() *stats.Summarizer {
 		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.imageFs, Started: n.started}
 }
 
-// onDifferentFilesystems says whether two directories are on different file systems.
+// onDifferentFilesystems reports whether two directories are on different file systems.
 func onDifferentFilesystems(a, b string) (bool, error) {
 	var at, bt unix.Stat_t
 	if err := unix.Stat(a, &at); err != nil {
@@ -88,7 +88,7 @@ func onDifferentFilesystems(a, b string) (bool, error) {
 	return at.Dev != bt.Dev, nil
 }
 
-// reserveConfig is what must be free on both file systems, given in MiB.
+// reserveConfig converts a reserve in MiB to a configuration for both file systems.
 func reserveConfig(mib int64) nodepressure.DiskReserveConfig {
 	r := nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}
 	for f := range r.Bytes {

@@ -25,7 +25,7 @@ import (
 	"github.com/berthproject/berth/agent/volume"
 )
 
-// node is a real node with its parts.
+// node is a real node and its parts.
 type node struct {
 	opts     Options
 	host     *cgroup.Host
@@ -44,15 +44,15 @@ type node struct {
 	pressure *pressure.Manager
 	health   runtimeHealth
 	started  time.Time
-	// nodeFs is the file system of the agent's directory, imageFs that of images; it may be the same one.
+	// nodeFs is the file system of the agent's directory, imageFs that of images. They may be equal.
 	nodeFs, imageFs *stats.Disk
 	collector       *gc.Collector
 	disk            *disk.Reporter
 	lastImages      atomic.Pointer[[]corev1.ContainerImage]
-	closers         []func() // what make has opened
+	closers         []func() // undo build, in reverse order
 }
 
-// Run serves the node until ctx ends. Pods go on running.
+// Run runs the node until ctx ends. Pods keep running.
 func Run(ctx context.Context, o Options) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -81,13 +81,13 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// describe say how the node runs.
+// describe describes how the node runs.
 func (n *node) describe() string {
 	return fmt.Sprintf("pods run in %s; memory is watched by %s; logs and figures at port %d",
 		n.object.Status.NodeInfo.ContainerRuntimeVersion, n.pressure.Describe(), n.object.Status.DaemonEndpoints.KubeletEndpoint.Port)
 }
 
-// runParts runs all parts until ctx ends or one of them does.
+// runParts runs all parts until ctx ends or one of them returns.
 func (n *node) runParts(parent context.Context, server func(context.Context) error) error {
 	ctx, cancel := n.shutdownContext(parent, machineShuttingDown)
 	defer cancel(nil)

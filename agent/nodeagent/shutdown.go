@@ -9,19 +9,20 @@ import (
 	"github.com/berthproject/berth/engine/shutdown"
 )
 
-// finalStatusDelay is how long the agent goes on after its last pod has ended, to write that.
+// finalStatusDelay is how long the agent keeps running after the last pod has terminated, to
+// write its status.
 const finalStatusDelay = time.Second
 
-// machineShuttingDown says whether the machine is being shut down, and not only the agent ended:
-// systemd says so from when it begins, before it asks its services to end.
+// machineShuttingDown reports whether systemd is shutting the machine down. It is true before
+// systemd stops its services.
 func machineShuttingDown() bool {
-	out, _ := exec.Command("systemctl", "is-system-running").Output() // its exit code says the same in another way
+	out, _ := exec.Command("systemctl", "is-system-running").Output() // the exit code carries the same information
 	return strings.TrimSpace(string(out)) == "stopping"
 }
 
-// shutdownContext is a context that ends when ctx does and, if the machine is being shut down then,
-// the pods have ended that are to have time for it (KubeletConfiguration's shutdownGracePeriod...).
-// The unit of the agent has to give it that time (TimeoutStopSec).
+// shutdownContext returns a context that ends with ctx or, during a machine shutdown, when all
+// pods have terminated (KubeletConfiguration's shutdownGracePeriod fields). The agent's systemd
+// unit must allow for that time with TimeoutStopSec.
 func (n *node) shutdownContext(ctx context.Context, stops func() bool) (context.Context, context.CancelCauseFunc) {
 	later, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
@@ -44,7 +45,7 @@ func (n *node) shutdownContext(ctx context.Context, stops func() bool) (context.
 	return later, cancel
 }
 
-// totalGrace is how long all classes have together.
+// totalGrace returns the sum of the grace periods of all classes.
 func totalGrace(classes []shutdown.Class) (sum time.Duration) {
 	for _, c := range classes {
 		sum += c.Grace

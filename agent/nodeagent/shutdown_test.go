@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// A machine that is shut down waits for its pods; an agent that just ends does not.
+// A machine shutdown waits for the pods; a stop of the agent alone does not.
 func TestShutdownStopsPodsFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stops bool

@@ -9,17 +9,17 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
-// stopTimeout bounds what is asked of the runtime when the agent ends.
+// stopTimeout bounds the calls to the runtime when the agent stops.
 const stopTimeout = 5 * time.Second
 
-// reportRunningPods tells what runs on, and removes the pods' network when nothing does.
-// What fails then is no failure of the agent: the next one finds what was left.
+// reportRunningPods reports how many pods keep running, and removes the pod network if there are
+// none. Errors are ignored: the next agent finds what is left.
 func (n *node) reportRunningPods() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	boxes, err := n.runtime.ListPodSandbox(ctx, nil)
 	if err != nil {
-		return // a runtime that has ended, too: nobody knows
+		return // the runtime has stopped, too
 	}
 	ready := 0
 	for _, b := range boxes {

@@ -11,13 +11,13 @@ import (
 	"github.com/berthproject/berth/agent/virtualnode"
 )
 
-// removeTimeout bounds how long the removal of a virtual node may take: its
-// processes are killed, but those that hold much memory take their time to die.
+// removeTimeout bounds the removal of a virtual node. Processes that use much memory take long to
+// exit.
 const removeTimeout = time.Minute
 
-// RunVirtual makes a virtual node with a container runtime of its own, containerd or the embedded
-// one, and serves it until ctx ends; then it ends the node's pods and removes it. What o says of places
-// and endpoints is overruled.
+// RunVirtual creates a virtual node with its own container runtime, containerd or embedded, and
+// runs it until ctx ends. Then it stops the pods and removes the node. It overrides the
+// directories and endpoints in o.
 func RunVirtual(ctx context.Context, pool *virtualnode.Pool, size virtualnode.Options, o Options) (err error) {
 	size.Name = o.Name
 	node, err := pool.Create(ctx, size)
@@ -33,7 +33,7 @@ func RunVirtual(ctx context.Context, pool *virtualnode.Pool, size virtualnode.Op
 	o.Root, o.Logs, o.Fresh = filepath.Join(node.Disk, "agent"), "", true
 	if o.Embedded != nil {
 		o.Embedded = &Embedded{Dir: node.RuntimeDir(), Images: filepath.Join(node.Disk, "images"), Builtin: pool.ImageDir(), Bridge: node.Bridge}
-		return Run(ctx, o) // what runs is ended by the node's removal
+		return Run(ctx, o) // removing the node stops all processes
 	}
 	daemon, socket, err := containerd.Start(ctx, containerd.Options{
 		Dir: filepath.Join(node.Disk, "containerd"), State: node.RunDir, PodCIDR: node.Subnet, Bridge: node.Bridge})

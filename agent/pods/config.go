@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Annotations of containers, as the kubelet writes them.
+// Annotations that the kubelet also sets on containers.
 const (
 	restartCountAnnotation             = "io.kubernetes.container.restartCount"
 	terminationMessagePathAnnotation   = "io.kubernetes.container.terminationMessagePath"
@@ -21,7 +21,8 @@ const (
 	gracePeriodAnnotation              = "io.kubernetes.pod.terminationGracePeriod"
 )
 
-// containerConfig is what a container is made with. Errors are those of a container that waits with CreateContainerConfigError.
+// containerConfig returns the CRI configuration of a container. The caller reports an error as
+// CreateContainerConfigError.
 func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Container, ref string) (*cri.ContainerConfig, error) {
 	r, pod := p.runner, p.withAddresses()
 	env, err := r.makeEnvironment(ctx, pod, spec)
@@ -69,7 +70,8 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 	return config, nil
 }
 
-// stopSignal is a signal as CRI calls it; one that it does not know is the runtime's default.
+// stopSignal converts a signal to CRI's enumeration. Unknown signals become 0, the runtime's
+// default.
 func stopSignal(s corev1.Signal) cri.Signal {
 	return cri.Signal(cri.Signal_value["SIGNAL_"+strings.NewReplacer("+", "PLUS", "-", "MINUS").Replace(string(s))])
 }
@@ -82,7 +84,8 @@ func containerAnnotations(pod *corev1.Pod, spec *corev1.Container, attempt uint3
 	return n
 }
 
-// implicitMounts are those that do not come from volumes: /etc/hosts and the file for the last words.
+// implicitMounts returns the mounts that no volume provides: /etc/hosts and the termination
+// message file.
 func (p *pod) implicitMounts(c *run, spec *corev1.Container, volumes []*cri.Mount) (out []*cri.Mount, err error) {
 	const hosts = "/etc/hosts"
 	if !hasMountAt(volumes, hosts) {
@@ -99,7 +102,7 @@ func (p *pod) implicitMounts(c *run, spec *corev1.Container, volumes []*cri.Moun
 		if err := os.WriteFile(file, nil, 0o666); err != nil {
 			return nil, err
 		}
-		if err := os.Chmod(file, 0o666); err != nil { // whatever the mask: the container's user writes it
+		if err := os.Chmod(file, 0o666); err != nil { // independent of the umask: the container's user writes the file
 			return nil, err
 		}
 		out = append(out, &cri.Mount{ContainerPath: at, HostPath: file})
@@ -116,7 +119,7 @@ func hasMountAt(mounts []*cri.Mount, at string) bool {
 	return false
 }
 
-// withAddresses is the pod with its addresses in its status, for what is read of them.
+// withAddresses returns a copy of the pod whose status has the addresses of the pod and the node.
 func (p *pod) withAddresses() *corev1.Pod {
 	p.mu.Lock()
 	pod, ips := p.object.DeepCopy(), p.sandbox.addresses
@@ -139,7 +142,7 @@ func (p *pod) withAddresses() *corev1.Pod {
 	return pod
 }
 
-// containerInfo is what is told of a container that the runtime has.
+// containerInfo converts a CRI container status to the information that the agent reports.
 func (r *Runner) containerInfo(name string, status *cri.ContainerStatus) *runtime.ContainerInfo {
 	i := &runtime.ContainerInfo{Name: name, ID: r.containerID(status.GetId()), Image: status.GetImage().GetImage(), ImageID: status.GetImageRef()}
 	if i.ImageID == "" {

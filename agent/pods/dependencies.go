@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// Cgroups are a machine's cgroups; *cgroup.Host is one.
+// Cgroups manages the cgroups of the machine. *cgroup.Host implements it.
 type Cgroups interface {
 	Create(path string, l cgroup.Limits) error
 	Kill(path string) error
@@ -22,7 +22,7 @@ type Cgroups interface {
 	OOMKills(path string) int64
 }
 
-// Volumes are those of the node's pods; *volume.Volumes is one.
+// Volumes manages the volumes of the node's pods. *volume.Volumes implements it.
 type Volumes interface {
 	Prepare(ctx context.Context, pod *corev1.Pod) error
 	Mounts(pod *corev1.Pod, container *corev1.Container, expand func(string) (string, error)) ([]*cri.Mount, []*cri.Device, error)
@@ -31,15 +31,15 @@ type Volumes interface {
 	Pods() ([]types.UID, error)
 }
 
-// Prober asks containers how they are; *probe.Prober is one.
+// Prober runs container probes. *probe.Prober implements it.
 type Prober interface {
 	Start(t probe.Target)
 	Stop(pod types.UID, container string, probe podlifecycle.Probes)
 }
 
-// Images brings the images of containers.
+// Images pulls the images of containers.
 type Images interface {
-	// Ensure makes the container's image be there, by its pull policy, and answers with what
-	// CreateContainer is to be told. An error may be a *Wait.
+	// Ensure pulls the container's image if its pull policy requires it. It returns the image
+	// reference for CreateContainer. The error may be a *WaitingError.
 	Ensure(ctx context.Context, pod *corev1.Pod, container *corev1.Container, sandbox *cri.PodSandboxConfig) (ref string, err error)
 }

@@ -14,14 +14,15 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Limits of resolv.conf.
+// Limits of resolv.conf and of host names.
 const (
 	maxDNSNameservers = 3
 	maxDNSSearches    = 32
-	maxHostname       = 63 // of a host
+	maxHostname       = 63
 )
 
-// hostname is the pod's own name for its host; empty with the node's network, which brings the node's.
+// hostname returns the host name of the pod. It is empty for pods with the host's network, which
+// use the node's name.
 func hostname(pod *corev1.Pod, domain string) string {
 	if pod.Spec.HostnameOverride != nil {
 		return *pod.Spec.HostnameOverride
@@ -39,7 +40,7 @@ func hostname(pod *corev1.Pod, domain string) string {
 	return name
 }
 
-// fqdn is the pod's name in the cluster's DNS; empty without a subdomain.
+// fqdn returns the pod's name in the cluster's DNS, or "" if the pod has no subdomain.
 func fqdn(pod *corev1.Pod, host, domain string) string {
 	if pod.Spec.Subdomain == "" || domain == "" {
 		return ""
@@ -47,7 +48,7 @@ func fqdn(pod *corev1.Pod, host, domain string) string {
 	return strings.Join([]string{host, pod.Spec.Subdomain, pod.Namespace, "svc", domain}, ".")
 }
 
-// dnsConfig is what the pod's resolv.conf says.
+// dnsConfig returns the contents of the pod's resolv.conf.
 func (r *Runner) dnsConfig(pod *corev1.Pod) *cri.DNSConfig {
 	policy := pod.Spec.DNSPolicy
 	if policy == corev1.DNSClusterFirst && pod.Spec.HostNetwork || policy == "" {
@@ -79,8 +80,9 @@ func (r *Runner) dnsConfig(pod *corev1.Pod) *cri.DNSConfig {
 	return out
 }
 
-// nodeConfig is what the node's file says, to a pod. In a network of its own a pod is all that is at loopback addresses: where
-// the file names no other server, those count that the node's resolver asks.
+// nodeConfig returns the DNS configuration that a pod takes from the node. A pod with its own
+// network cannot reach the node's loopback addresses. If the node's resolv.conf names only
+// loopback servers, nodeConfig uses the servers of the node's resolver instead.
 func (d *DNS) nodeConfig(hostNetwork bool) *cri.DNSConfig {
 	out := readResolvConf(d.ResolvConf)
 	if hostNetwork {
@@ -96,7 +98,7 @@ func (d *DNS) nodeConfig(hostNetwork bool) *cri.DNSConfig {
 	return out
 }
 
-// nonLoopback are the servers that are not at loopback addresses.
+// nonLoopback returns the servers that have no loopback address.
 func nonLoopback(servers []string) []string {
 	return slices.DeleteFunc(servers, func(s string) bool {
 		at, err := netip.ParseAddr(s)
@@ -104,7 +106,7 @@ func nonLoopback(servers []string) []string {
 	})
 }
 
-// CheckNameservers says why pods of a node with this file would have no server to ask for names; nil: they have.
+// CheckNameservers returns an error if pods of a node with this resolv.conf have no name server.
 func CheckNameservers(resolvConf string) error {
 	o := DNS{ResolvConf: resolvConf}
 	o.setDefaults()
@@ -114,19 +116,20 @@ func CheckNameservers(resolvConf string) error {
 	return fmt.Errorf("%s names no server that pods reach: they resolve no names, unless dnsConfig or clusterDNS names one", o.ResolvConf)
 }
 
-// setDefaults says where a machine has its files.
+// setDefaults sets the default paths of the resolver files.
 func (d *DNS) setDefaults() {
 	d.ResolvConf = cmp.Or(d.ResolvConf, "/etc/resolv.conf")
 	d.UpstreamResolvConf = cmp.Or(d.UpstreamResolvConf, "/run/systemd/resolve/resolv.conf")
 }
 
-// lacksClusterDNS says that the pod wants the cluster's DNS and gets the node's, since there is none.
+// lacksClusterDNS reports whether the pod asks for the cluster's DNS but the cluster has none.
 func (r *Runner) lacksClusterDNS(pod *corev1.Pod) bool {
 	policy := pod.Spec.DNSPolicy
 	return len(r.opts.DNS.Servers) == 0 && (policy == corev1.DNSClusterFirstWithHostNet || policy == corev1.DNSClusterFirst && !pod.Spec.HostNetwork)
 }
 
-// mergeDNSOptions are those of the base with the pod's own, which replace others of the same name.
+// mergeDNSOptions returns base with the pod's own options. A pod's option replaces the base
+// option of the same name.
 func mergeDNSOptions(base []string, own []corev1.PodDNSConfigOption) []string {
 	for _, o := range own {
 		base = slices.DeleteFunc(base, func(b string) bool {
@@ -151,7 +154,8 @@ func unique(all []string) (out []string) {
 	return out
 }
 
-// readResolvConf is what a resolv.conf says; one that cannot be read says nothing.
+// readResolvConf parses a resolv.conf. It returns an empty configuration if the file cannot be
+// read.
 func readResolvConf(path string) *cri.DNSConfig {
 	out := &cri.DNSConfig{}
 	f, err := os.Open(path)
@@ -176,10 +180,10 @@ func readResolvConf(path string) *cri.DNSConfig {
 	return out
 }
 
-// hostsFile is where the pod's /etc/hosts is.
+// hostsFile returns the path of the pod's /etc/hosts.
 func (p *pod) hostsFile() string { return filepath.Join(p.runner.podDir(p.latest().UID), "etc-hosts") }
 
-// writeHosts writes the pod's /etc/hosts, with what addresses are known of it.
+// writeHosts writes the pod's /etc/hosts with the addresses that the pod has now.
 func (p *pod) writeHosts() error {
 	pod := p.latest()
 	p.mu.Lock()

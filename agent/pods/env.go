@@ -15,19 +15,19 @@ import (
 	"github.com/berthproject/berth/agent/downwardapi"
 )
 
-// environment is what a container finds in its environment: services, then what is taken
-// whole from configMaps and secrets, then its own variables, each winning over those before.
+// environment builds the environment variables of a container. Later sources override earlier
+// ones: services, then envFrom, then env.
 type environment struct {
 	runner    *Runner
-	pod       *corev1.Pod // with its addresses
+	pod       *corev1.Pod // status has the pod's addresses
 	container *corev1.Container
 	services  map[string]string
 	values    map[string]string
-	// sources are configMaps and secrets by kind and name, read once.
+	// sources caches the data of config maps and secrets by kind and name.
 	sources map[string]map[string]string
 }
 
-// makeEnvironment makes a container's environment; pod has its addresses in its status.
+// makeEnvironment resolves the environment of a container. The status of pod has its addresses.
 func (r *Runner) makeEnvironment(ctx context.Context, pod *corev1.Pod, c *corev1.Container) (*environment, error) {
 	e := &environment{runner: r, pod: pod, container: c, values: map[string]string{}, sources: map[string]map[string]string{}}
 	var err error
@@ -52,7 +52,7 @@ func (r *Runner) makeEnvironment(ctx context.Context, pod *corev1.Pod, c *corev1
 	return e, nil
 }
 
-// keyValues is the environment in the order of its names.
+// keyValues returns the environment sorted by name.
 func (e *environment) keyValues() (out []*cri.KeyValue) {
 	all := maps.Clone(e.services)
 	if all == nil {
@@ -73,7 +73,7 @@ func (e *environment) lookup(name string) (string, bool) {
 	return v, ok
 }
 
-// addEnvFrom takes in a whole configMap or secret.
+// addEnvFrom adds all keys of a config map or secret.
 func (e *environment) addEnvFrom(ctx context.Context, f *corev1.EnvFromSource) error {
 	var data map[string]string
 	var err error
@@ -91,7 +91,8 @@ func (e *environment) addEnvFrom(ctx context.Context, f *corev1.EnvFromSource) e
 	return err
 }
 
-// resolve is that of one variable; given is false where an optional source is not there.
+// resolve returns the value of a variable. given is false if an optional source does
+// not exist.
 func (e *environment) resolve(ctx context.Context, v *corev1.EnvVar) (value string, given bool, err error) {
 	from := v.ValueFrom
 	switch {
@@ -125,7 +126,8 @@ func (e *environment) resolveKey(ctx context.Context, kind, title, name, key str
 	return value, ok, nil
 }
 
-// readSource reads a configMap or secret; one that is optional and not there has nothing in it.
+// readSource returns the data of a config map or secret. An optional object that does not exist
+// has no data.
 func (e *environment) readSource(ctx context.Context, kind, name string, optional *bool) (map[string]string, error) {
 	if data, ok := e.sources[kind+"/"+name]; ok {
 		return data, nil
@@ -160,7 +162,8 @@ func (e *environment) readSource(ctx context.Context, kind, name string, optiona
 	return data, nil
 }
 
-// expandPath expands the path of a part of a volume. A name that is not set would make a directory that nobody meant.
+// expandPath expands variables in a volume's subPathExpr. An unset variable is an error, because
+// it would create an unintended directory.
 func (e *environment) expandPath(s string) (string, error) {
 	var missing error
 	out := expand(s, func(name string) (string, bool) {
@@ -173,8 +176,8 @@ func (e *environment) expandPath(s string) (string, error) {
 	return out, missing
 }
 
-// expand replaces $(NAME) by what lookup knows of it; names that it does not know stay as they are,
-// and $$ is a $ that begins no reference.
+// expand replaces $(NAME) with the result of lookup. Unknown names stay unchanged, and $$ stands
+// for a literal $.
 func expand(s string, lookup func(string) (string, bool)) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

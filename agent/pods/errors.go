@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/agent/network"
 )
 
-// errorMessage is what a runtime's error says, without what gRPC adds.
+// errorMessage returns the message of a runtime error without gRPC's prefix.
 func errorMessage(err error) string {
 	if s, ok := status.FromError(err); ok && err != nil {
 		return s.Message()
@@ -20,19 +20,21 @@ func errorMessage(err error) string {
 	return err.Error()
 }
 
-// isNotFound says that what was asked for is not there.
+// isNotFound reports whether the object of a call does not exist.
 func isNotFound(err error) bool { return err != nil && status.Code(err) == codes.NotFound }
 
-// isUnsupported says that the runtime does not run pods that ask for this.
+// isUnsupported reports whether the runtime does not support a field of the pod.
 func isUnsupported(err error) bool { return status.Code(err) == codes.InvalidArgument }
 
-// reasonRefusedByRuntime is what the state of a container says that waits for something which its runtime does not do.
+// reasonRefusedByRuntime is the waiting reason of containers that use an unsupported field.
 const reasonRefusedByRuntime = "RefusedByRuntime"
 
-// isPortTaken says that a host port leads to a pod of another node of the machine. This one's are kept apart by the scheduler.
+// isPortTaken reports whether a pod of another node on this machine uses the host port. The
+// scheduler prevents conflicts between pods of the same node.
 func isPortTaken(err error) bool { return errors.Is(err, network.ErrPortTaken) }
 
-// sandboxError is why there is no sandbox. What will not pass by itself the pod's state says: ContainerCreating would have people wait.
+// sandboxError describes why the sandbox was not created. Permanent errors get a waiting reason
+// of their own instead of ContainerCreating.
 func sandboxError(err error) error {
 	switch {
 	case isUnsupported(err):
@@ -43,7 +45,7 @@ func sandboxError(err error) error {
 	return fmt.Errorf("failed to create pod sandbox: %w", err)
 }
 
-// createError is why there is no container.
+// createError describes why the container was not created.
 func createError(err error) error {
 	if isUnsupported(err) {
 		return &WaitingError{Reason: reasonRefusedByRuntime, Message: errorMessage(err)}
@@ -51,7 +53,8 @@ func createError(err error) error {
 	return &WaitingError{Reason: "CreateContainerError", Message: errorMessage(err)}
 }
 
-// isOutcomeUnknown says that the runtime did not answer: what it did is not known.
+// isOutcomeUnknown reports whether the runtime did not answer, so that the effect of the call is
+// unknown.
 func isOutcomeUnknown(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
@@ -60,15 +63,15 @@ func isOutcomeUnknown(err error) bool {
 	return false
 }
 
-// recordEvent records an event about a pod of which more than the uid is known.
+// recordEvent records an event about a pod. It skips orphans of which only the UID is known.
 func (r *Runner) recordEvent(pod *corev1.Pod, container, eventType, reason, text string) {
 	if pod.Name != "" {
 		r.opts.Event(pod, container, eventType, reason, text)
 	}
 }
 
-// containerID is an id as statuses have it, with the runtime's name before it. The name is known once the
-// runtime has said what it has, which comes before all else.
+// containerID returns the ID with the runtime's name as prefix, as pod statuses have it. The name
+// is set when the initial state is loaded, which precedes all other calls.
 func (r *Runner) containerID(id string) string {
 	if name := r.runtimeName.Load(); name != nil {
 		return *name + "://" + id

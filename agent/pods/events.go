@@ -10,17 +10,17 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// How often all containers are listed: as the net below the events, or in their place. Logs are
-// looked at with the former.
+// How often all containers are listed: with events as a safety net, and instead of events. Logs
+// are checked at the former interval.
 const (
 	relistInterval              = 10 * time.Second
 	relistIntervalWithoutEvents = time.Second
 )
 
-// watchContainers sees what ends until ctx ends.
+// watchContainers detects exited containers until ctx ends.
 func (r *Runner) watchContainers(ctx context.Context) {
 	broken := make(chan struct{}, 1)
-	broken <- struct{}{} // until the stream flows
+	broken <- struct{}{} // until the stream is established
 	r.startWorker(func() { r.watchEvents(ctx, broken) })
 	wait := relistIntervalWithoutEvents
 	var logs time.Time
@@ -44,7 +44,8 @@ func (r *Runner) watchContainers(ctx context.Context) {
 	}
 }
 
-// watchEvents reads events; each end of the stream is told, since something may have been missed.
+// watchEvents reads events. It signals broken after each end of the stream, because events may
+// have been lost.
 func (r *Runner) watchEvents(ctx context.Context, broken chan<- struct{}) {
 	for ctx.Err() == nil {
 		err := r.opts.Service.Events(ctx, r.handleEvent)
@@ -60,7 +61,7 @@ func (r *Runner) watchEvents(ctx context.Context, broken chan<- struct{}) {
 	}
 }
 
-// handleEvent takes in an event.
+// handleEvent processes one event.
 func (r *Runner) handleEvent(e runtime.ContainerEvent) {
 	c, owner := r.findTracked(e.Container)
 	switch {
@@ -71,7 +72,7 @@ func (r *Runner) handleEvent(e runtime.ContainerEvent) {
 	}
 }
 
-// relist looks for what has ended without a word.
+// relist inspects containers and sandboxes that are tracked as running but no longer listed so.
 func (r *Runner) relist(ctx context.Context) {
 	r.mu.Lock()
 	ids := make(map[string]bool, len(r.runs)+len(r.sandboxes))
@@ -88,7 +89,7 @@ func (r *Runner) relist(ctx context.Context) {
 	ours := map[string]string{nodeLabel: r.opts.NodeName}
 	containers, err := r.opts.Service.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: ours, State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
 	if err != nil {
-		return // the runtime is away
+		return // the runtime is unavailable
 	}
 	sandboxes, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: ours, State: &cri.PodSandboxStateValue{State: cri.PodSandboxState_SANDBOX_READY}})
 	if err != nil {
@@ -105,7 +106,7 @@ func (r *Runner) relist(ctx context.Context) {
 	}
 }
 
-// exitEvent is how a container's end is reported.
+// exitEvent converts the status of an exited container. p.mu must be held.
 func (p *pod) exitEvent(c *run, status *cri.ContainerStatus) podlifecycle.Exited {
 	e := podlifecycle.Exited{Container: c.name, Code: status.GetExitCode(), Reason: status.GetReason(), Message: status.GetMessage(),
 		StartedAt: timeFromNanos(status.GetStartedAt()), FinishedAt: timeFromNanos(status.GetFinishedAt())}
@@ -118,7 +119,7 @@ func (p *pod) exitEvent(c *run, status *cri.ContainerStatus) podlifecycle.Exited
 	case believed:
 		e.Reason = "OOMKilled"
 	case e.Reason == "OOMKilled", e.Reason == "Completed", e.Reason == "Error":
-		e.Reason = "" // by its code
+		e.Reason = "" // derived from the exit code
 	}
 	if text := p.terminationMessage(c, e.Code); text != "" {
 		e.Message = text

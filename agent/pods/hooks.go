@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// postStart runs the hook of a container that has started. When it fails, or ctx ends, the
-// container is to be stopped.
+// postStart runs the postStart hook of a started container. If it fails or ctx ends, the caller
+// must stop the container.
 func (p *pod) postStart(ctx context.Context, c *run, spec *corev1.Container) error {
 	if spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
 		return nil
@@ -40,7 +40,7 @@ func (r *Runner) PreStop(object *corev1.Pod, container string) {
 			ctx, cancel := context.WithTimeout(p.ctx, gracePeriod(object))
 			defer cancel()
 			select {
-			case <-c.startDone: // one that ran before the agent started is looked up first
+			case <-c.startDone: // closed late if the container has to be adopted first
 				if err := p.runHook(ctx, c, spec, spec.Lifecycle.PreStop); err != nil && p.ctx.Err() == nil {
 					r.recordEvent(object, container, corev1.EventTypeWarning, "FailedPreStopHook", "PreStopHook failed: "+err.Error())
 				}
@@ -53,7 +53,7 @@ func (r *Runner) PreStop(object *corev1.Pod, container string) {
 	})
 }
 
-// gracePeriod is how long the pod may take to end.
+// gracePeriod returns the termination grace period of the pod.
 func gracePeriod(pod *corev1.Pod) time.Duration {
 	for _, s := range []*int64{pod.DeletionGracePeriodSeconds, pod.Spec.TerminationGracePeriodSeconds} {
 		if s != nil {
@@ -63,7 +63,7 @@ func gracePeriod(pod *corev1.Pod) time.Duration {
 	return 30 * time.Second
 }
 
-// runHook runs one hook to its end.
+// runHook runs one lifecycle handler to completion.
 func (p *pod) runHook(ctx context.Context, c *run, spec *corev1.Container, h *corev1.LifecycleHandler) error {
 	switch {
 	case h.Exec != nil:

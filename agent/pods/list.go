@@ -13,27 +13,27 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Pod is one that is here, as others ask about it.
+// Pod describes a pod of the Runner.
 type Pod struct {
-	Object  *corev1.Pod // do not change it
-	Cgroup  string      // of the pod; those of its containers are below it, called by their ids
-	Sandbox string      // id; empty: none
+	Object  *corev1.Pod // read-only
+	Cgroup  string      // of the pod; container cgroups are its children, named by container ID
+	Sandbox string      // ID, or "" if there is none
 	LogDir  string
-	// Containers are the newest runs, in order of names.
+	// Containers are the latest runs, sorted by name.
 	Containers []Container
 }
 
-// Container is the newest run of a container of a pod.
+// Container is the latest run of a container of a pod.
 type Container struct {
 	Name    string
-	ID      string // without the runtime's name; empty: there is none yet
+	ID      string // without the runtime's prefix; "" before the container is created
 	Attempt uint32
 	Running bool
 	Started time.Time
 	LogPath string
 }
 
-// Pods are all that are here, in order of their uids.
+// Pods returns all pods of the node, sorted by UID.
 func (r *Runner) Pods() []Pod {
 	r.mu.Lock()
 	all := make([]*pod, 0, len(r.pods))
@@ -49,7 +49,7 @@ func (r *Runner) Pods() []Pod {
 	return out
 }
 
-// Pod is the one of that namespace and name; of several, that which came last. ok is false if there is none.
+// Pod returns the pod with that namespace and name. If there are several it returns the newest.
 func (r *Runner) Pod(namespace, name string) (found Pod, ok bool) {
 	for _, p := range r.Pods() {
 		if o := p.Object; o.Namespace == namespace && o.Name == name && (!ok || found.Object.CreationTimestamp.Before(&o.CreationTimestamp)) {
@@ -59,7 +59,7 @@ func (r *Runner) Pod(namespace, name string) (found Pod, ok bool) {
 	return found, ok
 }
 
-// Container is that of the pod with that name.
+// Container returns the pod's container with that name.
 func (p *Pod) Container(name string) (Container, bool) {
 	i := slices.IndexFunc(p.Containers, func(c Container) bool { return c.Name == name })
 	if i < 0 {
@@ -81,19 +81,19 @@ func (p *pod) snapshot() Pod {
 	return v
 }
 
-// DeadContainer is a container that has ended, for who decides how long it is kept.
+// DeadContainer is an exited container, for container garbage collection.
 type DeadContainer struct {
 	ID        string
 	Pod       types.UID
 	Container string
 	Attempt   uint32
 	Created   time.Time
-	// PodDeleted says that its pod is no longer here: nobody will ask for its log. It is not said before the
-	// pods of the API are known.
+	// PodDeleted reports that the API server no longer has the pod. It is false until the pods of the
+	// node are known.
 	PodDeleted bool
 }
 
-// Dead are all of this node's containers that have ended, oldest first.
+// Dead returns all exited containers of this node, oldest first.
 func (r *Runner) Dead(ctx context.Context) ([]DeadContainer, error) {
 	all, err := r.opts.Service.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: map[string]string{nodeLabel: r.opts.NodeName},
 		State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_EXITED}})
@@ -112,7 +112,7 @@ func (r *Runner) Dead(ctx context.Context) ([]DeadContainer, error) {
 	return out, nil
 }
 
-// RemoveDead removes a container that has ended, with its log.
+// RemoveDead removes an exited container and its log.
 func (r *Runner) RemoveDead(ctx context.Context, d DeadContainer) error {
 	if err := r.opts.Service.RemoveContainer(ctx, d.ID); err != nil && !isNotFound(err) {
 		return err

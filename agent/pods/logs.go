@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// rotateLogs rotates the logs of containers that run and have grown too large: the present file gets the time
-// as its suffix, and the runtime opens a new one.
+// rotateLogs rotates the logs of running containers that exceed the maximum size. The old file
+// gets a time suffix, and the runtime opens a new one.
 func (r *Runner) rotateLogs(ctx context.Context) {
 	r.mu.Lock()
 	all := make([]*run, 0, len(r.runs))
@@ -35,20 +35,20 @@ func (r *Runner) rotate(ctx context.Context, c *run) error {
 	c.pod.mu.Unlock()
 	info, err := os.Stat(path)
 	if err != nil || info.Size() < r.opts.LogSize || !runs {
-		return nil // there is none yet, or it is small, or nothing writes to it any more
+		return nil // no log yet, small enough, or no longer written
 	}
 	old := path + "." + time.Now().UTC().Format("20060102-150405.000000")
 	if err := os.Rename(path, old); err != nil {
 		return err
 	}
 	if err := r.opts.Service.ReopenContainerLog(ctx, id); err != nil {
-		// The runtime still writes to the old file: it has its name back.
+		// The runtime still writes to the old file: restore its name.
 		return errors.Join(fmt.Errorf("reopening %s: %w", path, err), os.Rename(old, path))
 	}
 	return removeOldLogs(path, r.opts.LogFiles-1)
 }
 
-// removeOldLogs keeps the newest of the rotated files of a log.
+// removeOldLogs keeps the newest rotated files of a log and removes the others.
 func removeOldLogs(path string, keep int) error {
 	old, err := filepath.Glob(path + ".*")
 	if err != nil {

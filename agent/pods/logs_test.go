@@ -143,7 +143,7 @@ func (k *oomCgroups) OOMKills(group string) int64 {
 	}
 	return 0
 }
-func (*oomCgroups) Create(string, cgroup.Limits) error     { return nil }
+func (*oomCgroups) Create(string, cgroup.Limits) error   { return nil }
 func (*oomCgroups) Kill(string) error                    { return nil }
 func (*oomCgroups) Remove(context.Context, string) error { return nil }
 func (*oomCgroups) Exists(string) bool                   { return true }

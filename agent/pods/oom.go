@@ -9,17 +9,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// oomKillLog is what the kernel says of the processes it killed for want of memory: a line of
-// /dev/kmsg names the cgroup of each, which on version 1 is gone when the end of its container is seen.
-// It is read when somebody asks, so that it costs nothing before.
+// oomKillLog records which containers the kernel OOM killer has killed in. Each such line of
+// /dev/kmsg names the process's cgroup. On cgroup v1 the cgroup no longer exists when the exit of
+// the container is handled. The log is read on demand, so it costs nothing otherwise.
 type oomKillLog struct {
 	mu         sync.Mutex
 	fd         int
 	readable   bool
-	containers map[string]bool // of containers
+	containers map[string]bool // by ID
 }
 
-// start begins to listen; without /dev/kmsg only cgroups are believed.
+// start opens /dev/kmsg at its end. Without it only cgroup counters are used.
 func (k *oomKillLog) start(log klog.Logger) {
 	k.containers = map[string]bool{}
 	fd, err := unix.Open("/dev/kmsg", unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -42,10 +42,10 @@ func (k *oomKillLog) stop() {
 	}
 }
 
-// maxRecordedKills bounds what is remembered of containers that nobody asks about.
+// maxRecordedKills bounds the containers that are recorded but never queried.
 const maxRecordedKills = 4096
 
-// consume says whether the kernel has killed in the container, and forgets it.
+// consume reports whether the kernel killed in the container, and forgets the record.
 func (k *oomKillLog) consume(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -55,14 +55,14 @@ func (k *oomKillLog) consume(id string) bool {
 	return was
 }
 
-// add remembers a kill that was seen elsewhere.
+// add records a kill that was detected by other means.
 func (k *oomKillLog) add(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.containers[id] = true
 }
 
-// drain reads what was logged since.
+// drain reads the lines that were logged since the last call.
 func (k *oomKillLog) drain() {
 	if !k.readable {
 		return
@@ -71,7 +71,7 @@ func (k *oomKillLog) drain() {
 	for {
 		n, err := unix.Read(k.fd, line)
 		switch {
-		case err == unix.EPIPE || err == unix.EINTR: // some were overwritten before they were read
+		case err == unix.EPIPE || err == unix.EINTR: // EPIPE: lines were overwritten before they were read
 			continue
 		case err != nil || n == 0:
 			return
@@ -85,7 +85,7 @@ func (k *oomKillLog) drain() {
 	}
 }
 
-// killedContainerID is the container that a line of the kernel's log tells the kill of; empty if it tells of none.
+// killedContainerID returns the container that a kernel log line reports an OOM kill in, or "".
 func killedContainerID(line string) string {
 	_, rest, ok := strings.Cut(line, "task_memcg=")
 	if !ok {
@@ -101,18 +101,18 @@ func killedContainerID(line string) string {
 	return ""
 }
 
-// containerIDLength is that of a container's id.
+// containerIDLength is the length of a container ID.
 const containerIDLength = 64
 
-// recordOOMKill looks whether the kernel has killed in a container of which the runtime says so: it
-// says so of all containers of a node at once, and the cgroup does not stay for long.
+// recordOOMKill checks the container's cgroup after the runtime reported an OOM kill. The runtime
+// may report it for all containers of a node, and the cgroup exists only for a short time.
 func (r *Runner) recordOOMKill(c *run) {
 	if n := r.oomKillCount(path.Join(Cgroup(r.opts.CgroupRoot, c.pod.latest()), c.id)); n > 0 {
 		r.oomLog.add(c.id)
 	}
 }
 
-// oomKillCount counts those of a cgroup; 0 also where it cannot be read.
+// oomKillCount returns the number of OOM kills in a cgroup, or 0 if it cannot be read.
 func (r *Runner) oomKillCount(group string) int64 {
 	if r.opts.Cgroups == nil {
 		return 0
@@ -120,9 +120,9 @@ func (r *Runner) oomKillCount(group string) int64 {
 	return r.opts.Cgroups.OOMKills(group)
 }
 
-// wasOOMKilled says whether there is evidence that the kernel killed in a container that ended with
-// SIGKILL: the kernel's log, its own cgroup while it is there, or on version 2 a new kill counted in its pod's.
-// p.mu is held.
+// wasOOMKilled reports whether there is evidence of an OOM kill in a container that ended with
+// SIGKILL: the kernel's log, the container's cgroup, or on cgroup v2 a new kill in the pod's
+// cgroup. p.mu must be held.
 func (r *Runner) wasOOMKilled(p *pod, id string) bool {
 	group := Cgroup(r.opts.CgroupRoot, p.object)
 	inPod := r.oomKillCount(group)
@@ -131,7 +131,8 @@ func (r *Runner) wasOOMKilled(p *pod, id string) bool {
 	return r.oomLog.consume(id) || r.oomKillCount(path.Join(group, id)) > 0 || more
 }
 
-// resetOOMKillCount takes those that the pod's cgroup has counted by now as told: they are evidence of no later end.
+// resetOOMKillCount ignores all kills that the pod's cgroup has counted so far, so that they are
+// not attributed to a later exit.
 func (p *pod) resetOOMKillCount() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,61 +12,65 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Options of a Runner. What is not marked optional must be given.
+// Options configures a Runner. Fields that are not marked optional are required.
 type Options struct {
 	Service runtime.Service
-	// Client has the node's rights: configMaps, secrets and services for environments,
-	// the node's pods for telling orphans. Optional: without it environments know no
-	// other objects and no orphan is removed.
+	// Client has the rights of the node. It reads config maps, secrets and services for environment
+	// variables, and the node's pods to detect orphans. Optional: without it these objects are
+	// unavailable and orphans are not removed.
 	Client kubernetes.Interface
-	// NodeName is whose pods are run.
+	// NodeName is the node whose pods the Runner runs.
 	NodeName string
-	// Node is the node as it is registered; its capacity and allocatable count.
+	// Node returns the registered node. The Runner uses its capacity, allocatable and addresses.
 	Node func() *corev1.Node
-	// Root is the agent's directory: pods are under Root/pods/UID.
+	// Root is the agent's directory. Pods are in Root/pods/UID.
 	Root string
-	// Logs is where logs go: Logs/NAMESPACE_NAME_UID/CONTAINER/RESTART.log; Root/log/pods when empty.
+	// Logs is the directory of all logs: Logs/NAMESPACE_NAME_UID/CONTAINER/RESTART.log. The default
+	// is Root/log/pods.
 	Logs string
-	// Cgroups are this machine's; optional: without, pods live where the runtime puts them and have no limits of their own.
+	// Cgroups manages the machine's cgroups. Optional: without it pods have no cgroup and no
+	// pod-level limits.
 	Cgroups Cgroups
 	// CgroupRoot is the cgroup of the node, "/" for a whole machine.
 	CgroupRoot string
 	Images     Images
 	Volumes    Volumes
-	// Prober is told which containers run; optional.
+	// Prober runs the probes of running containers. Optional.
 	Prober Prober
-	// Event records an event about a pod; optional.
+	// Event records an event about a pod. Optional.
 	Event func(pod *corev1.Pod, container, eventType, reason, message string)
 	Log   klog.Logger
-	// PortInUse says who listens at a port of the machine, "" if nobody does: a pod's host port would cut that one off. Optional.
+	// PortInUse describes the process that listens on a port of the machine, or returns "". A pod's
+	// host port would cut that process off. Optional.
 	PortInUse func(protocol string, address netip.Addr, port uint16) string
 
 	DNS DNS
-	// PidsLimit is how many processes a pod may have, 0 for no limit.
+	// PidsLimit is the maximum number of processes of a pod; 0 means no limit.
 	PidsLimit int64
-	// SeccompDefault gives containers that ask for none the runtime's seccomp profile.
+	// SeccompDefault applies the runtime's seccomp profile to containers that specify none.
 	SeccompDefault bool
-	// NoCPUQuota leaves CPU limits unenforced (cpuCFSQuota: false).
+	// NoCPUQuota disables CPU limits (cpuCFSQuota: false).
 	NoCPUQuota bool
-	// UnsafeSysctls are those that pods may set besides the safe ones; * at the end stands for anything.
+	// UnsafeSysctls are allowed in addition to the safe ones. A trailing * matches any suffix.
 	UnsafeSysctls []string
-	// LogSize is at which size in bytes a log is rotated, 10 Mi when 0; LogFiles how many there are of it, 5 when 0.
+	// LogSize is the size in bytes at which a log is rotated, by default 10 Mi. LogFiles is the
+	// number of files kept per log, by default 5.
 	LogSize  int64
 	LogFiles int
 }
 
-// DNS is what the resolv.conf of pods says.
+// DNS configures the resolv.conf of pods.
 type DNS struct {
-	Servers []string // of the cluster; none: pods use the node's
-	Domain  string   // of the cluster, such as cluster.local
-	// ResolvConf is the node's file, /etc/resolv.conf when empty.
+	Servers []string // of the cluster; if empty, pods use the node's servers
+	Domain  string   // of the cluster, for example cluster.local
+	// ResolvConf is the node's resolv.conf, by default /etc/resolv.conf.
 	ResolvConf string
-	// UpstreamResolvConf is where the servers are that a resolver of the node's own asks, which pods do not reach:
-	// systemd-resolved's file when empty.
+	// UpstreamResolvConf names the servers behind a resolver on the node's loopback address, which
+	// pods cannot reach. The default is systemd-resolved's file.
 	UpstreamResolvConf string
 }
 
-// validate checks the options and fills in what they leave out.
+// validate checks the options and sets defaults.
 func (o *Options) validate() error {
 	switch {
 	case o.Service == nil:

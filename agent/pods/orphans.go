@@ -17,7 +17,7 @@ func (r *Runner) RemoveOrphans(known map[types.UID]bool) {
 	r.mu.Lock()
 	r.podsSynced = true
 	r.mu.Unlock()
-	// What lies around is listed now: later there are pods that known does not name.
+	// List leftovers now: pods that are added later are not in known.
 	left := map[types.UID]*corev1.Pod{}
 	note := func(p *corev1.Pod) {
 		if p.UID != "" && !known[p.UID] && r.lookup(p.UID) == nil && (left[p.UID] == nil || left[p.UID].Name == "") {
@@ -40,7 +40,7 @@ func (r *Runner) RemoveOrphans(known map[types.UID]bool) {
 	})
 }
 
-// orphansFromLogs names pods by the directories of their logs.
+// orphansFromLogs calls note for each pod that has a log directory.
 func (r *Runner) orphansFromLogs(note func(*corev1.Pod)) {
 	dirs, err := os.ReadDir(r.opts.Logs)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Runner) orphansFromLogs(note func(*corev1.Pod)) {
 	}
 }
 
-// orphansFromCgroups names pods by their cgroups.
+// orphansFromCgroups calls note for each pod that has a cgroup.
 func (r *Runner) orphansFromCgroups(note func(*corev1.Pod)) {
 	if r.opts.Cgroups == nil {
 		return
@@ -61,7 +61,7 @@ func (r *Runner) orphansFromCgroups(note func(*corev1.Pod)) {
 	for _, level := range qosCgroups(r.opts.CgroupRoot) {
 		groups, err := r.opts.Cgroups.Children(level)
 		if err != nil {
-			continue // there are none yet
+			continue // not created yet
 		}
 		for _, g := range groups {
 			if uid, ok := strings.CutPrefix(path.Base(g), "pod"); ok {
@@ -71,7 +71,8 @@ func (r *Runner) orphansFromCgroups(note func(*corev1.Pod)) {
 	}
 }
 
-// orphansFromRuntime names pods that the runtime had when the agent started; it is waited for until it says.
+// orphansFromRuntime calls note for each unknown pod that the runtime had when the agent started.
+// It retries until the runtime answers.
 func (r *Runner) orphansFromRuntime(known map[types.UID]bool, note func(*corev1.Pod)) {
 	for wait := 100 * time.Millisecond; r.ctx.Err() == nil; wait = min(2*wait, maxRetryDelay) {
 		all, err := r.allExisting(r.ctx)

@@ -12,28 +12,29 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// podsCgroupName is the cgroup of all pods below that of their node.
+// podsCgroupName is the name of the cgroup of all pods, below the node's cgroup.
 const podsCgroupName = "berthpods"
 
-// LogDir is where the logs of a pod's containers are, below the directory of all logs.
+// LogDir returns the log directory of a pod, given the directory of all logs.
 func LogDir(logs string, pod *corev1.Pod) string {
 	return filepath.Join(logs, pod.Namespace+"_"+pod.Name+"_"+string(pod.UID))
 }
 
-// logPath is a log below LogDir; attempt counts the container's starts from 0.
+// logPath returns the path of a log below LogDir. attempt counts the container's starts from 0.
 func logPath(container string, attempt uint32) string {
 	return filepath.Join(container, strconv.FormatUint(uint64(attempt), 10)+".log")
 }
 
-// Cgroup is a pod's cgroup, given that of its node: below it are the cgroups of its containers, called by their ids.
+// Cgroup returns the cgroup of a pod, given the node's cgroup. Container cgroups are its
+// children, named by container ID.
 func Cgroup(root string, pod *corev1.Pod) string {
 	return path.Join(qosCgroup(root, conversion.QoS(pod)), "pod"+string(pod.UID))
 }
 
-// PodsCgroup is the cgroup of all pods, given that of their node.
+// PodsCgroup returns the cgroup of all pods, given the node's cgroup.
 func PodsCgroup(root string) string { return path.Join("/", root, podsCgroupName) }
 
-// qosCgroup is the cgroup of all pods of a quality of service.
+// qosCgroup returns the cgroup of all pods of a QoS class.
 func qosCgroup(root string, level corev1.PodQOSClass) string {
 	switch level {
 	case corev1.PodQOSBurstable:
@@ -44,15 +45,15 @@ func qosCgroup(root string, level corev1.PodQOSClass) string {
 	return PodsCgroup(root)
 }
 
-// qosCgroups are the cgroups in which pods are.
+// qosCgroups returns the cgroups that contain pod cgroups.
 func qosCgroups(root string) []string {
 	return []string{PodsCgroup(root), qosCgroup(root, corev1.PodQOSBurstable), qosCgroup(root, corev1.PodQOSBestEffort)}
 }
 
-// podDir is the directory of a pod.
+// podDir returns the directory of a pod.
 func (r *Runner) podDir(uid types.UID) string { return filepath.Join(r.opts.Root, "pods", string(uid)) }
 
-// podKey is a pod's name for people.
+// podKey returns a pod's name for log messages.
 func podKey(pod *corev1.Pod) string {
 	return fmt.Sprintf("%s/%s(%s)", pod.Namespace, pod.Name, pod.UID)
 }

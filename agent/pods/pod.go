@@ -12,62 +12,62 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// pod is what is known of one that runs here. Locks: a pod's before the Runner's.
+// pod is the state of one pod. Lock order: pod.mu before Runner.mu.
 type pod struct {
 	runner *Runner
-	// ctx ends when the pod is to go: nothing of it is started any more.
+	// ctx ends when the pod's teardown begins: no more containers start.
 	ctx     context.Context
 	cancel  context.CancelFunc
-	wake    chan struct{} // for the worker, and for who clears the pod away
+	wake    chan struct{} // wakes the worker or the teardown
 	workers sync.WaitGroup
 
 	mu       sync.Mutex
-	object   *corev1.Pod     // its newest version
-	runs     map[string]*run // the newest of each container
-	queue    []*run          // to be started, in order
-	working  bool            // a worker is at the queue
+	object   *corev1.Pod     // latest version
+	runs     map[string]*run // latest run of each container
+	queue    []*run          // runs to start, in order
+	working  bool            // a worker processes the queue
 	sandbox  podSandbox
-	prepared bool // volumes, cgroup and directories are there
+	prepared bool // volumes, cgroup and directories exist
 	probes   map[string]podlifecycle.Probes
-	oomKills int64 // by the kernel for want of memory, that the pod's cgroup has counted
+	oomKills int64 // OOM kills that the pod's cgroup has counted so far
 	teardown teardown
 }
 
-// runState is how far a run is.
+// runState is the progress of a run.
 type runState uint8
 
 const (
-	stateQueued   runState = iota // waits for its turn, or for the next try
-	stateStarting                 // the worker is at it
+	stateQueued   runState = iota // waits for its turn or for a retry
+	stateStarting                 // the worker is starting it
 	stateRunning
 	stateExited
 )
 
-// run is one start of a container, or the taking up of one that was started before.
+// run is one start of a container, or the adoption of one that was started before a restart.
 type run struct {
 	pod     *pod
 	name    string
 	attempt uint32
-	resumed bool // it ran before the agent started
+	resumed bool // was running before the agent started
 
-	// Guarded by the pod's lock.
+	// Guarded by pod.mu.
 	state          runState
-	startDone      chan struct{} // closed when it is up or has ended
-	id             string        // of the container, once there is one
+	startDone      chan struct{} // closed when it is running or has exited
+	id             string        // container ID, once created
 	info           *runtime.ContainerInfo
-	retryAt        time.Time // of the next try
+	retryAt        time.Time // time of the next attempt
 	failures       int
-	cancel         context.CancelFunc // of the try under way
-	started        bool               // the runtime has started it
-	outcomeUnknown bool               // a call failed of which it is not known what it did; only the worker changes it
+	cancel         context.CancelFunc // cancels the current attempt
+	started        bool               // StartContainer was called
+	outcomeUnknown bool               // the effect of a failed call is unknown; only the worker changes it
 	stopping       bool
 	killing        bool
 	startedAt      time.Time
-	grace          time.Duration // when it is killed after it was asked to stop; 0: not before podlife says so
+	grace          time.Duration // between SIGTERM and SIGKILL; 0: until the pod lifecycle machine calls Kill
 }
 
-// mayBeRunning says that the runtime may have the container running, of which the worker does not yet know: that is
-// looked up before anything is said of its end. The pod's lock is held.
+// mayBeRunning reports whether the runtime may be running the container without the worker's
+// knowledge. Its status must be read before its exit is reported. p.mu must be held.
 func (c *run) mayBeRunning() bool { return c.resumed || c.outcomeUnknown }
 
 func newPod(r *Runner, object *corev1.Pod) *pod {
@@ -76,19 +76,19 @@ func newPod(r *Runner, object *corev1.Pod) *pod {
 	return p
 }
 
-// latest is the pod's newest version.
+// latest returns the newest version of the pod.
 func (p *pod) latest() *corev1.Pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.object
 }
 
-// enqueue has a container started, after those of the pod that come before it.
+// enqueue starts a container after the pod's containers that precede it.
 func (p *pod) enqueue(c *run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if old := p.runs[c.name]; old != nil && old.state != stateExited {
-		return // podlife never starts one that runs
+		return // the pod lifecycle machine never starts a running container
 	}
 	c.pod, c.startDone = p, make(chan struct{})
 	p.runs[c.name] = c
@@ -114,7 +114,7 @@ func (p *pod) wakeWorker() {
 	}
 }
 
-// runWorker starts what is in the queue, and ends when it is empty.
+// runWorker processes the queue and returns when it is empty.
 func (p *pod) runWorker() {
 	for {
 		c, wait := p.nextRun()
@@ -129,7 +129,7 @@ func (p *pod) runWorker() {
 	}
 }
 
-// sleep waits; ctx or wake may end it early.
+// sleep blocks for the duration wait, or until ctx ends or wake receives.
 func sleep(ctx context.Context, wait time.Duration, wake <-chan struct{}) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -140,7 +140,8 @@ func sleep(ctx context.Context, wait time.Duration, wake <-chan struct{}) {
 	}
 }
 
-// nextRun is the first run whose turn has come; without one, how long to wait: 0 says that the worker is done.
+// nextRun returns the first run that is due. If there is none, it returns the time to wait; 0
+// means that the worker is done.
 func (p *pod) nextRun() (*run, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +167,7 @@ func (p *pod) nextRun() (*run, time.Duration) {
 	return nil, wait
 }
 
-// completeStart takes in what came of a try.
+// completeStart processes the result of an attempt to start a container.
 func (p *pod) completeStart(c *run, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +183,7 @@ func (p *pod) completeStart(c *run, err error) {
 		if c.stopping {
 			p.stopAsync(c)
 		}
-	case c.started: // stopped while its postStart hook ran, or since that failed
+	case c.started: // stopped during its postStart hook, or the hook failed
 		over, c.state = true, stateRunning
 		close(c.startDone)
 		if !c.stopping {
@@ -196,7 +197,7 @@ func (p *pod) completeStart(c *run, err error) {
 		c.state = stateQueued
 		c.failures++
 		wait := p.reportWaiting(c, err)
-		if c.stopping { // somebody waits for its end
+		if c.stopping { // a caller waits for the exit
 			wait = min(wait, p.runner.retryDelay)
 		}
 		c.retryAt = time.Now().Add(wait)
@@ -206,16 +207,17 @@ func (p *pod) completeStart(c *run, err error) {
 	}
 }
 
-// finishNotFound ends a run of which no process ever ran, or none that can be found. p.mu is held.
+// finishNotFound reports the end of a run that never started or whose process cannot be found.
+// p.mu must be held.
 func (p *pod) finishNotFound(c *run) {
 	if p.runner.ctx.Err() != nil && (!c.stopping || c.mayBeRunning()) {
-		return // the agent ends, not the pod: the next one goes on
+		return // the agent stops, not the pod: the next agent continues
 	}
 	p.finish(c, podlifecycle.Exited{Container: c.name, Code: exitCodeKilled, Reason: "ContainerStatusUnknown",
 		Message: "The container could not be located when the pod was terminated"})
 }
 
-// finish reports the end of a run, once. p.mu is held.
+// finish reports the end of a run, once. p.mu must be held.
 func (p *pod) finish(c *run, e podlifecycle.Exited) {
 	if c.state == stateExited {
 		return
@@ -231,7 +233,8 @@ func (p *pod) finish(c *run, e podlifecycle.Exited) {
 	p.report(e, c)
 }
 
-// report reports an event with what is known of the pod and the container. p.mu is held, so that reports keep their order.
+// report reports an event together with the state of the pod and the container. p.mu must be held
+// to keep reports in order.
 func (p *pod) report(e podlifecycle.Event, c *run) {
 	r := runtime.Report{Pod: p.object.UID, Event: e, Addresses: p.sandbox.addresses}
 	if c != nil {

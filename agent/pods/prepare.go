@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// prepare makes what the pod's containers need: volumes, cgroup, directories. Only the worker calls it.
+// prepare creates the volumes, cgroup and directories of the pod. Only the worker calls it.
 func (p *pod) prepare(ctx context.Context) error {
 	r, pod := p.runner, p.latest()
 	p.mu.Lock()
@@ -47,7 +47,8 @@ func (p *pod) recordMountFailure(err error) error {
 	return err
 }
 
-// updateQoSCgroups gives burstable pods together the CPU weight of what they ask for, and best effort pods the least.
+// updateQoSCgroups gives the Burstable cgroup the CPU weight of the sum of its pods' requests,
+// and the BestEffort cgroup the minimum.
 func (r *Runner) updateQoSCgroups() {
 	var milli int64
 	r.mu.Lock()

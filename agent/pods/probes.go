@@ -20,16 +20,17 @@ func (r *Runner) StartProbe(object *corev1.Pod, container string, kind podlifecy
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.probes[container] |= kind
-	// One that ran before the agent started may not have been looked up yet.
+	// A container from before the restart may not be adopted yet.
 	if c := p.runs[container]; c != nil && c.state == stateRunning {
 		p.startProbes(c, kind)
 	}
 }
 
-// probeKinds are those of probes.
+// probeKinds lists all kinds of probes.
 var probeKinds = []podlifecycle.Probes{podlifecycle.Startup, podlifecycle.Readiness, podlifecycle.Liveness}
 
-// startProbes points the prober at a container that runs, for those of these kinds that are wanted. p.mu is held.
+// startProbes starts those of the given probe kinds that are requested for a running container.
+// p.mu must be held.
 func (p *pod) startProbes(c *run, some podlifecycle.Probes) {
 	spec := findContainer(p.object, c.name)
 	for _, kind := range probeKinds {
@@ -39,7 +40,8 @@ func (p *pod) startProbes(c *run, some podlifecycle.Probes) {
 	}
 }
 
-// address is where the pod is reached; with the node's network, the node's. p.mu is held.
+// address returns the address of the pod, or the node's address for pods with the host's network.
+// p.mu must be held.
 func (p *pod) address() string {
 	if len(p.sandbox.addresses) > 0 {
 		return p.sandbox.addresses[0]
@@ -52,7 +54,8 @@ func (p *pod) address() string {
 	return ""
 }
 
-// expandProbeCommands is the container with $(NAME) in the commands of its probes replaced by its literal variables.
+// expandProbeCommands returns the container with $(NAME) in probe commands replaced by the values
+// of its literal environment variables.
 func expandProbeCommands(spec *corev1.Container) *corev1.Container {
 	values := map[string]string{}
 	for _, v := range spec.Env {
@@ -79,7 +82,7 @@ func (r *Runner) StopProbe(uid types.UID, container string, kind podlifecycle.Pr
 	}
 }
 
-// stopProbes ends all probes of the pod.
+// stopProbes stops all probes of the pod.
 func (p *pod) stopProbes() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +96,7 @@ func (p *pod) stopProbes() {
 	clear(p.probes)
 }
 
-// HandleProbeResult takes in a verdict: give it to the Prober as its Report.
+// HandleProbeResult processes a probe result. Set it as the Prober's Report function.
 func (r *Runner) HandleProbeResult(v probe.Result) {
 	p := r.lookup(v.Pod)
 	if p == nil {
@@ -102,12 +105,12 @@ func (r *Runner) HandleProbeResult(v probe.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c := p.runs[v.Container]; c == nil || c.state == stateExited || c.attempt != uint32(v.Attempt) {
-		return // of a run that is over
+		return // an earlier run
 	}
 	p.report(podlifecycle.ProbeResult{Container: v.Container, Probe: v.Probe, Attempt: v.Attempt, OK: v.OK}, nil)
 }
 
-// Exec runs a command in a container, for the Prober: its exit code and output.
+// Exec runs a command in a container for the Prober. It returns the exit code and the output.
 func (r *Runner) Exec(ctx context.Context, id string, command []string, timeout time.Duration) (code int, output string, err error) {
 	out, err := r.opts.Service.ExecSync(ctx, id, command, timeout)
 	if err != nil {

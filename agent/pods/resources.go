@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// CPU as the kernel counts it, by the kubelet's formulas.
+// Limits and units of CPU settings, as the kubelet has them.
 const (
 	minCPUShares = 2
 	maxCPUShares = 262144
@@ -21,7 +21,7 @@ const (
 	minCPUQuota  = 1000
 )
 
-// cpuShares is the weight of a CPU request in milli-CPU: 1024 a CPU.
+// cpuShares converts a CPU request in milli-CPU to a cgroup weight: 1024 per CPU.
 func cpuShares(milli int64) int64 {
 	if milli <= 0 {
 		return minCPUShares
@@ -29,7 +29,7 @@ func cpuShares(milli int64) int64 {
 	return min(max(milli*1024/1000, minCPUShares), maxCPUShares)
 }
 
-// cpuQuota is a CPU limit in milli-CPU as microseconds a period; 0 for no limit.
+// cpuQuota converts a CPU limit in milli-CPU to microseconds per period; 0 means no limit.
 func cpuQuota(milli int64) int64 {
 	if milli <= 0 {
 		return 0
@@ -37,7 +37,7 @@ func cpuQuota(milli int64) int64 {
 	return max(milli*cpuPeriod/1000, minCPUQuota)
 }
 
-// containerResources are a container's limits.
+// containerResources returns the resource limits of a container.
 func (r *Runner) containerResources(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerResources {
 	request, given := c.Resources.Requests[corev1.ResourceCPU]
 	limit := c.Resources.Limits[corev1.ResourceCPU]
@@ -56,13 +56,13 @@ func (r *Runner) containerResources(pod *corev1.Pod, c *corev1.Container) *cri.L
 		}
 	}
 	if h, ok := r.opts.Cgroups.(*cgroup.Host); ok && h.Mode == cgroup.V2 {
-		// As the kubelet has it: a container that lost one process to the kernel's OOM killer loses all.
+		// As in the kubelet: the OOM killer kills all processes of the container together.
 		out.Unified = map[string]string{"memory.oom.group": "1"}
 	}
 	return out
 }
 
-// podLevelLimits are the limits of the pod itself.
+// podLevelLimits returns the limits in spec.resources.
 func podLevelLimits(pod *corev1.Pod) corev1.ResourceList {
 	if pod.Spec.Resources == nil {
 		return nil
@@ -70,7 +70,8 @@ func podLevelLimits(pod *corev1.Pod) corev1.ResourceList {
 	return pod.Spec.Resources.Limits
 }
 
-// podLimits are those of the pod's cgroup: sums, where each container has a limit, or what the pod itself says.
+// podLimits returns the limits of the pod's cgroup: the pod-level limit, or the sum of the
+// container limits if every container has one.
 func (r *Runner) podLimits(pod *corev1.Pod) cgroup.Limits {
 	requests, limits := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}), resourcehelper.PodLimits(pod, resourcehelper.PodResourcesOptions{})
 	l := cgroup.Limits{CPUShares: cpuShares(requests.Cpu().MilliValue()), Pids: r.opts.PidsLimit}
@@ -87,7 +88,7 @@ func (r *Runner) podLimits(pod *corev1.Pod) cgroup.Limits {
 	return l
 }
 
-// hasLimit says that the pod, or else each of its containers, has a limit.
+// hasLimit reports whether the pod, or else each of its containers, has a limit.
 func hasLimit(pod *corev1.Pod, name corev1.ResourceName) bool {
 	if q := podLevelLimits(pod)[name]; !q.IsZero() {
 		return true
@@ -102,7 +103,7 @@ func hasLimit(pod *corev1.Pod, name corev1.ResourceName) bool {
 	return true
 }
 
-// Scores of features.md 1.2.6.
+// OOM scores as the kubelet sets them.
 const (
 	criticalOOMScore   = -997
 	guaranteedOOMScore = -997
@@ -110,7 +111,7 @@ const (
 	systemNodeCritical = 2000001000 // priority of system-node-critical
 )
 
-// oomScore is a container's oom_score_adj; capacity is the node's memory in bytes.
+// oomScore returns the oom_score_adj of a container. capacity is the node's memory in bytes.
 func oomScore(pod *corev1.Pod, c *corev1.Container, capacity int64) int64 {
 	if pod.Spec.Priority != nil && *pod.Spec.Priority >= systemNodeCritical {
 		return criticalOOMScore
@@ -122,18 +123,18 @@ func oomScore(pod *corev1.Pod, c *corev1.Container, capacity int64) int64 {
 		return bestEffortOOMScore
 	}
 	score := bestEffortOOMScore - perMille(c.Resources.Requests.Memory().Value()+podRequestPerContainer(pod), capacity)
-	if c.RestartPolicy != nil { // of the init containers only sidecars have one
+	if c.RestartPolicy != nil { // only sidecars among the init containers have a restart policy
 		for i := range pod.Spec.InitContainers {
 			if pod.Spec.InitContainers[i].Name == c.Name {
 				score = min(score, bestEffortOOMScore-perMille(minMemoryRequest(pod)+podRequestPerContainer(pod), capacity))
 			}
 		}
 	}
-	// Never as bad as one that asks for nothing, never as good as one that is guaranteed.
+	// Always better than BestEffort and worse than Guaranteed.
 	return min(max(score, bestEffortOOMScore+guaranteedOOMScore), bestEffortOOMScore-1)
 }
 
-// perMille is a request in thousandths of the capacity.
+// perMille returns a request in thousandths of the capacity.
 func perMille(request, capacity int64) int64 {
 	if capacity <= 0 {
 		return 0
@@ -141,7 +142,8 @@ func perMille(request, capacity int64) int64 {
 	return int64(1000 * (float64(request) / float64(capacity)))
 }
 
-// podRequestPerContainer is what each container gets of the pod's own request that is given to none.
+// podRequestPerContainer divides the part of the pod-level memory request that exceeds the sum of
+// the container requests by the number of containers.
 func podRequestPerContainer(pod *corev1.Pod) int64 {
 	if !resourcehelper.IsPodLevelRequestsSet(pod) {
 		return 0
@@ -160,7 +162,7 @@ func podRequestPerContainer(pod *corev1.Pod) int64 {
 	return max(own.Value()-given.Memory().Value(), 0) / max(n, 1)
 }
 
-// minMemoryRequest is the smallest memory request of the pod's containers.
+// minMemoryRequest returns the smallest memory request of the pod's containers.
 func minMemoryRequest(pod *corev1.Pod) int64 {
 	least := int64(-1)
 	for i := range pod.Spec.Containers {
@@ -171,8 +173,9 @@ func minMemoryRequest(pod *corev1.Pod) int64 {
 	return max(least, 0)
 }
 
-// attainableOOMScore is the score that can be given here: without CAP_SYS_RESOURCE the kernel lets nobody go below
-// the agent's own, and starting a container with less would fail.
+// attainableOOMScore returns the lowest score, at least score, that the agent may set. Without
+// CAP_SYS_RESOURCE the kernel rejects scores below the agent's own, and the container would not
+// start.
 func attainableOOMScore(score int64) int64 {
 	const resourceBit = 24
 	status, err := os.ReadFile("/proc/self/status")

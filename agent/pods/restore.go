@@ -17,28 +17,28 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// initialState is what the runtime had of this node's pods when the agent started. It is listed once;
-// what comes later is made by the Runner itself.
+// initialState is what the runtime had of this node's pods when the agent started. It is listed
+// once.
 type initialState struct {
 	mu     sync.Mutex
 	loaded bool
 	pods   map[types.UID]*existingPod
 }
 
-// existingPod is what the runtime has of one pod, the newest first.
+// existingPod holds the sandboxes and containers of one pod, newest first.
 type existingPod struct {
 	sandboxes  []*cri.PodSandbox
 	containers []*cri.Container
 }
 
-// forget drops what was found of a pod that is gone.
+// forget drops the initial state of a removed pod.
 func (p *initialState) forget(uid types.UID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.pods, uid)
 }
 
-// newestContainer is the newest container of that name; nil if there is none.
+// newestContainer returns the newest container with that name, or nil.
 func (f *existingPod) newestContainer(name string) *cri.Container {
 	if f != nil {
 		for _, c := range f.containers {
@@ -50,7 +50,7 @@ func (f *existingPod) newestContainer(name string) *cri.Container {
 	return nil
 }
 
-// containerAttempt is the container of that name and attempt; nil if there is none.
+// containerAttempt returns the container with that name and attempt, or nil.
 func (f *existingPod) containerAttempt(name string, n uint32) *cri.Container {
 	if f != nil {
 		for _, c := range f.containers {
@@ -62,7 +62,7 @@ func (f *existingPod) containerAttempt(name string, n uint32) *cri.Container {
 	return nil
 }
 
-// existing is what was there of a pod when the agent started; nil if nothing.
+// existing returns what the runtime had of a pod when the agent started, or nil.
 func (r *Runner) existing(ctx context.Context, uid types.UID) (*existingPod, error) {
 	r.initial.mu.Lock()
 	defer r.initial.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *Runner) existing(ctx context.Context, uid types.UID) (*existingPod, err
 	return r.initial.pods[uid], err
 }
 
-// allExisting is what was there of all pods when the agent started.
+// allExisting returns what the runtime had of all pods when the agent started.
 func (r *Runner) allExisting(ctx context.Context) (map[types.UID]*existingPod, error) {
 	r.initial.mu.Lock()
 	defer r.initial.mu.Unlock()
@@ -78,7 +78,7 @@ func (r *Runner) allExisting(ctx context.Context) (map[types.UID]*existingPod, e
 	return maps.Clone(r.initial.pods), err
 }
 
-// loadInitial lists what is there, once. r.past.mu is held.
+// loadInitial lists the initial state once. r.initial.mu must be held.
 func (r *Runner) loadInitial(ctx context.Context) error {
 	if r.initial.loaded {
 		return nil
@@ -96,7 +96,7 @@ func (r *Runner) loadInitial(ctx context.Context) error {
 	return err
 }
 
-// listExisting is what the runtime has of our pods that have these labels.
+// listExisting returns what the runtime has of this node's pods with the given labels.
 func (r *Runner) listExisting(ctx context.Context, labels map[string]string) (map[types.UID]*existingPod, error) {
 	selector := map[string]string{nodeLabel: r.opts.NodeName}
 	for k, v := range labels {
@@ -135,8 +135,8 @@ func (r *Runner) listExisting(ctx context.Context, labels map[string]string) (ma
 	return all, nil
 }
 
-// statusTimeout is how long the agent's loop waits for a runtime that does not answer: then the API's status counts.
-// Once it has waited in vain, it waits only secondLimit for the other pods.
+// statusTimeout is how long the agent waits for the runtime when it reads the state of a pod.
+// After a timeout it uses the API's status and waits only statusRetryTimeout for the next pods.
 const (
 	statusTimeout      = 5 * time.Second
 	statusRetryTimeout = 50 * time.Millisecond
@@ -177,7 +177,8 @@ func (r *Runner) ExistingContainers(object *corev1.Pod) (out []podlifecycle.Stat
 	return out
 }
 
-// existingStatus is how a container that was found is. One that has ended is known as if this agent had seen it.
+// existingStatus converts the status of an existing container. An exited container is recorded as
+// if this agent had observed its exit.
 func (p *pod) existingStatus(status *cri.ContainerStatus) podlifecycle.Status {
 	name, attempt := status.GetMetadata().GetName(), status.GetMetadata().GetAttempt()
 	s := podlifecycle.Status{Name: name, Restarts: int32(attempt)}
@@ -196,7 +197,8 @@ func (p *pod) existingStatus(status *cri.ContainerStatus) podlifecycle.Status {
 	return s
 }
 
-// adoptContainer takes up what the runtime has already of this attempt. done says that nothing is to be started.
+// adoptContainer adopts what the runtime already has of this attempt. done reports that there is
+// nothing to start.
 func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error) {
 	r := p.runner
 	uid := p.latest().UID
@@ -225,7 +227,7 @@ func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error)
 	if old == nil || old.GetState() == cri.ContainerState_CONTAINER_CREATED || startWasCanceled(status) {
 		if old != nil {
 			if err = r.opts.Service.RemoveContainer(r.ctx, old.GetId()); isNotFound(err) {
-				err = nil // by an earlier try
+				err = nil // removed by an earlier attempt
 			}
 		}
 		switch {
@@ -245,7 +247,7 @@ func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error)
 		return true, nil
 	}
 	if old.GetPodSandboxId() != p.sandbox.id {
-		c.stopping, c.killing = true, true // what its sandbox gave it is gone: it runs anew in another one
+		c.stopping, c.killing = true, true // its sandbox is lost: restart it in a new one
 	}
 	p.mu.Unlock()
 	r.track(c)
@@ -255,15 +257,16 @@ func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error)
 	return true, nil
 }
 
-// startWasCanceled says that a container was given up before it ran, because who had asked for it was gone: an agent that was
-// killed. The words are containerd's; a pod that is not to be started again would be lost to them.
+// startWasCanceled reports whether the container never ran because the agent that started it was
+// killed. The message is containerd's. Such a start is repeated, or a pod with restartPolicy
+// Never would fail.
 func startWasCanceled(status *cri.ContainerStatus) bool {
 	return status.GetState() == cri.ContainerState_CONTAINER_EXITED && status.GetStartedAt() == 0 && status.GetReason() == "StartError" &&
 		strings.HasPrefix(status.GetMessage(), "failed to create containerd task") && strings.Contains(status.GetMessage(), "context canceled")
 }
 
-// confirmNotRunning notes that nothing runs of a run that was in doubt. done says that nothing is to be started, since it
-// was to stop meanwhile.
+// confirmNotRunning records that a run of unknown outcome is not running. done reports that it is
+// not to be started because it was stopped in the meantime.
 func (p *pod) confirmNotRunning(c *run) (done bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -274,7 +277,7 @@ func (p *pod) confirmNotRunning(c *run) (done bool) {
 	return c.state == stateExited
 }
 
-// finishLost ends a run whose container is not there any more.
+// finishLost reports the end of a run whose container no longer exists.
 func (p *pod) finishLost(c *run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -282,7 +285,7 @@ func (p *pod) finishLost(c *run) {
 		Message: "The container could not be located when the pod was deleted.  The container used to be Running"})
 }
 
-// orphanPod is a pod of which only the runtime knows.
+// orphanPod returns a minimal object for a pod that only the runtime has.
 func orphanPod(uid types.UID, f *existingPod) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 	for _, b := range f.sandboxes {
@@ -294,7 +297,7 @@ func orphanPod(uid types.UID, f *existingPod) *corev1.Pod {
 	return p
 }
 
-// timeFromNanos is a time in CRI's nanoseconds; 0 is none.
+// timeFromNanos converts a CRI timestamp; 0 becomes the zero time.
 func timeFromNanos(nanos int64) time.Time {
 	if nanos <= 0 {
 		return time.Time{}

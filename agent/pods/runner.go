@@ -13,32 +13,33 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// Runner runs the pods of a node. Make it with New, and let Run see what ends.
+// Runner runs the pods of a node. Create it with New; Run detects exits.
 type Runner struct {
 	opts           Options
 	report         func(runtime.Report)
 	initial        initialState
 	services       services
 	oomLog         oomKillLog
-	runtimeName    atomic.Pointer[string] // of the runtime
-	statusTimedOut atomic.Bool            // Recall was not answered
-	retryDelay     time.Duration          // after a first failure; tests have a shorter one
-	// ctx ends when Run does: nothing is started any more, and containers run on.
+	runtimeName    atomic.Pointer[string]
+	statusTimedOut atomic.Bool   // the last ExistingContainers call timed out
+	retryDelay     time.Duration // after the first failure; tests shorten it
+	// ctx ends with Run: nothing more is started, and containers keep running.
 	ctx     context.Context
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
 
 	mu         sync.Mutex
-	stopped    bool // nothing is begun any more
+	stopped    bool // no more workers start
 	pods       map[types.UID]*pod
-	runs       map[string]*run // containers that run, by id
-	sandboxes  map[string]*pod // by id
-	podsSynced bool            // all pods that the API has bound here are known
+	runs       map[string]*run // running containers by ID
+	sandboxes  map[string]*pod // by ID
+	podsSynced bool            // RemoveOrphans was called: all pods bound to the node are known
 }
 
 var _ runtime.Runtime = (*Runner)(nil)
 
-// New checks the options. The Runner tells report what happens; report must not block and not call back.
+// New returns a Runner. The Runner calls report for each change; report must not block or call
+// the Runner.
 func New(opts Options, report func(runtime.Report)) (*Runner, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -50,8 +51,8 @@ func New(opts Options, report func(runtime.Report)) (*Runner, error) {
 	return r, nil
 }
 
-// Run sees what ends and rotates logs until ctx ends; then nothing is started any more.
-// What is under way with the runtime is waited for; containers run on.
+// Run detects exits and rotates logs until ctx ends. It then waits for running calls to the
+// runtime. Containers keep running.
 func (r *Runner) Run(ctx context.Context) {
 	r.watchContainers(ctx)
 	r.cancel()
@@ -62,7 +63,7 @@ func (r *Runner) Run(ctx context.Context) {
 	r.oomLog.stop()
 }
 
-// startWorker runs f beside others; it does not, and says so, when the Runner is over.
+// startWorker runs f in a goroutine. It reports false and does nothing if the Runner has stopped.
 func (r *Runner) startWorker(f func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,14 +73,15 @@ func (r *Runner) startWorker(f func()) bool {
 	return !r.stopped
 }
 
-// lookup is the one with that uid; nil if there is none.
+// lookup returns the pod with that UID, or nil.
 func (r *Runner) lookup(uid types.UID) *pod {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pods[uid]
 }
 
-// getOrCreate is the pod of an object, made if it is new; object is its newest version.
+// getOrCreate returns the pod of an object, creating it if necessary, and stores the newest
+// object.
 func (r *Runner) getOrCreate(object *corev1.Pod) *pod {
 	r.mu.Lock()
 	p := r.pods[object.UID]
@@ -120,7 +122,7 @@ func (r *Runner) Kill(uid types.UID, container string) { r.stopContainer(uid, co
 
 func (r *Runner) stopContainer(uid types.UID, container string, kill bool) {
 	if p := r.lookup(uid); p != nil {
-		p.stop(container, kill) // the agent tells why
+		p.stop(container, kill) // the agent reports the reason
 	}
 }
 
@@ -134,21 +136,22 @@ func (r *Runner) Forget(uid types.UID) {
 	}
 }
 
-// track remembers a container that runs, so that its end is seen.
+// track registers a running container so that its exit is detected.
 func (r *Runner) track(c *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.runs[c.id] = c
 }
 
-// untrack forgets one that has ended.
+// untrack removes an exited container.
 func (r *Runner) untrack(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.runs, id)
 }
 
-// findTracked is the run of a container that runs, or the pod of a sandbox; nil if it is none of ours.
+// findTracked returns the run of a container, or the pod of a sandbox. Both are nil if the ID is
+// unknown.
 func (r *Runner) findTracked(id string) (*run, *pod) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// Labels of sandboxes and containers, as the kubelet writes them, and one that says whose they are.
+// Labels of sandboxes and containers. All but nodeLabel are the kubelet's.
 const (
 	podNameLabel       = "io.kubernetes.pod.name"
 	podNamespaceLabel  = "io.kubernetes.pod.namespace"
@@ -22,16 +22,16 @@ const (
 	nodeLabel          = "berth.dev/node"
 )
 
-// podSandbox is a pod's sandbox.
+// podSandbox is the sandbox of a pod.
 type podSandbox struct {
-	id        string // empty: there is none, or none that can be used
+	id        string // empty if there is no usable sandbox
 	attempt   uint32
 	config    *cri.PodSandboxConfig
 	addresses []string
 }
 
-// adoptSandbox takes up the sandbox that was found, if there is none yet. While the runtime does not say how it is
-// it may be up, and what is in it run.
+// adoptSandbox adopts the existing sandbox if the pod has none. It returns an error while the
+// runtime does not report the state of the sandbox, because its containers may be running.
 func (p *pod) adoptSandbox(ctx context.Context, f *existingPod) error {
 	if f == nil || len(f.sandboxes) == 0 || p.sandboxID() != "" {
 		return nil
@@ -50,7 +50,7 @@ func (p *pod) adoptSandbox(ctx context.Context, f *existingPod) error {
 	return nil
 }
 
-// setSandbox makes a sandbox the pod's. p.mu is held.
+// setSandbox makes a sandbox the pod's. p.mu must be held.
 func (p *pod) setSandbox(id string, attempt uint32, status *cri.PodSandboxStatus) {
 	r := p.runner
 	p.sandbox = podSandbox{id: id, attempt: attempt, addresses: sandboxIPs(status)}
@@ -70,7 +70,7 @@ func sandboxIPs(status *cri.PodSandboxStatus) (out []string) {
 	return out
 }
 
-// ensureSandbox is the pod's sandbox, made if there is none that can be used.
+// ensureSandbox returns the pod's sandbox and creates it if there is no usable one.
 func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 	r := p.runner
 	p.mu.Lock()
@@ -116,8 +116,8 @@ func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 	return nil, sandboxError(err)
 }
 
-// removeUnusableSandboxes removes sandboxes of the pod that cannot be used, with the dead containers in them: those that were
-// lost, and those that a call made which seemed to fail.
+// removeUnusableSandboxes removes unusable sandboxes of the pod with their dead containers: lost
+// ones, and those of calls that seemed to fail.
 func (p *pod) removeUnusableSandboxes(ctx context.Context) error {
 	r := p.runner
 	old, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: map[string]string{nodeLabel: r.opts.NodeName, podUIDLabel: string(p.latest().UID)}})
@@ -142,10 +142,12 @@ func (r *Runner) removeSandbox(id string) error {
 	return nil
 }
 
-// sandboxDownDelay is how long a sandbox that is down is left to whoever may have ended it.
+// sandboxDownDelay is the delay before a stopped sandbox is treated as lost, because the pod's
+// teardown may have stopped it.
 const sandboxDownDelay = 200 * time.Millisecond
 
-// isTerminating says that what runs of the pod is being stopped already. p.mu is held.
+// isTerminating reports whether all running containers of the pod are being stopped. p.mu must be
+// held.
 func (p *pod) isTerminating() bool {
 	some := false
 	for _, c := range p.runs {
@@ -159,7 +161,7 @@ func (p *pod) isTerminating() bool {
 	return some
 }
 
-// handleSandboxLost takes in that the pod's sandbox is down: what runs in it is ended too, and starts again in a new one.
+// handleSandboxLost stops the containers of a lost sandbox, so that they restart in a new one.
 func (p *pod) handleSandboxLost(id string) {
 	r := p.runner
 	p.mu.Lock()
@@ -173,7 +175,7 @@ func (p *pod) handleSandboxLost(id string) {
 	var left []*run
 	for _, c := range p.runs {
 		if c.state == stateRunning {
-			c.killing = true // what its sandbox gave it is gone
+			c.killing = true // its network and namespaces are lost
 			left = append(left, c)
 		}
 	}
@@ -192,7 +194,7 @@ func (p *pod) handleSandboxLost(id string) {
 	}
 }
 
-// sandboxConfig is what the pod's sandbox is made with. p.mu is held.
+// sandboxConfig returns the CRI configuration of the pod's sandbox. p.mu must be held.
 func (p *pod) sandboxConfig(attempt uint32) *cri.PodSandboxConfig {
 	r, pod := p.runner, p.object
 	c := &cri.PodSandboxConfig{
@@ -211,7 +213,7 @@ func (p *pod) sandboxConfig(attempt uint32) *cri.PodSandboxConfig {
 	return c
 }
 
-// runtimeLabels are those of the pod, and those by which it is known again.
+// runtimeLabels returns the pod's labels and those that identify the pod.
 func (r *Runner) runtimeLabels(pod *corev1.Pod) map[string]string {
 	l := maps.Clone(pod.Labels)
 	if l == nil {
@@ -221,7 +223,7 @@ func (r *Runner) runtimeLabels(pod *corev1.Pod) map[string]string {
 	return l
 }
 
-// portMappings are the host ports of the pod; with the host's network there is nothing to map.
+// portMappings returns the host ports of the pod, none for pods with the host's network.
 func portMappings(pod *corev1.Pod) (out []*cri.PortMapping) {
 	if pod.Spec.HostNetwork {
 		return nil

@@ -11,7 +11,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// namespaceOptions are those that a container (or the sandbox) shares with the pod or the node.
+// namespaceOptions returns which namespaces the containers share with the pod or the node.
 func namespaceOptions(pod *corev1.Pod) *cri.NamespaceOption {
 	n := &cri.NamespaceOption{Pid: cri.NamespaceMode_CONTAINER}
 	if pod.Spec.ShareProcessNamespace != nil && *pod.Spec.ShareProcessNamespace {
@@ -29,7 +29,7 @@ func namespaceOptions(pod *corev1.Pod) *cri.NamespaceOption {
 	return n
 }
 
-// sandboxSecurityContext is how the sandbox itself is confined.
+// sandboxSecurityContext returns the security context of the sandbox.
 func sandboxSecurityContext(pod *corev1.Pod) *cri.LinuxSandboxSecurityContext {
 	s := &cri.LinuxSandboxSecurityContext{NamespaceOptions: namespaceOptions(pod), Seccomp: &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}}
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -47,7 +47,7 @@ func sandboxSecurityContext(pod *corev1.Pod) *cri.LinuxSandboxSecurityContext {
 	return s
 }
 
-// supplementalGroups are the pod's supplemental ones, with that of its volumes.
+// supplementalGroups returns the pod's supplemental groups with its fsGroup.
 func supplementalGroups(sc *corev1.PodSecurityContext) []int64 {
 	var out []int64
 	if sc.FSGroup != nil {
@@ -74,14 +74,15 @@ func int64Value(n *int64) *cri.Int64Value {
 	return &cri.Int64Value{Value: *n}
 }
 
-// maskedPaths and readonly are the paths of /proc and /sys that unprivileged containers do not see, or not write.
+// maskedPaths and readonlyPaths are paths of /proc and /sys that unprivileged containers cannot
+// read, or cannot write.
 var (
 	maskedPaths = []string{"/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
 		"/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware", "/sys/devices/virtual/powercap"}
 	readonlyPaths = []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}
 )
 
-// containerSecurityContext is how a container is confined: what it says itself, and else what the pod says.
+// containerSecurityContext returns the CRI security context of a container.
 func (r *Runner) containerSecurityContext(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerSecurityContext {
 	s := &cri.LinuxContainerSecurityContext{NamespaceOptions: namespaceOptions(pod), Privileged: isPrivileged(c), NoNewPrivs: false}
 	sc := effectiveSecurityContext(pod.Spec.SecurityContext, c.SecurityContext)
@@ -111,7 +112,7 @@ func (r *Runner) containerSecurityContext(pod *corev1.Pod, c *corev1.Container) 
 	return s
 }
 
-// effectiveSecurityContext is the container's security context with what the pod's adds to it.
+// effectiveSecurityContext returns the container's security context with defaults from the pod's.
 func effectiveSecurityContext(p *corev1.PodSecurityContext, c *corev1.SecurityContext) corev1.SecurityContext {
 	var out corev1.SecurityContext
 	if c != nil {
@@ -154,7 +155,7 @@ func (r *Runner) seccompProfile(want *corev1.SeccompProfile, privileged bool) *c
 func appArmorProfile(want *corev1.AppArmorProfile) *cri.SecurityProfile {
 	switch {
 	case want == nil:
-		return nil // the runtime's default where the machine has AppArmor
+		return nil // the runtime's default if the machine has AppArmor
 	case want.Type == corev1.AppArmorProfileTypeUnconfined:
 		return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_Unconfined}
 	case want.Type == corev1.AppArmorProfileTypeLocalhost && want.LocalhostProfile != nil:
@@ -163,7 +164,7 @@ func appArmorProfile(want *corev1.AppArmorProfile) *cri.SecurityProfile {
 	return &cri.SecurityProfile{ProfileType: cri.SecurityProfile_RuntimeDefault}
 }
 
-// verifyRunAsNonRoot refuses a container that must not run as root and would; image tells its user.
+// verifyRunAsNonRoot rejects a container with runAsNonRoot that would run as root.
 func verifyRunAsNonRoot(pod *corev1.Pod, c *corev1.Container, image *cri.Image) error {
 	sc := effectiveSecurityContext(pod.Spec.SecurityContext, c.SecurityContext)
 	if sc.RunAsNonRoot == nil || !*sc.RunAsNonRoot {
@@ -183,12 +184,12 @@ func verifyRunAsNonRoot(pod *corev1.Pod, c *corev1.Container, image *cri.Image) 
 	return nil
 }
 
-// safeSysctls are those that a pod may set without asking: they are its own and cost the node nothing.
+// safeSysctls are allowed for all pods: they are namespaced and do not affect the node.
 var safeSysctls = []string{"kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies", "net.ipv4.ping_group_range",
 	"net.ipv4.ip_unprivileged_port_start", "net.ipv4.ip_local_reserved_ports", "net.ipv4.tcp_keepalive_time", "net.ipv4.tcp_fin_timeout",
 	"net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
 
-// forbiddenSysctl is the first of the pod's sysctls that it may not set; empty: all may be.
+// forbiddenSysctl returns the first sysctl of the pod that is not allowed, or "".
 func (r *Runner) forbiddenSysctl(pod *corev1.Pod) string {
 	for name := range sysctls(pod) {
 		if !slices.Contains(safeSysctls, name) && !slices.ContainsFunc(r.opts.UnsafeSysctls, func(allowed string) bool {
@@ -212,8 +213,8 @@ func sysctls(pod *corev1.Pod) map[string]string {
 	return out
 }
 
-// runtimeHandler is the runtime's name for the pod's runtime class; empty: its default. A pod that wants a user namespace
-// gets none: without one it would be root on the node.
+// runtimeHandler returns the handler of the pod's runtime class, "" for the default. It rejects
+// pods that ask for a user namespace, because without one they would be root on the node.
 func (r *Runner) runtimeHandler(ctx context.Context, pod *corev1.Pod) (string, error) {
 	if users := pod.Spec.HostUsers; users != nil && !*users {
 		return "", &WaitingError{Reason: reasonRefusedByRuntime, Message: "hostUsers false: user namespaces are not supported"}

@@ -16,13 +16,13 @@ import (
 	listers "k8s.io/client-go/listers/core/v1"
 )
 
-// services are those of the cluster, for the environment of pods.
+// services provides the cluster's services for environment variables.
 type services struct {
 	lister listers.ServiceLister // nil without an API server
 	synced func() bool
 }
 
-// start follows the services until ctx ends.
+// start runs the informer until ctx ends.
 func (s *services) start(ctx context.Context, client kubernetes.Interface, work *sync.WaitGroup) {
 	if client == nil {
 		return
@@ -34,10 +34,11 @@ func (s *services) start(ctx context.Context, client kubernetes.Interface, work 
 	work.Go(func() { <-ctx.Done(); factory.Shutdown() })
 }
 
-// kubernetesService is the service that pods of all namespaces are told of.
+// kubernetesService is the API server's service, which pods of all namespaces see.
 const kubernetesService = "kubernetes"
 
-// envVars are those that tell a pod of the services of its namespace, and always of the API server's.
+// envVars returns the variables of the services in the pod's namespace and of the API server's
+// service.
 func (s *services) envVars(pod *corev1.Pod) (map[string]string, error) {
 	if s.lister == nil {
 		return nil, nil
@@ -62,7 +63,7 @@ func (s *services) envVars(pod *corev1.Pod) (map[string]string, error) {
 	return out, nil
 }
 
-// addServiceEnvVars adds the variables of one service, as links of containers had them.
+// addServiceEnvVars adds the variables of one service, in the format of Docker links.
 func addServiceEnvVars(s *corev1.Service, out map[string]string) {
 	ip := s.Spec.ClusterIP
 	if ip == "" || ip == corev1.ClusterIPNone || len(s.Spec.Ports) == 0 {

@@ -13,28 +13,29 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// Exit codes of the field.
+// Exit codes in container statuses.
 const (
 	exitCodeKilled     = 137 // 128 + SIGKILL
-	exitCodeStartError = 128 // could not be started
+	exitCodeStartError = 128 // the container could not be started
 )
 
-// Pauses between tries of what fails.
+// Delays between attempts to start a container.
 const (
 	initialRetryDelay = time.Second
 	maxRetryDelay     = 10 * time.Second
 )
 
-// WaitingError is why a container does not start yet, as its state says it.
+// WaitingError is why a container does not start yet: the reason and message of its waiting
+// state.
 type WaitingError struct {
 	Reason, Message string
-	// RetryAt is when it makes sense to try again; zero leaves that to the Runner.
+	// RetryAt is the earliest time for another attempt; if zero, the Runner chooses it.
 	RetryAt time.Time
 }
 
 func (w *WaitingError) Error() string { return w.Message }
 
-// attemptStart takes a run one step on: to a container that runs, or to the reason why not.
+// attemptStart makes one attempt to start a run and processes the result.
 func (p *pod) attemptStart(c *run) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	defer cancel()
@@ -48,7 +49,8 @@ func (p *pod) attemptStart(c *run) {
 	p.completeStart(c, p.startContainer(ctx, c))
 }
 
-// reportWaiting reports why a try failed, and says how long to wait before the next. p.mu is held.
+// reportWaiting reports why an attempt failed and returns the delay before the next. p.mu must be
+// held.
 func (p *pod) reportWaiting(c *run, err error) time.Duration {
 	wait := min(p.runner.retryDelay<<min(c.failures-1, 8), maxRetryDelay)
 	var w *WaitingError
@@ -63,9 +65,9 @@ func (p *pod) reportWaiting(c *run, err error) time.Duration {
 	return wait
 }
 
-// startContainer does what is left to do until the container runs and its postStart hook has ended. It may be
-// called again after an error. ctx ends when the container is not to start any more;
-// calls that change something in the runtime are not broken off for that.
+// startContainer performs the remaining steps until the container runs and its postStart hook has
+// completed. It may be called again after an error. ctx ends when the container is to be stopped;
+// calls that change the runtime's state are not interrupted.
 func (p *pod) startContainer(ctx context.Context, c *run) error {
 	if done, err := p.adoptContainer(ctx, c); done || err != nil {
 		return err
@@ -100,12 +102,12 @@ func (p *pod) startContainer(ctx context.Context, c *run) error {
 		return err
 	}
 	if err := p.launch(c); err != nil {
-		return err // reported as its end, unless the agent ends
+		return err // reported as exited, unless the agent stops
 	}
 	return p.postStart(ctx, c, spec)
 }
 
-// createContainer makes the container.
+// createContainer creates the container.
 func (p *pod) createContainer(c *run, b *podSandbox, config *cri.ContainerConfig) error {
 	r := p.runner
 	id, err := r.opts.Service.CreateContainer(r.ctx, b.id, config, b.config)
@@ -125,30 +127,30 @@ func (p *pod) createContainer(c *run, b *podSandbox, config *cri.ContainerConfig
 	return nil
 }
 
-// launch starts the container that was created. When it cannot be started, that is its end.
+// launch starts the created container. A failure to start is reported as its exit.
 func (p *pod) launch(c *run) error {
 	r := p.runner
 	p.mu.Lock()
-	c.started, c.startedAt = true, time.Now() // from now on its end may be seen
+	c.started, c.startedAt = true, time.Now() // from now on its exit may be observed
 	p.mu.Unlock()
 	r.track(c)
 	err := r.opts.Service.StartContainer(r.ctx, c.id)
-	status, unseen := r.opts.Service.ContainerStatus(r.ctx, c.id)
-	told := p.recordStart(c, err, status, unseen)
-	if told == nil {
+	status, statusErr := r.opts.Service.ContainerStatus(r.ctx, c.id)
+	startErr := p.recordStart(c, err, status, statusErr)
+	if startErr == nil {
 		r.recordEvent(p.latest(), c.name, corev1.EventTypeNormal, "Started", "Container started")
 	} else if r.ctx.Err() == nil {
-		r.recordEvent(p.latest(), c.name, corev1.EventTypeWarning, "Failed", "Error: "+errorMessage(told))
+		r.recordEvent(p.latest(), c.name, corev1.EventTypeWarning, "Failed", "Error: "+errorMessage(startErr))
 	}
-	return told
+	return startErr
 }
 
-// recordStart takes in what came of starting a container: err, and its status unless that is unseen.
-func (p *pod) recordStart(c *run, err error, status *cri.ContainerStatus, unseen error) error {
+// recordStart records the result of StartContainer. status is valid if statusErr is nil.
+func (p *pod) recordStart(c *run, err error, status *cri.ContainerStatus, statusErr error) error {
 	r := p.runner
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if unseen == nil {
+	if statusErr == nil {
 		c.info = r.containerInfo(c.name, status)
 		if status.GetStartedAt() > 0 {
 			c.startedAt = timeFromNanos(status.GetStartedAt())
@@ -157,14 +159,14 @@ func (p *pod) recordStart(c *run, err error, status *cri.ContainerStatus, unseen
 	switch {
 	case c.state == stateExited:
 		return err
-	case err == nil || unseen == nil && status.GetState() == cri.ContainerState_CONTAINER_RUNNING:
+	case err == nil || statusErr == nil && status.GetState() == cri.ContainerState_CONTAINER_RUNNING:
 		return nil
-	case unseen != nil || isOutcomeUnknown(err) && status.GetState() == cri.ContainerState_CONTAINER_CREATED:
+	case statusErr != nil || isOutcomeUnknown(err) && status.GetState() == cri.ContainerState_CONTAINER_CREATED:
 		c.started, c.outcomeUnknown = false, true
 		r.untrack(c.id)
 		return &WaitingError{Reason: "RunContainerError", Message: errorMessage(err)}
 	}
-	if isOutcomeUnknown(err) { // it was heard before the runtime went away: what came of it counts
+	if isOutcomeUnknown(err) { // the runtime received the call before it became unavailable: the status decides
 		p.finish(c, p.exitEvent(c, status))
 		return err
 	}
@@ -176,7 +178,7 @@ func (p *pod) recordStart(c *run, err error, status *cri.ContainerStatus, unseen
 	return err
 }
 
-// discard removes a container that was created and is not to start.
+// discard removes a created container that is not to be started.
 func (p *pod) discard(c *run) {
 	r := p.runner
 	if err := r.opts.Service.RemoveContainer(r.ctx, c.id); err != nil {
@@ -184,7 +186,7 @@ func (p *pod) discard(c *run) {
 	}
 }
 
-// findContainer is a container of a pod by name.
+// findContainer returns the pod's container with that name, or nil.
 func findContainer(pod *corev1.Pod, name string) *corev1.Container {
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {

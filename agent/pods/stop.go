@@ -8,11 +8,12 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// maxGraceSeconds is one, in seconds, that the runtime gives a container that is asked to stop: when it is
-// over is podlife's, who kills then.
+// maxGraceSeconds is the grace period passed to the runtime. The pod lifecycle machine decides
+// when it is over and then calls Kill.
 const maxGraceSeconds = 24 * 3600
 
-// stop ends a run: at once if kill is given, and else by asking. It says whether this is the first that a running one hears of it.
+// stop stops a run: immediately with kill, otherwise gracefully. It reports whether this is the
+// first request for a running container.
 func (p *pod) stop(name string, kill bool) (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,7 +44,7 @@ func (p *pod) stop(name string, kill bool) (first bool) {
 	return first
 }
 
-// stopAsync has a container that runs stopped, as c says how, and sees to its end. p.mu is held.
+// stopAsync stops a running container in the background. p.mu must be held.
 func (p *pod) stopAsync(c *run) {
 	c.stopping = true
 	kill, grace := c.killing, c.grace
@@ -53,11 +54,12 @@ func (p *pod) stopAsync(c *run) {
 	p.runner.startWorker(func() { p.stopUntilExited(c, kill, grace) })
 }
 
-// stopUntilExited stops a container, again and again until it has ended: the runtime may be away.
+// stopUntilExited stops a container and retries until it has exited, since the runtime may be
+// unavailable.
 func (p *pod) stopUntilExited(c *run, kill bool, grace time.Duration) {
 	r := p.runner
 	if kill && r.opts.Cgroups != nil {
-		// The kernel is quicker than the runtime.
+		// The kernel is faster than the runtime.
 		if err := r.opts.Cgroups.Kill(path.Join(Cgroup(r.opts.CgroupRoot, p.latest()), c.id)); err != nil {
 			r.opts.Log.Error(err, "The cgroup of a container is not killed; its runtime is asked to", "pod", podKey(p.latest()), "container", c.id)
 		}
@@ -71,7 +73,7 @@ func (p *pod) stopUntilExited(c *run, kill bool, grace time.Duration) {
 			r.inspect(c.id)
 		}
 		p.mu.Lock()
-		over := c.state == stateExited || !kill && c.killing // then another one is at it
+		over := c.state == stateExited || !kill && c.killing // a kill has taken over
 		p.mu.Unlock()
 		if over || r.ctx.Err() != nil {
 			return
@@ -83,7 +85,7 @@ func (p *pod) stopUntilExited(c *run, kill bool, grace time.Duration) {
 	}
 }
 
-// inspect sees whether a container that ran has ended, and reports it then; of a sandbox, whether it is down.
+// inspect reports the exit of a tracked container, or the loss of a tracked sandbox.
 func (r *Runner) inspect(id string) {
 	c, owner := r.findTracked(id)
 	switch {
@@ -98,13 +100,13 @@ func (r *Runner) inspect(id string) {
 			c.pod.mu.Lock()
 			defer c.pod.mu.Unlock()
 			if c.state == stateExited || !c.started {
-				return // told already, or not yet known to run
+				return // already reported, or not yet known to run
 			}
 			c.info = r.containerInfo(c.name, status)
 			c.pod.finish(c, c.pod.exitEvent(c, status))
 		}
 	case owner != nil:
-		// Who kills a whole pod tells the agent right after; and the runtime knows a little later than its event says.
+		// A teardown reports right after its kill, and the runtime's status lags behind its event.
 		sleep(r.ctx, sandboxDownDelay, nil)
 		status, err := r.opts.Service.PodSandboxStatus(r.ctx, id)
 		if isNotFound(err) || err == nil && status.GetState() != cri.PodSandboxState_SANDBOX_READY {

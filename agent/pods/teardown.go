@@ -15,18 +15,19 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// teardown is how far a pod that is to go has come.
+// teardown is the progress of a pod's removal.
 type teardown struct {
-	requested bool // nothing of it is to run
-	remove    bool // and nothing to be left of it
-	running   bool // somebody is at it
-	released  bool // what it held is let go, and said so
+	requested bool // no container may start or run
+	remove    bool // remove logs, directories and dead containers too
+	running   bool // a goroutine performs it
+	released  bool // resources are released, and that is reported
 }
 
-// cgroupRemoveTimeout is how long one try waits for the processes of a cgroup to die.
+// cgroupRemoveTimeout bounds one wait for the processes of a cgroup to exit.
 const cgroupRemoveTimeout = 5 * time.Second
 
-// startTeardown lets go of what a pod holds; forget removes all that is left of it, too.
+// startTeardown releases the resources of a pod. With remove it removes everything that is left,
+// too.
 func (p *pod) startTeardown(forget bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,7 +44,7 @@ func (p *pod) startTeardown(forget bool) {
 	}
 }
 
-// runTeardown does what leave asks for, again and again until it is done.
+// runTeardown performs the teardown and retries until it succeeds.
 func (p *pod) runTeardown() {
 	r := p.runner
 	p.workers.Wait()
@@ -67,7 +68,7 @@ func (p *pod) runTeardown() {
 			return
 		}
 		if r.ctx.Err() != nil {
-			return // the next agent goes on
+			return // the next agent continues
 		}
 		if err != nil {
 			r.opts.Log.Info("A pod is not cleared away yet", "pod", podKey(p.latest()), "why", err.Error(), "again", wait)
@@ -76,7 +77,7 @@ func (p *pod) runTeardown() {
 	}
 }
 
-// finishTeardown ends the clearing, unless more has been asked for meanwhile.
+// finishTeardown ends the teardown unless a removal was requested in the meantime.
 func (p *pod) finishTeardown(forgotten bool) bool {
 	r := p.runner
 	p.mu.Lock()
@@ -94,7 +95,7 @@ func (p *pod) finishTeardown(forgotten bool) bool {
 	return true
 }
 
-// release stops what runs, and lets go of sandbox, volumes and cgroup.
+// release stops all containers and releases sandbox, volumes and cgroup.
 func (p *pod) release() error {
 	r := p.runner
 	uid := p.latest().UID
@@ -132,11 +133,11 @@ func (p *pod) release() error {
 	return nil
 }
 
-// orphanGracePeriod is what a container gets that still runs when its pod is gone: the kubelet's minimum.
+// orphanGracePeriod is the grace period of containers whose pod is gone: the kubelet's minimum.
 const orphanGracePeriod = 2 * time.Second
 
-// stopRemaining asks containers that still run to end, and has them killed after lastGrace: only those of a pod whose
-// object was removed by force, or of which the API server knows nothing, still run here.
+// stopRemaining stops containers that still run, with orphanGracePeriod. Only pods that were
+// force-deleted, or that the API server does not have, still have running containers here.
 func (p *pod) stopRemaining(containers []*cri.Container) {
 	var asked sync.WaitGroup
 	for _, c := range containers {
@@ -157,7 +158,7 @@ func (p *pod) sandboxID() string {
 	return p.sandbox.id
 }
 
-// finishRuns takes in that all containers have ended with their sandbox.
+// finishRuns reports the exit of all containers after their sandbox was stopped.
 func (p *pod) finishRuns() {
 	r := p.runner
 	p.mu.Lock()
@@ -185,7 +186,7 @@ func (p *pod) finishRuns() {
 	p.sandbox.id = ""
 }
 
-// removeCgroups removes the pod's cgroup, in whichever level it is, with what still is in it.
+// removeCgroups removes the pod's cgroup from all QoS classes and kills its processes.
 func (r *Runner) removeCgroups(ctx context.Context, pod *corev1.Pod) error {
 	if r.opts.Cgroups == nil {
 		return nil
@@ -208,7 +209,7 @@ func (r *Runner) removeCgroups(ctx context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// remove removes what release has left: containers, sandboxes, logs, the pod's directory.
+// remove removes what release leaves: containers, sandboxes, logs and the pod's directory.
 func (p *pod) remove() error {
 	r, pod := p.runner, p.latest()
 	all, err := r.listExisting(r.ctx, map[string]string{podUIDLabel: string(pod.UID)})
@@ -230,7 +231,7 @@ func (p *pod) remove() error {
 	return errors.Join(r.removeDir(pod.UID), os.RemoveAll(LogDir(r.opts.Logs, pod)))
 }
 
-// removeDir removes a pod's directory. Its volumes are gone: what is still mounted keeps it.
+// removeDir removes a pod's directory. It fails if a volume is still mounted.
 func (r *Runner) removeDir(uid types.UID) error {
 	if uid == "" {
 		return errors.New("a pod without uid has no directory")

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Limits of what a container leaves as its last words, in bytes and lines.
+// Limits of termination messages, in bytes and lines, as the kubelet has them.
 const (
 	maxTerminationMessage        = 4096
 	maxTerminationMessageFromLog = 2048
@@ -19,13 +19,14 @@ const (
 	terminationLogReadBytes      = 16 << 10
 )
 
-// terminationMessageFile is where a container's run writes its last words.
+// terminationMessageFile returns the file that is mounted at a container's
+// terminationMessagePath.
 func (p *pod) terminationMessageFile(uid types.UID, c *run) string {
 	return filepath.Join(p.runner.podDir(uid), "containers", c.name, strconv.FormatUint(uint64(c.attempt), 10))
 }
 
-// terminationMessage is the message of a container that has ended: what it wrote to its terminationMessagePath, or, if
-// it failed without a word and asks for that, the end of its log. p.mu is held.
+// terminationMessage returns the termination message of an exited container: the contents of its
+// terminationMessagePath, or, with FallbackToLogsOnError, the end of its log. p.mu must be held.
 func (p *pod) terminationMessage(c *run, code int32) string {
 	spec := findContainer(p.object, c.name)
 	if spec == nil {
@@ -40,7 +41,7 @@ func (p *pod) terminationMessage(c *run, code int32) string {
 	return ""
 }
 
-// readHead is the beginning of a file; empty if it cannot be read.
+// readHead returns the beginning of a file, or "" if it cannot be read.
 func readHead(path string, limit int64) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -54,7 +55,7 @@ func readHead(path string, limit int64) string {
 	return string(b)
 }
 
-// readLogTail is the end of what a log in CRI's format says.
+// readLogTail returns the end of the text of a log in CRI format.
 func readLogTail(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -73,11 +74,11 @@ func readLogTail(path string) string {
 	}
 	lines := strings.SplitAfter(string(b[:n]), "\n")
 	if start > 0 {
-		lines = lines[1:] // the first one is cut
+		lines = lines[1:] // the first line is incomplete
 	}
 	var output []string
 	for _, line := range lines {
-		// TIME STREAM TAG TEXT; a partial line (tag P) goes on in the next.
+		// TIME STREAM TAG TEXT; a partial line (tag P) continues on the next line.
 		if parts := strings.SplitN(line, " ", 4); len(parts) == 4 {
 			if parts[2] == "P" {
 				parts[3] = strings.TrimSuffix(parts[3], "\n")

@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// setAlarm sets the alarm that the kernel offers. Without one the clock does it
-// all.
+// setAlarm installs the memory alarm that the kernel offers. Without an alarm the manager only
+// polls.
 func (s *Manager) setAlarm() {
 	if s.opts.NoAlarm || len(s.thresholds.memory) == 0 {
 		return
@@ -31,13 +31,13 @@ func (s *Manager) installAlarm(capacity int64) error {
 	path, levels := s.opts.Cgroup, v1AlarmLevels(capacity, need)
 	if s.opts.Host.Mode == cgroup.V2 {
 		levels = []int64{capacity - need + alarmSlack(need)}
-		if path == "/" { // the root has no memory.high
+		if path == "/" { // the root cgroup has no memory.high
 			if err := s.opts.Host.Create(s.opts.Pods, cgroup.Limits{}); err != nil {
 				return err
 			}
 			path = s.opts.Pods
 		}
-		if s.memory.Usage >= levels[0] { // page cache, mostly; it is moved down later
+		if s.memory.Usage >= levels[0] { // mostly page cache; moveAlarm lowers the level later
 			levels[0] = s.memory.Usage + alarmSlack(need)
 		}
 	}
@@ -48,9 +48,8 @@ func (s *Manager) installAlarm(capacity int64) error {
 	return err
 }
 
-// v1AlarmLevels are the levels of usage on version 1: one in good time, so that the
-// machine sees memory grow; the threshold itself; and some above, since working set
-// may pass the threshold when usage, which has page cache in it, is far above.
+// v1AlarmLevels returns the usage levels for cgroup v1: an early one, the threshold itself, and
+// some above it, because usage includes page cache and may far exceed the working set.
 func v1AlarmLevels(capacity, need int64) []int64 {
 	at := capacity - need
 	levels := []int64{max(at-max(need, capacity/16), at/2), at}
@@ -60,12 +59,12 @@ func v1AlarmLevels(capacity, need int64) []int64 {
 	return levels
 }
 
-// alarmSlack is how far above the threshold version 2's memory.high is: the kernel holds
-// usage there, and the threshold must be passed.
+// alarmSlack returns how far above the threshold memory.high is set on cgroup v2. The kernel
+// throttles usage there, so the threshold must be below it.
 func alarmSlack(need int64) int64 { return min(need/16, 4<<20) }
 
-// moveAlarm follows, on version 2, what the pods may use until the node's
-// threshold is passed.
+// moveAlarm adjusts memory.high on cgroup v2 to the usage at which the node crosses its
+// threshold.
 func (s *Manager) moveAlarm(now time.Time) {
 	a := s.watch.alarm
 	if a == nil || !a.Adjustable() || now.Sub(s.lastAlarmMove) < s.opts.MaxInterval {

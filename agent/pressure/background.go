@@ -10,15 +10,15 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// How often pods' disk use is measured: where pods have limits of it, and else.
+// How often the pods' disk usage is measured: if pods have limits, and otherwise.
 const (
 	measureIntervalWithLimits = 10 * time.Second
 	measureInterval           = time.Minute
-	// maxDiskUsageAge is how old it may be when a pod must go for want of disk.
+	// maxDiskUsageAge is the maximum age of disk usage on which an eviction is based.
 	maxDiskUsageAge = 10 * time.Second
 )
 
-// collectGarbage deletes what nobody uses, in the background.
+// collectGarbage deletes dead containers and unused images in the background.
 func (s *Manager) collectGarbage(ctx context.Context, wg *sync.WaitGroup, e nodepressure.ReclaimNodeResources) {
 	wg.Go(func() {
 		var err error
@@ -41,8 +41,8 @@ func (s *Manager) collectGarbage(ctx context.Context, wg *sync.WaitGroup, e node
 	})
 }
 
-// diskUsageFresh says whether the pods' disk use is known afresh, and has it measured
-// if not.
+// diskUsageFresh reports whether the pods' disk usage is recent, and otherwise requests a
+// measurement.
 func (s *Manager) diskUsageFresh(now time.Time) bool {
 	s.mu.Lock()
 	done := s.measurements
@@ -54,7 +54,7 @@ func (s *Manager) diskUsageFresh(now time.Time) bool {
 	return false
 }
 
-// remeasure has disk use measured anew before another pod goes for want of it.
+// remeasure invalidates disk usage after an eviction for a disk signal.
 func (s *Manager) remeasure(cause string) {
 	signal, ok := nodepressure.ParseSignal(cause)
 	if !ok || signal.Pressure() != nodepressure.NodeFsAvailable.Pressure() {
@@ -63,8 +63,8 @@ func (s *Manager) remeasure(cause string) {
 	s.invalidateDiskUsage()
 }
 
-// invalidateDiskUsage has disk use measured anew before it is decided upon. A measurement that
-// is under way does not count.
+// invalidateDiskUsage requires a new measurement before the next decision on disk signals. A
+// measurement that is already running does not count.
 func (s *Manager) invalidateDiskUsage() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,8 +74,8 @@ func (s *Manager) invalidateDiskUsage() {
 	}
 }
 
-// startBackgroundTasks starts what is due in the background: measuring disks, and opening the
-// files of new pods.
+// startBackgroundTasks starts tasks that are due: measuring disk usage and opening the stat files
+// of new pods.
 func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, now time.Time) {
 	every := measureInterval
 	if s.hasDiskLimits.Load() {
@@ -116,7 +116,7 @@ func (s *Manager) startBackgroundTasks(ctx context.Context, wg *sync.WaitGroup, 
 	})
 }
 
-// anyDiskLimits says whether a pod has a limit of local storage.
+// anyDiskLimits reports whether a pod has a limit on local storage.
 func anyDiskLimits(list []*corev1.Pod) bool {
 	for _, p := range list {
 		for i := range p.Spec.Volumes {

@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// OutOfDisk is the condition of a node whose disks have less than their reserve.
+// OutOfDisk is the condition of a node whose file systems have less free space than the reserve.
 const OutOfDisk corev1.NodeConditionType = nodepressure.ReasonOutOfDisk
 
-// Admit says why the node does not take the pod now; nil: it does.
+// Admit returns why the node rejects the pod now, or nil.
 func (s *Manager) Admit(pod *corev1.Pod) *agent.Rejection {
 	p, terms := s.converter.Pod(pod), conversion.PressureTerms(pod)
 	s.mu.Lock()
@@ -29,15 +29,15 @@ func (s *Manager) Admit(pod *corev1.Pod) *agent.Rejection {
 	return nil
 }
 
-// Conditions are those that the shell keeps.
+// Conditions returns the node conditions that the manager maintains.
 func (s *Manager) Conditions() []corev1.NodeCondition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Conditions(s.machine, s.reserve, s.started, s.opts.Reserve.Bytes != ([nodepressure.NumFilesystems]int64{}))
 }
 
-// Conditions are those of a machine and, where outOfDisk says so, of a reserve, as a node's status has
-// them. One that never changed is as it is since begun.
+// Conditions converts the conditions of a machine and, if outOfDisk, of a reserve to node
+// conditions. The transition time of a condition that never changed is begun.
 func Conditions(m *nodepressure.Machine, r *nodepressure.DiskReserve, begun time.Time, outOfDisk bool) (out []corev1.NodeCondition) {
 	add := func(of corev1.NodeConditionType, c nodepressure.Condition, reason, message string) {
 		status, since := corev1.ConditionFalse, c.Since
@@ -60,8 +60,8 @@ func Conditions(m *nodepressure.Machine, r *nodepressure.DiskReserve, begun time
 	return out
 }
 
-// Taints are those that the node is to have: out-of-disk. Those of the other
-// conditions are put by the loop that watches nodes.
+// Taints returns the taint for OutOfDisk. The node lifecycle controller sets the taints of the
+// other conditions.
 func (s *Manager) Taints() []corev1.Taint {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,37 +1,35 @@
-// Package pressure is the shell around engine/nodepressure on a real node: it sees
-// shortages within milliseconds, kills first and tells afterwards.
+// Package pressure is the node's eviction manager: it runs engine/nodepressure on a real node. It
+// detects shortages within milliseconds and kills before it reports.
 //
 //	kernel ── alarm (v1: threshold events; v2: memory.high + memory.events) ──┐
-//	clock ─── pace: 10 ms near a threshold, up to 1 s far from it ────────────┤
+//	clock ─── interval: 10 ms near a threshold, up to 1 s far from it ────────┤
 //	                                                                          ▼
 //	agent/cgroup, agent/stats ── Observation ──▶ engine/nodepressure.Machine.Step ──▶ effects
-//	   Evict, hard:  SIGKILL to the pod's cgroup ─▶ the agent's loop ─▶ runtime, API
-//	   Evict, soft:  the agent's loop, with its grace
-//	   Collect:      dead containers, images, in the background; memory goes on being watched
+//	   eviction, hard:   SIGKILL to the pod's cgroup ─▶ agent ─▶ runtime, API
+//	   eviction, soft:   the agent stops the pod with its grace period
+//	   node reclaim:     dead containers and images, in the background
 //
-// One thread waits in poll(2) for the alarm, the clock and for being woken. An
-// alarm is a hint only: what is decided is decided by the machine on fresh
-// figures. A whole step without an effect allocates nothing and costs tens of
-// microseconds; the figures of single pods are read only when one must go, or when
-// memory is near short and the kernel's counts lag behind what it has charged.
+// One thread waits in poll(2) for the alarm, the timer and wake-ups. An alarm is only a hint; the
+// machine decides on fresh statistics. A step without an effect allocates nothing and takes tens
+// of microseconds. Statistics of single pods are read only if one must be evicted, or if memory
+// is near the threshold and the kernel's counters lag behind.
 //
-// The pace follows from how far the next threshold of memory and of processes
-// is: so far away that not even 8 GiB/s (or 20,000 forks/s) reach it before
-// the next look, 1 s at most. While usage is below the alarm's lowest level the
-// alarm alone is enough. PSI is handed to the machine as evidence and shown as
-// a metric; it never triggers.
+// The polling interval depends on the distance to the next memory and PID thresholds: neither 8
+// GiB/s nor 20,000 forks/s can cross a threshold before the next check, which is at most 1 s
+// away. Below the alarm's lowest level the alarm suffices. PSI is evidence for the machine and a
+// metric; it never triggers an eviction.
 //
-// What pods hold on disk is measured in the background (10 s where pods have
-// limits, else a minute), and afresh before anybody goes for want of disk:
-// until that is done the figures of disks count for conditions only.
+// The pods' disk usage is measured in the background: every 10 s if pods have limits, otherwise
+// every minute. It is measured again before an eviction for a disk signal; until then disk
+// statistics only affect conditions.
 //
-// Invariants, each held by a test:
+// Invariants, each covered by a test:
 //
-//   - SIGKILL is sent before anybody else is told, and neither the network nor the
-//     agent's loop is waited for before it;
-//   - what the kill has missed because it was just starting is killed at the next look;
-//   - collecting garbage never keeps memory from being watched.
+//   - SIGKILL is sent before the eviction is reported, and waits neither for the network nor the
+//     agent.
+//   - A process that started during the kill is killed in the next step.
+//   - Garbage collection never blocks the memory check.
 //
-// Departures from the kubelet: it polls every 10 s with figures up to 10 s old,
-// and has no memory event on version 2 (kubernetes#106331).
+// Differences from the kubelet: it polls every 10 s with statistics up to 10 s old, and has no
+// memory notification on cgroup v2 (kubernetes#106331).
 package pressure

@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// repeatInterval is how long to tell nothing new about a shortage for which nobody can go: the
-// kubelet's period.
+// repeatInterval is the minimum time between reports of a shortage for which no pod can be
+// evicted: the kubelet's monitoring period.
 const repeatInterval = 10 * time.Second
 
 func (s *Manager) execute(ctx context.Context, wg *sync.WaitGroup, now time.Time, e nodepressure.Effect) {
@@ -38,15 +38,16 @@ func (s *Manager) execute(ctx context.Context, wg *sync.WaitGroup, now time.Time
 	}
 }
 
-// maxHardGraceSeconds is the longest grace, in seconds, of which none is given: the pod is
-// killed before anybody is told.
+// maxHardGraceSeconds is the longest grace period that counts as none: the manager kills the pod
+// itself before it reports the eviction.
 const maxHardGraceSeconds = 1
 
-// evict ends a pod: at once and by ourselves if it has no grace, else by the agent.
+// evict evicts a pod. Without a grace period it kills the pod's cgroup; otherwise the agent stops
+// the pod.
 func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
 	pod := s.observedPod(types.UID(e.Pod.UID))
 	if pod == nil {
-		return // it was gone before
+		return // no longer on the node
 	}
 	_, signal := nodepressure.ParseSignal(e.Cause)
 	hard := e.Grace <= maxHardGraceSeconds && signal
@@ -66,7 +67,7 @@ func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
 	s.terminating[pod.UID] = d
 	s.mu.Unlock()
 	s.agent.Evict(NewEviction(pod, e, hard, func() { s.podTerminated(pod.UID) }))
-	if err != nil { // the agent still ends it through the runtime
+	if err != nil { // the agent still stops it through the runtime
 		s.opts.Log.Error(err, "Evicted pod's cgroup could not be killed", "pod", e.Pod.Namespace+"/"+e.Pod.Name)
 	}
 	s.opts.Metrics.evictions.WithLabelValues(e.Cause).Inc()
@@ -76,7 +77,8 @@ func (s *Manager) evict(now time.Time, e *nodepressure.Evict) {
 	s.remeasure(e.Cause)
 }
 
-// NewEviction is what an agent is asked for; done is called when nothing of the pod runs any more.
+// NewEviction returns the request to the agent. The agent calls done when no process of the pod
+// is left.
 func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, now bool, done func()) agent.Eviction {
 	out := agent.Eviction{
 		Pod: pod.UID, Reason: nodepressure.ReasonEvicted, Message: e.Message, Immediate: now,
@@ -91,7 +93,7 @@ func NewEviction(pod *corev1.Pod, e *nodepressure.Evict, now bool, done func()) 
 	return out
 }
 
-// podTerminated is told when nothing of an evicted pod runs any more.
+// podTerminated is called when no process of an evicted pod is left.
 func (s *Manager) podTerminated(uid types.UID) {
 	s.mu.Lock()
 	delete(s.terminating, uid)
@@ -99,7 +101,7 @@ func (s *Manager) podTerminated(uid types.UID) {
 	s.watch.wake()
 }
 
-// observedPod is the pod as it was observed last.
+// observedPod returns the pod as last observed, or nil.
 func (s *Manager) observedPod(uid types.UID) *corev1.Pod {
 	for _, p := range s.observedPods {
 		if p.UID == uid {
@@ -109,7 +111,7 @@ func (s *Manager) observedPod(uid types.UID) *corev1.Pod {
 	return nil
 }
 
-// RecordEviction has an event tell of an eviction; nil: nobody records.
+// RecordEviction records an event about an eviction. events may be nil.
 func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressure.Evict) {
 	if events == nil {
 		return
@@ -121,8 +123,8 @@ func RecordEviction(events record.EventRecorder, pod *corev1.Pod, e *nodepressur
 	events.AnnotatedEventf(pod, notes, corev1.EventTypeWarning, nodepressure.ReasonEvicted, "%s", e.Message)
 }
 
-// killStragglers kills what has come into the cgroups of pods that were killed: a container
-// that was just being started.
+// killStragglers kills processes that entered the cgroups of killed pods: containers that were
+// just starting.
 func (s *Manager) killStragglers(now time.Time) {
 	if now.Sub(s.lastKilled) < 200*time.Millisecond {
 		return

@@ -19,56 +19,56 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Manager watches a node for what it runs short of. It is an agent.Pressure.
-// Make it with New, start it with Run.
+// Manager monitors the resources of a node and evicts pods. It implements agent.Pressure. Create
+// it with New, start it with Run.
 type Manager struct {
 	opts      Options
 	nodeStats *stats.Node
 	started   time.Time
 	converter *conversion.Converter
 
-	// mu guards what the agent asks for while the loop runs.
+	// mu guards the fields that the agent reads while the loop runs.
 	mu          sync.Mutex
 	machine     *nodepressure.Machine
 	reserve     *nodepressure.DiskReserve
 	terminating map[types.UID]termination
-	// What goes on in the background, and how it ended.
+	// State of background tasks.
 	measuring, collected bool
-	measurements         int // how often it was done
+	measurements         int // completed measurements
 	lastErrors           map[string]string
 
 	agent Agent
 	watch waiter
-	// Of the loop alone.
+	// Used only by the loop.
 	obs                  nodepressure.Observation
 	memory               cgroup.Memory
-	unaccountedCache     int64 // page cache that the kernel has not counted yet
+	unaccountedCache     int64 // page cache that the kernel has not accounted yet
 	pods                 cgroup.Memory
 	stall                cgroup.PSI
 	observedPods         []*corev1.Pod
 	thresholds           thresholds
 	disks                [nodepressure.NumSignals]*stats.Disk
 	diskStatTimes        [nodepressure.NumSignals]time.Time
-	limitsCheckedAt      int                           // measurements whose limits were checked
-	requiredMeasurements int                           // measurements that disks may be decided on
-	diskLow              bool                          // a disk was low at the last look
-	reclaimFailedUntil   [model.NumPressures]time.Time // there is nobody to end until then
+	limitsCheckedAt      int                           // measurements whose limits are checked
+	requiredMeasurements int                           // measurements required before a decision on disk signals
+	diskLow              bool                          // a disk was low at the last check
+	reclaimFailedUntil   [model.NumPressures]time.Time // no pod could be evicted; do not report again until then
 	lastSync             time.Time
 	lastKilled           time.Time
 	lastAlarmMove        time.Time
-	// measureNow asks for a measurement at once.
+	// measureNow requests an immediate measurement.
 	measureNow               bool
 	lastMeasure, lastPrepare time.Time
-	hasDiskLimits            atomic.Bool // some pod has a limit of local storage
+	hasDiskLimits            atomic.Bool // a pod has a limit on local storage
 }
 
-// termination is a pod that is being ended.
+// termination is a pod that is being evicted.
 type termination struct {
-	by     time.Time // end of its grace
-	cgroup string    // to be killed, "" when it is left to the agent
+	by     time.Time // end of its grace period
+	cgroup string    // to be killed, or "" if the agent stops the pod
 }
 
-// New opens what is watched. Close it, or let Run do so.
+// New opens the statistics files. Run closes them; call Close if Run is not called.
 func New(o Options) (*Manager, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func New(o Options) (*Manager, error) {
 	return s, nil
 }
 
-// diskFigure is what a file system has, for the reserve.
+// diskFigure returns capacity and available space of a file system for the reserve.
 func (s *Manager) diskFigure(f nodepressure.Filesystem) (nodepressure.FsSpace, error) {
 	d := s.opts.ImageFs
 	if f == nodepressure.RootFs || d == nil {
@@ -108,7 +108,7 @@ func (s *Manager) diskFigure(f nodepressure.Filesystem) (nodepressure.FsSpace, e
 	return nodepressure.FsSpace{Capacity: u.Capacity, Available: u.Available}, err
 }
 
-// Run watches until ctx ends. What is to be ended is told to a.
+// Run monitors the node until ctx ends. It requests evictions from a.
 func (s *Manager) Run(ctx context.Context, a Agent) error {
 	s.agent = a
 	var wg sync.WaitGroup
@@ -118,7 +118,7 @@ func (s *Manager) Run(ctx context.Context, a Agent) error {
 	defer stop()
 	s.opts.Log.Info("Watching the node", "memory", s.Describe(), "processes", "every 10 ms near a threshold, else every second", "disks", "statfs, every 2 s")
 	wg.Go(func() {
-		// A thread of its own, ahead of the pods where the machine lets us; it ends with the goroutine.
+		// A dedicated thread with raised priority if permitted; it ends with the goroutine.
 		runtime.LockOSThread()
 		raisePriority()
 		next := time.Duration(0)
@@ -142,10 +142,10 @@ func (s *Manager) close() {
 	s.nodeStats.Close()
 }
 
-// Close closes what New has opened, where Run is not called.
+// Close closes what New opened if Run is not called.
 func (s *Manager) Close() { s.close() }
 
-// Describe says how memory is watched.
+// Describe describes how memory is monitored.
 func (s *Manager) Describe() string {
 	if s.watch.alarm == nil {
 		return fmt.Sprintf("cgroup %s, every 10 ms near a threshold, else up to every second (cgroups %s)", s.opts.Cgroup, s.opts.Host.Mode)
@@ -153,7 +153,7 @@ func (s *Manager) Describe() string {
 	return fmt.Sprintf("%s of cgroup %s (cgroups %s), and every 10 ms near a threshold", s.watch.alarm, s.watch.path, s.opts.Host.Mode)
 }
 
-// logError logs an error of a kind once, until it is another.
+// logError logs an error of a kind unless the last error of this kind had the same text.
 func (s *Manager) logError(of string, err error) {
 	text := ""
 	if err != nil {

@@ -7,18 +7,18 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// How fast things are taken to go short at worst: several programs together touch
-// memory at a few GiB/s, and two CPUs fork some thousand times a second.
+// Worst-case growth rates: several programs together touch memory at a few GiB/s, and two CPUs
+// fork some thousand times per second.
 const (
 	maxBytesPerSecond = 8 << 30
 	maxForksPerSecond = 20_000
 )
 
-// thresholds are the thresholds that the pace goes by: hard ones. Soft ones have
-// time, and are looked at by the slow pace.
+// thresholds are the hard thresholds that determine the polling interval. Soft thresholds are
+// checked at the slow interval.
 type thresholds struct {
 	memory, processes []nodepressure.Value
-	allocatable       bool // somebody sets a threshold for it
+	allocatable       bool // a threshold for allocatable memory is set
 	disk              []nodepressure.Threshold
 }
 
@@ -41,7 +41,7 @@ func (n *thresholds) add(all []nodepressure.Threshold) {
 	}
 }
 
-// maxRequired is the highest of the values, for a capacity.
+// maxRequired returns the largest of the values for a capacity.
 func maxRequired(values []nodepressure.Value, capacity int64) (need int64) {
 	for i := range values {
 		need = max(need, values[i].Of(capacity).Amount)
@@ -49,7 +49,7 @@ func maxRequired(values []nodepressure.Value, capacity int64) (need int64) {
 	return need
 }
 
-// lowDisk says that a disk has less than some threshold asks for.
+// lowDisk reports whether a disk signal is below one of its thresholds.
 func (n *thresholds) lowDisk(o *nodepressure.Observation) bool {
 	for i := range n.disk {
 		t := &n.disk[i]
@@ -65,7 +65,7 @@ func (n *thresholds) lowDisk(o *nodepressure.Observation) bool {
 	return false
 }
 
-// nextInterval is how long to wait until the next look, if nothing rings before.
+// nextInterval returns how long to wait for the next check unless the alarm fires earlier.
 func (s *Manager) nextInterval(now, wake time.Time) time.Duration {
 	next := s.opts.MaxInterval
 	if len(s.thresholds.memory) > 0 {
@@ -76,7 +76,7 @@ func (s *Manager) nextInterval(now, wake time.Time) time.Duration {
 	}
 	next = max(next, s.opts.MinInterval)
 	if now.Before(s.reclaimFailedUntil[model.MemoryPressure]) || now.Before(s.reclaimFailedUntil[model.PIDPressure]) {
-		next = s.opts.MaxInterval // there is nobody to end: looking often does not help
+		next = s.opts.MaxInterval // no pod can be evicted: frequent checks would not help
 	}
 	if !wake.IsZero() {
 		next = min(next, max(wake.Sub(now), s.opts.MinInterval))
@@ -84,13 +84,13 @@ func (s *Manager) nextInterval(now, wake time.Time) time.Duration {
 	return next
 }
 
-// memoryInterval is how long memory may be left alone.
+// memoryInterval returns how long the memory check may wait.
 func (s *Manager) memoryInterval(stat *nodepressure.Stat) time.Duration {
 	if !stat.Known {
 		return s.opts.MaxInterval
 	}
 	if a := s.watch.alarm; a != nil && !a.Adjustable() && s.memory.Usage < a.Level() {
-		return s.opts.MaxInterval // it rings before
+		return s.opts.MaxInterval // the alarm fires first
 	}
 	left := stat.Available - maxRequired(s.thresholds.memory, stat.Capacity)
 	next := timeToConsume(left+s.reclaimableCache(), maxBytesPerSecond)
@@ -100,7 +100,7 @@ func (s *Manager) memoryInterval(stat *nodepressure.Stat) time.Duration {
 	return next
 }
 
-// reclaimableCache is the page cache that the machine does not count at once.
+// reclaimableCache returns the page cache that the machine does not count immediately.
 func (s *Manager) reclaimableCache() int64 {
 	if s.opts.Config.Options.ConfirmPageCache {
 		return s.memory.WorkingCache() + s.unaccountedCache
@@ -108,7 +108,7 @@ func (s *Manager) reclaimableCache() int64 {
 	return 0
 }
 
-// timeToConsume is the time in which so much is used up at so much a second.
+// timeToConsume returns how long an amount lasts at a rate per second.
 func timeToConsume(left, aSecond int64) time.Duration {
 	if left <= 0 {
 		return 0

@@ -6,19 +6,19 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// Metrics of a Shell, under the kubelet's names where it has them.
+// Metrics are the metrics of a Manager, with the kubelet's names where they exist there.
 type Metrics struct {
 	evictions                *prometheus.CounterVec
 	statsAge                 *prometheus.HistogramVec
 	reaction                 prometheus.Histogram
 	syncs                    *prometheus.CounterVec
-	byAlarm, byClock, byWake prometheus.Counter // of steps: counting allocates nothing
+	byAlarm, byClock, byWake prometheus.Counter // of syncs, resolved once to avoid allocations
 	available                *prometheus.GaugeVec
 	stalled                  prometheus.Gauge
 	availableBySignal        [nodepressure.NumSignals]prometheus.Gauge // of available
 }
 
-// NewMetrics are metrics that count nothing yet.
+// NewMetrics returns metrics without observations.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		evictions: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -50,21 +50,21 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// What makes the shell look.
+// What triggers a synchronization.
 const (
 	byAlarm = "alarm"
 	byClock = "clock"
 	byWake  = "wake"
 )
 
-// Describe and Collect make Metrics a prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, c := range m.all() {
 		c.Describe(to)
 	}
 }
 
-// Collect hands over the figures.
+// Collect implements prometheus.Collector.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	for _, c := range m.all() {
 		c.Collect(to)
@@ -86,7 +86,7 @@ func (m *Metrics) countSync(by string) {
 	}
 }
 
-// observe makes what was read last the metrics.
+// observe updates the gauges from an observation.
 func (m *Metrics) observe(o *nodepressure.Observation) {
 	for of := range o.Signals {
 		if o.Signals[of].Known {

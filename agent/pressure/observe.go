@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// observe reads the node's figures into obs. It allocates nothing while nothing
-// fails, but near a threshold where the kernel's counts lag (near).
+// observe reads the node's statistics into obs. It does not allocate, unless an error occurs or
+// memoryNearThreshold holds.
 func (s *Manager) observe(now time.Time) {
 	s.observeMemory(now)
 	s.observeDisks(now)
@@ -20,7 +20,7 @@ func (s *Manager) observe(now time.Time) {
 	}
 }
 
-// hasThreshold says that a threshold is set for the signal.
+// hasThreshold reports whether a threshold is set for the signal.
 func (s *Manager) hasThreshold(of nodepressure.Signal) bool {
 	all := s.machine.Thresholds()
 	for i := range all {
@@ -53,15 +53,15 @@ func (s *Manager) observeMemory(now time.Time) {
 		return
 	}
 	capacity, ok, err := s.nodeStats.Allocatable(&s.pods)
-	if !ok && err == nil { // no pod was here yet
+	if !ok && err == nil { // no pod has run yet
 		s.obs.Signals[nodepressure.AllocatableMemoryAvailable] = nodepressure.Stat{}
 		return
 	}
 	s.setSignal(nodepressure.AllocatableMemoryAvailable, now, capacity-s.pods.WorkingSet(), capacity, err)
 }
 
-// memoryNearThreshold says that memory may be short, and that it would matter to know what the
-// kernel has not counted yet.
+// memoryNearThreshold reports whether memory may be short while the kernel's counters lag, so
+// that the per-pod counters are worth reading.
 func (s *Manager) memoryNearThreshold() bool {
 	s.unaccountedCache = 0
 	stat := &s.obs.Signals[nodepressure.MemoryAvailable]
@@ -72,11 +72,11 @@ func (s *Manager) memoryNearThreshold() bool {
 	return ok && err == nil && s.pods.Unaccounted() > maxUnaccounted
 }
 
-// maxUnaccounted is how much memory may be unaccounted before pods are asked for theirs.
+// maxUnaccounted is how much memory may be unaccounted before the per-pod counters are read.
 const maxUnaccounted = 16 << 20
 
-// observeDisks reads the file systems. While one is low and the pods' disk use is
-// not known afresh, the figures keep their old time, so that they end nobody.
+// observeDisks reads the file system statistics. While a disk is low and the pods' disk usage is
+// outdated, it keeps the old timestamps, so that no pod is evicted for the disk.
 func (s *Manager) observeDisks(now time.Time) {
 	for of, d := range s.disks {
 		if d == nil {
@@ -88,7 +88,7 @@ func (s *Manager) observeDisks(now time.Time) {
 			available, capacity = u.InodesFree, u.Inodes
 		}
 		s.setSignal(nodepressure.Signal(of), u.At, available, capacity, err)
-		// A file system without a count of inodes (btrfs) has none to run short of.
+		// A file system without an inode limit (btrfs) cannot run out of inodes.
 		if capacity == 0 {
 			s.obs.Signals[of].Known = false
 		}
@@ -98,7 +98,7 @@ func (s *Manager) observeDisks(now time.Time) {
 	}
 	low := s.thresholds.lowDisk(&s.obs)
 	if low && !s.diskLow {
-		s.invalidateDiskUsage() // what was measured before tells nothing of who has filled it
+		s.invalidateDiskUsage() // earlier measurements do not show which pod filled the disk
 	}
 	s.diskLow = low
 	hold := low && (now.Before(s.reclaimFailedUntil[model.DiskPressure]) || !s.diskUsageFresh(now))
@@ -116,8 +116,7 @@ func (s *Manager) observeDisks(now time.Time) {
 	}
 }
 
-// observePods reads the figures of all pods, when the machine asks for them. It
-// is called with mu held.
+// observePods reads the statistics of all pods at the machine's request. s.mu must be held.
 func (s *Manager) observePods() []nodepressure.Pod {
 	s.observedPods = s.agent.Pods(s.opts.Node)
 	return s.opts.Stats.Observe(s.observedPods, s.terminatesBy)

@@ -15,43 +15,43 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// Options of a Shell. What is not marked optional must be given.
+// Options configures a Manager. Fields that are not marked optional are required.
 type Options struct {
-	// Node is whose conditions are kept; its name is in events.
+	// Node is the name of the node.
 	Node string
 	Host *cgroup.Host
-	// Cgroup is the node's, "/" for a whole machine; Pods the one of all of its pods.
+	// Cgroup is the node's cgroup, "/" for a whole machine. Pods is the cgroup of all pods.
 	Cgroup, Pods string
-	// Config is what the machine goes by, Reserve what must be free on disk.
+	// Config configures the machine. Reserve is the disk space to keep free.
 	Config  nodepressure.Config
 	Reserve nodepressure.DiskReserveConfig
-	// Stats reads the pods' figures.
+	// Stats reads the statistics of pods.
 	Stats *stats.Pods
-	// NodeFs is the file system of the agent's directory, ImageFs that of the images,
-	// ContainerFs that of writable layers. Optional: what is nil is not watched.
+	// NodeFs is the file system of the agent's directory, ImageFs that of images, ContainerFs that of
+	// writable layers. Optional: nil file systems are not monitored.
 	NodeFs, ImageFs, ContainerFs *stats.Disk
-	// Collect deletes what nobody uses. Optional: without it nothing is collected.
+	// Collect deletes dead containers and unused images. Optional.
 	Collect func(ctx context.Context, containers, images bool) error
-	// Events records events about node and pods; optional.
+	// Events records events about the node and its pods. Optional.
 	Events record.EventRecorder
 	Log    klog.Logger
-	// Metrics are optional.
+	// Metrics is optional.
 	Metrics *Metrics
-	// NoAlarm leaves everything to the clock, for measurements.
+	// NoAlarm disables the kernel's alarm, for measurements.
 	NoAlarm bool
-	// MaxInterval and Fast bound the pace; 1 s and 10 ms when 0.
+	// MaxInterval and MinInterval bound the polling interval. The defaults are 1 s and 10 ms.
 	MaxInterval, MinInterval time.Duration
-	// OnKill is called right after SIGKILL was sent to a pod's cgroup; optional, for measurements.
+	// OnKill is called right after SIGKILL was sent to a pod's cgroup. Optional, for measurements.
 	OnKill func(pod *corev1.Pod, at time.Time)
 }
 
-// Agent is what ends pods and writes the node's status; *agent.Agent is one. Its
-// methods return at once.
+// Agent stops pods and writes the node's status. *agent.Agent implements it. The methods do not
+// block.
 type Agent interface {
 	Evict(agent.Eviction)
-	// Pods are the node's pods that take room on it, in a fixed order.
+	// Pods returns the node's pods that use its resources, in a fixed order.
 	Pods(node string) []*corev1.Pod
-	// Report has the node's status written soon.
+	// Report requests an update of the node's status.
 	Report(node string)
 }
 

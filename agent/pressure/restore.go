@@ -9,16 +9,16 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// RestoreConditions has the machine go on with the conditions that the API has of the node: a pressure
-// lasts for its transition period from the restart on, a full disk from when it was full. The kubelet
-// forgets both, so that the pods that it has just thrown out come back.
+// RestoreConditions restores the conditions that the API has of the node. A pressure condition
+// lasts for its transition period from now on, OutOfDisk since its last transition. The kubelet
+// forgets conditions on restart, so evicted pods return to the node.
 func (s *Manager) RestoreConditions(conditions []corev1.NodeCondition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	Recall(time.Now(), conditions, s.machine, s.reserve)
 }
 
-// ResumeEviction implements agent.Resumer.
+// ResumeEviction implements agent.EvictionResumer.
 func (s *Manager) ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time, done func()) {
 	by = SoftGraceEnd(&s.opts.Config, pod, since)
 	s.mu.Lock()
@@ -27,12 +27,12 @@ func (s *Manager) ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time
 	return by, func() { s.podTerminated(pod.UID) }
 }
 
-// SoftGraceEnd is when the grace of a pod ends that a soft threshold has evicted.
+// SoftGraceEnd returns when the grace period of a softly evicted pod ends.
 func SoftGraceEnd(c *nodepressure.Config, pod *corev1.Pod, since time.Time) time.Time {
 	return since.Add(time.Duration(c.SoftGrace(pod.Spec.TerminationGracePeriodSeconds)) * time.Second)
 }
 
-// Recall has a machine and a reserve go on with conditions of a node.
+// Recall restores the conditions of a node into a machine and a reserve.
 func Recall(now time.Time, conditions []corev1.NodeCondition, m *nodepressure.Machine, r *nodepressure.DiskReserve) {
 	var are [model.NumPressures]bool
 	for i := range conditions {

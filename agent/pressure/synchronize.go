@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// synchronize reads, decides and acts once, and says when to look again.
+// synchronize reads, decides and acts once. It returns the time until the next check.
 func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.Time, by string) time.Duration {
 	s.opts.Metrics.countSync(by)
 	s.lastSync = now
@@ -19,7 +19,7 @@ func (s *Manager) synchronize(ctx context.Context, wg *sync.WaitGroup, now time.
 		s.collected = false
 		effects := s.machine.Reclaimed(now, &s.obs)
 		s.mu.Unlock()
-		for _, e := range effects { // before Step, which is to see who dies
+		for _, e := range effects { // before Step, which must see the terminating pods
 			s.execute(ctx, wg, now, e)
 		}
 		s.mu.Lock()

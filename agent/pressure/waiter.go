@@ -11,18 +11,18 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// waiter waits for the alarm, the clock, or to be woken.
+// waiter waits for the alarm, a timeout or a wake-up.
 type waiter struct {
-	mu        sync.Mutex // of waker
-	waker     int        // eventfd, -1 when closed
+	mu        sync.Mutex // guards waker
+	waker     int        // eventfd, or -1 when closed
 	alarm     *cgroup.MemoryNotifier
-	path      string // the alarm's cgroup
+	path      string // cgroup of the alarm
 	fds       [2]unix.PollFd
 	buffer    [8]byte
-	lastAlarm time.Time // when it rang last
+	lastAlarm time.Time // when the alarm last fired
 }
 
-// minAlarmInterval is the least time between two looks that alarms ask for.
+// minAlarmInterval is the minimum time between two checks that alarms trigger.
 const minAlarmInterval = 2 * time.Millisecond
 
 func (w *waiter) open() error {
@@ -48,7 +48,7 @@ func (w *waiter) set(path string, a *cgroup.MemoryNotifier) {
 	}
 }
 
-// wake ends the wait, from anywhere.
+// wake ends the wait. It may be called from any goroutine.
 func (w *waiter) wake() {
 	one := [8]byte{1}
 	w.mu.Lock()
@@ -58,7 +58,7 @@ func (w *waiter) wake() {
 	}
 }
 
-// wait waits for at most d and says what ended it.
+// wait blocks for at most d and returns what ended the wait.
 func (w *waiter) wait(d time.Duration) (by string, err error) {
 	w.fds[0].Revents, w.fds[1].Revents = 0, 0
 	ms := int((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
@@ -67,7 +67,7 @@ func (w *waiter) wait(d time.Duration) (by string, err error) {
 	case errors.Is(err, unix.EINTR):
 		return byClock, nil
 	case err != nil:
-		time.Sleep(max(d, 10*time.Millisecond)) // the clock still works
+		time.Sleep(max(d, 10*time.Millisecond)) // keep polling
 		return byClock, fmt.Errorf("poll: %w", err)
 	case n == 0:
 		return byClock, nil

@@ -1,11 +1,11 @@
-// Package runtime says what the agent needs of something that runs containers:
-// Runtime of what runs whole pods, which agent/pods and the simulated one are, and
-// Service of what runs sandboxes, containers and images, in CRI's terms.
+// Package runtime defines the interfaces to container runtimes. Runtime runs whole pods;
+// agent/pods and agent/runtime/simulated implement it. Service runs sandboxes, containers and
+// images in CRI's terms; agent/runtime/cri and agent/runtime/embedded implement it.
 //
-// Invariants that a Runtime keeps:
+// Invariants of a Runtime:
 //
-//   - of a container one run is there at a time, and each run is reported to have ended once;
-//   - what is reported of a pod comes in the order in which it happened;
-//   - nothing runs of a pod that was forgotten;
-//   - an attempt that is there already is not started again.
+//   - A container has at most one run at a time, and each run is reported to have exited once.
+//   - Reports of a pod are in the order of the events.
+//   - No process of a forgotten pod runs.
+//   - An existing attempt is not started again.
 package runtime

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// runCommand runs a small command, for images without a shell: probes and exec need one.
+// runCommand runs a built-in command, for probes and exec in images without a shell.
 func runCommand(args []string, out, errOut io.Writer) int {
 	name, args := args[0], args[1:]
 	var err error
@@ -72,7 +72,7 @@ func cat(files []string, out io.Writer) error {
 	return nil
 }
 
-// httpGet prints what an address answers, and fails if that is an error.
+// httpGet prints the response body of a GET request. Status codes from 400 are errors.
 func httpGet(url string, out io.Writer) error {
 	r, err := (&http.Client{Timeout: 10 * time.Second}).Get(url)
 	if err != nil {

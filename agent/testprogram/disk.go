@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// writeFile writes the file, once or for ever, and then reads it if that is asked for.
+// writeFile writes the file once or repeatedly, and then reads it if the flags ask for that.
 func (w *worker) writeFile(ctx context.Context) error {
 	for {
 		if err := w.writeOnce(ctx); err != nil {
@@ -65,7 +65,7 @@ func (w *worker) readFile(ctx context.Context) error {
 	return nil
 }
 
-// createFiles makes empty files.
+// createFiles creates empty files.
 func (w *worker) createFiles(ctx context.Context) error {
 	if err := os.MkdirAll(w.inodesIn, 0o755); err != nil {
 		return err

@@ -1,12 +1,10 @@
-// Package testprogram is a program to run in pods that shows what a node is good for: it
-// serves HTTP, takes memory at a rate, writes and reads files, makes inodes and
-// processes, ends with a code, and is deaf to SIGTERM, as its flags say.
+// Package testprogram is a program for pods of tests, benchmarks and demos. Its flags select what
+// it does: serve HTTP, allocate memory at a rate, write and read files, create files and
+// processes, exit with a code, ignore SIGTERM. It prints a line when each task is done, so that a
+// test can wait for it.
 //
-// Tests and benchmarks of pressure run it in containers and in bare cgroups;
-// berth can be it, too (the hidden subcommand `berth workload`). It prints one line when
-// each of its works is done, so that a test can wait for the state it wants.
-//
-// It knows nothing of Kubernetes and links little: as a process of its own it is
-// 7 MB large and idles at 3 MB. A berth that is run under the name workload is nothing else
-// (the built-in image is made so) and idles at some 7 MB of its own.
+// The built-in image named workload contains berth itself, which runs only this program under
+// that name (also as the hidden subcommand berth workload). Idle memory is about 7 MB; the
+// program built on its own (package program) is 7 MB large and idles at 3 MB. It has no
+// dependency on Kubernetes.
 package testprogram

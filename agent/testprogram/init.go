@@ -8,14 +8,14 @@ import (
 	"github.com/berthproject/berth/agent/fastinit"
 )
 
-// programName is what the program is called in its image.
+// programName is the name of the program in its image.
 const programName = "workload"
 
-// settleDelay is when a program that still runs will go on to do so.
+// settleDelay is the time after which a running program is assumed to have finished its start.
 const settleDelay = 300 * time.Millisecond
 
-// This program can be part of a large one, of which the built-in image is made. Where that is run under the name
-// workload, what else it links is not to be initialised (package early says why): this does not return then.
+// If berth is executed under the name workload, run this program before the other packages are
+// initialized (see package fastinit). init does not return then.
 func init() {
 	if filepath.Base(os.Args[0]) != programName {
 		return

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// chunkSize is how much memory is mapped at once.
+// chunkSize is the size of one memory mapping.
 const chunkSize = 1 << 20
 
-// allocateMemory maps anonymous memory and touches each page. It is not the garbage
-// collector's, so that it is exactly as much as was asked for.
+// allocateMemory maps anonymous memory and touches each page. It bypasses the Go heap, so the
+// amount is exact.
 func (w *worker) allocateMemory(ctx context.Context, total, rate int64) error {
 	var block []byte
 	page := int64(os.Getpagesize())
@@ -24,7 +24,7 @@ func (w *worker) allocateMemory(ctx context.Context, total, rate int64) error {
 				if block, err = syscall.Mmap(-1, 0, chunkSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE); err != nil {
 					return err
 				}
-				// The limit is met page by page, not by 2 MiB.
+				// Allocate 4 KiB pages instead of 2 MiB pages, to reach a limit exactly.
 				_ = syscall.Madvise(block, 15) // MADV_NOHUGEPAGE; not all kernels have it
 				left = chunkSize
 				w.mu.Lock()
@@ -41,14 +41,14 @@ func (w *worker) allocateMemory(ctx context.Context, total, rate int64) error {
 	})
 }
 
-// allocateShared writes a file in memory.
+// allocateShared writes and maps a file in /dev/shm.
 func (w *worker) allocateShared(ctx context.Context) error {
 	f, err := os.CreateTemp("/dev/shm", "workload-")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	defer os.Remove(filepath.Join("/dev/shm", filepath.Base(f.Name()))) // it lives while it is mapped
+	defer os.Remove(filepath.Join("/dev/shm", filepath.Base(f.Name()))) // the mapping keeps the contents
 	zeroes := bytes.Repeat([]byte{1}, chunkSize)
 	err = runPaced(ctx, int64(w.memoryShared), int64(w.memoryRate), func(due int64) error {
 		for ; due > 0; due -= min(due, chunkSize) {

@@ -14,8 +14,7 @@ import (
 	"github.com/berthproject/berth/agent/testprogram/pause"
 )
 
-// startProcesses starts processes that only wait. One that cannot be started is
-// tried again, as a fork bomb does.
+// startProcesses starts sleeping processes. It retries failed starts, like a fork bomb.
 func (w *worker) startProcesses(ctx context.Context) error {
 	path, args, err := sleeperProgram()
 	if err != nil {
@@ -24,7 +23,7 @@ func (w *worker) startProcesses(ctx context.Context) error {
 	return runPaced(ctx, int64(w.processes), int64(w.processRate), func(due int64) error {
 		for ; due > 0; due-- {
 			for {
-				// They go with their parent, where no namespace ends them.
+				// They exit with their parent, even without a PID namespace.
 				attr := &syscall.ProcAttr{Env: os.Environ(), Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}}
 				if _, err := syscall.ForkExec(path, args, attr); err == nil {
 					break
@@ -39,7 +38,7 @@ func (w *worker) startProcesses(ctx context.Context) error {
 	})
 }
 
-// sleeperProgram is a program that waits: the pause program, from memory, or else this one.
+// sleeperProgram returns a program that sleeps: the pause program in a memfd, or else this one.
 func sleeperProgram() (path string, args []string, err error) {
 	program, err := pause.Program()
 	if err != nil {
@@ -53,7 +52,7 @@ func sleeperProgram() (path string, args []string, err error) {
 	if _, err := unix.Write(fd, program); err != nil {
 		return "", nil, err
 	}
-	// A file that is open for writing cannot be run: open it again for reading.
+	// A file that is open for writing cannot be executed: open it again for reading.
 	path = "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(fd)
 	read, err := unix.Open(path, unix.O_RDONLY, 0)
 	if err != nil {
@@ -63,7 +62,7 @@ func sleeperProgram() (path string, args []string, err error) {
 	return "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(read), []string{"waiter"}, nil
 }
 
-// burnCPU keeps the processor busy for a part of each 10 ms.
+// burnCPU uses the CPU for a part of each 10 ms.
 func (w *worker) burnCPU(ctx context.Context) error {
 	const slice = 10 * time.Millisecond
 	busy := slice * time.Duration(min(w.cpu, 1000)) / 1000

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// serveHTTP starts to serve HTTP.
+// serveHTTP starts the HTTP server.
 func (w *worker) serveHTTP(ctx context.Context) error {
 	listener, err := net.Listen("tcp", w.listen)
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *worker) serveHealthz(out http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(out, "ok")
 }
 
-// serveExit ends the program with the code that is asked for.
+// serveExit ends the program with the requested code.
 func (w *worker) serveExit(out http.ResponseWriter, req *http.Request) {
 	code, err := strconv.Atoi(req.FormValue("code"))
 	if err != nil || code < 0 || code > 255 {
@@ -57,11 +57,11 @@ func (w *worker) serveExit(out http.ResponseWriter, req *http.Request) {
 	}
 	select {
 	case w.exitCodes <- code:
-	default: // it ends already
+	default: // already exiting
 	}
 }
 
-// serveMemory takes memory and answers when it is taken.
+// serveMemory allocates memory and responds when that is done.
 func (w *worker) serveMemory(out http.ResponseWriter, req *http.Request) {
 	var amount, rate size
 	if err := amount.Set(req.FormValue("bytes")); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// size is a number of bytes, written as Kubernetes writes quantities: 100Mi, 2G, 4096.
+// size is a number of bytes in the format of Kubernetes quantities: 100Mi, 2G, 4096.
 type size int64
 
 var units = []struct {
@@ -14,7 +14,7 @@ var units = []struct {
 	bytes  int64
 }{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"", 1}}
 
-// Set reads a size.
+// Set implements flag.Value.
 func (s *size) Set(text string) error {
 	for _, u := range units {
 		digits, ok := strings.CutSuffix(text, u.suffix)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// flags of the program.
+// flags are the command-line flags.
 type flags struct {
 	listen       string
 	unreadyAfter time.Duration
@@ -71,8 +71,8 @@ func (f *flags) declare(s *flag.FlagSet) {
 	s.DurationVar(&f.stopDelay, "last-words", 0, "take this long to end on SIGTERM")
 }
 
-// Main runs the program and returns its exit code. It does all that the flags ask
-// at once, and then waits to be told to end.
+// Main runs the program and returns its exit code. It starts all tasks that the flags select and
+// waits for a reason to exit.
 func Main(args []string, out, errOut io.Writer) int {
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		return runCommand(args, out, errOut)
@@ -92,13 +92,13 @@ func Main(args []string, out, errOut io.Writer) int {
 	return w.run()
 }
 
-// worker is one run.
+// worker is one run of the program.
 type worker struct {
 	flags
-	mu          sync.Mutex // of out, errors and held
+	mu          sync.Mutex // guards out, errOut and mappings
 	out, errOut io.Writer
 	mappings    [][]byte
-	exitCodes   chan int // an exit code, to end with
+	exitCodes   chan int // receives an exit code
 	started     time.Time
 }
 
@@ -136,13 +136,13 @@ func (w *worker) run() int {
 	}
 }
 
-// idle says that nothing is asked for but an end.
+// idle reports whether the flags select no task.
 func (w *worker) idle() bool {
 	f := w.flags
 	return f.listen == "" && f.memory+f.memoryShared+f.write == 0 && f.read == "" && f.inodes == 0 && f.processes == 0 && f.cpu == 0 && f.lines == 0
 }
 
-// startTasks starts each work that is asked for.
+// startTasks starts each selected task.
 func (w *worker) startTasks(ctx context.Context) {
 	for _, part := range []struct {
 		name   string
@@ -178,8 +178,8 @@ func (w *worker) printf(format string, args ...any) {
 	fmt.Fprintf(w.out, format+"\n", args...)
 }
 
-// runPaced calls step with how much is due, until total is done or ctx ends. With rate 0
-// all is due at once; otherwise rate a second.
+// runPaced calls step with the amount that is due until total is done or ctx ends. A total below
+// 0 has no end. rate is per second; with rate 0 everything is due immediately.
 func runPaced(ctx context.Context, total, rate int64, step func(due int64) error) error {
 	began, done := time.Now(), int64(0)
 	for done < total || total < 0 {

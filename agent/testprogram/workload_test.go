@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// process is the program as a process of its own.
+// process is a running test program.
 type process struct {
 	*exec.Cmd
 	lines *bufio.Scanner
@@ -45,7 +45,7 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// until reads lines until one begins with prefix, and returns it.
+// until reads lines until one starts with prefix, and returns it.
 func (p *process) until(t *testing.T, prefix string) string {
 	t.Helper()
 	for p.lines.Scan() {
@@ -65,7 +65,7 @@ func (p *process) code(t *testing.T) int {
 	return p.ProcessState.ExitCode()
 }
 
-// status is a figure of /proc/PID/status, in its unit there.
+// status returns a numeric field of /proc/PID/status.
 func (p *process) status(t *testing.T, name string) int {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
@@ -164,7 +164,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// request makes a request; that the program may end before it answers is no matter.
+// request makes an HTTP request. It ignores errors, because the program may exit before it
+// responds.
 func request(t *testing.T, method, url string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)

@@ -15,10 +15,10 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-// imageSuffix ends the names of the files that hold disks.
+// imageSuffix is the suffix of disk image files.
 const imageSuffix = ".img"
 
-// makeDisk makes a sparse file of bytes with an ext4 filesystem and mounts it at dir.
+// makeDisk creates a sparse file with an ext4 file system and mounts it at dir.
 func makeDisk(image, dir string, bytes, inodes int64) error {
 	file, err := os.OpenFile(image, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -28,8 +28,8 @@ func makeDisk(image, dir string, bytes, inodes int64) error {
 	if err := file.Truncate(bytes); err != nil {
 		return err
 	}
-	// No blocks are kept for root: what pods may use is what there is. Tables are
-	// made at once, so that a node does not fill its disk in the background.
+	// No blocks are reserved for root, so pods can use the whole disk. Tables are initialized
+	// immediately, so that the disk does not fill in the background.
 	args := []string{"-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"}
 	if inodes > 0 {
 		args = append(args, "-N", strconv.FormatInt(inodes, 10))
@@ -47,7 +47,7 @@ func makeDisk(image, dir string, bytes, inodes int64) error {
 	return mountLoop(file, dir)
 }
 
-// findMkfs is the program that makes file systems.
+// findMkfs returns the path of mkfs.ext4.
 func findMkfs() (string, error) {
 	program, err := exec.LookPath("mkfs.ext4")
 	if err != nil {
@@ -56,14 +56,14 @@ func findMkfs() (string, error) {
 	return program, nil
 }
 
-// mountLoop mounts a filesystem in a file at dir. The loop device is let go with the mount.
+// mountLoop mounts a disk image at dir. The loop device is released with the mount.
 func mountLoop(file *os.File, dir string) error {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("loop devices: %w", err)
 	}
 	defer control.Close()
-	// Between being told of a free device and taking it another process may take it.
+	// Another process may take the free device first: retry.
 	for range 50 {
 		index, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
@@ -88,7 +88,7 @@ func mountLoop(file *os.File, dir string) error {
 	return errors.New("loop devices: others take each that is free")
 }
 
-// openLoop opens a loop device; where nothing makes device files for new ones, it does.
+// openLoop opens a loop device and creates its device file if there is no udev.
 func openLoop(name string, index int) (*os.File, error) {
 	device, err := os.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,14 +101,14 @@ func openLoop(name string, index int) (*os.File, error) {
 	return device, err
 }
 
-// unmountBelow unmounts all that is mounted at dir or below, the last first.
+// unmountBelow unmounts all mounts at dir or below, latest first.
 func unmountBelow(dir string) error {
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		points, err := mounts.At(dir)
 		if err != nil || len(points) == 0 {
 			return err
 		}
-		// Who still looks at one keeps it, in the end.
+		// After the deadline, detach mounts that are still busy.
 		err = mounts.Unmount(points, time.Now().After(deadline))
 		if err != nil && time.Now().After(deadline.Add(time.Second)) {
 			return err

@@ -1,23 +1,21 @@
-// Package virtualnode makes nodes out of parts of one machine, so that several real
-// nodes with real limits share it: each has a cgroup with a limit of its own for
-// memory and processes, and a disk of its own, a file with an ext4 filesystem
-// mounted through a loop device.
+// Package virtualnode makes nodes out of parts of one machine, so that several real nodes with
+// real limits share it. Each node has a cgroup with limits for memory and processes, and a disk:
+// a file with an ext4 file system on a loop device.
 //
 //	machine
-//	├─ cgroup /berth-ID/NAME           limits; the agent makes berthpods below it
+//	├─ cgroup /berth-ID/NAME           limits; the agent creates berthpods below it
 //	├─ DIR/NAME.img ── loop ── DIR/NAME    the disk: pods, images, logs
 //	├─ /run/berth-ID/NAME              sockets and mounts of its container runtime
-//	└─ bridge bv-ID-I, subnet 10.x.y.0/24  what its pods' network hangs on
+//	└─ bridge bvID-I, subnet 10.x.y.0/24   the network of its pods
 //
-// ID is derived from DIR. The agent and the container runtime stay outside of
-// the cgroup: what the node runs out of never takes them.
+// ID is derived from DIR. The agent and the container runtime run outside of the cgroup, so that
+// the node's limits do not affect them.
 //
 // Invariants:
 //
-//   - What Remove leaves and what a killed process leaves behind is nothing after
-//     Sweep of the same directory: no process, mount, loop device, cgroup, bridge
-//     or file.
-//   - Nothing of another directory's nodes is touched.
+//   - After Remove, or after Cleanup of the directory of a killed process, nothing is left: no
+//     process, mount, loop device, cgroup, bridge or file.
+//   - Nodes of other directories are not touched.
 //
-// It needs root, loop devices and mkfs.ext4; Make says which is missing.
+// The package needs root, loop devices and mkfs.ext4. CheckRequirements reports what is missing.
 package virtualnode

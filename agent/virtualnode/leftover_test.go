@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestCleanupRemovesRuntimeAndPods: the daemon is gone, its pods are not, as
-// after kill -9 of who started both.
+// TestCleanupRemovesRuntimeAndPods removes pods whose daemon is gone, as after kill -9 of the
+// process that started both.
 func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 	p := newPool(t)
 	if err := containerd.CheckRequirements(true); err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// subnetCount are what nodes' subnets are taken from: 10.192.0.0/11, a /24 each.
+// The subnets of nodes are the /24 networks in 10.192.0.0/11.
 const (
 	firstSubnetOctet = 192
 	subnetCount      = 32 * 256
 )
 
-// pickSubnet is a /24 that no interface of the machine has an address of. The search
-// starts where the place's id says, so that places rarely meet.
+// pickSubnet returns an unused /24. The search starts at a position that depends on the pool's
+// ID, so that pools rarely collide.
 func (p *Pool) pickSubnet(index int) (string, error) {
 	start, err := strconv.ParseUint(p.id, 16, 32)
 	if err != nil {
@@ -27,7 +27,8 @@ func (p *Pool) pickSubnet(index int) (string, error) {
 	return FreeSubnet(uint32(start%subnetCount) + uint32(index))
 }
 
-// FreeSubnet is a /24 that is no part of a network of this machine; which one it tries first start decides.
+// FreeSubnet returns a /24 that overlaps no network of this machine. start selects the first
+// candidate.
 func FreeSubnet(start uint32) (string, error) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -52,7 +53,7 @@ func overlaps(prefix netip.Prefix, addrs []net.Addr) bool {
 	return false
 }
 
-// removeBridges removes all bridges of the place.
+// removeBridges removes all bridges of the pool.
 func (p *Pool) removeBridges() error {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -67,7 +68,7 @@ func (p *Pool) removeBridges() error {
 	return errors.Join(errs...)
 }
 
-// removeBridge removes a network interface, if it is there.
+// removeBridge removes a network interface if it exists.
 func removeBridge(name string) error {
 	link, err := netlink.LinkByName(name)
 	var none netlink.LinkNotFoundError

@@ -12,42 +12,41 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// Options of a node.
+// Options configures a node.
 type Options struct {
 	Name   string
-	Index  int   // 0, 1, ...: tells bridges and subnets apart
+	Index  int   // unique per pool; selects bridge and subnet
 	Memory int64 // bytes, at least MinMemory
 	Disk   int64 // bytes, at least MinDisk; the file is sparse
-	Inodes int64 // of the disk; 0: as mkfs.ext4 decides
+	Inodes int64 // of the disk; 0: default of mkfs.ext4
 	Pids   int64 // processes and threads; 0: no limit
 }
 
-// The smallest sizes: below, the thresholds of the kubelet's defaults
-// (memory.available<100Mi, nodefs.available<10%) leave no room for pods.
+// Minimum sizes. With less, the kubelet's default thresholds (memory.available<100Mi,
+// nodefs.available<10%) leave nothing for pods.
 const (
 	MinMemory = 256 << 20
 	MinDisk   = 64 << 20
 )
 
-// Node is a part of the machine, to run pods in.
+// Node is a part of the machine that runs pods.
 type Node struct {
 	Name string
-	// Cgroup is its path below the mount points, such as /berth-1a2b3c4d/v1.
+	// Cgroup is the path below the cgroup mount points, for example /berth-1a2b3c4d/v1.
 	Cgroup string
-	// Disk is where its disk is mounted.
+	// Disk is the mount point of the disk.
 	Disk string
-	// RunDir is a directory on the machine's own memory for sockets and mounts; its path is short.
+	// RunDir is a directory with a short path for sockets and mounts, on the machine's tmpfs.
 	RunDir string
-	// Bridge is the name of the network bridge that its pods hang on; who makes
-	// one gives it this name.
+	// Bridge is the name of the network bridge. The container runtime creates it.
 	Bridge string
-	// Subnet is what its pods' addresses are of, such as 10.200.7.0/24.
+	// Subnet is the network of the pods, for example 10.200.7.0/24.
 	Subnet string
 
 	pool *Pool
 }
 
-// Create makes a node. What there is of one of this name is removed before.
+// Create creates a node. It first removes an existing node of that name.
 func (p *Pool) Create(ctx context.Context, o Options) (*Node, error) {
 	if bad := validation.IsDNS1123Label(o.Name); len(bad) > 0 {
 		return nil, fmt.Errorf("virtual node %q: %s", o.Name, bad[0])
@@ -86,11 +85,11 @@ func (n *Node) setup(o Options) error {
 	return makeDisk(n.Disk+imageSuffix, n.Disk, o.Disk, o.Inodes)
 }
 
-// RuntimeDir is a directory on its disk for the embedded runtime.
+// RuntimeDir returns the directory of the embedded runtime, on the node's disk.
 func (n *Node) RuntimeDir() string { return n.pool.nodeRuntimeDir(n.Name) }
 
-// Remove ends all that runs in the node and removes it with all that is on its
-// disk, and the place itself with its last node.
+// Remove stops all processes of the node and removes it with its disk. Removing the last node
+// also removes the pool.
 func (n *Node) Remove(ctx context.Context) error {
 	err := errors.Join(n.pool.remove(ctx, n.Name), removeBridge(n.Bridge))
 	if len(n.pool.leftoverNodes()) == 0 {

@@ -16,15 +16,15 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
-// Pool is where the virtual nodes of one cluster are. Only one process may use
-// a directory at a time; who owns it sees to that.
+// Pool manages the virtual nodes of one cluster. The caller must make sure that only one process
+// uses a directory at a time.
 type Pool struct {
 	dir  string // of the disks
 	id   string
 	host *cgroup.Host
 }
 
-// CheckRequirements says why no virtual nodes can be made on this machine; nil: they can.
+// CheckRequirements returns why this machine cannot run virtual nodes, or nil.
 func CheckRequirements() error {
 	if os.Geteuid() != 0 {
 		return errors.New("virtual nodes are made of cgroups and mounts: that needs root")
@@ -36,7 +36,7 @@ func CheckRequirements() error {
 	return err
 }
 
-// NewPool is the place with its disks in dir.
+// NewPool returns the pool whose disks are in dir.
 func NewPool(dir string) (*Pool, error) {
 	if os.Geteuid() != 0 {
 		return nil, errors.New("virtual nodes are made of cgroups and mounts: that needs root")
@@ -54,23 +54,23 @@ func NewPool(dir string) (*Pool, error) {
 	return &Pool{dir: dir, id: fmt.Sprintf("%08x", h.Sum32()), host: host}, nil
 }
 
-// ImageDir is a directory for images that all nodes of the place share. It goes with the last of them.
+// ImageDir returns the directory of the images that all nodes share. It is removed with the last
+// node.
 func (p *Pool) ImageDir() string { return p.dir + "-images" }
 
-// nodeRuntimeDir is where the embedded runtime of a node is.
+// nodeRuntimeDir returns the directory of the embedded runtime of a node.
 func (p *Pool) nodeRuntimeDir(name string) string { return filepath.Join(p.dir, name, "runtime") }
 
-// cgroup is the parent of the nodes' cgroups.
+// cgroup returns the parent of the nodes' cgroups.
 func (p *Pool) cgroup() string { return "/berth-" + p.id }
 
-// runDir is where the short-lived files are: in a short path, since sockets' are limited.
+// runDir returns the directory of sockets. Its path is short, because socket paths are limited.
 func (p *Pool) runDir() string { return filepath.Join("/run", "berth-"+p.id) }
 
-// bridgePrefix starts the names of the nodes' bridges, which have at most 15 letters.
+// bridgePrefix returns the prefix of bridge names, which have at most 15 characters.
 func (p *Pool) bridgePrefix() string { return "bv" + p.id + "-" }
 
-// Cleanup removes all nodes of the place, those that a killed process left behind
-// included.
+// Cleanup removes all nodes of the pool, including those of a killed process.
 func (p *Pool) Cleanup(ctx context.Context) error {
 	var errs []error
 	for _, name := range p.leftoverNodes() {
@@ -80,13 +80,13 @@ func (p *Pool) Cleanup(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// removeFirewallRules removes what the networks of the place's nodes have left of rules;
-// each is called as its bridge.
+// removeFirewallRules removes the firewall rules of the nodes' networks, which are named by their
+// bridges.
 func (p *Pool) removeFirewallRules(ctx context.Context) error {
 	return network.RemoveRules(ctx, func(network, _ string) bool { return strings.HasPrefix(network, p.bridgePrefix()) })
 }
 
-// leftoverNodes are the names of nodes of which anything is there.
+// leftoverNodes returns the names of nodes of which anything exists.
 func (p *Pool) leftoverNodes() []string {
 	var names []string
 	for _, dir := range []string{p.dir, p.runDir()} {
@@ -105,18 +105,17 @@ func (p *Pool) leftoverNodes() []string {
 	return slices.Compact(names)
 }
 
-// remove removes all that there is of a node: first who could make more, then
-// what runs, then what is mounted.
+// remove removes everything of a node: first the runtime, then processes, then mounts.
 func (p *Pool) remove(ctx context.Context, name string) error {
 	run, disk, group := filepath.Join(p.runDir(), name), filepath.Join(p.dir, name), filepath.Join(p.cgroup(), name)
 	killRuntime(run)
-	// Its shims are outside of the node's cgroup. Without its disk there are none.
+	// Shims are outside of the node's cgroup. Without the disk there are none.
 	if err := embedded.Cleanup(ctx, embedded.Options{Dir: p.nodeRuntimeDir(name)}); err != nil {
 		return fmt.Errorf("virtual node %s: %w", name, err)
 	}
-	// A container that an agent was killing when it was killed is frozen, and would not die.
+	// A killed agent may have left a cgroup frozen, and its processes would not die.
 	errs := []error{p.host.Thaw(group), p.host.Kill(group), p.waitUntilEmpty(ctx, group), unmountBelow(run), unmountBelow(disk), p.host.Remove(ctx, group)}
-	if err := errors.Join(errs...); err != nil { // a disk that is still mounted must not be emptied
+	if err := errors.Join(errs...); err != nil { // never delete the files of a mounted disk
 		return fmt.Errorf("virtual node %s: %w", name, err)
 	}
 	return errors.Join(os.RemoveAll(run), ignoreNotExist(os.Remove(disk)), ignoreNotExist(os.Remove(disk+imageSuffix)))

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killRuntime kills container runtimes that work in dir and their shims, which
-// live on when a runtime is killed. They are known by an argument below dir.
+// killRuntime kills the container runtimes of a directory and their shims, which survive their
+// runtime. They are identified by an argument below dir.
 func killRuntime(dir string) {
 	for range 100 {
 		pids := runtimeProcesses(dir)
@@ -27,8 +27,8 @@ func killRuntime(dir string) {
 	}
 }
 
-// runtimeProcesses are the processes of containerd and its shims that work in dir;
-// those that have ended and that nobody has waited for have no arguments.
+// runtimeProcesses returns the processes of containerd and its shims that use dir. Zombies have
+// no arguments and are not included.
 func runtimeProcesses(dir string) []int {
 	entries, _ := os.ReadDir("/proc")
 	var pids []int
@@ -52,8 +52,7 @@ func runtimeProcesses(dir string) []int {
 	return pids
 }
 
-// waitUntilEmpty waits until no process is left in a cgroup, killing those that
-// come late.
+// waitUntilEmpty waits until a cgroup has no processes, and kills late ones.
 func (p *Pool) waitUntilEmpty(ctx context.Context, group string) error {
 	for {
 		pids, err := p.host.Procs(group)

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// newPool is a place in a directory of its own; nothing is left of it after the test.
+// newPool returns a pool in a temporary directory. It checks that nothing is left after the test.
 func newPool(t *testing.T) *Pool {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -45,7 +45,7 @@ func smallOptions(name string) Options {
 	return Options{Name: name, Memory: 256 << 20, Disk: 64 << 20, Inodes: 512, Pids: 100}
 }
 
-// startSleeper is a process in the cgroup of a node.
+// startSleeper starts a process in the cgroup of a node.
 func startSleeper(t *testing.T, n *Node) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "600")
@@ -101,7 +101,7 @@ func TestNodeLimits(t *testing.T) {
 	checkNothingLeft(t, p)
 }
 
-// checkNothingLeft checks that nothing of the place is there.
+// checkNothingLeft checks that nothing of the pool exists.
 func checkNothingLeft(t *testing.T, p *Pool) {
 	t.Helper()
 	for _, dir := range []string{p.dir, p.runDir(), p.host.Dir("memory", p.cgroup()), p.host.Dir("pids", p.cgroup())} {
@@ -134,7 +134,7 @@ func TestRemoveKillsProcesses(t *testing.T) {
 	}
 	mine, theirs := startSleeper(t, n), startSleeper(t, other)
 	ended := make(chan error, 1)
-	go func() { ended <- mine.Wait() }() // or it stays, dead, in the cgroup
+	go func() { ended <- mine.Wait() }() // or a zombie stays in the cgroup
 	tmp := filepath.Join(n.Disk, "tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		t.Fatal(err)

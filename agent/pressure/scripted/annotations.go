@@ -9,14 +9,14 @@ import (
 	"github.com/berthproject/berth/agent/runtime/simulated"
 )
 
-// reasonUnreadableAnnotation is the reason of events about annotations that cannot be read.
+// reasonUnreadableAnnotation is the event reason for invalid annotations.
 const reasonUnreadableAnnotation = "UnreadableAnnotation"
 
-// maxEventMessage is what an event's message may hold, in bytes.
+// maxEventMessage is the maximum length of an event message in bytes.
 const maxEventMessage = 1000
 
-// reportInvalidAnnotations has an event tell of a pod's annotations that cannot be read: once, and again only when
-// something else is wrong with them.
+// reportInvalidAnnotations records an event about a pod's invalid annotations. It repeats the
+// event only if the errors change.
 func (s *Manager) reportInvalidAnnotations(pod *corev1.Pod) {
 	if s.opts.Events == nil {
 		return

@@ -1,10 +1,10 @@
-// Package scripted watches simulated nodes for what they run short of: the same machine as on a
-// real node, over figures that annotations script (engine/nodepressure/usage). Its conditions,
-// refusals and evictions are a real node's.
+// Package scripted is the eviction manager of simulated nodes. It runs the machine of real nodes
+// on usage that annotations describe (engine/nodepressure/usage), with the same conditions,
+// rejections and evictions.
 //
-// Only nodes are looked at on which something is scripted, each second: thousands of others
-// cost nothing. One goroutine looks at all of them.
+// One goroutine checks all nodes with scripted usage every second. Thousands of other nodes cost
+// nothing.
 //
-// Invariants: a node is told to the agent only when it changes; what is evicted counts as dying
-// until the agent says that nothing of it runs.
+// Invariants: the manager reports a node to the agent only when it changes. An evicted pod counts
+// as terminating until the agent reports that none of its processes is left.
 package scripted

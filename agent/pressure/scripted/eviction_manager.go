@@ -21,29 +21,30 @@ import (
 )
 
 const (
-	// syncInterval is how often a node is looked at.
+	// syncInterval is how often a node is checked.
 	syncInterval = time.Second
-	// collectDuration is how long it takes to delete containers and images.
+	// collectDuration is how long a simulated garbage collection takes.
 	collectDuration = 2 * time.Second
 )
 
-// Options of a Shell.
+// Options configures a Manager.
 type Options struct {
 	Nodes   []*corev1.Node      // as they are registered
-	Config  nodepressure.Config // for all of them; each has its own Layout
+	Config  nodepressure.Config // of all nodes; each node has its own Layout
 	Reserve nodepressure.DiskReserveConfig
-	Events  record.EventRecorder // nil: nothing is told
+	Events  record.EventRecorder // optional
 	Log     klog.Logger
 }
 
-// Agent is what ends pods and writes statuses: *agent.Agent.
+// Agent stops pods and writes statuses. *agent.Agent implements it.
 type Agent interface {
 	Evict(agent.Eviction)
 	Pods(node string) []*corev1.Pod
 	Report(node string)
 }
 
-// Manager watches the nodes. Make it with New, hand Node and Runtime to the agent, then Run it.
+// Manager monitors the nodes. Create it with New, pass Node and Runtime to the agent, then call
+// Run.
 type Manager struct {
 	opts    Options
 	objects map[string]*corev1.Node
@@ -51,11 +52,11 @@ type Manager struct {
 	agent   Agent
 
 	mu       sync.Mutex
-	nodes    map[string]*node     // those that were ever looked at
-	reported map[types.UID]string // what was told of annotations that cannot be read
+	nodes    map[string]*node     // those that were ever checked
+	reported map[types.UID]string // errors of annotations that were reported
 }
 
-// New checks nothing yet: what cannot be read of a node is told when it is looked at.
+// New returns a Manager. Invalid annotations of nodes are logged when the node is first checked.
 func New(o Options) *Manager {
 	s := &Manager{opts: o, objects: map[string]*corev1.Node{}, wake: make(chan struct{}, 1), nodes: map[string]*node{}, reported: map[types.UID]string{}}
 	for _, n := range o.Nodes {
@@ -67,7 +68,7 @@ func New(o Options) *Manager {
 	return s
 }
 
-// Node is who watches a node, for the agent.
+// Node returns the agent.Pressure of a node.
 func (s *Manager) Node(name string) agent.Pressure { return nodePressure{s, name} }
 
 type nodePressure struct {
@@ -91,7 +92,7 @@ func (w nodePressure) Conditions() []corev1.NodeCondition {
 	return nil
 }
 
-// RestoreConditions implements agent.Recaller.
+// RestoreConditions implements agent.ConditionRestorer.
 func (w nodePressure) RestoreConditions(conditions []corev1.NodeCondition) {
 	for _, c := range conditions {
 		if c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue {
@@ -106,12 +107,12 @@ func (w nodePressure) RestoreConditions(conditions []corev1.NodeCondition) {
 	}
 }
 
-// ResumeEviction implements agent.Resumer.
+// ResumeEviction implements agent.EvictionResumer.
 func (w nodePressure) ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time, done func()) {
 	by = agentpressure.SoftGraceEnd(&w.manager.opts.Config, pod, since)
 	w.manager.watchNode(w.name)
 	n := w.manager.node(w.name)
-	if n == nil { // the agent serves no such node any more
+	if n == nil { // the agent no longer serves this node
 		return by, func() {}
 	}
 	n.mu.Lock()
@@ -126,7 +127,7 @@ func (s *Manager) node(name string) *node {
 	return s.nodes[name]
 }
 
-// Usage is what a node has and uses itself, without what was collected; false: it was never looked at.
+// Usage returns the node's own usage. It reports false if the node was never checked.
 func (s *Manager) Usage(name string) (usage.Node, bool) {
 	n := s.node(name)
 	if n == nil {
@@ -137,7 +138,7 @@ func (s *Manager) Usage(name string) (usage.Node, bool) {
 	return n.usage, true
 }
 
-// Runtime is r, with the shell taking notice of what it starts.
+// Runtime wraps r to detect pods with scripted usage when they start.
 func (s *Manager) Runtime(r runtime.Runtime) runtime.Runtime { return observedRuntime{r, s} }
 
 type observedRuntime struct {
@@ -165,7 +166,7 @@ func (n observedRuntime) Update(pod *corev1.Pod) {
 	n.manager.watchIfScripted(pod)
 }
 
-// watchIfScripted has the pod's node looked at if the pod's usage is scripted.
+// watchIfScripted starts to monitor the pod's node if the pod's usage is scripted.
 func (s *Manager) watchIfScripted(pod *corev1.Pod) {
 	for key := range pod.Annotations {
 		if strings.HasSuffix(key, usage.Annotation) {
@@ -175,7 +176,7 @@ func (s *Manager) watchIfScripted(pod *corev1.Pod) {
 	}
 }
 
-// watchNode has a node looked at from now on.
+// watchNode starts to monitor a node.
 func (s *Manager) watchNode(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +202,7 @@ func (s *Manager) watchNode(name string) {
 	}
 }
 
-// Run looks at the nodes until ctx ends.
+// Run monitors the nodes until ctx ends.
 func (s *Manager) Run(ctx context.Context, a Agent) error {
 	s.agent = a
 	timer := time.NewTimer(time.Hour)
@@ -221,7 +222,7 @@ func (s *Manager) Run(ctx context.Context, a Agent) error {
 	}
 }
 
-// synchronizeAll looks at the nodes that are due, and says when the next one is.
+// synchronizeAll checks the nodes that are due and returns when the next one is due.
 func (s *Manager) synchronizeAll(now time.Time) (next time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +239,7 @@ func (s *Manager) synchronizeAll(now time.Time) (next time.Time) {
 		at := s.synchronize(n, now)
 		s.mu.Lock()
 		if at.IsZero() && n.syncRequested {
-			at = now.Add(syncInterval) // what it was asked for may not have been seen
+			at = now.Add(syncInterval) // the change may have come too late for this check
 		}
 		n.next = at
 	}

@@ -15,29 +15,29 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// node is a simulated node on which something is scripted.
+// node is a simulated node with scripted usage.
 type node struct {
 	name    string
 	started time.Time
-	// Shell.mu guards these.
-	next          time.Time // when it is to be looked at; zero: when something comes
-	syncRequested bool      // for a look, since the last one began
+	// Guarded by Manager.mu.
+	next          time.Time // time of the next check; zero: on the next change
+	syncRequested bool      // a change came since the last check began
 
-	mu          sync.Mutex // guards the rest
+	mu          sync.Mutex // guards the following fields
 	converter   *conversion.Converter
 	usage       usage.Node
 	machine     *nodepressure.Machine
 	reserve     *nodepressure.DiskReserve
 	free        [nodepressure.NumFilesystems]nodepressure.FsSpace
-	terminating map[types.UID]time.Time // when their grace ends
+	terminating map[types.UID]time.Time // by UID, the end of the grace period
 	pods        map[types.UID]*pod
-	// What is being collected, and when that is done.
+	// The running garbage collection and when it is done.
 	collection     *nodepressure.ReclaimNodeResources
 	collectionDone time.Time
-	wasOutOfDisk   bool // OutOfDisk was ever true
+	wasOutOfDisk   bool // OutOfDisk was true at least once
 }
 
-// pod is what is kept of a pod between looks.
+// pod caches the parsed form of a pod.
 type pod struct {
 	version string
 	model   *model.Pod
@@ -64,7 +64,7 @@ func newNode(o *Options, object *corev1.Node) (*node, error) {
 	return n, err
 }
 
-// admit says why the node does not take a pod now; nil: it does.
+// admit returns why the node rejects a pod now, or nil.
 func (n *node) admit(p *corev1.Pod) *agent.Rejection {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,15 +77,16 @@ func (n *node) admit(p *corev1.Pod) *agent.Rejection {
 	return nil
 }
 
-// conditions are those that the machine and the reserve keep; OutOfDisk once it has been true.
+// conditions returns the conditions of the machine and the reserve. It includes OutOfDisk once
+// that was true.
 func (n *node) conditions() []corev1.NodeCondition {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return agentpressure.Conditions(n.machine, n.reserve, n.started, n.wasOutOfDisk)
 }
 
-// observe is what is seen of the node while list runs, and whether any of it is scripted. The
-// caller holds mu.
+// observe returns the observation of the node while the pods in list run, and whether any usage
+// is scripted. n.mu must be held.
 func (n *node) observe(now time.Time, list []*corev1.Pod) (o nodepressure.Observation, scripted bool) {
 	uses, pods, kept := make([]usage.PodUsage, len(list)), make([]nodepressure.Pod, len(list)), map[types.UID]*pod{}
 	for i, object := range list {
@@ -107,8 +108,8 @@ func (n *node) observe(now time.Time, list []*corev1.Pod) (o nodepressure.Observ
 	return o, scripted
 }
 
-// podInfo is what is kept of a pod, made anew when it has changed. A script that cannot be read
-// says nothing.
+// podInfo returns the parsed form of a pod and refreshes it if the pod has changed. Invalid
+// scripts are ignored.
 func (n *node) podInfo(object *corev1.Pod) *pod {
 	if p := n.pods[object.UID]; p != nil && p.version == object.ResourceVersion {
 		return p
@@ -118,7 +119,7 @@ func (n *node) podInfo(object *corev1.Pod) *pod {
 	return p
 }
 
-// runningContainers are the containers that the pod's status has as running.
+// runningContainers returns the containers that run according to the pod's status.
 func (p *pod) runningContainers(object *corev1.Pod) (out []usage.RunningContainer) {
 	for i := range object.Status.ContainerStatuses {
 		if c := &object.Status.ContainerStatuses[i]; c.State.Running != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// synchronize reads, decides and acts once, and says when to look again; zero: when something comes.
+// synchronize reads, decides and acts once. It returns when to check again; zero: on the next
+// change.
 func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	list := s.agent.Pods(n.name)
 	n.mu.Lock()
@@ -29,7 +30,7 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 		n.collection = nil
 		o, _ := n.observe(now, list)
 		effects = n.machine.Reclaimed(now, &o)
-		for _, e := range effects { // before Step, which is to see who dies
+		for _, e := range effects { // before Step, which must see the terminating pods
 			dies(e)
 		}
 	}
@@ -67,7 +68,7 @@ func (s *Manager) synchronize(n *node, now time.Time) (next time.Time) {
 	return next
 }
 
-// report carries out what others must know of.
+// report reports an effect through events and the agent.
 func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect) {
 	switch e := e.(type) {
 	case nodepressure.ThresholdMet:
@@ -86,7 +87,7 @@ func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect) {
 	}
 }
 
-// isImmediate says that a pod is killed without grace: by a threshold that gives none.
+// isImmediate reports whether a pod is killed without a grace period.
 func isImmediate(e *nodepressure.Evict) bool { return e.Condition && e.Grace <= 1 }
 
 func (s *Manager) evict(n *node, p *corev1.Pod, e *nodepressure.Evict) {
@@ -94,7 +95,7 @@ func (s *Manager) evict(n *node, p *corev1.Pod, e *nodepressure.Evict) {
 	agentpressure.RecordEviction(s.opts.Events, p, e)
 }
 
-// podTerminated is told when nothing of an evicted pod runs any more.
+// podTerminated is called when no process of an evicted pod is left.
 func (n *node) podTerminated(uid types.UID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

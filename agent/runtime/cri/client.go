@@ -20,19 +20,18 @@ import (
 )
 
 const (
-	// requestTimeout is how long a call may take: the kubelet's default of --runtime-request-timeout.
+	// requestTimeout bounds a call: the kubelet's default of --runtime-request-timeout.
 	requestTimeout = 2 * time.Minute
-	// sandboxTimeout is longer since the network is set up in it.
+	// sandboxTimeout is longer because the call sets up the network.
 	sandboxTimeout = 4 * time.Minute
 	maxMessage     = 64 << 20 // bytes
-	// socketPollInterval is how often Dial looks for the socket file.
+	// socketPollInterval is how often Dial checks for the socket file.
 	socketPollInterval = 5 * time.Millisecond
-	// retryDelay is between two tries of a call that only reads while the runtime is away.
+	// retryDelay is the delay between attempts while the runtime is unavailable.
 	retryDelay = 50 * time.Millisecond
 )
 
-// Client is a connection to a runtime. It connects anew by itself when the
-// runtime comes back after a restart.
+// Client is a connection to a runtime. It reconnects when the runtime restarts.
 type Client struct {
 	conn    *grpc.ClientConn
 	runtime cri.RuntimeServiceClient
@@ -42,14 +41,14 @@ type Client struct {
 	close   context.CancelFunc
 
 	mu   sync.Mutex
-	name string // of the runtime, once asked
+	name string // of the runtime, after the first call
 }
 
 var _ runtime.Service = (*Client)(nil)
 
-// Dial connects to the runtime that listens at endpoint, a unix socket as
-// unix:///run/containerd/containerd.sock or its bare path. It waits until the
-// socket file is there or ctx ends; it does not wait for the runtime to be ready.
+// Dial connects to the runtime at endpoint, a unix socket such as
+// unix:///run/containerd/containerd.sock or its path. It blocks until the socket file exists or
+// ctx ends. It does not wait until the runtime is ready.
 func Dial(ctx context.Context, endpoint string) (*Client, error) {
 	socket, err := socketPath(endpoint)
 	if err != nil {
@@ -61,7 +60,7 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 	conn, err := grpc.NewClient("unix://"+socket,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			// A runtime that restarts is back within a second.
+			// A restarting runtime is back within a second.
 			Backoff:           backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: 3 * time.Second,
 		}),
@@ -74,7 +73,7 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 	return c, nil
 }
 
-// socketPath is the path of a unix endpoint.
+// socketPath returns the path of a unix endpoint.
 func socketPath(endpoint string) (string, error) {
 	path := strings.TrimPrefix(endpoint, "unix://")
 	if !strings.HasPrefix(path, "/") {
@@ -97,23 +96,23 @@ func waitForFile(ctx context.Context, path string) error {
 	}
 }
 
-// Socket is the path of the socket, to tell two runtimes apart.
+// Socket returns the path of the socket.
 func (c *Client) Socket() string { return c.socket }
 
-// Close ends the connection; calls under way fail.
+// Close closes the connection. Running calls fail.
 func (c *Client) Close() error {
 	c.close()
 	return c.conn.Close()
 }
 
-// Version says who the runtime is.
+// Version returns the runtime's name and version.
 func (c *Client) Version(ctx context.Context) (*cri.VersionResponse, error) {
 	return callWithRetry(ctx, c, func(ctx context.Context) (*cri.VersionResponse, error) {
 		return c.runtime.Version(ctx, &cri.VersionRequest{Version: "v1"})
 	})
 }
 
-// Status says whether the runtime and its network are ready.
+// Status returns the conditions of the runtime and its network.
 func (c *Client) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
 	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
 		return c.runtime.Status(ctx, &cri.StatusRequest{})
@@ -121,26 +120,26 @@ func (c *Client) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
 	return r.GetStatus(), err
 }
 
-// callWithRetry makes a call that changes nothing, again and again while the runtime is away.
+// callWithRetry makes a read-only call and retries while the runtime is unavailable.
 func callWithRetry[T any](ctx context.Context, c *Client, call func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	return retry(ctx, c, call, func(err error) bool { return status.Code(err) == codes.Unavailable || notDelivered(err) })
 }
 
-// callOnce makes a call that changes something within limit: once, but for answers that say that
-// the runtime has not heard it.
+// callOnce makes a call that changes state. It retries only if the runtime did not receive the
+// call.
 func callOnce[T any](ctx context.Context, c *Client, limit time.Duration, call func(context.Context) (T, error)) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return retry(ctx, c, call, notDelivered)
 }
 
-// retry makes a call until it fails in no way that passes, or ctx ends.
-func retry[T any](ctx context.Context, c *Client, call func(context.Context) (T, error), passes func(error) bool) (T, error) {
+// retry repeats a call while transient reports true for its error, until ctx ends.
+func retry[T any](ctx context.Context, c *Client, call func(context.Context) (T, error), transient func(error) bool) (T, error) {
 	for {
 		r, err := call(ctx)
-		if err == nil || !passes(err) {
+		if err == nil || !transient(err) {
 			return r, err
 		}
 		select {
@@ -153,15 +152,15 @@ func retry[T any](ctx context.Context, c *Client, call func(context.Context) (T,
 	}
 }
 
-// notDelivered says that nothing has come of the call: there was no connection to send it
-// over, or a containerd that has just started had not yet read what it is to know.
+// notDelivered reports whether the call had no effect: there was no connection, or containerd was
+// still initializing.
 func notDelivered(err error) bool {
 	return strings.Contains(err.Error(), "server is not initialized yet") ||
 		status.Code(err) == codes.Unavailable && strings.Contains(err.Error(), "rror while dialing")
 }
 
-// SandboxImage is the image that the runtime runs sandboxes of, "" when it does not tell. It is
-// not to be collected, and containerd before 2.0 does not call it pinned.
+// SandboxImage returns the image of the runtime's sandboxes, or "" if unknown. Garbage collection
+// must keep it, and containerd before 2.0 does not report it as pinned.
 func (c *Client) SandboxImage(ctx context.Context) (string, error) {
 	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.StatusResponse, error) {
 		return c.runtime.Status(ctx, &cri.StatusRequest{Verbose: true})

@@ -15,16 +15,16 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// containerdNamespace is where containerd keeps what CRI made.
+// containerdNamespace is containerd's namespace for objects created through CRI.
 const containerdNamespace = "k8s.io"
 
-// exitStatusTimeout is how long an end is held back until the runtime's own status shows it.
+// exitStatusTimeout bounds the wait until the runtime's status shows an exit.
 const exitStatusTimeout = 2 * time.Second
 
-// Events calls seen, one call at a time, for each end of a container or sandbox
-// and each want of memory that the runtime tells of, until ctx ends or the
-// stream breaks. An end is told once ContainerStatus shows it, at the latest after
-// 2 s. The error is io.EOF when the runtime ended the stream, Unimplemented when it has none.
+// Events calls seen sequentially for each exit of a container or sandbox and each OOM kill, until
+// ctx ends or the stream breaks. An exit is reported when ContainerStatus shows it, at the latest
+// after 2 s. The error is io.EOF if the runtime ended the stream, Unimplemented if it has no
+// events.
 func (c *Client) Events(ctx context.Context, seen func(runtime.ContainerEvent)) error {
 	name, err := c.runtimeName(ctx)
 	if err != nil {
@@ -66,8 +66,8 @@ func (c *Client) runtimeName(ctx context.Context) (string, error) {
 	return c.name, nil
 }
 
-// waitForExitStatus waits until the runtime's status of a container shows its end: the event
-// comes some 40 ms earlier. What is no container (a sandbox) is not waited for.
+// waitForExitStatus waits until the status of a container shows its exit, about 40 ms after the
+// event. It returns immediately for sandboxes.
 func (c *Client) waitForExitStatus(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, exitStatusTimeout)
 	defer cancel()
@@ -103,7 +103,7 @@ func (c *Client) containerdEvents(ctx context.Context, tell func(runtime.Contain
 	}
 }
 
-// parseContainerdEvent reads one event; ends of commands that were run in a container do not count.
+// parseContainerdEvent converts an event. It ignores exits of exec processes.
 func parseContainerdEvent(topic string, value []byte) (runtime.ContainerEvent, bool) {
 	switch topic {
 	case "/tasks/exit":
@@ -122,7 +122,7 @@ func parseContainerdEvent(topic string, value []byte) (runtime.ContainerEvent, b
 	return runtime.ContainerEvent{}, false
 }
 
-// criEvents reads the events that CRI itself has.
+// criEvents reads CRI's container events.
 func (c *Client) criEvents(ctx context.Context, tell func(runtime.ContainerEvent)) error {
 	stream, err := c.runtime.GetContainerEvents(ctx, &cri.GetEventsRequest{})
 	if err != nil {

@@ -17,12 +17,11 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Layer is an unpacked layer as containerd keeps it.
+// Layer is an unpacked layer in containerd.
 type Layer = runtime.Layer
 
-// ImageLayers are the unpacked layers of an image, lowest first; those that are not unpacked
-// are left out. CRI tells only the size of the compressed content. Runtimes other
-// than containerd answer Unimplemented.
+// ImageLayers returns the unpacked layers of an image, lowest first. CRI has only the compressed
+// size. Runtimes other than containerd return Unimplemented.
 func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
 	snapshotter, err := c.snapshotter(ctx)
 	if err != nil {
@@ -35,7 +34,7 @@ func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
 	var out []Layer
 	chain := ""
 	for i, diff := range diffs {
-		// The name of a layer with all below it, by the OCI image specification.
+		// The chain ID of the OCI image specification.
 		if i == 0 {
 			chain = diff
 		} else {
@@ -53,7 +52,7 @@ func (c *Client) ImageLayers(ctx context.Context, id string) ([]Layer, error) {
 	return out, nil
 }
 
-// WritableLayer is what a container or sandbox has written onto its image, measured now.
+// WritableLayer measures the writable layer of a container or sandbox.
 func (c *Client) WritableLayer(ctx context.Context, container string) (Layer, error) {
 	snapshotter, err := c.snapshotter(ctx)
 	if err != nil {
@@ -70,8 +69,8 @@ func (c *Client) layerUsage(ctx context.Context, snapshotter, key string) (Layer
 	return Layer{Key: key, Bytes: r.GetSize(), Inodes: r.GetInodes()}, err
 }
 
-// snapshotter is the name of what keeps containerd's layers: the image file system's
-// directory ends with it, as in io.containerd.snapshotter.v1.overlayfs.
+// snapshotter returns the name of containerd's snapshotter. The image file system's directory
+// ends with it: io.containerd.snapshotter.v1.overlayfs.
 func (c *Client) snapshotter(ctx context.Context) (string, error) {
 	name, err := c.runtimeName(ctx)
 	if err != nil {
@@ -92,7 +91,7 @@ func (c *Client) snapshotter(ctx context.Context) (string, error) {
 	return "", status.Error(codes.Unimplemented, "containerd does not tell where its layers are")
 }
 
-// diffIDs are the digests of an image's unpacked layers, from what containerd tells beyond CRI.
+// diffIDs returns the digests of the image's layers from containerd's verbose status.
 func (c *Client) diffIDs(ctx context.Context, id string) ([]string, error) {
 	r, err := callWithRetry(ctx, c, func(ctx context.Context) (*cri.ImageStatusResponse, error) {
 		return c.images.ImageStatus(ctx, &cri.ImageStatusRequest{Image: &cri.ImageSpec{Image: id}, Verbose: true})

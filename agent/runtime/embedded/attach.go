@@ -17,12 +17,12 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// shimTimeout is how long a shim may take to answer.
+// shimTimeout bounds the wait for an answer of a shim.
 const shimTimeout = 10 * time.Second
 
-// dialShim connects to the container's shim.
+// dialShim connects to the control socket of the container's shim.
 func (c *container) dialShim() (*net.UnixConn, error) {
-	dir, err := os.Open(c.dir) // a socket's path is short, a directory's may be long
+	dir, err := os.Open(c.dir) // the directory's path may be too long for a socket address
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (c *container) dialShim() (*net.UnixConn, error) {
 	return net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: name, Net: "unixpacket"})
 }
 
-// ReopenContainerLog makes the container write to a new file under its log path.
+// ReopenContainerLog reopens the container's log file at its path.
 func (r *Runtime) ReopenContainerLog(_ context.Context, id string) error {
 	c := r.findContainer(id)
 	if c == nil {
@@ -91,7 +91,7 @@ func (s streamer) Attach(ctx context.Context, id string, in io.Reader, out, errO
 	for {
 		n, err := conn.Read(packet)
 		if n == 0 || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
-			return nil // the container has ended, or who asked has gone
+			return nil // the container has exited, or the client has disconnected
 		}
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func (s streamer) Attach(ctx context.Context, id string, in io.Reader, out, errO
 	}
 }
 
-// forwardStdin sends what is read to the container, and then the end of it.
+// forwardStdin sends the input to the container, then the end of the input.
 func forwardStdin(conn *net.UnixConn, in io.Reader) {
 	packet := make([]byte, shim.MaxPacket)
 	packet[0] = shim.PacketIn

@@ -8,13 +8,13 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// capabilityNames in the kernel's order, without CAP_.
+// capabilityNames lists the capabilities in the kernel's order, without the prefix CAP_.
 var capabilityNames = strings.Fields(`CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE
 	NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN
 	SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG
 	WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE`)
 
-// defaultCapabilities are those that containers have without asking: containerd's.
+// defaultCapabilities are containerd's defaults.
 const defaultCapabilities = "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE"
 
 func capabilityBit(name string) (uint64, error) {
@@ -25,7 +25,7 @@ func capabilityBit(name string) (uint64, error) {
 	return 1 << i, nil
 }
 
-// capabilities are the bits of those that a container has.
+// capabilities returns the capability bits of a container.
 func capabilities(c *cri.Capability) (bits uint64, err error) {
 	for name := range strings.FieldsSeq(defaultCapabilities) {
 		bit, err := capabilityBit(name)
@@ -46,7 +46,7 @@ func capabilities(c *cri.Capability) (bits uint64, err error) {
 	for _, change := range []struct {
 		names []string
 		do    func(bit uint64)
-	}{{c.GetAddCapabilities(), func(bit uint64) { bits |= bit }}, {c.GetDropCapabilities(), func(bit uint64) { bits &^= bit }}} { // what is dropped by name is gone
+	}{{c.GetAddCapabilities(), func(bit uint64) { bits |= bit }}, {c.GetDropCapabilities(), func(bit uint64) { bits &^= bit }}} { // a capability dropped by name is never kept
 		for _, name := range change.names {
 			if strings.EqualFold(name, "ALL") {
 				continue
@@ -61,7 +61,7 @@ func capabilities(c *cri.Capability) (bits uint64, err error) {
 	return bits, nil
 }
 
-// hasAnyCapability says whether one of the named capabilities is among the bits; none is of no names.
+// hasAnyCapability reports whether bits contain one of the named capabilities.
 func hasAnyCapability(names string, bits uint64) bool {
 	return slices.ContainsFunc(strings.Fields(names), func(name string) bool {
 		bit, err := capabilityBit(name)

@@ -14,11 +14,12 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// parallelRemovals is how many pods are removed at once: each waits for processes to end.
+// parallelRemovals is the number of pods removed in parallel, since each removal waits for
+// processes.
 const parallelRemovals = 8
 
-// Destroy ends and removes all sandboxes and containers, the network and the directory; images stay.
-// Cgroups that pods were put into with cgroup_parent are their makers'.
+// Destroy stops and removes all sandboxes and containers, the network and the directory. It keeps
+// images, and cgroups that callers passed as cgroup_parent.
 func (r *Runtime) Destroy(ctx context.Context) error {
 	sandboxes, err := r.ListPodSandbox(ctx, nil)
 	errs := make([]error, len(sandboxes), len(sandboxes)+4)
@@ -32,13 +33,14 @@ func (r *Runtime) Destroy(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	for _, c := range r.allContainers() { // those whose sandbox was lost
+	for _, c := range r.allContainers() { // those without a sandbox
 		errs = append(errs, r.RemoveContainer(ctx, c.record.ID))
 	}
 	return errors.Join(append(errs, err, r.Close(), Cleanup(ctx, r.opts))...)
 }
 
-// RemoveNetworkIfUnused removes the bridge and its rules if there is no sandbox that needs them. It comes last: the next runtime makes them again.
+// RemoveNetworkIfUnused removes the bridge and its firewall rules if there are no sandboxes. The
+// next runtime creates them again.
 func (r *Runtime) RemoveNetworkIfUnused(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,8 +50,8 @@ func (r *Runtime) RemoveNetworkIfUnused(ctx context.Context) error {
 	return network.TearDown(ctx, network.Options{Dir: r.opts.network(), Bridge: r.opts.Bridge})
 }
 
-// Cleanup removes what a runtime with these options left when its process was killed: what runs, mounts, network,
-// files. Only Dir and Bridge must be given. Cgroups that pods were put into are their makers'.
+// Cleanup removes what a killed runtime with these options left: processes, mounts, network and
+// files. It needs only Dir and Bridge. It keeps cgroups that callers passed as cgroup_parent.
 func Cleanup(ctx context.Context, o Options) error {
 	host, err := cgroup.Detect()
 	if err != nil {
@@ -79,16 +81,16 @@ func Cleanup(ctx context.Context, o Options) error {
 	}
 	errs = append(errs, network.Remove(ctx, network.Options{Dir: o.network(), Bridge: o.Bridge}))
 	if err := errors.Join(errs...); err != nil {
-		return err // what is not ended is not forgotten
+		return err // keep the records of what still runs
 	}
 	for _, dir := range []string{o.containers(), o.sandboxes(), lock.Name()} {
 		errs = append(errs, os.RemoveAll(dir))
 	}
-	_ = os.Remove(o.Dir) // a mounted disk, or what else is there, stays
+	_ = os.Remove(o.Dir) // fails for a mount point or other contents
 	return errors.Join(errs...)
 }
 
-// cleanupContainer ends a container and waits for its shim.
+// cleanupContainer kills a container and waits until its shim has exited.
 func cleanupContainer(ctx context.Context, host *cgroup.Host, c *container) error {
 	for {
 		if err := host.Kill(c.record.Group); err != nil {
@@ -103,7 +105,7 @@ func cleanupContainer(ctx context.Context, host *cgroup.Host, c *container) erro
 		}
 		if ids, err := shim.ReadProcesses(c.dir); err == nil {
 			if p := findProcess(ids.Container, ids.Start); p != nil {
-				p.kill(unix.SIGKILL) // it may not have come to its cgroup
+				p.kill(unix.SIGKILL) // it may not have joined its cgroup yet
 				p.close()
 			}
 		}

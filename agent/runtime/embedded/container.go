@@ -20,21 +20,21 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// container is one of a sandbox.
+// container is one container.
 type container struct {
 	dir    string
-	record containerRecord // does not change
-	// opMu is held by who starts or removes it.
+	record containerRecord // immutable
+	// opMu serializes start and removal.
 	opMu sync.Mutex
 
 	mu          sync.Mutex
-	shim        *process // nil before it is started and after a restart of the agent that found it ended
-	initProcess *process // the container's first process
+	shim        *process // nil before the start, and if a restart found the container exited
+	initProcess *process
 	started     time.Time
 	exit        *shim.Exit
 	oom         bool
 	removed     bool
-	// exited is closed when exit is known.
+	// exited is closed when exit is set.
 	exited chan struct{}
 }
 
@@ -42,7 +42,7 @@ func newContainer(dir string, record containerRecord) *container {
 	return &container{dir: dir, record: record, exited: make(chan struct{})}
 }
 
-// state is the container's, in CRI's terms.
+// state returns the container's state in CRI's terms.
 func (c *container) state() cri.ContainerState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *container) state() cri.ContainerState {
 	return cri.ContainerState_CONTAINER_CREATED
 }
 
-// runningProcess is the container's first process, nil if it does not run.
+// runningProcess returns the container's init process, or nil if it is not running.
 func (c *container) runningProcess() *process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,10 +75,11 @@ func (c *container) closeHandles() {
 	}
 }
 
-// launch starts the shim, and waits until the container runs or cannot; then it has ended, and says why.
+// launch starts the container and waits until it runs. After an error the container has exited
+// and its status has the error.
 func (c *container) launch(r *Runtime, sb *sandbox) error {
 	err := c.start(r, sb)
-	if err == nil || errors.As(err, new(*StartError)) { // the second: its shim has noted it
+	if err == nil || errors.As(err, new(*StartError)) { // a StartError is already recorded by the shim
 		return err
 	}
 	exit := shim.Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: err.Error()}
@@ -93,11 +94,11 @@ func (c *container) launch(r *Runtime, sb *sandbox) error {
 		r.recordExit(c, exit)
 		return err
 	}
-	p.kill(syscall.SIGKILL) // what it has started ends with it
+	p.kill(syscall.SIGKILL) // its children die with it
 	return err
 }
 
-// start is launch, which may leave half of it.
+// start performs launch. After an error it may be incomplete.
 func (c *container) start(r *Runtime, sb *sandbox) error {
 	lock, err := os.OpenFile(filepath.Join(c.dir, shim.LockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -130,11 +131,11 @@ func (c *container) start(r *Runtime, sb *sandbox) error {
 	c.shim = p
 	c.mu.Unlock()
 	go r.monitor(c)
-	_, _ = report.Write([]byte{shim.Go}) // where the shim has ended already begun hears of that
+	_, _ = report.Write([]byte{shim.Go}) // if the shim has exited, awaitStart fails
 	return c.awaitStart(report, r.opts.startLimit())
 }
 
-// reportPair is what shim and agent speak by until the container has started.
+// reportPair returns a socket pair between shim and agent, used until the container has started.
 func reportPair() (ours *os.File, childEnd int, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -146,7 +147,7 @@ func reportPair() (ours *os.File, childEnd int, err error) {
 	return os.NewFile(uintptr(pair[0]), "report"), pair[1], nil
 }
 
-// awaitStart takes in what the shim says of the start, if it does within a time.
+// awaitStart reads the shim's report about the start. It fails after limit.
 func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 	if err := report.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return err
@@ -168,7 +169,7 @@ func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 	return &StartError{Message: message, Code: number}
 }
 
-// describeStuckStart says what a container's start is at.
+// describeStuckStart describes the step at which the start of a container hangs.
 func (c *container) describeStuckStart() string {
 	const otherwise = "the start of its first process"
 	ids, err := shim.ReadProcesses(c.dir)
@@ -186,7 +187,7 @@ func (c *container) describeStuckStart() string {
 	return fmt.Sprintf("mounting %s at %s (its file system does not answer)", m.Describe(), m.Target)
 }
 
-// shimOutput is what the shim has printed, which it does only when something is wrong with it.
+// shimOutput returns the first line that the shim has printed. It prints only internal errors.
 func (c *container) shimOutput() string {
 	text, _ := os.ReadFile(filepath.Join(c.dir, "shim.log"))
 	line, _, _ := strings.Cut(string(text), "\n")
@@ -196,7 +197,7 @@ func (c *container) shimOutput() string {
 	return line
 }
 
-// recordInitProcess takes in the container's first process, as the shim has noted it.
+// recordInitProcess opens the container's init process, which the shim has recorded.
 func (c *container) recordInitProcess() error {
 	ids, err := shim.ReadProcesses(c.dir)
 	if err != nil {
@@ -209,12 +210,12 @@ func (c *container) recordInitProcess() error {
 	return nil
 }
 
-// monitor waits for the end of a container's shim and takes in how the container ended.
+// monitor waits until the container's shim exits and records the container's exit status.
 func (r *Runtime) monitor(c *container) {
 	<-c.shim.exited
 	exit, err := shim.ReadExit(c.dir)
 	if err != nil {
-		// Somebody killed the shim. The container must not go on without: nobody would know of its end.
+		// The shim was killed. Kill the container, because its exit could not be observed.
 		if err := r.host.Kill(c.record.Group); err != nil {
 			r.log.Error(err, "A container without its shim cannot be killed", "container", c.record.ID)
 		}
@@ -226,13 +227,13 @@ func (r *Runtime) monitor(c *container) {
 	r.recordExit(c, exit)
 }
 
-// recordExit takes in how a container ended, and tells who listens.
+// recordExit records how the container exited and publishes an event.
 func (r *Runtime) recordExit(c *container, exit shim.Exit) {
-	// In the process namespace of the sandbox it may leave others behind.
+	// With a shared PID namespace, processes of the container may remain.
 	if err := r.host.Kill(c.record.Group); err != nil {
 		r.log.Error(err, "What a container has left behind cannot be killed", "container", c.record.ID)
 	}
-	oom := r.host.OOMKills(c.record.Group) > 0 // whatever its own code is, as containerd says it: one of its other processes, perhaps
+	oom := r.host.OOMKills(c.record.Group) > 0 // as in containerd: whichever process of the container was killed
 	c.mu.Lock()
 	if c.exit == nil {
 		c.exit, c.oom = &exit, oom

@@ -23,7 +23,7 @@ func (r *Runtime) findContainer(id string) *container {
 	return r.containers[id]
 }
 
-// CreateContainer makes a container in a sandbox.
+// CreateContainer creates a container in a sandbox.
 func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri.ContainerConfig, sandboxConfig *cri.PodSandboxConfig) (string, error) {
 	s := r.findSandbox(sandbox)
 	if s == nil {
@@ -32,14 +32,14 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	if err := checkContainerSupported(config); err != nil {
 		return "", err
 	}
-	s.opMu.Lock() // it is not removed meanwhile
+	s.opMu.Lock() // prevents the removal of the sandbox
 	defer s.opMu.Unlock()
 	if !s.ready() {
 		return "", status.Errorf(codes.FailedPrecondition, "sandbox %s is down", sandbox)
 	}
 	id := newID()
 	dir := filepath.Join(r.opts.containers(), id)
-	if err := os.Mkdir(dir, 0o700); err != nil { // by it who comes after a crash finds what else was made
+	if err := os.Mkdir(dir, 0o700); err != nil { // after a crash the directory leads to the other resources
 		return "", err
 	}
 	image, err := r.opts.Images.Acquire(id, config.GetImage().GetImage())
@@ -71,11 +71,11 @@ func (r *Runtime) CreateContainer(_ context.Context, sandbox string, config *cri
 	return id, nil
 }
 
-// createCgroup makes a container's cgroup.
+// createCgroup creates the container's cgroup with its limits.
 func (r *Runtime) createCgroup(c *container) error {
 	res := c.record.Config.GetLinux().GetResources()
 	l := cgroup.Limits{CPUShares: res.GetCpuShares(), CPUQuota: res.GetCpuQuota(), Memory: res.GetMemoryLimitInBytes()}
-	const period = 100_000 // microseconds; that of Limits
+	const period = 100_000 // microseconds; the period of cgroup.Limits
 	if p := res.GetCpuPeriod(); p > 0 && p != period && l.CPUQuota > 0 {
 		l.CPUQuota = l.CPUQuota * period / p
 	}
@@ -96,7 +96,7 @@ func (r *Runtime) createCgroup(c *container) error {
 	return nil
 }
 
-// StartContainer starts a container that was made.
+// StartContainer starts a created container.
 func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	c := r.findContainer(id)
 	if c == nil {
@@ -114,7 +114,7 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	err := c.launch(r, s)
 	var start *StartError
 	if errors.As(err, &start) {
-		<-c.exited // the shim has nothing more to do
+		<-c.exited // until the shim is done
 	}
 	if err != nil {
 		return status.Errorf(codes.Unknown, "starting container %s: %v", c.record.Config.GetMetadata().GetName(), err)
@@ -122,8 +122,8 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	return nil
 }
 
-// StopContainer asks the container to end and kills it after grace; 0 kills at once. One that has ended, or is
-// gone, is no error.
+// StopContainer stops the container and kills it after grace; 0 kills it immediately. It succeeds
+// if the container has exited or does not exist.
 func (r *Runtime) StopContainer(ctx context.Context, id string, grace time.Duration) error {
 	c := r.findContainer(id)
 	if c == nil {
@@ -144,7 +144,7 @@ func (r *Runtime) StopContainer(ctx context.Context, id string, grace time.Durat
 	return r.kill(ctx, c)
 }
 
-// kill kills a container and waits until it has ended.
+// kill kills a container and waits until it has exited.
 func (r *Runtime) kill(ctx context.Context, c *container) error {
 	if c.state() != cri.ContainerState_CONTAINER_RUNNING {
 		return nil
@@ -172,7 +172,7 @@ func (r *Runtime) kill(ctx context.Context, c *container) error {
 	}
 }
 
-// RemoveContainer removes a container, killing it if it runs. One that is gone is no error.
+// RemoveContainer kills and removes a container. It succeeds if the container does not exist.
 func (r *Runtime) RemoveContainer(ctx context.Context, id string) error {
 	c := r.findContainer(id)
 	if c == nil {
@@ -186,7 +186,7 @@ func (r *Runtime) RemoveContainer(ctx context.Context, id string) error {
 	return r.removeContainer(c)
 }
 
-// removeContainer removes all of a container that does not run.
+// removeContainer removes a container that does not run.
 func (r *Runtime) removeContainer(c *container) error {
 	if err := r.removeCgroup(c.record.Group); err != nil {
 		return err
@@ -202,8 +202,8 @@ func (r *Runtime) removeContainer(c *container) error {
 	return nil
 }
 
-// removeFiles removes a container's directory, and its use of an image. What it wrote goes first, in case the disk is
-// full, and the directory last: without it nobody knows of what is left.
+// removeFiles removes the container's directory and its reference to the image. It removes the
+// writable layer first, in case the disk is full, and the records last.
 func (r *Runtime) removeFiles(dir, id string) error {
 	if err := os.RemoveAll(filepath.Join(dir, "upper")); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dial connects to a port of the sandbox's own loopback.
+// dial connects to a port on the sandbox's loopback address.
 func (s *sandbox) dial(port int32) (net.Conn, error) {
 	var errs []error
 	for _, to := range []unix.Sockaddr{&unix.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}},
@@ -24,7 +24,7 @@ func (s *sandbox) dial(port int32) (net.Conn, error) {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) == 0 { // a network may have no IPv6
+	if len(errs) == 0 { // both refused, or no IPv6
 		return nil, fmt.Errorf("connection refused: nothing in the pod listens at 127.0.0.1:%d or [::1]:%d", port, port)
 	}
 	return nil, errors.Join(errs...)
@@ -41,13 +41,13 @@ func (s *sandbox) dialTo(to unix.Sockaddr) (net.Conn, error) {
 	}
 	f := os.NewFile(uintptr(fd), "port "+strconv.Itoa(family))
 	defer f.Close()
-	if err := unix.Connect(fd, to); err != nil { // on a loopback that is at once
+	if err := unix.Connect(fd, to); err != nil { // does not block on loopback
 		return nil, os.NewSyscallError("connect", err)
 	}
 	return net.FileConn(f)
 }
 
-// socket is a new one in the sandbox's network: it stays there, whoever uses it.
+// socket returns a socket in the sandbox's network namespace. It stays there in any thread.
 func (s *sandbox) socket(family int) (fd int, err error) {
 	if s.hostNetwork() {
 		return unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -66,7 +66,7 @@ func (s *sandbox) socket(family int) (fd int, err error) {
 		var err error
 		fd, err = unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); back != nil {
-			return errors.Join(err, back) // the thread ends with its goroutine: it is nobody's any more
+			return errors.Join(err, back) // the locked thread exits with its goroutine
 		}
 		runtime.UnlockOSThread()
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Events calls seen for each end of a container, until ctx ends.
+// Events calls seen for each exit of a container until ctx ends.
 func (r *Runtime) Events(ctx context.Context, seen func(runtime.ContainerEvent)) error {
 	events := make(chan runtime.ContainerEvent, 1024)
 	r.mu.Lock()
@@ -29,7 +29,7 @@ func (r *Runtime) Events(ctx context.Context, seen func(runtime.ContainerEvent))
 	}
 }
 
-// publish tells who listens. Who does not keep up loses some: they are hints.
+// publish sends an event to all subscribers. A slow subscriber loses events.
 func (r *Runtime) publish(e runtime.ContainerEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,10 +23,11 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// maxExecOutput bounds what ExecSync answers with of each stream: containerd's limit.
+// maxExecOutput is the maximum output per stream of ExecSync: containerd's limit.
 const maxExecOutput = 16 << 20
 
-// outputDrainTimeout is how long the streams of a command that has ended are read on: what it has started may hold them.
+// outputDrainTimeout is how long output is read after the command has exited, because its
+// children may keep the streams open.
 const outputDrainTimeout = 500 * time.Millisecond
 
 // startExec starts a command in a container.
@@ -66,7 +67,7 @@ func (r *Runtime) startExec(id string, args []string, terminal bool, files [3]*o
 	return p, nil
 }
 
-// exitCode is the exit code of a command that has ended.
+// exitCode returns the exit code of an exited command.
 func (p *process) exitCode() int32 {
 	if p.state.Signaled() {
 		return 128 + int32(p.state.Signal())
@@ -74,16 +75,16 @@ func (p *process) exitCode() int32 {
 	return int32(p.state.ExitStatus())
 }
 
-// killGroup kills a command and what it has started.
+// killGroup kills a command and its process group.
 func (p *process) killGroup() {
 	if !p.hasExited() {
-		_ = unix.Kill(-p.pid, syscall.SIGKILL) // it leads a session: the group is its own, and not another's before it is waited for
+		_ = unix.Kill(-p.pid, syscall.SIGKILL) // a session leader; its group ID is not reused before it is reaped
 	}
 	p.kill(syscall.SIGKILL)
 }
 
-// ExecSync runs a command in the container; after timeout (0 means none) it is killed and the error has
-// code DeadlineExceeded.
+// ExecSync runs a command in the container. After timeout the command is killed and the error has
+// code DeadlineExceeded; 0 means no timeout.
 func (r *Runtime) ExecSync(ctx context.Context, id string, command []string, timeout time.Duration) (*cri.ExecSyncResponse, error) {
 	var out, errs limitedBuffer
 	code, err := r.execPiped(ctx, id, command, timeout, nil, &out, &errs)
@@ -93,7 +94,7 @@ func (r *Runtime) ExecSync(ctx context.Context, id string, command []string, tim
 	return &cri.ExecSyncResponse{Stdout: out.Bytes(), Stderr: errs.Bytes(), ExitCode: code}, nil
 }
 
-// limitedBuffer keeps the beginning of what is written.
+// limitedBuffer keeps the first maxExecOutput bytes.
 type limitedBuffer struct{ bytes.Buffer }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
@@ -101,15 +102,15 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// stdioPipes are the streams of a command.
+// stdioPipes are the standard streams of a command.
 type stdioPipes struct {
 	child     [3]*os.File // the command's ends
 	parent    []*os.File
 	copyFuncs []func()
-	copies    sync.WaitGroup // of what the command writes
+	copies    sync.WaitGroup // of the output
 }
 
-// open connects one stream: 0 is read from in, others are written to out.
+// open connects stream i: 0 reads from in, the others write to out.
 func (p *stdioPipes) open(i int, in io.Reader, out io.Writer) error {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -125,7 +126,7 @@ func (p *stdioPipes) open(i int, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// closeChildEnds closes the command's ends, which it has by now.
+// closeChildEnds closes the command's ends after the fork.
 func (p *stdioPipes) closeChildEnds() {
 	for i, f := range p.child {
 		if f != nil {
@@ -142,7 +143,7 @@ func (p *stdioPipes) close() {
 	}
 }
 
-// execPiped runs a command with pipes for its streams; nil ones are not connected.
+// execPiped runs a command with pipes for its streams. Nil streams are not connected.
 func (r *Runtime) execPiped(ctx context.Context, id string, command []string, timeout time.Duration, in io.Reader, out, errOut io.Writer) (int32, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -169,7 +170,7 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 		start()
 	}
 	err = p.waitOrKill(ctx)
-	for _, f := range streams.parent { // what the command has started may hold the other ends
+	for _, f := range streams.parent { // children of the command may keep the other ends open
 		_ = f.SetReadDeadline(time.Now().Add(outputDrainTimeout))
 	}
 	streams.copies.Wait()
@@ -179,7 +180,7 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 	return p.exitCode(), nil
 }
 
-// waitOrKill waits for the end of a command; when ctx ends it is killed.
+// waitOrKill waits until a command exits and kills it when ctx ends.
 func (p *process) waitOrKill(ctx context.Context) error {
 	select {
 	case <-p.exited:

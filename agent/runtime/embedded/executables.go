@@ -10,16 +10,16 @@ import (
 	"github.com/berthproject/berth/agent/testprogram/pause"
 )
 
-// executables are the programs that the runtime starts: this one, and that of sandboxes.
+// executables are the programs that the runtime executes: this program and the pause program.
 type executables struct {
 	fd, pause int
 }
 
-// openExecutables opens them. This program is reached through a mount of its own that is not
-// writable, as a container may get at the file that its first process ran from.
+// openExecutables opens them. This program is opened through a read-only mount, because a
+// container may get access to the file that its first process was started from.
 func openExecutables() (*executables, error) {
 	s := &executables{fd: -1, pause: -1}
-	// Files that this process was started with by somebody careless are not for containers.
+	// Containers must not inherit files that were inherited by this process.
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("embedded runtime: close_range: %w", err)
 	}
@@ -49,7 +49,7 @@ func openExecutables() (*executables, error) {
 	return s, nil
 }
 
-// path names this program for who is about to start it.
+// path returns the path of this program for execve.
 func (s *executables) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.fd) }
 
 func (s *executables) close() {

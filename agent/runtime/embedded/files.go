@@ -10,10 +10,10 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// shmSize is that of /dev/shm, in bytes: containerd's.
+// shmSize is the size of /dev/shm in bytes: containerd's default.
 const shmSize = 64 << 20
 
-// writeFiles writes what a sandbox's containers see of it.
+// writeFiles writes the files that a sandbox shares with its containers.
 func (s *sandbox) writeFiles() error {
 	hostname := s.record.Config.GetHostname()
 	if hostname == "" {
@@ -50,7 +50,7 @@ func (s *sandbox) writeFiles() error {
 	return nil
 }
 
-// shmDir is where /dev/shm of the pod is.
+// shmDir returns the host directory of the pod's /dev/shm.
 func (s *sandbox) shmDir() string {
 	if s.hostIPC() {
 		return "/dev/shm"
@@ -58,7 +58,7 @@ func (s *sandbox) shmDir() string {
 	return filepath.Join(s.dir, "shm")
 }
 
-// unmountShm may be repeated.
+// unmountShm is idempotent.
 func (s *sandbox) unmountShm() error {
 	if s.hostIPC() {
 		return nil
@@ -70,7 +70,7 @@ func (s *sandbox) unmountShm() error {
 	return fmt.Errorf("unmounting %s: %w", s.shmDir(), err)
 }
 
-// resolvConf is the file for a DNSConfig, "" without one.
+// resolvConf returns the resolv.conf for a DNSConfig, or "".
 func resolvConf(d *cri.DNSConfig) string {
 	if d == nil || len(d.Servers)+len(d.Searches)+len(d.Options) == 0 {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// ImageLayers tells of none: packed layers are not kept, so that the size that is told of an image is all that it
-// holds on the disk.
+// ImageLayers returns nothing: compressed layers are not kept, so the size of an image is its
+// disk usage.
 func (r *Runtime) ImageLayers(context.Context, string) ([]runtime.Layer, error) {
 	return nil, nil
 }

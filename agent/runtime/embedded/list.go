@@ -9,7 +9,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// matches says whether an id is the one asked for; "" asks for all.
+// matches reports whether id is the wanted ID; "" matches all.
 func matches(asked, id string) bool { return asked == "" || asked == id }
 
 func matchesLabels(selector, labels map[string]string) bool {
@@ -21,7 +21,7 @@ func matchesLabels(selector, labels map[string]string) bool {
 	return true
 }
 
-// sortNewestFirst sorts the newest first, as the CRI has it.
+// sortNewestFirst sorts as CRI requires.
 func sortNewestFirst[T any](all []T, key func(T) (created int64, id string)) {
 	slices.SortFunc(all, func(a, b T) int {
 		at, aid := key(a)
@@ -40,7 +40,7 @@ func (r *Runtime) allContainers() []*container {
 	return all
 }
 
-// ListContainers lists the containers that filter selects; nil selects all.
+// ListContainers lists the containers that match filter; nil matches all.
 func (r *Runtime) ListContainers(_ context.Context, filter *cri.ContainerFilter) (out []*cri.Container, err error) {
 	for _, c := range r.allContainers() {
 		config, state := c.record.Config, c.state()
@@ -56,7 +56,7 @@ func (r *Runtime) ListContainers(_ context.Context, filter *cri.ContainerFilter)
 	return out, nil
 }
 
-// ContainerStatus says how a container is.
+// ContainerStatus returns the status of a container.
 func (r *Runtime) ContainerStatus(_ context.Context, id string) (*cri.ContainerStatus, error) {
 	c := r.findContainer(id)
 	if c == nil {
@@ -85,7 +85,7 @@ func (r *Runtime) ContainerStatus(_ context.Context, id string) (*cri.ContainerS
 	return s, nil
 }
 
-// logPath is where a container's log is, "" for none.
+// logPath returns the path of a container's log, or "".
 func logPath(config *cri.ContainerConfig, sandboxConfig *cri.PodSandboxConfig) string {
 	if config.GetLogPath() == "" || sandboxConfig.GetLogDirectory() == "" {
 		return ""

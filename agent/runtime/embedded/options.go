@@ -13,20 +13,21 @@ import (
 	"github.com/berthproject/berth/agent/image/store"
 )
 
-// Options of a Runtime. Dir and Images must be given.
+// Options configures a Runtime. Dir and Images are required.
 type Options struct {
-	// Dir is an absolute path for what is kept of sandboxes and containers, writable layers
-	// included. One runtime at a time uses it.
+	// Dir is the absolute path of sandboxes and containers, including writable layers. Only one
+	// runtime may use it.
 	Dir string
-	// Images are those that containers run.
+	// Images is the image store.
 	Images *store.Store
-	// PodCIDR is the network that pods get addresses of, e.g. 10.88.3.0/24. When it is "" only
-	// pods of the host's network run, and the runtime says that its network is not ready.
+	// PodCIDR is the network of the pods, for example 10.88.3.0/24. Without it only pods with the
+	// host's network run, and the runtime reports its network as not ready.
 	PodCIDR string
-	// Bridge is the name of the network device that pods hang on: unique on
-	// the machine, at most 15 bytes. Must be given with PodCIDR.
+	// Bridge is the name of the network bridge: unique on the machine, at most 15 bytes. Required
+	// with PodCIDR.
 	Bridge string
-	// StartLimit is how long the start of a container may take, 2 minutes when it is 0: a volume's file system may never answer.
+	// StartLimit bounds the start of a container, because a volume's file system may hang. The
+	// default is 2 minutes.
 	StartLimit time.Duration
 	Log        klog.Logger
 }
@@ -35,10 +36,10 @@ func (o Options) startLimit() time.Duration {
 	if o.StartLimit > 0 {
 		return o.StartLimit
 	}
-	return 2 * time.Minute // as long as the kubelet waits for a runtime
+	return 2 * time.Minute // the kubelet's timeout of runtime requests
 }
 
-// Validate says all that is wrong with the options.
+// Validate returns all errors of the options.
 func (o Options) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) {

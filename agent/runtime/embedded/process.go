@@ -20,17 +20,18 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// process is one that runs beside the agent. By its file descriptor it is never taken for another.
+// process is a process identified by its pidfd, so that a reused process ID is not confused with
+// it.
 type process struct {
 	pid       int
-	child     bool // a child of this process, to be waited for
+	child     bool // a child of this process, which must be reaped
 	file      *os.File
-	exited    chan struct{} // closed when it has ended
+	exited    chan struct{}
 	state     syscall.WaitStatus
 	closeOnce sync.Once
 }
 
-// watchProcess takes a pidfd, which must be made with PIDFD_NONBLOCK or be a child's.
+// watchProcess takes ownership of a pidfd, which must have PIDFD_NONBLOCK or belong to a child.
 func watchProcess(pid, fd int, own bool) (*process, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		_ = unix.Close(fd)
@@ -41,14 +42,14 @@ func watchProcess(pid, fd int, own bool) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	go func() { // parked in the runtime's poller, without a thread
+	go func() { // waits in the runtime's poller, without a thread
 		ended := false
 		_ = conn.Read(func(fd uintptr) bool {
 			ended = readable(int(fd))
 			return ended
 		})
 		if !ended {
-			return // let go of
+			return // closed
 		}
 		if p.child {
 			_, _ = syscall.Wait4(p.pid, &p.state, 0, nil)
@@ -64,7 +65,7 @@ func readable(fd int) bool {
 	return err == nil && n > 0
 }
 
-// findProcess is the process of that id, if it was made when start says; nil when it is gone.
+// findProcess returns the process with that ID and start time, or nil if it has exited.
 func findProcess(pid int, start string) *process {
 	if pid <= 0 {
 		return nil
@@ -73,7 +74,7 @@ func findProcess(pid int, start string) *process {
 	if err != nil {
 		return nil
 	}
-	if shim.StartTime(pid) != start { // the id was given to another one, before it was opened
+	if shim.StartTime(pid) != start { // the ID was reused before it was opened
 		_ = unix.Close(fd)
 		return nil
 	}
@@ -93,7 +94,7 @@ func (p *process) hasExited() bool {
 	}
 }
 
-// wait waits for its end, and says whether it came.
+// wait reports whether the process exits within limit.
 func (p *process) wait(limit time.Duration) bool {
 	t := time.NewTimer(limit)
 	defer t.Stop()
@@ -105,12 +106,12 @@ func (p *process) wait(limit time.Duration) bool {
 	}
 }
 
-// kill sends it a signal.
+// kill sends a signal.
 func (p *process) kill(signal syscall.Signal) {
 	_ = p.withFD(func(fd int) error { return unix.PidfdSendSignal(fd, signal, nil, 0) })
 }
 
-// withFD calls do with its pidfd.
+// withFD calls do with the pidfd.
 func (p *process) withFD(do func(fd int) error) error {
 	if p.file == nil {
 		return os.ErrProcessDone
@@ -118,7 +119,8 @@ func (p *process) withFD(do func(fd int) error) error {
 	return withFD(p.file, do)
 }
 
-// namespace opens one of its namespaces, such as net. The process was there afterwards: its id has not been another's.
+// namespace opens a namespace of the process, for example net. The process is still alive after
+// the open, so its ID was not reused.
 func (p *process) namespace(name string) (*os.File, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/%s", p.pid, name))
 	if err != nil {
@@ -132,25 +134,26 @@ func (p *process) namespace(name string) (*os.File, error) {
 	return f, nil
 }
 
-// close lets go of it.
+// close closes the pidfd.
 func (p *process) close() {
 	if p.file != nil {
 		p.closeOnce.Do(func() { _ = p.file.Close() })
 	}
 }
 
-// spawnOptions is how a process of package inside is started.
+// spawnOptions describes how to start a process of package containerinit.
 type spawnOptions struct {
-	flags   uintptr // of clone
-	process int     // inside.ProcessFD
-	// pidNamespace is a pidfd whose process namespace it is started in; 0: the agent's.
+	flags   uintptr
+	process int // containerinit.ProcessFD
+	// pidNamespace is a pidfd whose PID namespace the process starts in; 0 is the agent's.
 	pidNamespace int
-	files        [3]*os.File // standard streams; nil ones are /dev/null
-	// onStart is called with the process before it goes on; it is one of a sandbox then, and ends if the agent does.
+	files        [3]*os.File // standard streams; nil means /dev/null
+	// onStart is called before the process continues, for sandboxes. The process exits if the agent
+	// does.
 	onStart func(*process) error
 }
 
-// spawn starts this program as one of package inside, and waits until it has become what it is to be.
+// spawn starts this program as name and waits until it has executed its target.
 func (s *executables) spawn(name string, spec *containerinit.Spec, how spawnOptions) (*process, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -166,7 +169,7 @@ func (s *executables) spawn(name string, spec *containerinit.Spec, how spawnOpti
 		return nil, err
 	}
 	defer report.Close()
-	wait, hold, err := os.Pipe() // what a sandbox waits for
+	wait, hold, err := os.Pipe() // blocks a sandbox until it is recorded
 	if err != nil {
 		return nil, errors.Join(err, childEnd.Close())
 	}
@@ -191,14 +194,14 @@ func (s *executables) spawn(name string, spec *containerinit.Spec, how spawnOpti
 		err = readReport(report)
 	}
 	if err != nil {
-		<-p.exited // it ends after its report
+		<-p.exited // it exits after its report
 		p.close()
 		return nil, err
 	}
 	return p, nil
 }
 
-// forkExec starts the process itself.
+// forkExec starts the process.
 func (s *executables) forkExec(name string, how spawnOptions, spec, report *os.File) (*process, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -226,12 +229,12 @@ func (s *executables) forkExec(name string, how spawnOptions, spec, report *os.F
 // StartError is why a program could not be started.
 type StartError struct {
 	Message string
-	Code    int // an exit code for it, as shells have them
+	Code    int // exit code as in shells
 }
 
 func (e *StartError) Error() string { return e.Message }
 
-// readReport reads a report of package inside, which is empty when all went well.
+// readReport reads a report of package containerinit. It is empty on success.
 func readReport(report io.Reader) error {
 	text, err := io.ReadAll(report)
 	if err != nil || len(text) == 0 {
@@ -245,7 +248,7 @@ func readReport(report io.Reader) error {
 	return &StartError{strings.TrimSpace(message), number}
 }
 
-// newMemfd is a file with that text, without a name.
+// newMemfd returns an anonymous file with that text.
 func newMemfd(text []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("spec", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -258,7 +261,8 @@ func newMemfd(text []byte) (*os.File, error) {
 	return f, nil
 }
 
-// inPIDNamespace calls do such that processes it starts are in the process namespace of a pidfd; 0 is the agent's.
+// inPIDNamespace calls do so that the processes it starts are in the PID namespace of a pidfd; 0
+// is the agent's.
 func inPIDNamespace(fd int, do func() error) error {
 	if fd <= 0 {
 		return do()
@@ -275,14 +279,14 @@ func inPIDNamespace(fd int, do func() error) error {
 	}
 	err = do()
 	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWPID); back != nil {
-		// The thread is not let go of: it ends with its goroutine, and nobody else starts anything there.
+		// The thread stays locked and exits with its goroutine.
 		return errors.Join(err, back)
 	}
 	runtime.UnlockOSThread()
 	return err
 }
 
-// sleep waits a moment, or until ctx ends.
+// sleep blocks for 10 ms or until ctx ends.
 func sleep(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -26,25 +26,25 @@ const (
 	containerFile = "container.json"
 )
 
-// sandboxRecord is what is kept of a sandbox, in sandbox.json.
+// sandboxRecord is the content of sandbox.json.
 type sandboxRecord struct {
 	ID      string
 	Created time.Time
 	Raw     json.RawMessage // Config
-	// Group is its cgroup.
+	// Group is the cgroup.
 	Group   string
 	Address string `json:",omitempty"`
-	// Process, Start and Boot name the process that holds the namespaces; 0 before it is started.
+	// Process, Start and Boot identify the process that holds the namespaces; 0 before its start.
 	Process int    `json:",omitempty"`
 	Start   string `json:",omitempty"`
 	Boot    string `json:",omitempty"`
-	// Down says that it was stopped.
+	// Down reports that the sandbox was stopped.
 	Down bool `json:",omitempty"`
 
 	Config *cri.PodSandboxConfig `json:"-"`
 }
 
-// containerRecord is what is kept of a container, in container.json.
+// containerRecord is the content of container.json.
 type containerRecord struct {
 	ID, Sandbox string
 	Created     time.Time
@@ -58,14 +58,14 @@ type containerRecord struct {
 	Config *cri.ContainerConfig `json:"-"`
 }
 
-// newID is 64 hexadecimal digits, as containerd's are.
+// newID returns 64 hexadecimal digits, as in containerd.
 func newID() string {
 	var b [32]byte
-	_, _ = rand.Read(b[:]) // it does not fail
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// save writes a record whole.
+// save writes a record atomically.
 func save(dir, name string, record any, raw *json.RawMessage, config proto.Message) (err error) {
 	if *raw, err = protojson.Marshal(config); err != nil {
 		return err
@@ -104,7 +104,7 @@ func loadContainer(dir string) (c containerRecord, err error) {
 func load(dir, name string, record any, raw *json.RawMessage, config proto.Message) error {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	if err == nil && len(bytes.Trim(text, "\x00")) == 0 {
-		err = os.ErrNotExist // the machine has lost power, and with that what ran
+		err = os.ErrNotExist // a power failure truncated the file, and nothing runs after it
 	}
 	if err == nil {
 		err = json.Unmarshal(text, record)
@@ -118,7 +118,7 @@ func load(dir, name string, record any, raw *json.RawMessage, config proto.Messa
 	return nil
 }
 
-// bootID is another one each time that the machine has started.
+// bootID returns the ID of the machine's current boot.
 func bootID() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id))
@@ -128,7 +128,7 @@ func notFound(kind, id string) error {
 	return status.Errorf(codes.NotFound, "%s %q: not found", kind, id)
 }
 
-// withStatusCode gives an error that has no gRPC code one.
+// withStatusCode adds a gRPC code to an error without one.
 func withStatusCode(err error) error {
 	if err == nil || status.Code(err) != codes.Unknown {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// CheckRequirements says what this machine lacks to run containers with this package, nil when nothing is;
-// each of the joined errors is a line for people.
+// CheckRequirements returns what this machine lacks to run containers, or nil. Each joined error
+// is one line.
 func CheckRequirements() error {
 	if os.Geteuid() != 0 {
 		return errors.New("not root: containers need namespaces, mounts and cgroups")
@@ -50,7 +50,7 @@ func CheckRequirements() error {
 			lacks("no %s namespaces in the kernel", name)
 		}
 	}
-	// It comes last of what is needed of the kernel: Linux 5.12.
+	// mount_setattr is the newest required system call: Linux 5.12.
 	if err := unix.MountSetattr(-1, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err == unix.ENOSYS {
 		lacks("a kernel before Linux 5.12: no mount_setattr")
 	}
@@ -58,7 +58,7 @@ func CheckRequirements() error {
 	return errors.Join(errs...)
 }
 
-// hasCapability says whether this process has a capability.
+// hasCapability reports whether this process has a capability.
 func hasCapability(bit int) bool {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

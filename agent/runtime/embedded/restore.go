@@ -11,7 +11,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// restore takes up what an agent before this one has left: what runs goes on, what was half made is removed.
+// restore adopts what an earlier agent left: running containers continue, incomplete objects are
+// removed.
 func (r *Runtime) restore() error {
 	dirs, err := os.ReadDir(r.opts.sandboxes())
 	if err != nil {
@@ -20,7 +21,7 @@ func (r *Runtime) restore() error {
 	for _, d := range dirs {
 		dir := filepath.Join(r.opts.sandboxes(), d.Name())
 		record, err := loadSandbox(dir)
-		if errors.Is(err, os.ErrNotExist) { // nothing was made of it yet
+		if errors.Is(err, os.ErrNotExist) { // nothing else was created
 			if err := os.RemoveAll(dir); err != nil {
 				return err
 			}
@@ -56,7 +57,8 @@ func (r *Runtime) restore() error {
 	return r.network.Sweep(func(id string) bool { s := r.sandboxes[id]; return s != nil && !s.record.Down })
 }
 
-// isComplete says that the sandbox was made to its end: what its maker was never told of is not kept.
+// isComplete reports whether the creation of the sandbox was completed. An incomplete one was
+// never returned to a caller.
 func (s *sandbox) isComplete() bool {
 	return s.record.Process > 0 && (s.hostNetwork() || s.record.Address != "")
 }
@@ -72,7 +74,7 @@ func (r *Runtime) restoreContainer(dir, id string) error {
 	c := newContainer(dir, record)
 	r.containers[id] = c
 	if _, err := os.Stat(filepath.Join(dir, shim.ConfigFile)); errors.Is(err, os.ErrNotExist) {
-		return r.removeContainer(c) // it was not made to its end
+		return r.removeContainer(c) // incomplete
 	}
 	held, err := c.shimAlive()
 	if err != nil {
@@ -94,7 +96,7 @@ func (r *Runtime) restoreContainer(dir, id string) error {
 	if c.notStarted() {
 		return nil
 	}
-	// Its shim was killed.
+	// The shim was killed.
 	if ids, err := shim.ReadProcesses(dir); err == nil {
 		c.started = ids.Started
 	}
@@ -103,7 +105,8 @@ func (r *Runtime) restoreContainer(dir, id string) error {
 	return nil
 }
 
-// notStarted says that there was no shim, or one that did not begin since the agent ended before it took it. Such a one removes its lock.
+// notStarted reports that the container had no shim, or one that exited before the agent claimed
+// it. Such a shim removes its lock.
 func (c *container) notStarted() bool {
 	for _, file := range []string{shim.LockFile, shim.ExitFile} {
 		if _, err := os.Stat(filepath.Join(c.dir, file)); !errors.Is(err, os.ErrNotExist) {
@@ -113,7 +116,7 @@ func (c *container) notStarted() bool {
 	return true
 }
 
-// shimAlive says whether the container's shim holds its lock.
+// shimAlive reports whether the container's shim holds its lock.
 func (c *container) shimAlive() (bool, error) {
 	f, err := os.OpenFile(filepath.Join(c.dir, shim.LockFile), os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -130,7 +133,8 @@ func (c *container) shimAlive() (bool, error) {
 	return false, err
 }
 
-// restoreRunning takes up a container whose shim lives. One that is just being started is waited for.
+// restoreRunning adopts a container whose shim is alive. It waits for a container that is
+// starting.
 func (r *Runtime) restoreRunning(c *container) error {
 	for deadline := time.Now().Add(killTimeout); ; time.Sleep(5 * time.Millisecond) {
 		ids, err := shim.ReadProcesses(c.dir)
@@ -158,7 +162,7 @@ func (r *Runtime) restoreRunning(c *container) error {
 	}
 }
 
-// exitedProcess is a process that has ended.
+// exitedProcess returns a process that has exited.
 func exitedProcess() *process {
 	p := &process{exited: make(chan struct{})}
 	close(p.exited)

@@ -19,10 +19,10 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Name is how the runtime calls itself, and how ids of its containers begin: berth://.
+// Name is the name of the runtime and the prefix of its container IDs, berth://.
 const Name = "berth"
 
-// Runtime runs containers. It may be used from many goroutines.
+// Runtime runs containers. It is safe for concurrent use.
 type Runtime struct {
 	store.ImageService
 	opts        Options
@@ -30,7 +30,7 @@ type Runtime struct {
 	log         klog.Logger
 	executables *executables
 	shims       *shimFactory
-	network     *network.Network // nil: there is none but the host's
+	network     *network.Network // nil: only the host's network
 	streams     *streamServer
 	lock        *os.File
 	closed      sync.Once
@@ -39,13 +39,14 @@ type Runtime struct {
 	sandboxes      map[string]*sandbox
 	containers     map[string]*container
 	subscribers    map[int]chan runtime.ContainerEvent
-	lastSubscriber int // numbers the listeners
+	lastSubscriber int // last key of subscribers
 	layers         layerSizeCache
 }
 
 var _ runtime.Service = (*Runtime)(nil)
 
-// New takes up what runs in the directory, and removes what a killed agent left half done.
+// New opens the directory. It adopts running containers and removes incomplete objects of a
+// killed agent.
 func New(_ context.Context, o Options) (*Runtime, error) {
 	if err := errors.Join(o.Validate(), CheckRequirements()); err != nil {
 		return nil, err
@@ -75,7 +76,7 @@ func (r *Runtime) open() (err error) {
 		return err
 	}
 	r.shims = &shimFactory{executables: r.executables, dir: o.Dir, timeout: min(copyTimeout, o.startLimit())}
-	if err := r.shims.startZygote(); err != nil { // it takes a moment to be ready
+	if err := r.shims.startZygote(); err != nil { // start early: it needs some time
 		return fmt.Errorf("embedded runtime: %w", err)
 	}
 	if o.PodCIDR != "" {
@@ -90,11 +91,11 @@ func (r *Runtime) open() (err error) {
 	return r.restore()
 }
 
-// lockTimeout is how long a lock may be held on: a process that was just being started by who had it
-// holds it until it has become what it is to be.
+// lockTimeout bounds the wait for the lock of a killed agent. A child that it was just starting
+// holds the lock until it executes.
 const lockTimeout = 2 * time.Second
 
-// lockDir keeps other runtimes out of the directory.
+// lockDir locks the directory against other runtimes.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -116,7 +117,7 @@ func (o Options) sandboxes() string  { return filepath.Join(o.Dir, "sandboxes") 
 func (o Options) containers() string { return filepath.Join(o.Dir, "containers") }
 func (o Options) network() string    { return filepath.Join(o.Dir, "network") }
 
-// Close lets go of all; containers run on. It may be called again.
+// Close releases all resources of this process. Containers keep running. It is idempotent.
 func (r *Runtime) Close() (err error) {
 	r.closed.Do(func() {
 		if r.streams != nil {
@@ -143,12 +144,12 @@ func (r *Runtime) Close() (err error) {
 	return err
 }
 
-// Version says who the runtime is.
+// Version returns the runtime's name and version.
 func (r *Runtime) Version(context.Context) (*cri.VersionResponse, error) {
 	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: Name, RuntimeVersion: "1", RuntimeApiVersion: "v1"}, nil
 }
 
-// Status says that the runtime is ready, and its network if it has one.
+// Status returns the conditions of the runtime and its network.
 func (r *Runtime) Status(context.Context) (*cri.RuntimeStatus, error) {
 	net := &cri.RuntimeCondition{Type: cri.NetworkReady, Status: true}
 	if r.network == nil {
@@ -157,5 +158,5 @@ func (r *Runtime) Status(context.Context) (*cri.RuntimeStatus, error) {
 	return &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{{Type: cri.RuntimeReady, Status: true}, net}}, nil
 }
 
-// SandboxImage is the image that sandboxes run: none.
+// SandboxImage returns "": sandboxes have no image.
 func (r *Runtime) SandboxImage(context.Context) (string, error) { return "", nil }

@@ -20,15 +20,15 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// sandbox is what a pod's containers share.
+// sandbox is the shared environment of a pod's containers.
 type sandbox struct {
 	dir string
-	// opMu is held by who starts, stops or removes it.
+	// opMu serializes start, stop and removal.
 	opMu sync.Mutex
 
 	mu      sync.Mutex
 	record  sandboxRecord
-	process *process // nil when there is none
+	process *process // nil if there is none
 }
 
 func (s *sandbox) namespaces() *cri.NamespaceOption {
@@ -41,7 +41,7 @@ func (s *sandbox) sharesPIDNamespace() bool {
 	return s.namespaces().GetPid() == cri.NamespaceMode_POD
 }
 
-// hostPorts are the ports of the host that lead to the sandbox.
+// hostPorts returns the host ports that are mapped to the sandbox.
 func (s *sandbox) hostPorts() (out []network.Port, err error) {
 	for _, p := range s.record.Config.GetPortMappings() {
 		if p.GetHostPort() <= 0 {
@@ -58,14 +58,14 @@ func (s *sandbox) hostPorts() (out []network.Port, err error) {
 	return out, nil
 }
 
-// ready says that its namespaces are held.
+// ready reports whether the process that holds the namespaces is running.
 func (s *sandbox) ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.record.Down && s.process != nil && !s.process.hasExited()
 }
 
-// startProcess starts what holds the sandbox's namespaces.
+// startProcess starts the process that holds the sandbox's namespaces.
 func (s *sandbox) startProcess(r *Runtime) error {
 	if err := r.host.Create(s.record.Group, cgroup.Limits{}); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *sandbox) startProcess(r *Runtime) error {
 	return err
 }
 
-// cgroupProcsFiles are the files by which a process joins a cgroup.
+// cgroupProcsFiles returns the cgroup.procs files of a cgroup.
 func cgroupProcsFiles(host *cgroup.Host, group string) (files []string) {
 	for _, dir := range host.JoinDirs(group) {
 		files = append(files, filepath.Join(dir, "cgroup.procs"))
@@ -104,8 +104,8 @@ func cgroupProcsFiles(host *cgroup.Host, group string) (files []string) {
 	return files
 }
 
-// stop ends what holds the namespaces, gives back its address and its memory file system, and remembers that. It
-// may be repeated.
+// stop kills the process that holds the namespaces, releases the address and /dev/shm, and
+// records that. It is idempotent.
 func (s *sandbox) stop(r *Runtime) error {
 	s.mu.Lock()
 	p := s.process
@@ -113,7 +113,7 @@ func (s *sandbox) stop(r *Runtime) error {
 	err := s.record.save(s.dir)
 	s.mu.Unlock()
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOSPC) {
-		err = nil // it is being removed; or that will make room, and without its process it is known to be down
+		err = nil // it is being removed, or the disk is full; without its process it counts as down
 	}
 	errs := []error{err}
 	if r.network != nil && !s.hostNetwork() {
@@ -121,7 +121,7 @@ func (s *sandbox) stop(r *Runtime) error {
 		if ports, err := s.hostPorts(); len(ports) > 0 || err != nil {
 			unmapped = r.network.UnmapPorts(s.record.ID)
 		}
-		// An address to which ports still lead is not given back: the next pod that has it would be asked for this one.
+		// Keep an address to which ports are still mapped, or the next pod with it would get the traffic.
 		if errs = append(errs, unmapped); unmapped == nil {
 			errs = append(errs, r.network.Detach(s.record.ID))
 		}
@@ -135,7 +135,7 @@ func (s *sandbox) stop(r *Runtime) error {
 	return errors.Join(append(errs, s.unmountShm())...)
 }
 
-// killTimeout is how long a process may take to be gone after SIGKILL: it gives back its memory.
+// killTimeout is how long a process may take to exit after SIGKILL, since it frees its memory.
 const killTimeout = 30 * time.Second
 
 func (s *sandbox) closeHandles() {
@@ -146,7 +146,7 @@ func (s *sandbox) closeHandles() {
 	}
 }
 
-// status is the sandbox in CRI's terms.
+// status returns the status in CRI's terms.
 func (s *sandbox) status() *cri.PodSandboxStatus {
 	ready := s.ready()
 	s.mu.Lock()

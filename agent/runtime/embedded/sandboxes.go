@@ -12,10 +12,10 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// defaultCgroupParent is where cgroups are whose maker named no parent.
+// defaultCgroupParent is the parent of cgroups for which the caller specifies none.
 const defaultCgroupParent = "/berth-embedded"
 
-// RunPodSandbox makes and starts a sandbox; there is no handler but "".
+// RunPodSandbox creates and starts a sandbox. The only handler is "".
 func (r *Runtime) RunPodSandbox(_ context.Context, config *cri.PodSandboxConfig, handler string) (string, error) {
 	if err := checkSandboxSupported(config, handler); err != nil {
 		return "", err
@@ -45,7 +45,7 @@ func (r *Runtime) createSandbox(s *sandbox) error {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return err
 	}
-	// It is noted before anything is made that must be removed again.
+	// Record the sandbox before creating anything that must be removed later.
 	if err := s.record.save(s.dir); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (r *Runtime) createSandbox(s *sandbox) error {
 	return s.record.save(s.dir)
 }
 
-// removeSandbox removes all of a sandbox whose containers are gone.
+// removeSandbox removes a sandbox without containers.
 func (r *Runtime) removeSandbox(s *sandbox) error {
 	if err := errors.Join(s.stop(r), r.removeCgroup(s.record.Group)); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (r *Runtime) removeSandbox(s *sandbox) error {
 	return nil
 }
 
-// removeCgroup removes the cgroup of a sandbox or container, and what is in it.
+// removeCgroup kills the processes of a cgroup and removes it.
 func (r *Runtime) removeCgroup(group string) error {
 	if err := r.host.Kill(group); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (r *Runtime) findSandbox(id string) *sandbox {
 	return r.sandboxes[id]
 }
 
-// containersInSandbox are the containers of a sandbox.
+// containersInSandbox returns the containers of a sandbox.
 func (r *Runtime) containersInSandbox(id string) (all []*container) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +123,7 @@ func (r *Runtime) containersInSandbox(id string) (all []*container) {
 	return all
 }
 
-// StopPodSandbox ends all that runs in it, without grace, and gives its address back.
+// StopPodSandbox kills all containers of the sandbox and releases its address.
 func (r *Runtime) StopPodSandbox(ctx context.Context, id string) error {
 	s := r.findSandbox(id)
 	if s == nil {
@@ -139,7 +139,8 @@ func (r *Runtime) StopPodSandbox(ctx context.Context, id string) error {
 	return s.stop(r)
 }
 
-// RemovePodSandbox removes the sandbox with its containers. One that is gone is no error.
+// RemovePodSandbox removes the sandbox and its containers. It succeeds if the sandbox does not
+// exist.
 func (r *Runtime) RemovePodSandbox(ctx context.Context, id string) error {
 	s := r.findSandbox(id)
 	if s == nil {
@@ -158,7 +159,7 @@ func (r *Runtime) RemovePodSandbox(ctx context.Context, id string) error {
 	return r.removeSandbox(s)
 }
 
-// PodSandboxStatus says how a sandbox is, with its address.
+// PodSandboxStatus returns the status of a sandbox with its address.
 func (r *Runtime) PodSandboxStatus(_ context.Context, id string) (*cri.PodSandboxStatus, error) {
 	s := r.findSandbox(id)
 	if s == nil {
@@ -167,7 +168,7 @@ func (r *Runtime) PodSandboxStatus(_ context.Context, id string) (*cri.PodSandbo
 	return s.status(), nil
 }
 
-// ListPodSandbox lists the sandboxes that filter selects; nil selects all.
+// ListPodSandbox lists the sandboxes that match filter; nil matches all.
 func (r *Runtime) ListPodSandbox(_ context.Context, filter *cri.PodSandboxFilter) (out []*cri.PodSandbox, err error) {
 	r.mu.Lock()
 	all := make([]*sandbox, 0, len(r.sandboxes))

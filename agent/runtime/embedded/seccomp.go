@@ -6,10 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deniedCalls are the system calls that a container may not make unless it has one of the
-// capabilities: what changes the machine, reaches into the kernel, or makes
-// namespaces in which more is allowed. All others are allowed: a list of
-// what is allowed would break programs with each new kernel.
+// deniedCalls are the system calls that require one of the capabilities: those that modify the
+// machine, access the kernel or create namespaces. All other calls are allowed, because an allow
+// list would break programs with each new kernel.
 var deniedCalls = []struct {
 	unless string // names of capabilities
 	calls  []uint32
@@ -32,10 +31,10 @@ var deniedCalls = []struct {
 	{"SYSLOG", []uint32{unix.SYS_SYSLOG}},
 }
 
-// namespaceFlags are the flags of clone that make namespaces.
+// namespaceFlags are the clone flags that create namespaces.
 const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// seccompProgram is a seccomp filter in the making: struct sock_filter in sequence.
+// seccompProgram is an array of struct sock_filter.
 type seccompProgram []byte
 
 func (p *seccompProgram) emit(code uint16, yes, no uint8, k uint32) {
@@ -57,14 +56,14 @@ const (
 	offsetNumber, offsetArch, offsetCloneFlags = 0, 4, 16
 )
 
-// seccompFilter is the seccomp program for a container with these capabilities.
+// seccompFilter returns the seccomp program for a container with these capabilities.
 func seccompFilter(capabilities uint64) []byte {
 	var p seccompProgram
 	p.emit(opLoad, 0, 0, offsetArch)
 	p.emit(opJumpEqual, 1, 0, auditArch)
 	p.emit(opReturn, 0, 0, unix.SECCOMP_RET_KILL_PROCESS)
 	p.emit(opLoad, 0, 0, offsetNumber)
-	if foreignABI != 0 { // numbers of another calling convention
+	if foreignABI != 0 { // system calls of another ABI
 		p.emit(opJumpGreaterEqual, 0, 1, foreignABI)
 		p.emit(opReturn, 0, 0, retENOSYS)
 	}
@@ -78,7 +77,7 @@ func seccompFilter(capabilities uint64) []byte {
 		}
 	}
 	if !hasAnyCapability("SYS_ADMIN", capabilities) {
-		// The flags of clone3 cannot be looked at: without it libraries use clone.
+		// A filter cannot read the flags of clone3. Without it libraries fall back to clone.
 		p.emit(opJumpEqual, 0, 1, unix.SYS_CLONE3)
 		p.emit(opReturn, 0, 0, retENOSYS)
 		p.emit(opJumpEqual, 0, 3, unix.SYS_CLONE)

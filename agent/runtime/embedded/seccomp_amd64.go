@@ -4,10 +4,10 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch = unix.AUDIT_ARCH_X86_64
-	// foreignABI are the numbers of x32.
+	// foreignABI marks the system calls of x32.
 	foreignABI = 0x40000000
 )
 
-// deniedArchCalls are calls that only this architecture has.
+// deniedArchCalls exist only on this architecture.
 var deniedArchCalls = []uint32{unix.SYS_IOPERM, unix.SYS_IOPL, unix.SYS_USELIB, unix.SYS_USTAT, unix.SYS_SYSFS, unix.SYS__SYSCTL, unix.SYS_CREATE_MODULE,
 	unix.SYS_GET_KERNEL_SYMS, unix.SYS_QUERY_MODULE, unix.SYS_MODIFY_LDT}

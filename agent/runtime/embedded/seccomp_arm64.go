@@ -7,5 +7,5 @@ const (
 	foreign = 0
 )
 
-// deniedHere are calls that only this architecture has.
+// deniedArchCalls exist only on this architecture.
 var deniedHere []uint32

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stopSignal is the signal of that name or number, as images and pods have it: SIGTERM, TERM, 15, SIGNAL_SIGTERM,
-// SIGRTMINPLUS3. What is none of these is SIGTERM.
+// stopSignal parses a signal name or number of an image or pod: SIGTERM, TERM, 15,
+// SIGNAL_SIGTERM, SIGRTMINPLUS3. Invalid names become SIGTERM.
 func stopSignal(name string) syscall.Signal {
 	name = strings.TrimPrefix(strings.ToUpper(name), "SIGNAL_")
 	if n, err := strconv.Atoi(name); err == nil && n > 0 && n < 65 {
@@ -21,7 +21,7 @@ func stopSignal(name string) syscall.Signal {
 	if s := unix.SignalNum(name); s != 0 {
 		return s
 	}
-	const first, last = 34, 64 // what C libraries leave of the real-time signals
+	const first, last = 34, 64 // real-time signals that C libraries leave to programs
 	name = strings.NewReplacer("PLUS", "+", "MINUS", "-").Replace(name)
 	for from, base := range map[string]int{"SIGRTMIN": first, "SIGRTMAX": last} {
 		rest, ok := strings.CutPrefix(name, from)

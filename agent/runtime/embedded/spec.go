@@ -17,10 +17,10 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// defaultPath is that of an image without one: containerd's.
+// defaultPath is the PATH of images without one: containerd's default.
 const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// writeSpec writes what the shim and the container's first process are to do.
+// writeSpec writes the configuration of the shim and the Spec of the init process.
 func (c *container) writeSpec(r *Runtime, sb *sandbox, image store.Image) error {
 	config := c.record.Config
 	spec, err := r.processSpec(config, image)
@@ -51,7 +51,7 @@ func (c *container) writeSpec(r *Runtime, sb *sandbox, image store.Image) error 
 	return os.WriteFile(filepath.Join(c.dir, shim.ConfigFile), conf.Text(), 0o600)
 }
 
-// processSpec is the part of a spec that says what runs, as whom.
+// processSpec returns the Spec of the process itself: arguments, environment and privileges.
 func (r *Runtime) processSpec(config *cri.ContainerConfig, image store.Image) (*containerinit.Spec, error) {
 	security := config.GetLinux().GetSecurityContext()
 	bits, err := capabilities(security.GetCapabilities())
@@ -98,7 +98,7 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// runAsUser is who runs the container: what the pod says, and else what its image says.
+// runAsUser returns the user of the container: the pod's, or else the image's.
 func runAsUser(s *cri.LinuxContainerSecurityContext, image store.Image) containerinit.User {
 	u := containerinit.User{Name: image.Config.User, Merge: s.GetSupplementalGroupsPolicy() == cri.SupplementalGroupsPolicy_Merge}
 	if name := s.GetRunAsUsername(); name != "" {
@@ -119,12 +119,14 @@ func uint32Ptr(v *cri.Int64Value) *uint32 {
 	return &n
 }
 
-// mounts are all that a container sees beside its image: what each has, then its volumes, the shorter paths first.
+// mounts returns all mounts of a container: the standard ones, then volumes, shortest paths
+// first.
 func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Mount, error) {
 	const usual = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices
 	all := []containerinit.Mount{
 		{Type: "proc", Target: "/proc", Flags: usual},
-		// What a container makes there opens nothing: there is no device cgroup. Each device below has a mount of its own.
+		// Device files that the container creates do not work, because there is no device cgroup. Each of
+		// the devices below is a bind mount.
 		{Type: "tmpfs", Target: "/dev", Flags: containerinit.NoSetuid | containerinit.NoDevices, Options: []string{"mode=755", "size=65536k"}},
 		{Type: "devpts", Target: "/dev/pts", Flags: containerinit.NoSetuid | containerinit.NoPrograms, Options: []string{"newinstance", "ptmxmode=0666", "mode=0620", "gid=5"}},
 		{Type: "mqueue", Target: "/dev/mqueue", Flags: usual, Optional: true},
@@ -171,7 +173,7 @@ func (c *container) mounts(host *cgroup.Host, sb *sandbox) ([]containerinit.Moun
 
 func pathDepth(p string) int { return strings.Count(path.Clean(p), "/") }
 
-// cgroupMounts show a container its own cgroup where programs look for their limits.
+// cgroupMounts returns mounts of the container's cgroup, where programs look for their limits.
 func cgroupMounts(host *cgroup.Host, group string) (all []containerinit.Mount) {
 	const flags = containerinit.NoSetuid | containerinit.NoPrograms | containerinit.NoDevices | containerinit.ReadOnly
 	if host.Mode == cgroup.V2 {

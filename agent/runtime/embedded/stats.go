@@ -13,16 +13,17 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// layerSizeTTL is how long a measured writable layer counts, as containerd measures: walking one reads each of its inodes.
+// layerSizeTTL is how long a measured layer size is valid, as in containerd. A measurement reads
+// every inode.
 const layerSizeTTL = 10 * time.Second
 
-// layerSizeCache are the sizes of writable layers as they were measured last.
+// layerSizeCache caches the sizes of writable layers.
 type layerSizeCache struct {
 	mu      sync.Mutex
 	entries map[string]*cachedLayerSize
 }
 
-// cachedLayerSize is one of them. Who measures it holds its lock, and none of others: a layer may have a million files.
+// cachedLayerSize is an entry. It has its own lock, because a measurement may take long.
 type cachedLayerSize struct {
 	mu   sync.Mutex
 	size layerSize
@@ -33,7 +34,7 @@ type layerSize struct {
 	at            time.Time
 }
 
-// ListContainerStats lists figures of the running containers that filter selects; nil selects all.
+// ListContainerStats lists statistics of running containers that match filter; nil matches all.
 func (r *Runtime) ListContainerStats(ctx context.Context, filter *cri.ContainerStatsFilter) (out []*cri.ContainerStats, err error) {
 	for _, c := range r.allContainers() {
 		if !matches(filter.GetId(), c.record.ID) || !matches(filter.GetPodSandboxId(), c.record.Sandbox) ||
@@ -51,7 +52,7 @@ func (r *Runtime) ListContainerStats(ctx context.Context, filter *cri.ContainerS
 	return out, nil
 }
 
-// containerStats are the figures of one container, nil if it has just ended.
+// containerStats returns the statistics of a container, or nil if it has just exited.
 func (r *Runtime) containerStats(c *container) *cri.ContainerStats {
 	g, err := r.host.Open(c.record.Group)
 	if err != nil {
@@ -83,7 +84,7 @@ func (r *Runtime) containerStats(c *container) *cri.ContainerStats {
 
 func uint64Value(n int64) *cri.UInt64Value { return &cri.UInt64Value{Value: uint64(max(n, 0))} }
 
-// writableLayerSize is what a container has written onto its image, as it was in the last 10 s.
+// writableLayerSize returns the size of a writable layer, at most layerSizeTTL old.
 func (r *Runtime) writableLayerSize(c *container) layerSize {
 	m := r.layers.entry(c.record.ID)
 	m.mu.Lock()
@@ -114,13 +115,13 @@ func (r *Runtime) dropLayerSize(id string) {
 	delete(r.layers.entries, id)
 }
 
-// measureLayer is what is below a directory now.
+// measureLayer measures a directory.
 func measureLayer(dir string) layerSize {
-	held, _ := diskusage.Measure(dir) // what cannot be read is not counted
+	held, _ := diskusage.Measure(dir) // unreadable files are not counted
 	return layerSize{bytes: held.Bytes, inodes: held.Inodes, at: time.Now()}
 }
 
-// WritableLayer is what a container has written onto its image, measured now.
+// WritableLayer measures the writable layer of a container.
 func (r *Runtime) WritableLayer(_ context.Context, id string) (runtime.Layer, error) {
 	c := r.findContainer(id)
 	if c == nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// streamServer is the server that exec, attach and port-forward are streamed from, on this machine's
-// loopback: who knows a URL, which names a random token and counts once, may use it.
+// streamServer serves exec, attach and port-forward streams on the machine's loopback address. A
+// URL contains a random token that is valid once.
 type streamServer struct {
 	streaming.Server
 	http *http.Server
@@ -47,7 +47,7 @@ func (r *Runtime) serveStreams() (*streamServer, error) {
 
 func (s *streamServer) close() { _ = s.http.Close() }
 
-// Exec is the URL of a stream that runs a command in the container.
+// Exec returns the URL of a stream that runs a command in the container.
 func (r *Runtime) Exec(_ context.Context, request *cri.ExecRequest) (string, error) {
 	if err := r.checkRunning(request.GetContainerId()); err != nil {
 		return "", err
@@ -56,7 +56,7 @@ func (r *Runtime) Exec(_ context.Context, request *cri.ExecRequest) (string, err
 	return answer.GetUrl(), err
 }
 
-// Attach is the URL of a stream to the container's own process.
+// Attach returns the URL of a stream to the container's main process.
 func (r *Runtime) Attach(_ context.Context, request *cri.AttachRequest) (string, error) {
 	if err := r.checkRunning(request.GetContainerId()); err != nil {
 		return "", err
@@ -65,7 +65,7 @@ func (r *Runtime) Attach(_ context.Context, request *cri.AttachRequest) (string,
 	return answer.GetUrl(), err
 }
 
-// PortForward is the URL of a stream to ports of the sandbox.
+// PortForward returns the URL of a stream to ports of the sandbox.
 func (r *Runtime) PortForward(_ context.Context, request *cri.PortForwardRequest) (string, error) {
 	s := r.findSandbox(request.GetPodSandboxId())
 	if s == nil {
@@ -89,7 +89,7 @@ func (r *Runtime) checkRunning(id string) error {
 	return nil
 }
 
-// streamer does what is asked for over streams.
+// streamer implements streaming.Runtime.
 type streamer struct{ *Runtime }
 
 // Exec implements streaming.Runtime.
@@ -102,7 +102,7 @@ func (s streamer) Exec(ctx context.Context, id string, command []string, in io.R
 		code, err = s.execPiped(ctx, id, command, 0, in, writerOrNil(out), writerOrNil(errOut))
 	}
 	var start *StartError
-	if errors.As(err, &start) { // the code as shells and runc have it; only words that are in a stream reach who asked
+	if errors.As(err, &start) { // exit code as in shells and runc; only text in a stream reaches the client
 		for _, w := range []io.WriteCloser{errOut, out} {
 			if w != nil {
 				fmt.Fprintln(w, start)
@@ -117,7 +117,7 @@ func (s streamer) Exec(ctx context.Context, id string, command []string, in io.R
 	return err
 }
 
-// writerOrNil is nil where there is no stream.
+// writerOrNil returns a nil interface for a nil stream.
 func writerOrNil(w io.WriteCloser) io.Writer {
 	if w == nil {
 		return nil
@@ -131,7 +131,7 @@ func (r *Runtime) execTerminal(ctx context.Context, id string, command []string,
 	if err != nil {
 		return 0, err
 	}
-	_ = unix.SetNonblock(masterFD, true) // for deadlines
+	_ = unix.SetNonblock(masterFD, true) // enables deadlines
 	master, slave := os.NewFile(uintptr(masterFD), "terminal"), os.NewFile(uintptr(slaveFD), "terminal")
 	defer master.Close()
 	p, err := r.startExec(id, command, true, [3]*os.File{slave, slave, slave})
@@ -145,7 +145,7 @@ func (r *Runtime) execTerminal(ctx context.Context, id string, command []string,
 			for size := range resize {
 				_ = withFD(master, func(fd int) error { shim.Resize(fd, size.Width, size.Height); return nil })
 			}
-			// Who asked is gone, which nothing else tells: so is the terminal, and its programs get SIGHUP.
+			// The client has disconnected. Closing the terminal sends SIGHUP to its programs.
 			_ = master.Close()
 		}()
 	}
@@ -156,7 +156,7 @@ func (r *Runtime) execTerminal(ctx context.Context, id string, command []string,
 	go func() {
 		defer close(done)
 		if out != nil {
-			_, _ = io.Copy(out, master) // EIO when nobody has the terminal any more
+			_, _ = io.Copy(out, master) // EIO when the last program has exited
 		}
 	}()
 	err = p.waitOrKill(ctx)

@@ -10,12 +10,12 @@ import (
 	"github.com/berthproject/berth/agent/network"
 )
 
-// unsupported names a field of the pod that this runtime does not do.
+// unsupported returns an error for a field that this runtime does not support.
 func unsupported(field, why string) error {
 	return status.Errorf(codes.InvalidArgument, "the embedded runtime refuses %s: %s; a node with a CRI runtime (containerd) runs it", field, why)
 }
 
-// checkSandboxSupported says which field of a pod is refused.
+// checkSandboxSupported returns an error if a field of the pod is not supported.
 func checkSandboxSupported(config *cri.PodSandboxConfig, handler string) error {
 	security := config.GetLinux().GetSecurityContext()
 	if handler != "" {
@@ -57,7 +57,7 @@ func checkNamespacesSupported(n *cri.NamespaceOption) error {
 	return nil
 }
 
-// checkContainerSupported says which field of a container is refused.
+// checkContainerSupported returns an error if a field of the container is not supported.
 func checkContainerSupported(config *cri.ContainerConfig) error {
 	s := config.GetLinux().GetSecurityContext()
 	if s.GetPrivileged() {
@@ -66,7 +66,7 @@ func checkContainerSupported(config *cri.ContainerConfig) error {
 	if p := s.GetApparmor(); p != nil && p.GetProfileType() != cri.SecurityProfile_Unconfined {
 		return unsupported("securityContext.appArmorProfile", "it loads no AppArmor profiles")
 	}
-	if p := s.GetApparmorProfile(); p != "" && p != "unconfined" { //nolint:staticcheck // agents before 1.30 say it so
+	if p := s.GetApparmorProfile(); p != "" && p != "unconfined" { //nolint:staticcheck // the deprecated field of agents before 1.30
 		return unsupported("securityContext.appArmorProfile", "it loads no AppArmor profiles")
 	}
 	if s.GetSelinuxOptions() != nil {

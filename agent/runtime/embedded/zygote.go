@@ -16,44 +16,46 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// shimFactory has shims made: copies of one process, that ends with the agent.
+// shimFactory creates shims by forking the zygote.
 type shimFactory struct {
 	executables *executables
-	dir         string // the runtime's
+	dir         string // of the runtime
 
-	// timeout is how long a copy may take to be made.
+	// timeout bounds one request to the zygote.
 	timeout time.Duration
 
 	mu     sync.Mutex
-	conn   *net.UnixConn // nil: there is no such process
-	zygote *process      // where conn is
-	copies int           // that it has made
+	conn   *net.UnixConn // nil if there is no zygote
+	zygote *process
+	copies int // forks of this zygote
 	closed bool
 }
 
 const (
-	// copyTimeout is for a machine that has much else to do.
+	// copyTimeout allows for a busy machine.
 	copyTimeout = 30 * time.Second
-	// maxCopies are made of one process: it has no garbage collection, and keeps some 300 bytes of each.
+	// maxCopies is the maximum number of forks per zygote, which leaks about 300 bytes per fork
+	// because it has no garbage collector.
 	maxCopies = 10_000
 )
 
-// errZygoteExited says that a request was not even taken.
+// errZygoteExited reports that the zygote did not receive the request.
 var errZygoteExited = errors.New("the process that shims are copied from has ended")
 
-// startShim makes a shim for a container's directory. The files are those of shim.Handed, in order. It begins with shim.Go.
+// startShim creates a shim for a container's directory. files are the shim.Passed files in order.
+// The shim starts its container after shim.Go.
 func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for again := false; ; again = true {
 		pid, err := s.requestCopy(dir, files[:])
-		if errors.Is(err, errZygoteExited) && !again { // somebody has killed it
+		if errors.Is(err, errZygoteExited) && !again { // it was killed: try a new one
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("starting a shim: %w", err)
 		}
-		fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK) // a child of this process, which is not waited for yet: the id is its own
+		fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK) // an unreaped child: its ID cannot be reused
 		if err != nil {
 			return nil, fmt.Errorf("starting a shim: pidfd_open: %w", err)
 		}
@@ -61,8 +63,9 @@ func (s *shimFactory) startShim(dir string, files [4]int) (*process, error) {
 	}
 }
 
-// requestCopy asks for a copy. Where there is no answer nobody knows whether there is one: its container is given up, and what would
-// answer is ended, so that the next request does not wait for it as long. A copy that nobody knows of does not begin.
+// requestCopy requests a fork. Without an answer it is unknown whether there is one: the
+// container is given up and the zygote is killed, so that the next request does not wait. An
+// unclaimed shim does not start its container.
 func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 	if err := s.startZygote(); err != nil {
 		return 0, err
@@ -74,7 +77,7 @@ func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 	}
 	answer := make([]byte, 256)
 	n, err := s.conn.Read(answer)
-	if errors.Is(err, unix.ECONNRESET) { // it ended and had not read the request
+	if errors.Is(err, unix.ECONNRESET) { // it exited without reading the request
 		s.stopZygote()
 		return 0, errZygoteExited
 	}
@@ -92,7 +95,7 @@ func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 	return pid, nil
 }
 
-// startZygote starts the process that shims are copied from, if there is none.
+// startZygote starts the zygote if there is none.
 func (s *shimFactory) startZygote() error {
 	if s.closed {
 		return os.ErrClosed
@@ -128,7 +131,7 @@ func (s *shimFactory) forkZygote(requests *os.File) (*process, error) {
 	defer null.Close()
 	pidfd := -1
 	pid, err := syscall.ForkExec(s.executables.path(), []string{shim.Name, strings.Repeat(".", shim.ArgumentSize)}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off", "BERTH_RUNTIME=" + s.dir}, // the last for who wonders whose it is
+		Dir: "/", Env: []string{"GOMAXPROCS=1", "GOGC=off", "BERTH_RUNTIME=" + s.dir}, // the last one shows which runtime it belongs to
 		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), requests.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd}})
 	if err != nil {
 		return nil, err
@@ -136,7 +139,7 @@ func (s *shimFactory) forkZygote(requests *os.File) (*process, error) {
 	return watchProcess(pid, pidfd, true)
 }
 
-// reapZygote waits for the end of a process that shims are copied from, and of copies that nobody has taken: they stay in its process group.
+// reapZygote reaps the zygote and unclaimed shims, which stay in its process group.
 func reapZygote(original *process) {
 	<-original.exited
 	original.close()
@@ -145,13 +148,13 @@ func reapZygote(original *process) {
 		switch {
 		case err == syscall.ECHILD:
 			return
-		case n == 0 && err == nil: // one lives: it ends, or leaves the group, which wakes nobody who waits
+		case n == 0 && err == nil: // alive: it will exit or leave the group, and neither wakes a waiter
 			time.Sleep(100 * time.Millisecond)
 		}
 	}
 }
 
-// stopZygote ends the process that shims are copied from, whatever it is at; it may be stopped.
+// stopZygote kills the zygote in any state, even if it is stopped by a signal.
 func (s *shimFactory) stopZygote() {
 	if s.conn != nil {
 		s.zygote.kill(syscall.SIGKILL)

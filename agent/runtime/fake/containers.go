@@ -20,8 +20,8 @@ type container struct {
 	sandbox         string
 	config          *cri.ContainerConfig
 	status          *cri.ContainerStatus
-	exited          chan struct{} // closed when it has ended
-	sigtermExitCode int32         // code with which it obeys
+	exited          chan struct{}
+	sigtermExitCode int32 // exit code after SIGTERM
 }
 
 // CreateContainer implements runtime.Containers.
@@ -82,15 +82,15 @@ func (s *Service) StartContainer(ctx context.Context, id string) error {
 	return nil
 }
 
-// OnStart calls f, outside of locks, for each container that has started, before the call that
-// started it returns.
+// OnStart sets a function that is called for each started container, without locks held, before
+// StartContainer returns.
 func (s *Service) OnStart(f func(*cri.ContainerStatus)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onStart = f
 }
 
-// IgnoreSIGTERM makes containers of this name end only when they are killed.
+// IgnoreSIGTERM makes containers with this name exit only when they are killed.
 func (s *Service) IgnoreSIGTERM(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *Service) StopContainer(ctx context.Context, id string, grace time.Durat
 	return nil
 }
 
-// RemoveContainer implements runtime.Containers; one that runs is killed.
+// RemoveContainer implements runtime.Containers. It kills a running container.
 func (s *Service) RemoveContainer(ctx context.Context, id string) error {
 	if err := s.beginCall(ctx, "RemoveContainer"); err != nil {
 		return err
@@ -148,8 +148,8 @@ func (s *Service) RemoveContainer(ctx context.Context, id string) error {
 	return nil
 }
 
-// Exit ends the container of that name of a pod that runs; reason is what the runtime says,
-// "Error" or "Completed" when empty. It answers whether there was one.
+// Exit ends a running container of a pod. An empty reason becomes "Error" or "Completed". It
+// reports whether there was such a container.
 func (s *Service) Exit(pod, name string, code int32, reason string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Service) Exit(pod, name string, code int32, reason string) bool {
 	return false
 }
 
-// exit ends a container once. s.mu is held.
+// exit ends a container once. s.mu must be held.
 func (s *Service) exit(c *container, code int32, reason string) {
 	if c.status.State == cri.ContainerState_CONTAINER_EXITED {
 		return
@@ -179,14 +179,14 @@ func (s *Service) exit(c *container, code int32, reason string) {
 	}
 }
 
-// SendOOMEvent tells the readers of Events that the kernel killed in a container, whether true or not.
+// SendOOMEvent publishes an OOM event for a container, whether or not one happened.
 func (s *Service) SendOOMEvent(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.publish(runtime.ContainerEvent{Container: id, OOM: true})
 }
 
-// findContainer finds one. s.mu is held.
+// findContainer returns the container with that ID, or nil. s.mu must be held.
 func (s *Service) findContainer(id string) *container {
 	for _, c := range s.containers {
 		if c.status.Id == id {
@@ -196,7 +196,7 @@ func (s *Service) findContainer(id string) *container {
 	return nil
 }
 
-// Log appends a line to a container's log in CRI's format.
+// Log appends a line to a container's log in CRI format.
 func (s *Service) Log(id, stream, line string) error {
 	s.mu.Lock()
 	c := s.findContainer(id)

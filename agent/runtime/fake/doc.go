@@ -1,14 +1,12 @@
-// Package fake is a runtime.Service in memory, for tests: sandboxes, containers
-// and images are records, nothing runs, and no clock is read but for the times
-// that a runtime reports.
+// Package fake is a runtime.Service in memory for tests. Sandboxes, containers and images are
+// records; no process runs. The clock is read only for reported timestamps.
 //
-// A test ends containers with Exit, makes calls fail with Fail, holds calls back
-// with Hold, and reads what was asked with Calls. Restarting the agent is done by
-// giving the same Service to a new one; restarting the runtime by Break.
+// Tests end containers with Exit, make calls fail with Fail, delay calls with Block, and read the
+// recorded calls with Calls. To restart the agent, pass the same Service to a new one. To restart
+// the runtime, call BreakEventStreams.
 //
-// What it keeps of a real runtime, since its users rely on that: ids are never
-// used again; a container is stopped before it is removed, a sandbox takes its
-// containers with it; StopContainer with grace blocks until the container
-// has ended or the grace is over; a missing id is NotFound; an end is told once
-// to each reader of Events that listens then.
+// The fake keeps the properties that its users rely on: IDs are never reused; a container is
+// stopped before it is removed; a sandbox is removed with its containers; StopContainer with a
+// grace period blocks until the container has exited or the period is over; an unknown ID is
+// NotFound; each exit is sent once to each current reader of Events.
 package fake

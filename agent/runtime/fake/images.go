@@ -10,7 +10,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// PutImage makes an image be there under a reference.
+// PutImage adds an image under a reference.
 func (s *Service) PutImage(ref string, size uint64) *cri.Image {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +25,7 @@ func (s *Service) putImage(ref string, size uint64) *cri.Image {
 	return s.images[ref]
 }
 
-// findImage finds one by reference or id. s.mu is held.
+// findImage returns an image by reference or ID, or nil. s.mu must be held.
 func (s *Service) findImage(ref string) *cri.Image {
 	if i := s.images[ref]; i != nil {
 		return i
@@ -38,7 +38,7 @@ func (s *Service) findImage(ref string) *cri.Image {
 	return nil
 }
 
-// PullImage implements runtime.Images: any image can be had, unless Fail says otherwise.
+// PullImage implements runtime.Images. Every image can be pulled unless Fail makes it fail.
 func (s *Service) PullImage(ctx context.Context, image *cri.ImageSpec, _ *cri.AuthConfig, _ *cri.PodSandboxConfig) (string, error) {
 	if err := s.beginCall(ctx, "PullImage"); err != nil {
 		return "", err
@@ -83,7 +83,7 @@ func (s *Service) RemoveImage(ctx context.Context, image *cri.ImageSpec) error {
 	return nil
 }
 
-// ImageFsInfo implements runtime.Images: it knows of no filesystem.
+// ImageFsInfo implements runtime.Images. It returns no file systems.
 func (s *Service) ImageFsInfo(ctx context.Context) (*cri.ImageFsInfoResponse, error) {
 	return &cri.ImageFsInfoResponse{}, s.beginCall(ctx, "ImageFsInfo")
 }

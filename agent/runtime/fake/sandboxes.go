@@ -34,7 +34,7 @@ func (s *Service) RunPodSandbox(ctx context.Context, config *cri.PodSandboxConfi
 	return b.id, nil
 }
 
-// StopPodSandbox implements runtime.Sandboxes: its containers are killed.
+// StopPodSandbox implements runtime.Sandboxes. It kills the containers.
 func (s *Service) StopPodSandbox(ctx context.Context, id string) error {
 	if err := s.beginCall(ctx, "StopPodSandbox"); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *Service) StopPodSandbox(ctx context.Context, id string) error {
 	defer s.mu.Unlock()
 	b := s.findSandbox(id)
 	if b == nil {
-		return nil // as containerd
+		return nil // as in containerd
 	}
 	s.recordCall("StopPodSandbox", b.config.GetMetadata().GetName())
 	for _, c := range s.containers {
@@ -55,7 +55,7 @@ func (s *Service) StopPodSandbox(ctx context.Context, id string) error {
 	return nil
 }
 
-// markNotReady makes a sandbox not ready. s.mu is held.
+// markNotReady makes a sandbox not ready. s.mu must be held.
 func (s *Service) markNotReady(b *sandbox) {
 	if b.state != cri.PodSandboxState_SANDBOX_NOTREADY {
 		b.state = cri.PodSandboxState_SANDBOX_NOTREADY
@@ -63,7 +63,8 @@ func (s *Service) markNotReady(b *sandbox) {
 	}
 }
 
-// LoseSandbox ends the process of a pod's sandbox, as somebody else might; its containers run on.
+// LoseSandbox ends the process of a pod's sandbox as if it was killed. Its containers keep
+// running.
 func (s *Service) LoseSandbox(pod string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +131,7 @@ func (s *Service) ListPodSandbox(ctx context.Context, filter *cri.PodSandboxFilt
 	return out, nil
 }
 
-// SandboxConfig is what a pod's newest sandbox was made with; nil when there is none.
+// SandboxConfig returns the configuration of the pod's newest sandbox, or nil.
 func (s *Service) SandboxConfig(pod string) *cri.PodSandboxConfig {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +148,7 @@ func (s *Service) PortForward(ctx context.Context, r *cri.PortForwardRequest) (s
 	return s.streamURL(ctx, "PortForward", r.GetPodSandboxId())
 }
 
-// streamURL is the URL of one that nobody serves.
+// streamURL returns a URL without a server.
 func (s *Service) streamURL(ctx context.Context, method, id string) (string, error) {
 	if err := s.beginCall(ctx, method); err != nil {
 		return "", err
@@ -155,7 +156,7 @@ func (s *Service) streamURL(ctx context.Context, method, id string) (string, err
 	return "http://127.0.0.1:1/" + method + "/" + id, nil
 }
 
-// findSandbox finds one. s.mu is held.
+// findSandbox returns the sandbox with that ID, or nil. s.mu must be held.
 func (s *Service) findSandbox(id string) *sandbox {
 	for _, b := range s.sandboxes {
 		if b.id == id {
@@ -165,7 +166,7 @@ func (s *Service) findSandbox(id string) *sandbox {
 	return nil
 }
 
-// matchesLabels says that labels hold all of selector.
+// matchesLabels reports whether labels contain all of selector.
 func matchesLabels(selector, labels map[string]string) bool {
 	for k, v := range selector {
 		if labels[k] != v {

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime"
 )
 
-// Service is a runtime in memory. Make it with New.
+// Service is a runtime in memory. Create it with New.
 type Service struct {
 	mu             sync.Mutex
 	serial         int
@@ -40,7 +40,7 @@ type eventStream struct {
 
 var _ runtime.Service = (*Service)(nil)
 
-// New is a runtime that holds the images of refs.
+// New returns a runtime with the images refs.
 func New(refs ...string) *Service {
 	s := &Service{images: map[string]*cri.Image{}, failures: map[string][]error{}, blocked: map[string]chan struct{}{},
 		streams: map[int]eventStream{}, ignoresSIGTERM: map[string]bool{}, stats: map[string]*cri.ContainerStats{}}
@@ -50,15 +50,15 @@ func New(refs ...string) *Service {
 	return s
 }
 
-// Fail makes the next calls of a method, such as "StartContainer", fail with errs in turn;
-// a nil error lets a call through.
+// Fail makes the next calls of a method, for example "StartContainer", return errs in turn. A nil
+// error lets a call through.
 func (s *Service) Fail(method string, errs ...error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.failures[method] = append(s.failures[method], errs...)
 }
 
-// Block holds back calls of a method until release is called or their context ends.
+// Block delays calls of a method until release is called or their context ends.
 func (s *Service) Block(method string) (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,15 +74,15 @@ func (s *Service) Block(method string) (release func()) {
 	})
 }
 
-// Calls are the calls that change something, in order: "METHOD NAME".
+// Calls returns the calls that changed something, in order: "METHOD NAME".
 func (s *Service) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// BreakEventStreams ends all streams of events, as a restart of the runtime does; what ends while nobody
-// listens is told to nobody.
+// BreakEventStreams ends all event streams like a restart of the runtime. Events without a reader
+// are lost.
 func (s *Service) BreakEventStreams() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Service) BreakEventStreams() {
 	}
 }
 
-// beginCall is the start of each call: it waits where it is held and fails where it is told to.
+// beginCall starts each call: it blocks after Block and fails after Fail.
 func (s *Service) beginCall(ctx context.Context, method string) error {
 	s.mu.Lock()
 	held := s.blocked[method]
@@ -118,10 +118,10 @@ func (s *Service) beginCall(ctx context.Context, method string) error {
 	return nil
 }
 
-// recordCall records a call. s.mu is held.
+// recordCall records a call. s.mu must be held.
 func (s *Service) recordCall(method, name string) { s.calls = append(s.calls, method+" "+name) }
 
-// newID is a new one, of the length that runtimes use. s.mu is held.
+// newID returns a new ID of the usual length. s.mu must be held.
 func (s *Service) newID() string {
 	s.serial++
 	return fmt.Sprintf("%064x", s.serial)
@@ -139,7 +139,7 @@ func (s *Service) Version(ctx context.Context) (*cri.VersionResponse, error) {
 	return &cri.VersionResponse{Version: "0.1.0", RuntimeName: "fake", RuntimeVersion: "1", RuntimeApiVersion: "v1"}, nil
 }
 
-// Status implements runtime.Service: all is ready.
+// Status implements runtime.Service. All conditions are true.
 func (s *Service) Status(ctx context.Context) (*cri.RuntimeStatus, error) {
 	if err := s.beginCall(ctx, "Status"); err != nil {
 		return nil, err
@@ -177,14 +177,14 @@ func (s *Service) Events(ctx context.Context, seen func(runtime.ContainerEvent))
 	}
 }
 
-// EventStreams says how many read Events now.
+// EventStreams returns the number of current readers of Events.
 func (s *Service) EventStreams() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.streams)
 }
 
-// publish gives an event to all readers; one that is full loses it. s.mu is held.
+// publish sends an event to all readers; a full buffer loses it. s.mu must be held.
 func (s *Service) publish(e runtime.ContainerEvent) {
 	for _, r := range s.streams {
 		select {
@@ -194,7 +194,7 @@ func (s *Service) publish(e runtime.ContainerEvent) {
 	}
 }
 
-// Close implements runtime.Service: all later calls fail.
+// Close implements runtime.Service. All later calls fail.
 func (s *Service) Close() error {
 	s.BreakEventStreams()
 	s.mu.Lock()

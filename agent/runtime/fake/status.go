@@ -22,7 +22,7 @@ func (s *Service) ContainerStatus(ctx context.Context, id string) (*cri.Containe
 	return copyStatus(c.status), nil
 }
 
-// copyStatus is a copy that the caller may keep while the container goes on.
+// copyStatus returns a copy that does not change any more.
 func copyStatus(c *cri.ContainerStatus) *cri.ContainerStatus {
 	return &cri.ContainerStatus{Id: c.Id, Metadata: c.Metadata, State: c.State, CreatedAt: c.CreatedAt, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt,
 		ExitCode: c.ExitCode, Image: c.Image, ImageRef: c.ImageRef, ImageId: c.ImageId, Reason: c.Reason, Message: c.Message,
@@ -48,7 +48,7 @@ func (s *Service) ListContainers(ctx context.Context, filter *cri.ContainerFilte
 	return out, nil
 }
 
-// Config is what a container was created with; nil when it is not there.
+// Config returns the configuration of a container, or nil.
 func (s *Service) Config(id string) *cri.ContainerConfig {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,14 +58,14 @@ func (s *Service) Config(id string) *cri.ContainerConfig {
 	return nil
 }
 
-// SetStats makes figures be reported of a container.
+// SetStats sets the statistics of a container.
 func (s *Service) SetStats(stats *cri.ContainerStats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats[stats.GetAttributes().GetId()] = stats
 }
 
-// ListContainerStats implements runtime.Containers: those given by SetStats.
+// ListContainerStats implements runtime.Containers. It returns what SetStats has set.
 func (s *Service) ListContainerStats(ctx context.Context, filter *cri.ContainerStatsFilter) (out []*cri.ContainerStats, err error) {
 	if err := s.beginCall(ctx, "ListContainerStats"); err != nil {
 		return nil, err
@@ -81,7 +81,8 @@ func (s *Service) ListContainerStats(ctx context.Context, filter *cri.ContainerS
 	return out, nil
 }
 
-// OnExec answers ExecSync; without it each command answers code 0 and no output.
+// OnExec sets the function that answers ExecSync. By default every command exits with 0 and
+// prints nothing.
 func (s *Service) OnExec(f func(container *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

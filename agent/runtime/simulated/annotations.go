@@ -12,11 +12,11 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure/usage"
 )
 
-// maxShownValue is how much of a value is told, in bytes.
+// maxShownValue is the maximum length of a value in messages, in bytes.
 const maxShownValue = 80
 
-// InvalidAnnotations says of each annotation of a pod that is read for a simulated one, and cannot be, what it must be and
-// what becomes of it; sorted by key.
+// InvalidAnnotations returns a message for each invalid annotation of a simulated pod: the
+// accepted values and the effect. The messages are sorted by key.
 func InvalidAnnotations(pod *corev1.Pod) (faults []string) {
 	for _, key := range slices.Sorted(maps.Keys(pod.Annotations)) {
 		value := pod.Annotations[key]

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// Annotations read by this runtime.
+// Annotations that configure simulated containers.
 const (
 	RunSeconds     = "sim.berth.dev/run-seconds"
 	ExitCode       = "sim.berth.dev/exit-code"
@@ -20,8 +20,7 @@ const (
 	PreStopSeconds = "sim.berth.dev/prestop-seconds"
 )
 
-// Exit codes of the field: 128+15 for SIGTERM, 128+9 for SIGKILL, 128 for what
-// could not be started.
+// Exit codes in container statuses: 128+15 for SIGTERM, 128+9 for SIGKILL, 128 for start errors.
 const (
 	exitCodeSIGTERM    = 143
 	exitCodeSIGKILL    = 137
@@ -36,21 +35,22 @@ type Runtime struct {
 	pods map[types.UID]map[string]*process
 }
 
-// process is a container that runs.
+// process is a running container.
 type process struct {
-	exitTimer    *time.Timer   // by itself; nil: not before it is asked
-	stopDuration time.Duration // how long it takes when asked
+	exitTimer    *time.Timer   // nil if the container runs until it is stopped
+	stopDuration time.Duration // time from Stop to exit
 }
 
-// New is a runtime that reports to report, which must not block for long and
-// must not call back.
+// New returns a runtime that calls report for each event. report must not block for long or call
+// back.
 func New(report func(runtime.Report)) *Runtime {
 	return &Runtime{report: report, pods: map[types.UID]map[string]*process{}}
 }
 
 var _ runtime.Runtime = (*Runtime)(nil)
 
-// ExistingContainers implements runtime.Runtime: what ran is written only in the pod's status.
+// ExistingContainers implements runtime.Runtime. The pod's status is the only record of
+// containers.
 func (r *Runtime) ExistingContainers(*corev1.Pod) []podlifecycle.Status { return nil }
 
 // Start implements runtime.Runtime.
@@ -59,7 +59,7 @@ func (r *Runtime) Start(pod *corev1.Pod, container string, _ int32) {
 	r.run(pod, container, 0)
 }
 
-// Resume implements runtime.Runtime: the time that has passed counts.
+// Resume implements runtime.Runtime. The time since the container's start counts.
 func (r *Runtime) Resume(pod *corev1.Pod, container string, since podlifecycle.Status) {
 	r.run(pod, container, time.Since(since.StartedAt))
 }
@@ -80,7 +80,7 @@ func (r *Runtime) run(pod *corev1.Pod, container string, passed time.Duration) {
 	}
 }
 
-// exitPlan is what the annotations say of a container.
+// exitPlan returns when and how a container exits, according to the annotations.
 func exitPlan(pod *corev1.Pod, container string) (ends bool, after time.Duration, code int32) {
 	ends = isInitContainer(pod, container)
 	if _, given := annotation(pod, container, RunSeconds); given {
@@ -98,8 +98,8 @@ func exitPlan(pod *corev1.Pod, container string) (ends bool, after time.Duration
 	return ends, after, code
 }
 
-// annotation is what an annotation says of a container; what is said of the whole pod is not
-// said of its init containers.
+// annotation returns the value for a container. Annotations for the whole pod do not apply to
+// init containers.
 func annotation(pod *corev1.Pod, container, key string) (string, bool) {
 	if v, ok := pod.Annotations[container+"."+key]; ok {
 		return v, true
@@ -108,7 +108,7 @@ func annotation(pod *corev1.Pod, container, key string) (string, bool) {
 	return v, ok && !isInitContainer(pod, container)
 }
 
-// annotationSeconds is a note that is a time; ok says that it is given and can be read.
+// annotationSeconds returns an annotation as a duration. ok is false if it is absent or invalid.
 func annotationSeconds(pod *corev1.Pod, container, key string) (d time.Duration, ok bool) {
 	v, given := annotation(pod, container, key)
 	if !given {
@@ -138,7 +138,7 @@ func isInitContainer(pod *corev1.Pod, container string) bool {
 // Update implements runtime.Runtime.
 func (r *Runtime) Update(*corev1.Pod) {}
 
-// StartProbe implements runtime.Runtime: a simulated program is well.
+// StartProbe implements runtime.Runtime. Simulated containers are always healthy and ready.
 func (r *Runtime) StartProbe(pod *corev1.Pod, container string, probe podlifecycle.Probes, attempt int32) {
 	if probe != podlifecycle.Liveness {
 		r.report(runtime.Report{Pod: pod.UID, Event: podlifecycle.ProbeResult{Container: container, Probe: probe, Attempt: attempt, OK: true}})
@@ -148,12 +148,12 @@ func (r *Runtime) StartProbe(pod *corev1.Pod, container string, probe podlifecyc
 // StopProbe implements runtime.Runtime.
 func (r *Runtime) StopProbe(types.UID, string, podlifecycle.Probes) {}
 
-// Release implements runtime.Runtime: nothing is held.
+// Release implements runtime.Runtime. There are no resources to release.
 func (r *Runtime) Release(pod *corev1.Pod) {
 	r.report(runtime.Report{Pod: pod.UID, Released: true})
 }
 
-// RemoveOrphans implements runtime.Runtime: nothing runs that was not started.
+// RemoveOrphans implements runtime.Runtime. There are no orphans.
 func (r *Runtime) RemoveOrphans(map[types.UID]bool) {}
 
 // PreStop implements runtime.Runtime.
@@ -170,8 +170,7 @@ func (r *Runtime) PreStop(pod *corev1.Pod, container string) {
 	time.AfterFunc(takes, func() { r.report(runtime.Report{Pod: uid, Event: podlifecycle.PreStopDone{Container: container}}) })
 }
 
-// Stop implements runtime.Runtime: a simulated program obeys at once, or after the time
-// that it is said to take.
+// Stop implements runtime.Runtime. The container exits immediately or after its stop-seconds.
 func (r *Runtime) Stop(pod types.UID, container string) {
 	switch p := r.findProcess(pod, container); {
 	case p == nil:
@@ -189,14 +188,14 @@ func (r *Runtime) Kill(pod types.UID, container string) {
 	}
 }
 
-// findProcess is what runs in a container; nil if nothing does.
+// findProcess returns the running process of a container, or nil.
 func (r *Runtime) findProcess(pod types.UID, container string) *process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pods[pod][container]
 }
 
-// exit ends a program, unless it has ended before.
+// exit ends a process unless it has exited.
 func (r *Runtime) exit(pod types.UID, container string, p *process, code int32) {
 	r.mu.Lock()
 	running := r.pods[pod][container] == p

@@ -5,10 +5,10 @@ import (
 	"encoding/binary"
 )
 
-// machineCode is the machine code of an architecture, nil when there is none.
+// machineCode returns the machine code for an architecture, or nil.
 //
-// Signals are blocked and waited for, not caught: the kernel drops signals with
-// the default action that are sent to process 1, but keeps blocked ones.
+// The program blocks signals and waits for them. The kernel drops signals with the default action
+// that are sent to process 1, but keeps blocked ones.
 func machineCode(arch string) ([]byte, elf.Machine) {
 	switch arch {
 	case "amd64":
@@ -40,7 +40,7 @@ var codeAMD64 = []byte{
 	0x0f, 0x05, // 2e syscall
 	0x83, 0xf8, 0x11, // 30 cmp eax, SIGCHLD
 	0x75, 0x1c, // 33 jne other
-	// reap: wait4(-1, nil, WNOHANG, nil) until it finds no more
+	// reap: wait4(-1, nil, WNOHANG, nil) until there are no more
 	0xb8, 0x3d, 0x00, 0x00, 0x00, // 35 mov eax, 61
 	0xbf, 0xff, 0xff, 0xff, 0xff, // 3a mov edi, -1
 	0x31, 0xf6, // 3f xor esi, esi
@@ -50,7 +50,7 @@ var codeAMD64 = []byte{
 	0x85, 0xc0, // 4b test eax, eax
 	0x7f, 0xe6, // 4d jg reap
 	0xeb, 0xc7, // 4f jmp wait
-	// other: interrupted waits go on; SIGTERM and SIGINT end
+	// other: continue after an interruption; exit on SIGTERM and SIGINT
 	0x85, 0xc0, // 51 test eax, eax
 	0x78, 0xc3, // 53 js wait
 	0xb8, 0xe7, 0x00, 0x00, 0x00, // 55 mov eax, 231 (exit_group)
@@ -61,7 +61,7 @@ var codeAMD64 = []byte{
 	0x02, 0x40, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, // 60
 }
 
-// codeARM64 is the same for that machine, an instruction each.
+// codeARM64 is the same program for arm64, one instruction per line.
 var codeARM64 = []uint32{
 	// rt_sigprocmask(SIG_BLOCK, set, nil, 8)
 	0xd28010e8, // 00 mov x8, 135
@@ -79,7 +79,7 @@ var codeARM64 = []uint32{
 	0xd4000001, // 2c svc 0
 	0x7100441f, // 30 cmp w0, SIGCHLD
 	0x54000141, // 34 b.ne other
-	// reap: wait4(-1, nil, WNOHANG, nil) until it finds no more
+	// reap: wait4(-1, nil, WNOHANG, nil) until there are no more
 	0xd2802088, // 38 mov x8, 260
 	0x92800000, // 3c mov x0, -1
 	0xaa1f03e1, // 40 mov x1, 0
@@ -89,7 +89,7 @@ var codeARM64 = []uint32{
 	0x7100001f, // 50 cmp w0, 0
 	0x54ffff2c, // 54 b.gt reap
 	0x17fffff0, // 58 b wait
-	// other: interrupted waits go on; SIGTERM and SIGINT end
+	// other: continue after an interruption; exit on SIGTERM and SIGINT
 	0x7100001f, // 5c cmp w0, 0
 	0x54fffdcb, // 60 b.lt wait
 	0xd2800bc8, // 64 mov x8, 94 (exit_group)

@@ -1,8 +1,7 @@
-// Package pause holds the program that a pod's sandbox runs: it waits, reaps
-// the orphans that become its children when it is process 1 of the pod, and ends
-// on SIGTERM and SIGINT.
+// Package pause provides the program of a pod's sandbox. It waits, reaps orphans if it is process
+// 1 of the pod, and exits on SIGTERM and SIGINT.
 //
-// It is some hundred bytes of machine code in an ELF file made here, since a Go program
-// would cost each pod some megabytes and berth itself some ten. Where there is none
-// for the architecture, a sandbox image must be named.
+// The program is a few hundred bytes of machine code in an ELF file that this package builds. A
+// Go program would cost megabytes per pod. On architectures without machine code a sandbox image
+// must be configured.
 package pause

@@ -8,10 +8,10 @@ import (
 	"runtime"
 )
 
-// loadAddress is the usual address of a static program.
+// loadAddress is the usual load address of a static program.
 const loadAddress = 0x400000
 
-// Program is the executable for this machine's architecture.
+// Program returns the executable for this machine's architecture.
 func Program() ([]byte, error) {
 	code, machine := machineCode(runtime.GOARCH)
 	if code == nil {
@@ -20,7 +20,7 @@ func Program() ([]byte, error) {
 	return buildELF(code, machine), nil
 }
 
-// buildELF makes an ELF file of one segment, which holds the headers and the code.
+// buildELF returns an ELF file with one segment that holds the headers and the code.
 func buildELF(code []byte, machine elf.Machine) []byte {
 	const fileHeader, segmentHeader = 64, 56
 	const start = fileHeader + segmentHeader
@@ -33,7 +33,7 @@ func buildELF(code []byte, machine elf.Machine) []byte {
 	segment := elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X),
 		Vaddr: loadAddress, Paddr: loadAddress, Filesz: size, Memsz: size, Align: 0x1000}
 	var b bytes.Buffer
-	_ = binary.Write(&b, binary.LittleEndian, header) // a buffer takes all
+	_ = binary.Write(&b, binary.LittleEndian, header) // never fails for a buffer
 	_ = binary.Write(&b, binary.LittleEndian, segment)
 	b.Write(code)
 	return b.Bytes()

@@ -36,7 +36,7 @@ func TestPauseExitsOnSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitUntilAsleep(t, cmd.Process.Pid)
-		// A child's end is no reason to end.
+		// The exit of a child does not end the program.
 		_ = cmd.Process.Signal(syscall.SIGCHLD)
 		_ = cmd.Process.Signal(s)
 		if err := cmd.Wait(); err != nil {
@@ -45,7 +45,7 @@ func TestPauseExitsOnSignals(t *testing.T) {
 	}
 }
 
-// As process 1 it hears signals that the kernel would drop.
+// As process 1 it receives signals that the kernel would otherwise drop.
 func TestPauseExitsAsPID1(t *testing.T) {
 	if os.Getuid() != 0 {
 		testkit.SkipOrFail(t, "root", "a pid namespace is made by root")
@@ -62,10 +62,10 @@ func TestPauseExitsAsPID1(t *testing.T) {
 	}
 }
 
-// waitUntilAsleep waits until the process is in its wait for signals.
+// waitUntilAsleep waits until the process blocks in rt_sigtimedwait.
 func waitUntilAsleep(t *testing.T, pid int) {
 	t.Helper()
-	waiting := map[string]string{"amd64": "128 ", "arm64": "137 "}[runtime.GOARCH] // rt_sigtimedwait
+	waiting := map[string]string{"amd64": "128 ", "arm64": "137 "}[runtime.GOARCH]
 	for {
 		data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "syscall"))
 		if err != nil {

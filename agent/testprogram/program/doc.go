@@ -1,3 +1,2 @@
-// Command program is the workload as a small static program of its own, which
-// tests put into images.
+// Command program is the test program as a small static binary, which tests put into images.
 package main

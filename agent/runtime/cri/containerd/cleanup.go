@@ -17,21 +17,20 @@ import (
 	"github.com/berthproject/berth/agent/mounts"
 )
 
-// Destroy stops and removes all pods, the daemon, and all that it made on the machine.
-// Cgroups that pods were put into with cgroup_parent are their makers'.
+// Destroy stops and removes all pods, the daemon and everything it created. It does not remove
+// cgroups that callers passed as cgroup_parent.
 func (p *Daemon) Destroy(ctx context.Context) error {
 	err := p.removePods(ctx)
 	p.Stop()
 	return errors.Join(err, ForceCleanup(p.options))
 }
 
-// Cleanup removes what a daemon with these options left when its process was killed. It
-// is no error if there is nothing.
+// Cleanup removes what a killed daemon with these options left. It succeeds if there is nothing.
 func Cleanup(ctx context.Context, o Options) error {
 	if _, err := os.Stat(o.root()); os.IsNotExist(err) {
 		return ForceCleanup(o)
 	}
-	// The daemon itself gives back addresses and firewall rules best.
+	// The daemon itself releases addresses and firewall rules best.
 	p, _, err := Start(ctx, o)
 	if err != nil {
 		return errors.Join(err, ForceCleanup(o))
@@ -39,7 +38,8 @@ func Cleanup(ctx context.Context, o Options) error {
 	return p.Destroy(ctx)
 }
 
-// parallelRemovals is how many pods are removed at once: each waits for processes to end.
+// parallelRemovals is the number of pods removed in parallel, since each removal waits for
+// processes.
 const parallelRemovals = 8
 
 func (p *Daemon) removePods(ctx context.Context) error {
@@ -63,7 +63,8 @@ func (p *Daemon) removePods(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// killContainers ends the containers of a sandbox without grace, which StopPodSandbox gives them.
+// killContainers kills the containers of a sandbox. StopPodSandbox would grant them a grace
+// period.
 func (p *Daemon) killContainers(ctx context.Context, sandbox string) error {
 	running := &criapi.ContainerStateValue{State: criapi.ContainerState_CONTAINER_RUNNING}
 	list, err := p.service.ListContainers(ctx, &criapi.ContainerFilter{PodSandboxId: sandbox, State: running})
@@ -73,8 +74,8 @@ func (p *Daemon) killContainers(ctx context.Context, sandbox string) error {
 	return err
 }
 
-// ForceCleanup removes what a daemon left without its help: shims with what runs below them, mounts,
-// network, files. PodCIDR need not be given.
+// ForceCleanup removes what a daemon left, without its help: shims and their processes, mounts,
+// network and files. PodCIDR is optional.
 func ForceCleanup(o Options) error {
 	errs := []error{killShims(o.socket())}
 	for _, dir := range []string{o.state(), o.Dir} {
@@ -83,8 +84,8 @@ func ForceCleanup(o Options) error {
 	return errors.Join(append(errs, removeNetwork(o.Bridge), o.removeFiles())...)
 }
 
-// removeFiles removes what Start and the daemon wrote, and the directories if nothing
-// else is in them: Dir may be the root of a disk.
+// removeFiles removes the files of Start and the daemon. It removes the directories only if they
+// are empty, because Dir may be the root of a disk.
 func (o Options) removeFiles() error {
 	var errs []error
 	for _, path := range []string{o.root(), o.netDir(), filepath.Join(o.Dir, "addresses"), filepath.Join(o.Dir, "containerd.toml"),
@@ -93,14 +94,14 @@ func (o Options) removeFiles() error {
 	}
 	for _, dir := range []string{o.state(), o.Dir} {
 		if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
-			_ = os.Remove(dir) // a mounted disk stays
+			_ = os.Remove(dir) // fails for a mount point
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// killShims kills the shims of the daemon with that socket and all processes below
-// them, and waits until they are gone.
+// killShims kills the shims of the daemon with that socket and their descendants, and waits until
+// they have exited.
 func killShims(socket string) error {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
@@ -125,15 +126,15 @@ func killShims(socket string) error {
 	}
 }
 
-// procInfo is what /proc says of one.
+// procInfo holds the fields of a process in /proc.
 type procInfo struct {
 	parent  int
-	command []string // arguments, empty of a defunct process
+	command []string // arguments; empty for a zombie
 }
 
-// isBelowShim says whether the process is a shim of that daemon, or one of its descendants.
+// isBelowShim reports whether the process is a shim of that daemon or its descendant.
 func (p procInfo) isBelowShim(all map[int]procInfo, socket string) bool {
-	for range all { // a chain of parents has no circle, but the table is no snapshot
+	for range all { // bounded, because the table is not a snapshot
 		if p.isShim(socket) {
 			return true
 		}
@@ -167,11 +168,11 @@ func processTable() (map[int]procInfo, error) {
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended
+			continue // it has exited
 		}
 		var pid, parent int
 		var state string
-		// pid (name) state parent: the name may hold anything.
+		// pid (name) state parent: the name may contain any character.
 		end := strings.LastIndexByte(string(stat), ')')
 		if _, err := fmt.Sscan(string(stat), &pid); err != nil || end < 0 {
 			continue
@@ -185,7 +186,7 @@ func processTable() (map[int]procInfo, error) {
 	return table, nil
 }
 
-// unmountBelow unmounts all that is mounted below dir, what was mounted last first.
+// unmountBelow unmounts all mounts below dir, latest first.
 func unmountBelow(dir string) error {
 	points, err := mounts.Below(dir)
 	if err != nil {

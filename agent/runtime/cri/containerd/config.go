@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// writeConfig writes what the daemon and the CNI plugins read.
+// writeConfig writes the configuration of the daemon and of CNI.
 func writeConfig(o Options) (path string, err error) {
 	for _, dir := range []string{o.Dir, o.root(), o.state(), o.netDir()} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
@@ -33,9 +33,9 @@ func writeConfig(o Options) (path string, err error) {
 	return path, os.WriteFile(path, []byte(containerdConfig(o, plugins)), 0o644)
 }
 
-// containerdConfig is the daemon's configuration. Version 2 is read by containerd 1.3 to 2.x.
+// containerdConfig returns the daemon's configuration. containerd 1.3 to 2.x reads version 2.
 func containerdConfig(o Options, plugins string) string {
-	q := strconv.Quote // containerd's TOML takes Go's escapes of paths
+	q := strconv.Quote // containerd's TOML parser accepts Go escapes
 	snapshotter := o.Snapshotter
 	if snapshotter == "" {
 		snapshotter = "overlayfs"
@@ -71,8 +71,8 @@ disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshot
 `
 }
 
-// cniConfig is the CNI configuration: a bridge with an address of its own, addresses
-// of the pod network, host ports.
+// cniConfig returns the CNI configuration: a bridge with an address, pod addresses and host
+// ports.
 func cniConfig(o Options) ([]byte, error) {
 	prefix, err := netip.ParsePrefix(o.PodCIDR)
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 	criapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// readyTimeout is how long the daemon may take to be ready; it takes 0.2 s on an idle machine.
+// readyTimeout bounds the start of the daemon, which takes 0.2 s on an idle machine.
 const readyTimeout = time.Minute
 
-// Daemon is a private containerd. It is started again when it ends by itself.
+// Daemon is a private containerd. It is restarted when it exits.
 type Daemon struct {
 	options Options
 	config  string
 	service *cri.Client
 	log     *os.File
-	ownsLog bool // whether log is to be closed
+	ownsLog bool // close log in Stop
 
 	stop context.CancelFunc
-	done chan struct{} // closed when the daemon is not started any more
+	done chan struct{} // closed when the daemon is no longer restarted
 
 	mu       sync.Mutex
 	pid      int // 0 while it does not run
@@ -36,9 +36,9 @@ type Daemon struct {
 	lastExit error
 }
 
-// Start starts a containerd with the given options, or again one that ran with
-// them before, and waits until it is ready, has its pause image, and knows the
-// containers that it had. The second result is the path of its CRI socket.
+// Start starts a containerd with the given options, or restarts an earlier one. It waits until
+// the daemon is ready, has the pause image and has loaded its containers. It also returns the
+// path of the CRI socket.
 func Start(ctx context.Context, o Options) (*Daemon, string, error) {
 	if err := o.Validate(); err != nil {
 		return nil, "", err
@@ -53,7 +53,7 @@ func Start(ctx context.Context, o Options) (*Daemon, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("containerd: configuration: %w", err)
 	}
-	// A socket file of an earlier daemon would be taken for this one's.
+	// Dial must not find the socket file of an earlier daemon.
 	_ = os.Remove(o.socket())
 	p := &Daemon{options: o, config: config, log: o.Log, done: make(chan struct{})}
 	if p.log == nil {
@@ -73,7 +73,7 @@ func Start(ctx context.Context, o Options) (*Daemon, string, error) {
 	return p, o.socket(), nil
 }
 
-// waitUntilReady waits until the runtime says that it is ready, and gives it its pause image.
+// waitUntilReady waits until the runtime reports that it is ready, and loads the pause image.
 func (p *Daemon) waitUntilReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -109,24 +109,24 @@ func (p *Daemon) isReady(ctx context.Context) bool {
 	return true
 }
 
-// Service is a connection to the daemon; it is closed by Stop.
+// Service returns a connection to the daemon. Stop closes it.
 func (p *Daemon) Service() *cri.Client { return p.service }
 
-// Pid is the daemon's process id, 0 while it does not run.
+// Pid returns the daemon's process ID, or 0 while it does not run.
 func (p *Daemon) Pid() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pid
 }
 
-// Starts is how many times the daemon was started.
+// Starts returns how often the daemon was started.
 func (p *Daemon) Starts() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.starts
 }
 
-// Kill sends SIGKILL to the daemon, as a crash: it is started again.
+// Kill sends SIGKILL to the daemon to simulate a crash. The daemon is restarted.
 func (p *Daemon) Kill() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *Daemon) Kill() error {
 	return syscall.Kill(p.pid, syscall.SIGKILL)
 }
 
-// Stop ends the daemon and leaves its containers running.
+// Stop stops the daemon. Its containers keep running.
 func (p *Daemon) Stop() {
 	p.stop()
 	<-p.done
@@ -148,12 +148,12 @@ func (p *Daemon) Stop() {
 	}
 }
 
-// supervise runs the daemon until ctx ends, again after each end. It stays on one
-// thread: the kernel kills the daemon when the thread that started it ends.
+// supervise runs the daemon and restarts it until ctx ends. It locks its thread, because the
+// kernel kills the daemon when the thread that started it exits.
 func (p *Daemon) supervise(ctx context.Context) {
 	runtime.LockOSThread()
 	defer close(p.done)
-	defer runtime.UnlockOSThread() // or the thread would end, and with it what else was ever started on it to die so
+	defer runtime.UnlockOSThread() // or the thread would exit and kill other processes that it has started
 	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
 		if err := removeOrphanedNetns(p.options.state()); err != nil {
 			fmt.Fprintln(p.log, "berth: networks of pods that an earlier daemon has forgotten stay:", err)
@@ -173,7 +173,7 @@ func (p *Daemon) supervise(ctx context.Context) {
 	}
 }
 
-// runOnce runs the daemon until it ends or ctx does.
+// runOnce runs the daemon until it exits or ctx ends.
 func (p *Daemon) runOnce(ctx context.Context) error {
 	cmd := exec.Command("containerd", "--config", p.config)
 	cmd.Stdout, cmd.Stderr = p.log, p.log
@@ -201,7 +201,7 @@ func (p *Daemon) runOnce(ctx context.Context) error {
 	return err
 }
 
-// describeFailure is the end of the daemon's log, for an error.
+// describeFailure returns the exit status and the end of the daemon's log for an error message.
 func (p *Daemon) describeFailure() string {
 	p.mu.Lock()
 	exit := p.lastExit

@@ -1,14 +1,12 @@
-// Package containerd runs a containerd of one's own: with its own directories, socket,
-// network and pause image, beside any other that the machine has, and none of
-// its defaults. It is for nodes that share a machine (agent/virtualnode) and for tests.
+// Package containerd runs a private containerd with its own directories, socket, network and
+// pause image, next to any other containerd of the machine. Virtual nodes (agent/virtualnode) and
+// tests use it.
 //
-// Start writes the configuration and starts the daemon; it is started again when it
-// ends by itself. Containers and their shims outlive the daemon, as they should: a
-// restart of it is not their end. Stop leaves them alone, too; Destroy removes all:
-// pods, shims, mounts, namespaces, network devices, files. After a crash, Sweep
-// does the same for what was left.
+// Start writes the configuration and starts the daemon, which is restarted when it exits.
+// Containers and their shims survive the daemon and Stop. Destroy removes everything: pods,
+// shims, mounts, namespaces, network devices and files. Cleanup does the same after a crash.
 //
-// Where things are: Options.Dir holds images and writable layers (DIR/root), the
-// network configuration (DIR/net.d) and the log; Options.State, short since the
-// path of a unix socket has at most 107 bytes, the sockets and mounts.
+// Options.Dir holds images and writable layers (DIR/root), the network configuration (DIR/net.d)
+// and the log. Options.State holds sockets and mounts; it must be short, because the path of a
+// unix socket has at most 107 bytes.
 package containerd

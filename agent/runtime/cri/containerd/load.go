@@ -20,11 +20,11 @@ import (
 	"github.com/berthproject/berth/agent/testprogram/pause"
 )
 
-// PauseImage is the name of the built-in image that sandboxes run. Image
-// garbage collection must keep it: there is no registry to bring it again.
+// PauseImage is the name of the built-in sandbox image. Image garbage collection must keep it,
+// because no registry has it.
 const PauseImage = "berth.dev/pause:1"
 
-// loadPause gives the runtime its pause image, if it has none.
+// loadPause loads the pause image unless the runtime has it.
 func (p *Daemon) loadPause(ctx context.Context) error {
 	have, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: PauseImage})
 	if err != nil || have != nil {
@@ -41,9 +41,9 @@ func (p *Daemon) loadPause(ctx context.Context) error {
 	return p.Load(ctx, PauseImage, image)
 }
 
-// Load gives the runtime an image under a name such as berth.dev/pause:1, which
-// replaces what had that name. It is pulled from a registry in this process, so
-// that it is unpacked as any image is, and then renamed.
+// Load adds an image under a name such as berth.dev/pause:1 and replaces an image of that name.
+// The runtime pulls it from a registry in this process, so that it is unpacked as usual, and Load
+// renames it.
 func (p *Daemon) Load(ctx context.Context, name string, image v1.Image) error {
 	registry, err := oci.StartRegistry()
 	if err != nil {
@@ -63,10 +63,10 @@ func (p *Daemon) Load(ctx context.Context, name string, image v1.Image) error {
 	return p.waitForImage(ctx, name, registryHost(pulled)+"/")
 }
 
-// registryHost is the temporary registry that an image came from.
+// registryHost returns the host of the temporary registry in an image name.
 func registryHost(pulled string) string { return strings.TrimSuffix(pulled, "/load:now") }
 
-// renameImage gives what is called from the name to. CRI has no call for it.
+// renameImage adds a name to an image and removes the temporary names. CRI has no such call.
 func (p *Daemon) renameImage(ctx context.Context, from, to string) error {
 	conn, err := grpc.NewClient("unix://"+p.options.socket(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *Daemon) renameImage(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	// Digests of the temporary registry would be left as names that nobody can pull.
+	// The temporary names cannot be pulled again: remove them.
 	list, err := client.List(ctx, &images.ListImagesRequest{})
 	if err != nil {
 		return err
@@ -103,8 +103,8 @@ func (p *Daemon) renameImage(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// waitForImage waits until CRI knows the image by its name, and by none that begins as those do which it was pulled by: it learns
-// both from events, and looks for an image by whichever name it has.
+// waitForImage waits until CRI has the image under its name and under no name with the given
+// prefix. CRI learns both from asynchronous events.
 func (p *Daemon) waitForImage(ctx context.Context, name, not string) error {
 	for {
 		image, err := p.service.ImageStatus(ctx, &criapi.ImageSpec{Image: name})

@@ -17,15 +17,15 @@ import (
 	rules "github.com/berthproject/berth/agent/network"
 )
 
-// cniResultDir is where CNI plugins note what they have done, whatever they are told.
+// cniResultDir is where CNI plugins store their results, independent of the configuration.
 const cniResultDir = "/var/lib/cni/results"
 
-// protectLoopback keeps pods from what listens at the host's loopback addresses alone: CNI's portmap has the bridge let such packets in, and leaves
-// it to others to drop them.
+// protectLoopback blocks access from pods to services on the host's loopback addresses. CNI's
+// portmap plugin lets the bridge accept such packets and does not drop them.
 func protectLoopback(o Options) error {
 	prefix, err := netip.ParsePrefix(o.PodCIDR)
 	if err != nil || !prefix.Addr().Is4() {
-		return nil // no network, or one of which the kernel has no such setting
+		return nil // no network, or IPv6, for which the kernel has no such setting
 	}
 	if err := rules.ProtectLoopback(o.Bridge); err != nil {
 		return fmt.Errorf("containerd: keeping pods from the host's loopback addresses: %w", err)
@@ -33,8 +33,8 @@ func protectLoopback(o Options) error {
 	return nil
 }
 
-// removeOrphanedNetns removes networks of pods in which no process is, while no daemon runs. One that was killed while it made a pod, or
-// ended one, has forgotten them; a pod that it knows is ended without its network just as well.
+// removeOrphanedNetns removes network namespaces of pods without processes while no daemon runs.
+// A daemon that was killed while it created or removed a pod no longer knows them.
 func removeOrphanedNetns(state string) error {
 	points, err := mounts.Below(state)
 	if err != nil {
@@ -50,7 +50,7 @@ func removeOrphanedNetns(state string) error {
 	}
 	used := map[uint64]bool{}
 	for _, link := range links {
-		if id, err := inode(link); err == nil { // else it has ended
+		if id, err := inode(link); err == nil { // otherwise the process has exited
 			used[id] = true
 		}
 	}
@@ -77,8 +77,8 @@ func inode(path string) (uint64, error) {
 	return s.Ino, err
 }
 
-// removeNetwork removes what the network of pods leaves when nobody tells the plugins that they
-// are gone: rules of the firewall, the bridge, notes of the plugins.
+// removeNetwork removes what the pod network leaves if the CNI plugins are not called: firewall
+// rules, the bridge and result files.
 func removeNetwork(bridge string) error {
 	if bridge == "" {
 		return nil

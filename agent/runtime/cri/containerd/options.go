@@ -10,29 +10,28 @@ import (
 	"strings"
 )
 
-// Options of a private containerd. Dir must be given.
+// Options configures a private containerd. Dir is required.
 type Options struct {
-	// Dir is an absolute path where images, writable layers and configuration are kept; its
-	// filesystem is the image filesystem. It is made if missing, and removed by Destroy.
+	// Dir is the absolute path of images, writable layers and configuration. Its file system is the
+	// image file system. Start creates it, Destroy removes it.
 	Dir string
-	// State is a short absolute path for sockets and mounts; DIR/s when "".
-	// It is removed by Destroy, too.
+	// State is a short absolute path for sockets and mounts, by default DIR/s. Destroy removes it.
 	State string
-	// PodCIDR is the network that pods get addresses of, e.g. 10.88.3.0/24. When it is "" only
-	// pods of the host's network run, and the runtime says that its network is not ready.
+	// PodCIDR is the network of the pods, for example 10.88.3.0/24. Without it only pods with the
+	// host's network run, and the runtime reports its network as not ready.
 	PodCIDR string
-	// Bridge is the name of the network device that pods hang on: unique on
-	// the machine, at most 15 bytes. Must be given with PodCIDR.
+	// Bridge is the name of the network bridge: unique on the machine, at most 15 bytes. Required
+	// with PodCIDR.
 	Bridge string
-	// Snapshotter is overlayfs when "".
+	// Snapshotter is by default overlayfs.
 	Snapshotter string
-	// SandboxImage overrules the built-in image of the pause program.
+	// SandboxImage replaces the built-in pause image.
 	SandboxImage string
-	// Log is where the daemon's log goes; DIR/containerd.log when nil.
+	// Log receives the daemon's output, by default DIR/containerd.log.
 	Log *os.File
 }
 
-// maxSocketPath is what a unix socket's address takes, less the terminating zero.
+// maxSocketPath is the maximum length of a unix socket path, without the terminating zero.
 const maxSocketPath = 107
 
 func (o Options) state() string {
@@ -53,7 +52,7 @@ func (o Options) sandboxImage() string {
 	return o.SandboxImage
 }
 
-// Validate says all that is wrong with the options.
+// Validate returns all errors of the options.
 func (o Options) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("containerd: "+format, args...)) }
@@ -80,8 +79,8 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// CheckRequirements says what this machine lacks to run a private containerd, nil when nothing is.
-// withNetwork asks for the CNI plugins, too.
+// CheckRequirements returns what this machine lacks to run a private containerd, or nil.
+// withNetwork includes the CNI plugins.
 func CheckRequirements(withNetwork bool) error {
 	if os.Getuid() != 0 {
 		return errors.New("containerd: needs root: it mounts file systems and makes namespaces")
@@ -101,7 +100,7 @@ func CheckRequirements(withNetwork bool) error {
 	return err
 }
 
-// pluginDir is where the CNI plugins are: as distributions have them, or as upstream says.
+// pluginDir returns the directory of the CNI plugins: upstream's or a distribution's.
 func pluginDir() (string, error) {
 	places := []string{"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"}
 	for _, dir := range places {

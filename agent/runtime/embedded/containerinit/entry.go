@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// startError is an error with an exit code: 127 for a command that is not there, 126 for one that cannot be run, else 128.
+// startError is an error with an exit code: 127 if the command does not exist, 126 if it cannot
+// be executed, otherwise 128.
 type startError struct {
 	message string
 	code    int
@@ -16,7 +17,7 @@ type startError struct {
 
 func (f *startError) Error() string { return f.message }
 
-// wrapError says what was tried.
+// wrapError adds the failed step to an error.
 func wrapError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -54,9 +55,9 @@ func init() {
 	os.Exit(code)
 }
 
-// dispatch returns only if the program did not become another.
+// dispatch runs do, which returns only with an error.
 func dispatch(do func(*Spec) error) error {
-	// Who is in the container already must not reach this program through /proc.
+	// Processes in the container must not access this process through /proc.
 	if err := prctl(prSetDumpable, 0); err != nil {
 		return wrapError("prctl", err)
 	}
@@ -71,8 +72,8 @@ func dispatch(do func(*Spec) error) error {
 	return do(&s)
 }
 
-// runInit is the first process of a new container. It is in a mount namespace of its own,
-// and as a rule in a process namespace of its own.
+// runInit is the init process of a new container. It starts in its own mount namespace and
+// usually in its own PID namespace.
 func runInit(s *Spec) error {
 	if err := setParentDeathSignal(); err != nil {
 		return err
@@ -90,12 +91,12 @@ func runInit(s *Spec) error {
 	return s.execProgram(joins)
 }
 
-// setParentDeathSignal has the kernel end this process with its shim: without, it has nobody.
+// setParentDeathSignal makes the kernel kill this process when its shim exits.
 func setParentDeathSignal() error {
 	if err := prctl(prSetPdeathsig, uintptr(syscall.SIGKILL)); err != nil {
 		return wrapError("prctl", err)
 	}
-	// One that was killed before is not told of; but it was who reads the reports.
+	// The signal is not sent if the shim has already exited. Then the report pipe has no reader.
 	report := struct {
 		fd              int32
 		events, revents int16
@@ -106,13 +107,13 @@ func setParentDeathSignal() error {
 	return nil
 }
 
-// runExec is one more process in a container.
+// runExec runs a command in an existing container.
 func runExec(s *Spec) error {
 	joins, err := openCgroups(s.Joins)
 	if err != nil {
 		return err
 	}
-	// The threads of this program share what they know of the file system; this one must not, to change it.
+	// The threads of this process share their file system state, and setns requires its own.
 	if err := syscall.Unshare(syscall.CLONE_FS); err != nil {
 		return wrapError("unshare", err)
 	}
@@ -122,7 +123,7 @@ func runExec(s *Spec) error {
 	return s.execProgram(joins)
 }
 
-// runSandbox becomes what holds the namespaces of a pod, which it has been started in.
+// runSandbox becomes the process that holds the namespaces of a pod. It was started in them.
 func runSandbox(s *Spec) error {
 	if s.Hostname != "" {
 		if err := syscall.Sethostname([]byte(s.Hostname)); err != nil {
@@ -161,7 +162,7 @@ func runSandbox(s *Spec) error {
 	if err := s.dropPrivileges(0, 0, nil); err != nil {
 		return err
 	}
-	// The agent writes down who this is, and says so on the standard input: what nobody knows of must not be.
+	// Wait until the agent has recorded this process. A process without a record must not stay.
 	var word [1]byte
 	if n, err := syscall.Read(0, word[:]); n != 1 {
 		return &startError{"the agent ended", 128}
@@ -180,13 +181,13 @@ func runSandbox(s *Spec) error {
 	return wrapError("starting the sandbox", err)
 }
 
-// pivotToEmptyRoot makes an empty file system that of the process, which is in a mount namespace of its own: where a pod's containers see
-// each other's processes, they get at the root of this one, too.
+// pivotToEmptyRoot makes an empty file system the root of the process. In a shared PID namespace
+// the pod's containers can access this root through /proc.
 func pivotToEmptyRoot() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_SLAVE|syscall.MS_REC, ""); err != nil {
 		return wrapError("making mounts private", err)
 	}
-	const at = "/proc" // a directory that is there
+	const at = "/proc" // an existing directory
 	if err := syscall.Mount("none", at, "tmpfs", syscall.MS_RDONLY|syscall.MS_NODEV|syscall.MS_NOSUID|syscall.MS_NOEXEC, "size=0,nr_inodes=2,mode=555"); err != nil {
 		return wrapError("mounting an empty root", err)
 	}
@@ -210,7 +211,8 @@ func openCgroups(files []string) ([]int, error) {
 	return fds, nil
 }
 
-// joinCgroups joins cgroups, late: what this program needs itself is not charged to the container.
+// joinCgroups joins the cgroups, as late as possible, so that this code is not charged to the
+// container.
 func joinCgroups(fds []int) error {
 	for _, fd := range fds {
 		if _, err := syscall.Write(fd, []byte("0")); err != nil {

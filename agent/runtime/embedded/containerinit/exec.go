@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// execProgram turns the process into the program, in the root where it now is.
+// execProgram executes the container's program in the current root.
 func (s *Spec) execProgram(joins []int) error {
 	if len(s.Args) == 0 || s.Args[0] == "" {
 		return &startError{"no command specified", 127}
@@ -35,7 +35,7 @@ func (s *Spec) execProgram(joins []int) error {
 			return wrapError("taking the terminal", err)
 		}
 	}
-	for fd := range 3 { // the user opens /dev/stdout
+	for fd := range 3 { // the user must be able to open /dev/stdout
 		var info syscall.Stat_t
 		if syscall.Fstat(fd, &info) == nil && (info.Mode&syscall.S_IFMT == syscall.S_IFIFO || s.Terminal) {
 			_ = syscall.Fchown(fd, int(id.uid), -1)
@@ -48,7 +48,7 @@ func (s *Spec) execProgram(joins []int) error {
 	if err := s.dropPrivileges(id.uid, id.gid, id.groups); err != nil {
 		return err
 	}
-	if s.Root != nil { // the change of user has undone it
+	if s.Root != nil { // changing the user has cleared it
 		if err := setParentDeathSignal(); err != nil {
 			return err
 		}
@@ -72,14 +72,14 @@ func (s *Spec) environ(home string) []string {
 	return append(s.Env, "HOME="+home)
 }
 
-// dropPrivileges gives up what the program is not to have, and puts it behind the filter. All of it is
-// the thread's own, and the thread is what becomes the program.
+// dropPrivileges changes the user, drops capabilities and installs the seccomp filter. All of
+// these are properties of the calling thread, which executes the program.
 func (s *Spec) dropPrivileges(uid, gid uint32, groups []uint32) error {
 	const last = 63
 	for c := range uintptr(last + 1) {
 		if s.Capabilities&(1<<c) == 0 {
 			if err := prctl(prCapbsetDrop, c); err == syscall.EINVAL {
-				break // the kernel does not know so many
+				break // the kernel has fewer capabilities
 			} else if err != nil {
 				return wrapError("dropping capability "+strconv.Itoa(int(c)), err)
 			}
@@ -114,9 +114,9 @@ func (s *Spec) dropPrivileges(uid, gid uint32, groups []uint32) error {
 	return wrapError("seccomp", prctl(prSetSeccomp, seccompFilter, pin(&program)))
 }
 
-// setCapabilities leaves those of the spec to root, and none to others.
+// setCapabilities gives root the capabilities of the spec, and other users none.
 func (s *Spec) setCapabilities(root bool) error {
-	_ = prctl(prCapAmbient, ambientClear) // kernels before 4.3 have none
+	_ = prctl(prCapAmbient, ambientClear) // fails before Linux 4.3
 	header := struct {
 		version uint32
 		pid     int32
@@ -135,8 +135,8 @@ func (s *Spec) setCapabilities(root bool) error {
 	return wrapError("setting capabilities", err)
 }
 
-// resetSignals ends that SIGHUP and SIGINT are ignored, which an agent that was started by nohup hands on to all that it
-// starts: a terminal that hangs up would end nothing.
+// resetSignals restores the default actions of SIGHUP and SIGINT. An agent started with nohup
+// ignores them and passes that on, so a terminal hangup would end nothing.
 func resetSignals() error {
 	var byDefault struct{ handler, flags, restorer, mask uint64 }
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT} {
@@ -147,7 +147,7 @@ func resetSignals() error {
 	return nil
 }
 
-// execArgs runs the program.
+// execArgs executes args, searching PATH.
 func execArgs(args, env []string) error {
 	if err := resetSignals(); err != nil {
 		return err
@@ -169,7 +169,7 @@ func execArgs(args, env []string) error {
 		err := syscall.Exec(dir+"/"+args[0], args, env)
 		if err != syscall.ENOENT && err != syscall.ENOTDIR {
 			worst = err
-		} else if interpreter(dir+"/"+args[0]) != "" { // shells go on, too, but say that there is no such command
+		} else if interpreter(dir+"/"+args[0]) != "" { // report the missing interpreter instead of a missing command
 			return execError(dir+"/"+args[0], err)
 		}
 		if err == syscall.ENOEXEC {
@@ -182,12 +182,12 @@ func execArgs(args, env []string) error {
 	return execError(args[0], worst)
 }
 
-// execError is why a program cannot be run.
+// execError describes why a program cannot be executed.
 func execError(name string, err error) error {
 	switch err {
 	case syscall.ENOENT, syscall.ENOTDIR:
 		var info syscall.Stat_t
-		if syscall.Stat(name, &info) == nil { // it is there, and what it needs is not
+		if syscall.Stat(name, &info) == nil { // the program exists, but its interpreter does not
 			if needs := interpreter(name); needs != "" {
 				return &startError{`exec: "` + name + `": its interpreter ` + needs + " is not in the image", 127}
 			}

@@ -4,8 +4,8 @@ import (
 	"os"
 )
 
-// interpreter is what a program names to run it: the loader of a dynamic one, or what a script's first line says; "" if it
-// names none. Package debug/elf is not for here: it would have much of what it imports begin first.
+// interpreter returns the ELF interpreter of a program or the interpreter in a script's first
+// line, or "". It does not use debug/elf, whose imports would be initialized first.
 func interpreter(program string) string {
 	f, err := os.Open(program)
 	if err != nil {
@@ -25,7 +25,7 @@ func interpreter(program string) string {
 	table, size, count := littleEndian(head[32:40]), littleEndian(head[54:56]), littleEndian(head[56:58])
 	for i := range count {
 		at := table + i*size
-		if at+56 > uint64(n) { // table and name are at a file's beginning, as linkers write them
+		if at+56 > uint64(n) { // linkers put the table and the name at the beginning
 			return ""
 		}
 		entry := head[at : at+56]
@@ -40,12 +40,12 @@ func interpreter(program string) string {
 		if n, _ := f.ReadAt(name, int64(from)); uint64(n) != length {
 			return ""
 		}
-		return string(name[:length-1]) // it ends with a zero byte
+		return string(name[:length-1]) // without the terminating zero
 	}
 	return ""
 }
 
-// interpreterWord is what comes before a blank or the line's end.
+// interpreterWord returns the first word of a line.
 func interpreterWord(text []byte) string {
 	from := 0
 	for from < len(text) && (text[from] == ' ' || text[from] == '\t') {
@@ -58,7 +58,7 @@ func interpreterWord(text []byte) string {
 	return string(text[from:to])
 }
 
-// littleEndian reads one whose lowest byte comes first.
+// littleEndian decodes a little-endian integer.
 func littleEndian(b []byte) (n uint64) {
 	for i, c := range b {
 		n |= uint64(c) << (8 * i)

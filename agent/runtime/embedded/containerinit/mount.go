@@ -10,7 +10,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// Describe is mounted, in words.
+// Describe returns the source or the file system type of the mount.
 func (m *Mount) Describe() string {
 	if m.Type == "bind" {
 		return m.Source
@@ -18,7 +18,7 @@ func (m *Mount) Describe() string {
 	return m.Type
 }
 
-// mountInto mounts it inside of root.
+// mountInto mounts m inside of root.
 func (m *Mount) mountInto(root int) error {
 	var fd int
 	var err error
@@ -48,7 +48,8 @@ func (m *Mount) mountInto(root int) error {
 		return err
 	}
 	defer syscall.Close(at)
-	// What this program itself reads and writes there would be somebody else's, say a pipe that is waited for.
+	// A mount there could replace files that this process reads and writes, for example with a pipe
+	// that blocks.
 	const proc = 0x9fa0
 	var info syscall.Statfs_t
 	if m.Type == "bind" && syscall.Fstatfs(at, &info) == nil && info.Type == proc {
@@ -57,7 +58,7 @@ func (m *Mount) mountInto(root int) error {
 	return moveMount(fd, at)
 }
 
-// cloneTree is what is at Source, with all that is mounted below, as a mount of its own.
+// cloneTree returns a detached copy of the mount tree at Source.
 func (m *Mount) cloneTree() (int, error) {
 	fd, err := openTree(m.Source)
 	if err != nil {
@@ -78,7 +79,7 @@ func (m *Mount) cloneTree() (int, error) {
 	return fd, nil
 }
 
-// newFilesystem is a new one.
+// newFilesystem returns a new detached file system.
 func (m *Mount) newFilesystem() (int, error) {
 	fs, err := syscall6(callFsopen, bytePtr(m.Type), 1) // FSOPEN_CLOEXEC
 	if err != nil {
@@ -102,10 +103,10 @@ func (m *Mount) newFilesystem() (int, error) {
 	return syscall6(callFsmount, uintptr(fs), 1, uintptr(m.Flags))
 }
 
-// maxSymlinks is how many links that lead nowhere yet are followed to a place: the kernel's number.
+// maxSymlinks is the maximum number of dangling symlinks to follow: the kernel's limit.
 const maxSymlinks = 40
 
-// openMountPoint opens a path inside of root, to mount at; what is missing of it is made.
+// openMountPoint opens a path inside of root as a mount point and creates missing parts.
 func openMountPoint(root int, path string, file bool) (int, error) {
 	for range maxSymlinks {
 		fd, err := openInRoot(root, path, oPath)
@@ -121,7 +122,8 @@ func openMountPoint(root int, path string, file bool) (int, error) {
 	return -1, syscall.ELOOP
 }
 
-// createPath makes what is missing of a path. If it meets a link that leads nowhere, next is where it would lead.
+// createPath creates the missing parts of a path. If it finds a dangling symlink, next is its
+// target.
 func createPath(root int, path string, file bool) (fd int, next string, err error) {
 	parent, err := openInRoot(root, "/", oPath|syscall.O_DIRECTORY)
 	if err != nil {
@@ -152,7 +154,7 @@ func createPath(root int, path string, file bool) (fd int, next string, err erro
 	return parent, "", nil
 }
 
-// createEntry makes an empty directory or file in a directory.
+// createEntry creates an empty directory or file.
 func createEntry(dir int, name string, file bool) error {
 	if !file {
 		return syscall.Mkdirat(dir, name, 0o755)

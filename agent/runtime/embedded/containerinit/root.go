@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// setupRoot makes the container's file system the process's.
+// setupRoot creates the container's file system and makes it the root.
 func (s *Spec) setupRoot() error {
-	// What is mounted here is nobody else's, and what the host unmounts is unmounted here.
+	// Mounts of the container stay private; unmounts on the host propagate into it.
 	if err := syscall.Mount("", "/", "", syscall.MS_SLAVE|syscall.MS_REC, ""); err != nil {
 		return wrapError("making mounts private", err)
 	}
@@ -50,10 +50,11 @@ func (s *Spec) setupRoot() error {
 	return s.maskPaths()
 }
 
-// mountNamePrefix begins the name that the process has while it mounts: it may never come back from a file system that does not answer.
+// mountNamePrefix is the prefix of the process name during a mount, which may hang if the file
+// system does not respond. MountIndex reads it.
 const mountNamePrefix = "berth-mount-"
 
-// MountIndex reads from the name of a process which of its spec's mounts it is at.
+// MountIndex returns which mount of its spec a process is at, given its name.
 func MountIndex(name string) (index int, ok bool) {
 	text, ok := strings.CutPrefix(name, mountNamePrefix)
 	if !ok {
@@ -63,11 +64,11 @@ func MountIndex(name string) (index int, ok bool) {
 	return index, err == nil
 }
 
-// setProcessName names the process, for ps and for Mounting.
+// setProcessName sets the name that ps shows and MountIndex reads.
 func setProcessName(text string) { _ = prctl(prSetName, bytePtr(text)) }
 
-// mount mounts layers as one. Their paths are made short, as the kernel takes one page of
-// options: it is entered what they have in common.
+// mount mounts the layers with overlayfs. The kernel accepts one page of options, so mount
+// changes to the common directory of the layers and uses relative paths.
 func (r *Root) mount() error {
 	all := append([]string{r.Upper, r.Work}, r.Lower...)
 	common := filepath.Dir(all[0])
@@ -91,7 +92,7 @@ func (r *Root) mount() error {
 	if len(options) >= os.Getpagesize() {
 		return &startError{"the image has too many layers for one mount: flatten it", 128}
 	}
-	// What a container has written needs not survive the machine: nothing waits for the disk.
+	// Writable layers need not survive a crash of the machine: skip syncing.
 	err := syscall.Mount("overlay", r.At, "overlay", syscall.MS_NODEV, options+",volatile")
 	if err == syscall.EINVAL {
 		err = syscall.Mount("overlay", r.At, "overlay", syscall.MS_NODEV, options)
@@ -99,7 +100,7 @@ func (r *Root) mount() error {
 	return wrapError("mounting the image's layers", err)
 }
 
-// linkDevices makes the links that programs expect in /dev.
+// linkDevices creates the usual symlinks in /dev.
 func linkDevices(root int, terminal bool) error {
 	dev, err := openInRoot(root, "/dev", oPath|syscall.O_DIRECTORY)
 	if err != nil {
@@ -116,7 +117,7 @@ func linkDevices(root int, terminal bool) error {
 	if !terminal {
 		return nil
 	}
-	// The terminal is one of the host's: /dev/console is it.
+	// The terminal belongs to the host's devpts: bind it to /dev/console.
 	from, err := os.Readlink("/proc/self/fd/0")
 	if err != nil || !strings.HasPrefix(from, "/dev/pts/") {
 		return nil
@@ -125,14 +126,14 @@ func linkDevices(root int, terminal bool) error {
 	return wrapError("/dev/console", m.mountInto(root))
 }
 
-// pivotRoot makes at the root, and lets go of the old one.
+// pivotRoot makes a directory the root and unmounts the old root.
 func pivotRoot(at string) error {
 	if err := syscall.Chdir(at); err != nil {
 		return wrapError("entering the root", err)
 	}
 	err := syscall.PivotRoot(".", ".")
 	if err == syscall.EINVAL {
-		// The host runs from its first memory file system, which cannot be pivoted from.
+		// The host's root is an initramfs, which pivot_root does not support.
 		if err = syscall.Mount(".", "/", "", syscall.MS_MOVE, ""); err == nil {
 			if err = syscall.Chroot("."); err == nil {
 				return wrapError("entering the root", syscall.Chdir("/"))
@@ -148,12 +149,12 @@ func pivotRoot(at string) error {
 	return wrapError("entering the root", syscall.Chdir("/"))
 }
 
-// maskPaths hides what a container is not to see, and write-protects what it is not to change.
+// maskPaths hides the masked paths and makes the read-only paths read-only.
 func (s *Spec) maskPaths() error {
 	for _, p := range s.Masked {
 		info, err := os.Stat(p)
 		if err != nil {
-			continue // there is no such thing here
+			continue // the path does not exist here
 		}
 		if info.IsDir() {
 			err = syscall.Mount("tmpfs", p, "tmpfs", syscall.MS_RDONLY|syscall.MS_NODEV|syscall.MS_NOSUID|syscall.MS_NOEXEC, "size=0,nr_inodes=2")

@@ -2,31 +2,32 @@ package containerinit
 
 import "github.com/berthproject/berth/agent/runtime/embedded/shim"
 
-// Names under which the program is started as one of the three.
+// Process names that select the function to run.
 const (
 	Init    = shim.InitName
 	Exec    = "berth-exec"
 	Sandbox = "berth-sandbox"
 )
 
-// File descriptors that it is started with, after the three usual ones.
+// File descriptors of the process, after the standard streams.
 const (
 	SpecFD    = 3 // a Spec as JSON
-	ReportFD  = 4 // what went wrong is written here: an exit code for it and a message, with a blank between
-	ProcessFD = 5 // a pidfd: of the sandbox for Init, of the container's first process for Exec; of Sandbox the program to become
+	ReportFD  = 4 // for an error: an exit code, a space and a message
+	ProcessFD = 5 // a pidfd of the sandbox (Init) or the container's init process (Exec), or the program to execute (Sandbox)
 )
 
-// Spec is what to do.
+// Spec describes the process to run. Running containers keep it as init.json, so the field names
+// must not change.
 type Spec struct {
 	// Joins are the cgroup.procs files of the cgroups to join.
 	Joins []string
-	Root  *Root `json:",omitempty"` // of a new container
-	// Mounts go into the root, in this order.
+	Root  *Root `json:",omitempty"` // only for a new container
+	// Mounts are mounted in this order.
 	Mounts []Mount `json:",omitempty"`
-	// Masked paths are hidden, Readonly ones not writable.
+	// Masked paths are hidden; Readonly paths are read-only.
 	Masked, Readonly []string `json:",omitempty"`
 	Hostname         string   `json:",omitempty"`
-	// Sysctls are set in the namespaces that the process begins in: names with dots.
+	// Sysctls are set in the namespaces of the process. The names contain dots.
 	Sysctls map[string]string `json:",omitempty"`
 
 	Args []string
@@ -36,43 +37,43 @@ type Spec struct {
 	Terminal bool `json:",omitempty"`
 
 	User User
-	// Capabilities are bits of those that are left.
+	// Capabilities are the bits of the capabilities to keep.
 	Capabilities uint64
-	// Filter is a seccomp program: struct sock_filter in the machine's byte order, in sequence.
+	// Filter is a seccomp program: an array of struct sock_filter in native byte order.
 	Filter      []byte  `json:",omitempty"`
 	OOMScoreAdj *int64  `json:",omitempty"`
 	Limits      []Limit `json:",omitempty"`
 }
 
-// Root is a container's root file system.
+// Root describes a container's root file system.
 type Root struct {
-	At          string   // a directory to mount it at
+	At          string   // mount point
 	Lower       []string // topmost first
 	Upper, Work string
 	Readonly    bool
 }
 
-// Mount is a file system or a directory or file of the host to see in the container.
+// Mount is a file system, or a bind mount of a host path.
 type Mount struct {
-	// Type is "bind", or a file system's: tmpfs, proc, sysfs, devpts, mqueue.
+	// Type is "bind" or a file system type: tmpfs, proc, sysfs, devpts, mqueue.
 	Type   string
 	Source string `json:",omitempty"`
-	// Make makes Source a directory if it is not there: a hostPath without a type need not be, as containerd has it.
+	// Make creates Source as a directory if it does not exist, for hostPath volumes without a type.
 	Make   bool `json:",omitempty"`
 	Target string
-	// Flags are MOUNT_ATTR_...
+	// Flags are MOUNT_ATTR_ bits.
 	Flags uint64 `json:",omitempty"`
-	// Deep makes Flags count for what is mounted below, too.
+	// Deep applies Flags recursively.
 	Deep bool `json:",omitempty"`
-	// Slave lets what the host mounts below later appear.
+	// Slave propagates later mounts of the host into the container.
 	Slave bool `json:",omitempty"`
-	// Options of a file system, "name=value".
+	// Options are file system options, "name=value".
 	Options []string `json:",omitempty"`
-	// Optional ones are left out where the kernel does not have them.
+	// Optional mounts are skipped if the kernel does not support them.
 	Optional bool `json:",omitempty"`
 }
 
-// Attributes of mounts, as the kernel numbers them.
+// MOUNT_ATTR_ constants.
 const (
 	ReadOnly   = 0x1
 	NoSetuid   = 0x2
@@ -80,17 +81,18 @@ const (
 	NoPrograms = 0x8
 )
 
-// User is who the program runs as.
+// User is the user of the program.
 type User struct {
-	// Name is NAME, UID, NAME:GROUP and so on, as images have it; "" is root. UID and GID overrule it.
+	// Name is a user and optional group by name or ID, as in image configurations: NAME, UID,
+	// NAME:GROUP. "" is root. UID and GID take precedence.
 	Name     string  `json:",omitempty"`
 	UID, GID *uint32 `json:",omitempty"`
 	Groups   []uint32
-	// Merge adds the groups that the image's /etc/group has for the user.
+	// Merge adds the user's groups from the image's /etc/group.
 	Merge bool
 }
 
-// Limit is a resource limit by its number (RLIMIT_...).
+// Limit is a resource limit (RLIMIT_...).
 type Limit struct {
 	Resource   int
 	Soft, Hard uint64

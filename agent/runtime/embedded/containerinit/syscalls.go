@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// System calls newer than package syscall, of equal number on all architectures.
+// System calls that package syscall does not have. The numbers are equal on all architectures.
 const (
 	callOpenTree     = 428
 	callMoveMount    = 429
@@ -16,7 +16,7 @@ const (
 	callMountSetattr = 442
 )
 
-// Constants of the kernel.
+// Constants of the kernel's ABI.
 const (
 	atCwd            = ^uintptr(99) // AT_FDCWD, -100
 	atEmptyPath      = 0x1000
@@ -42,8 +42,9 @@ const (
 	prSetPdeathsig   = 1
 )
 
-// pin is where something is that the kernel reads or writes. It stays there: what is kept is not on
-// the stack, which moves. The process is about to become another, so nothing is freed.
+// pin returns the address of a value for a system call. It keeps the value reachable and off the
+// stack, which may move. Pinned values are never freed; the process soon executes another
+// program.
 func pin[T any](p *T) uintptr {
 	pinned = append(pinned, p)
 	return uintptr(unsafe.Pointer(p))
@@ -90,12 +91,12 @@ func mountSetattr(fd int, deep bool, a mountAttr) error {
 	return err
 }
 
-// openInRoot opens a path as it is inside of root, whatever links lead out.
+// openInRoot opens a path, resolving symlinks inside of root.
 func openInRoot(root int, path string, flags uint64) (int, error) {
 	how := struct{ flags, mode, resolve uint64 }{flags | cloexec, 0, resolveInRoot}
 	for range 100 {
 		fd, err := syscall6(callOpenat2, uintptr(root), bytePtr(path), pin(&how), unsafe.Sizeof(how))
-		if err != syscall.EAGAIN && err != syscall.EINTR { // something was renamed meanwhile
+		if err != syscall.EAGAIN && err != syscall.EINTR { // EAGAIN: concurrent rename
 			return fd, err
 		}
 	}

@@ -6,19 +6,19 @@ import (
 	"syscall"
 )
 
-// identity is a User as numbers.
+// identity is a resolved User.
 type identity struct {
 	uid, gid uint32
 	groups   []uint32
 	home     string
 }
 
-// maxIDBits are those of user and group ids. The kernel's have one more, and the highest of those is no id: who asks for
-// it stays what he is, which here is root.
+// maxIDBits is the number of bits of user and group IDs. The kernel uses one more, and its
+// maximum means "unchanged" in setuid, which would keep root.
 const maxIDBits = 31
 
-// resolve finds the user in /etc/passwd and /etc/group, which must be the container's. What is no id in them is not
-// there, and as User.Name it is a name.
+// resolve looks up the user in /etc/passwd and /etc/group of the container. Entries with invalid
+// IDs are ignored, and an invalid numeric Name is treated as a name.
 func (u *User) resolve() (identity, error) {
 	id := identity{home: "/"}
 	name, group, _ := strings.Cut(u.Name, ":")
@@ -39,7 +39,7 @@ func (u *User) resolve() (identity, error) {
 		}
 		n, err := strconv.ParseUint(f[2], 10, maxIDBits)
 		g, err2 := strconv.ParseUint(f[3], 10, maxIDBits)
-		// A number is an id, never a name: an image must not call its root "1000".
+		// A number is always an ID: an image must not name root "1000".
 		if err != nil || err2 != nil || numeric && n != uid {
 			return true
 		}
@@ -52,7 +52,8 @@ func (u *User) resolve() (identity, error) {
 	if err := id.resolvePrimaryGroup(u, group); err != nil {
 		return id, err
 	}
-	// The first group is among the others, too, or a container could drop what is denied to a group by being in none.
+	// The primary group is also a supplementary group. Otherwise a program could leave a group to
+	// which access is denied.
 	id.groups = append(append(id.groups, id.gid), u.Groups...)
 	if u.Merge && known {
 		id.addGroupsOf(login)
@@ -60,7 +61,7 @@ func (u *User) resolve() (identity, error) {
 	return id, nil
 }
 
-// resolvePrimaryGroup finds the first group.
+// resolvePrimaryGroup sets the primary group.
 func (id *identity) resolvePrimaryGroup(u *User, group string) error {
 	switch n, err := strconv.ParseUint(group, 10, maxIDBits); {
 	case u.GID != nil:
@@ -85,7 +86,7 @@ func (id *identity) resolvePrimaryGroup(u *User, group string) error {
 	return nil
 }
 
-// addGroupsOf adds the groups that have the user among them.
+// addGroupsOf adds the groups of which the user is a member.
 func (id *identity) addGroupsOf(login string) {
 	eachLine("/etc/group", func(f []string) bool {
 		if len(f) >= 4 {
@@ -99,9 +100,10 @@ func (id *identity) addGroupsOf(login string) {
 	})
 }
 
-// eachLine calls each with the fields of a file's lines until it says false. A file that is not there has none.
+// eachLine calls each with the fields of each line of a file until it returns false. A missing
+// file has no lines.
 func eachLine(file string, each func([]string) bool) {
-	const most = 1 << 20 // it is the image's, and may be anything: even a pipe, which would be waited for
+	const most = 1 << 20 // the file is untrusted: read only regular files, without blocking
 
 	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -5,23 +5,23 @@ import (
 	"unsafe"
 )
 
-// Kinds of packets on the control socket, the first byte of each. It is a socket of sequenced packets.
+// Packet types of the control socket (SOCK_SEQPACKET). The type is the first byte.
 const (
-	PacketAttach = 'A' // to the shim: what the container writes from now on is wanted
-	PacketReopen = 'R' // to the shim: a new log file; answered with itself, and the error if there was one
-	PacketIn     = 'I' // to the shim: bytes for the standard input
-	PacketClose  = 'C' // to the shim: the end of them
-	PacketResize = 'S' // to the shim: width and height, two bytes each, the lower first
-	PacketOut    = 'O' // from the shim: bytes of the standard output, or the terminal
-	PacketErr    = 'E' // from the shim: of the standard error
+	PacketAttach = 'A' // to the shim: send the container's output from now on
+	PacketReopen = 'R' // to the shim: reopen the log; answered with the type and an error, if any
+	PacketIn     = 'I' // to the shim: standard input
+	PacketClose  = 'C' // to the shim: end of the standard input
+	PacketResize = 'S' // to the shim: width and height, two bytes each, little-endian
+	PacketOut    = 'O' // from the shim: standard output or terminal output
+	PacketErr    = 'E' // from the shim: standard error
 )
 
-// MaxPacket is how many bytes a packet may carry, its kind not counted.
+// MaxPacket is the maximum payload of a packet.
 const MaxPacket = bufferSize - 1
 
 const (
 	maxClients = 16
-	// clientTimeout with who is attached and does not read, in milliseconds.
+	// clientTimeout bounds the wait for an attached client that does not read, in milliseconds.
 	clientTimeout = 10_000
 )
 
@@ -30,17 +30,17 @@ type client struct {
 	fd       int
 	used     bool
 	attached bool
-	pending  int // bytes of input that the container has not taken yet
+	pending  int // bytes of input that the container has not read yet
 	offset   int
 	input    []byte
 	pollBuf  [1]pollFD
 	limit    syscall.Timespec
 }
 
-// socketName is Socket as the kernel wants it.
+// socketName is Socket as a C string.
 var socketName = append([]byte(Socket), 0)
 
-// listen opens the control socket, in the working directory: its path is short there.
+// listen opens the control socket in the working directory, where its path is short.
 func (s *shim) listen() error {
 	unlink(socketName)
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
@@ -62,7 +62,7 @@ func (s *shim) listen() error {
 	return nil
 }
 
-// accept takes a client. One too many is sent away.
+// accept accepts a client, and closes the connection if there are too many.
 func (s *shim) accept() {
 	fd, errno := call(syscall.SYS_ACCEPT4, uintptr(s.listener), 0, 0, syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if errno != 0 {
@@ -77,7 +77,7 @@ func (s *shim) accept() {
 	closeFile(fd)
 }
 
-// handlePacket does what a client says.
+// handlePacket processes one packet of a client.
 func (s *shim) handlePacket(c *client) {
 	if c.pending > 0 {
 		s.forwardInput(c)
@@ -115,7 +115,7 @@ func (s *shim) handlePacket(c *client) {
 	}
 }
 
-// forwardInput gives the container what a client sent, as far as it takes it.
+// forwardInput writes a client's input to the container without blocking.
 func (s *shim) forwardInput(c *client) {
 	for c.pending > 0 {
 		n, errno := write(s.stdin, c.input[c.offset:c.offset+c.pending])
@@ -126,13 +126,13 @@ func (s *shim) forwardInput(c *client) {
 		case syscall.EINTR:
 		case syscall.EAGAIN:
 			return
-		default: // nobody reads it any more
+		default: // the container has closed its input
 			c.pending = 0
 		}
 	}
 }
 
-// handleDisconnect takes in that a client has gone.
+// handleDisconnect processes the end of a connection.
 func (s *shim) handleDisconnect(c *client) {
 	if c.attached && s.config.StdinOnce {
 		s.closeInput()
@@ -140,7 +140,7 @@ func (s *shim) handleDisconnect(c *client) {
 	c.close()
 }
 
-// closeInput ends the container's standard input, if it is to end: with StdinOnce. A terminal has no end.
+// closeInput closes the container's standard input if StdinOnce is set. A terminal is not closed.
 func (s *shim) closeInput() {
 	if s.stdin >= 0 && s.config.StdinOnce && !s.config.Terminal {
 		closeFile(s.stdin)
@@ -158,7 +158,7 @@ func (c *client) close() {
 	}
 }
 
-// send sends a packet. Who does not read for too long is let go.
+// send sends a packet. It disconnects clients that do not read.
 func (c *client) send(packet []byte) {
 	for waited := false; ; waited = true {
 		_, errno := call(syscall.SYS_SENDTO, uintptr(c.fd), uintptr(unsafe.Pointer(unsafe.SliceData(packet))), uintptr(len(packet)), syscall.MSG_NOSIGNAL, 0)

@@ -1,35 +1,39 @@
-// Package shim is the process that stays with a container: its parent, which keeps its log,
-// its standard streams and its exit status, and outlives the agent.
+// Package shim is the parent process of a container of the embedded runtime. It keeps the
+// container's log, standard streams and exit status, and survives the agent.
 //
-//	agent ──▶ berth-shims, the original: DIR, files ─▶ a copy of itself, the agent's child, which waits for Go
+//	agent ──▶ berth-shims, the zygote: DIR, files ─▶ a fork of itself, a child of the agent, waits for Go
 //	    └────── berth-shim DIR ──▶ berth-init ══▶ the container's program
-//	                │   stdout, stderr ─▶ log, in CRI's format, and who is attached
+//	                │   stdout, stderr ─▶ log in CRI format, attached clients
 //	                └─ DIR/control: attach, resize, reopen the log
 //
-//	DIR/shim.conf   what to do, a Config
-//	DIR/init.json   what berth-init does (package inside)
-//	DIR/lock        held as long as the shim lives, from before it was started
-//	DIR/process     ids of shim and container, once the container is started
-//	DIR/exit        how it ended, written whole by rename: the shim's last deed
+//	DIR/shim.conf   the Config
+//	DIR/init.json   the Spec of berth-init (package containerinit)
+//	DIR/lock        locked while the shim lives, from before its start
+//	DIR/process     process IDs of shim and container, written after the start
+//	DIR/exit        exit status, written atomically as the shim's last action
 //
 // Invariants:
 //
-//   - a shim begins its container once the agent has taken it (Go): not one that the agent has given up meanwhile. Where
-//     the agent ended before, the shim removes DIR/lock: the container was not started;
-//   - DIR/exit is there when the lock is free, unless the shim was killed; then the container is
-//     killed too, by the kernel where it can, else by the agent that finds this;
-//   - what the container wrote before it ended is in the log before DIR/exit is there;
-//   - who is attached and slow holds the container up, but for 10 s at most, then they are let go.
+//   - A shim starts its container only after the agent has claimed the shim (Go), so never one
+//     that the agent has given up. If the agent exits before, the shim removes DIR/lock: the
+//     container was not started.
+//   - If the lock is free, DIR/exit exists, unless the shim was killed. In that case the
+//     container is killed as well, by the kernel if possible, otherwise by the agent.
+//   - All output of the container is in the log before DIR/exit exists.
+//   - An attached client that does not read blocks the container for at most 10 s; then it is
+//     disconnected.
 //
-// A process that executes this program has touched up to 27 MiB before anything of it runs: the tables that Go's runtime checks, and all that
-// the kernel maps around them. So an agent has one process execute it, the original, which gives that back and copies
-// itself (fork, without exec) for each container: a copy has only what it touches itself, 1.2 MiB, and 2.7 at most, and
-// needs no time to begin. How that goes well in Go is said at original.copy.
+// A process that executes this program touches up to 27 MiB before its first instruction: tables
+// that Go's runtime verifies, and pages that the kernel maps around them. The agent therefore
+// executes it once, as the zygote. The zygote drops these pages and forks (without exec) for each
+// container. A fork uses only the pages that it touches, 1.2 to 2.7 MiB, and starts immediately.
+// zygote.fork explains why that works with Go's runtime.
 //
-// The original ends with the agent; shims do not need it. Who kills it has killed nothing else: another one is started. So does the
-// agent when the original does not answer, and after 10,000 copies.
+// The zygote exits with the agent; shims do not need it. The agent starts a new zygote if the old
+// one was killed, does not respond, or has forked 10,000 times.
 //
-// It runs in the initialisation of the package, before that of what else the program links (agent/fastinit): it imports nothing of the
-// standard library but what package os imports, too, and strconv. A shim does all in one thread, with buffers of fixed size, without
-// garbage collection and by system calls of its own (call): it uses no file, process or timer of package os or time.
+// The code runs in the package's init function, before the initialization of the other packages
+// of the program (agent/fastinit). It imports only strconv and packages that os imports. A shim
+// has one thread, fixed buffers and no garbage collection. It uses its own system calls (call)
+// and no files, processes or timers of packages os and time.
 package shim

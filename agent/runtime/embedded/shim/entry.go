@@ -7,17 +7,17 @@ import (
 	"unsafe"
 )
 
-// shim is the process. All is done by its one thread.
+// shim is the state of the process. It has one thread.
 type shim struct {
 	dir      string
 	config   Config
 	log      containerLog
 	listener int
-	child    int // process id
+	child    int // process ID
 	childFD  int // its pidfd
 	status   syscall.WaitStatus
 	streams  [2]stream
-	stdin    int // what the container's standard input is written to, -1 when there is none
+	stdin    int // write end of the container's standard input, or -1
 	clients  [maxClients]client
 	polls    [maxClients + 5]pollFD
 	limit    syscall.Timespec
@@ -30,7 +30,7 @@ const bufferSize = 32 << 10
 
 func (s *shim) run() {
 	fault, err := s.start()
-	if err == errNotClaimed { // nor begun: there is nothing to tell
+	if err == errNotClaimed { // not started: there is nothing to report
 		unlink(lockName)
 		return
 	}
@@ -49,7 +49,7 @@ func (s *shim) run() {
 	s.writeExitStatus()
 }
 
-// start starts the container. Where that went wrong in the container the fault is not "".
+// start starts the container. fault is the error of the container's own process.
 func (s *shim) start() (fault string, err error) {
 	if s.config, err = readConfig(s.dir); err != nil {
 		return "", err
@@ -81,7 +81,7 @@ func (s *shim) start() (fault string, err error) {
 	flags := syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 	if s.config.SharedProcesses {
 		flags = syscall.CLONE_NEWNS
-		// The children are made there.
+		// Applies to children.
 		if _, errno := call(callSetns, SandboxFD, syscall.CLONE_NEWPID, 0, 0, 0); errno != 0 {
 			return "", &pathError{"joining the sandbox's process namespace", errno}
 		}
@@ -106,13 +106,15 @@ func (s *shim) start() (fault string, err error) {
 	return s.awaitExec(report[0])
 }
 
-// errNotClaimed says that the agent ended, or gave the container up, before it took this shim.
+// errNotClaimed reports that the agent exited or gave up the container before it claimed this
+// shim.
 var errNotClaimed = errors.New("nobody has taken this shim")
 
-// lockName is LockFile as the kernel wants it.
+// lockName is LockFile as a C string.
 var lockName = append([]byte(LockFile), 0)
 
-// awaitGo waits until the agent has taken this shim. It leaves the original's process group then, by which the agent finds those that it did not take.
+// awaitGo waits until the agent has claimed this shim. The shim then leaves the zygote's process
+// group, in which the agent reaps unclaimed shims.
 func (s *shim) awaitGo() error {
 	n, err := retryEINTR(func() (int, syscall.Errno) { return read(ReportFD, s.input[:1]) })
 	if err != nil || n != 1 || s.input[0] != Go {
@@ -122,7 +124,7 @@ func (s *shim) awaitGo() error {
 	return nil
 }
 
-// awaitExec waits until the container's program runs, or what went wrong is told.
+// awaitExec waits until the container's program runs, and returns the error otherwise.
 func (s *shim) awaitExec(report int) (fault string, err error) {
 	defer closeFile(report)
 	var text []byte
@@ -145,7 +147,7 @@ func (s *shim) awaitExec(report int) (fault string, err error) {
 	return string(text), nil
 }
 
-// writeExitStatus writes how the container ended.
+// writeExitStatus waits for the container and writes DIR/exit.
 func (s *shim) writeExitStatus() {
 	status := s.waitChild()
 	finished := time.Now()
@@ -160,10 +162,10 @@ func (s *shim) writeExitStatus() {
 		}
 		poll(nil, &s.limit, 100)
 	}
-	// The agent takes it for one that was killed: better than a container that never ends.
+	// The agent will treat the shim as killed, so that the container still ends.
 }
 
-// waitChild waits for the container's end.
+// waitChild waits until the container exits.
 func (s *shim) waitChild() syscall.WaitStatus {
 	_, _ = retryEINTR(func() (int, syscall.Errno) {
 		return call(syscall.SYS_WAIT4, uintptr(s.child), uintptr(unsafe.Pointer(&s.status)), 0, 0, 0)
@@ -171,7 +173,7 @@ func (s *shim) waitChild() syscall.WaitStatus {
 	return s.status
 }
 
-// maxExitAttempts is how often DIR/exit is tried to be written, ten times a second.
+// maxExitAttempts is the number of attempts to write DIR/exit, ten per second.
 const maxExitAttempts = 100
 
 func indexByte(b []byte, c byte) int {

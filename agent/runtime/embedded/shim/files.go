@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// Name is what the program is started as, with the container's directory as its argument and as working directory.
+// Name is the process name of a shim. Its argument and working directory are the container's
+// directory.
 const Name = "berth-shim"
 
-// InitName is what the program is started as to be the first process of a container.
+// InitName is the process name of a container's init process.
 const InitName = "berth-init"
 
 // Files in a container's directory.
@@ -23,44 +24,45 @@ const (
 	Socket      = "control"
 )
 
-// File descriptors that it is started with, after the three usual ones.
+// File descriptors of a shim, after the standard streams.
 const (
-	ReportFD  = 3 // a socket that says Go, and is told "ok" or "code message" when the container has started or not
+	ReportFD  = 3 // a socket: receives Go; sends "ok" or "CODE MESSAGE" after the start
 	SandboxFD = 4 // a pidfd of the sandbox
-	LockFD    = 5 // of LockFile, locked
+	LockFD    = 5 // LockFile, locked
 )
 
-// Go is what the agent says when it has taken a shim, which begins its container then. It must not begin one that the agent, which
-// has not heard of it in time, has given up.
+// Go is the byte that claims a shim. The shim then starts its container. Without it, a shim could
+// start a container that the agent has given up after a timeout.
 const Go = 'g'
 
-// Config of a shim.
+// Config configures a shim.
 type Config struct {
-	Log       string // absolute path; "" keeps none
+	Log       string // absolute path; "" for no log
 	Terminal  bool
-	Stdin     bool // who is attached may write to it
-	StdinOnce bool // until the first one goes
-	// SharedProcesses puts the container into the sandbox's process namespace.
+	Stdin     bool // attached clients may write to the standard input
+	StdinOnce bool // until the first client disconnects
+	// SharedProcesses starts the container in the sandbox's PID namespace.
 	SharedProcesses bool
 }
 
-// Processes of a container.
+// Processes identifies the processes of a container.
 type Processes struct {
 	Shim, Container int
-	// Start and ShimStart are when they were made, in the kernel's ticks: with the id these name one process.
+	// Start and ShimStart are start times in clock ticks since boot. Together with the process ID
+	// they identify a process.
 	Start, ShimStart string
 	Started          time.Time
 }
 
-// Exit is how a container ended.
+// Exit is the exit status of a container.
 type Exit struct {
 	Code     int
 	Finished time.Time
-	Reason   string // StartError when it could not be started, else ""
+	Reason   string // StartError or ""
 	Message  string
 }
 
-// Text is the configuration as a file.
+// Text returns the configuration as file contents.
 func (c Config) Text() []byte {
 	return formatPairs("log", strconv.Quote(c.Log), "terminal", strconv.FormatBool(c.Terminal), "stdin", strconv.FormatBool(c.Stdin),
 		"once", strconv.FormatBool(c.StdinOnce), "shared", strconv.FormatBool(c.SharedProcesses))
@@ -80,7 +82,7 @@ func (p Processes) text() []byte {
 	return formatPairs("shim", strconv.Itoa(p.Shim), "container", strconv.Itoa(p.Container), "start", p.Start, "shim-start", p.ShimStart, "started", formatTime(p.Started))
 }
 
-// ReadProcesses reads DIR/process. It is not there before the container has been started.
+// ReadProcesses reads DIR/process, which exists once the container was started.
 func ReadProcesses(dir string) (p Processes, err error) {
 	m, err := readPairs(dir + "/" + ProcessFile)
 	if err != nil {
@@ -96,7 +98,7 @@ func (e Exit) text() []byte {
 	return formatPairs("code", strconv.Itoa(e.Code), "finished", formatTime(e.Finished), "reason", e.Reason, "message", strconv.Quote(e.Message))
 }
 
-// ReadExit reads DIR/exit. It is not there before the container has ended.
+// ReadExit reads DIR/exit, which exists once the container has exited.
 func ReadExit(dir string) (e Exit, err error) {
 	m, err := readPairs(dir + "/" + ExitFile)
 	if err != nil {
@@ -108,11 +110,11 @@ func ReadExit(dir string) (e Exit, err error) {
 	return Exit{code, finished, m["reason"], message}, errors.Join(err1, err2, err3)
 }
 
-// exitReserve is how long DIR/exit may be that is written when the disk is full.
+// exitReserve is the space in bytes that is reserved for DIR/exit.
 const exitReserve = 1024
 
-// reserveExitFile makes room for DIR/exit, in the file that WriteExit renames: a container that has filled the disk must be able to end, or nobody
-// could remove what it has written.
+// reserveExitFile reserves disk space for DIR/exit in the file that WriteExit renames. A
+// container that has filled the disk must still end, so that its files can be removed.
 func reserveExitFile(dir string) error {
 	fd, err := open(dir+"/"+ExitFile+".new", syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC, 0o600)
 	if err != nil {
@@ -122,21 +124,22 @@ func reserveExitFile(dir string) error {
 	return writeAll(fd, make([]byte, exitReserve))
 }
 
-// WriteExit writes DIR/exit, for a container whose shim did not.
+// WriteExit writes DIR/exit for a container whose shim did not.
 func WriteExit(dir string, e Exit) error { return writeFileAtomic(dir+"/"+ExitFile, e.text(), true) }
 
-// StartTime is when a process was made, in the kernel's ticks since boot; "" if there is none.
+// StartTime returns the start time of a process in clock ticks since boot, or "" if it does not
+// exist.
 func StartTime(pid int) string {
 	stat, err := readFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return ""
 	}
-	// pid (name) state ...: the name may hold anything, the rest holds no brackets.
+	// pid (name) state ...: the name may contain any character, the rest contains no parentheses.
 	end := len(stat)
 	for end > 0 && stat[end-1] != ')' {
 		end--
 	}
-	const before = 20 // blanks: it is the 22nd of all
+	const before = 20 // spaces before field 22
 	rest := stat[end:]
 	for range before {
 		rest = rest[indexByte(rest, ' ')+1:]
@@ -144,10 +147,10 @@ func StartTime(pid int) string {
 	return string(rest[:max(indexByte(rest, ' '), 0)])
 }
 
-// writeFileAtomic writes a file whole: who reads it meanwhile sees all of it or what was before; with lasting, also who does so after
-// the machine has crashed.
+// writeFileAtomic replaces a file atomically. With lasting it also survives a crash of the
+// machine.
 func writeFileAtomic(name string, text []byte, lasting bool) error {
-	fd, err := open(name+".new", syscall.O_WRONLY|syscall.O_CREAT, 0o600) // what is reserved stays so until it is written
+	fd, err := open(name+".new", syscall.O_WRONLY|syscall.O_CREAT, 0o600) // keeps reserved space
 	if err != nil {
 		return &pathError{name, err}
 	}
@@ -169,7 +172,7 @@ func writeFileAtomic(name string, text []byte, lasting bool) error {
 	return nil
 }
 
-// formatPairs are lines "name=value".
+// formatPairs returns lines "name=value".
 func formatPairs(all ...string) []byte {
 	var out []byte
 	for i := 0; i < len(all); i += 2 {

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// forkInit starts this program as InitName, with files as its first ones, in the namespaces of flags. It is a copy of this process that
-// executes the program: package syscall's own way would tell the scheduler (see alone).
+// forkInit starts this program as InitName with the given files in new namespaces. It forks and
+// then executes, because syscall.ForkExec would call the scheduler (see forked).
 func forkInit(files [6]int, flags uintptr) (int, error) {
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, flags|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 {
@@ -23,24 +23,25 @@ func forkInit(files [6]int, flags uintptr) (int, error) {
 	return 0, nil
 }
 
-// execInit returns only with an error.
+// execInit executes this program. It returns only with an error.
 func execInit(files []int) error {
 	if _, err := syscall.Setsid(); err != nil {
 		return err
 	}
-	_ = prctl(prSetTHPDisable, 0) // the container's program inherits it
-	// From the highest number down: the last two are known by numbers of others.
+	_ = prctl(prSetTHPDisable, 0) // inherited by the container's program
+	// Highest number first: the last two have the numbers of others.
 	for i := len(files) - 1; i >= 0; i-- {
 		if _, errno := call(syscall.SYS_DUP3, uintptr(files[i]), uintptr(i), 0, 0, 0); errno != 0 {
 			return errno
 		}
 	}
-	// Not by package syscall's Exec: it waits for threads that are being made, and here is none that would end (see original.copy).
+	// syscall.Exec would wait for threads that are being created, and this process has none (see
+	// zygote.fork).
 	_, errno := call(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(&exePath[0])), uintptr(unsafe.Pointer(&initArgs)), uintptr(unsafe.Pointer(&initEnv)), 0, 0)
 	return errno
 }
 
-// What execute executes: this program, with its name as only argument, and no environment.
+// Arguments of execInit: this program, its name as the only argument, no environment.
 var (
 	exePath  = []byte("/proc/self/exe\x00")
 	initName = []byte(InitName + "\x00")

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// maxLine is how much of a line is kept before it is written in parts: containerd's default.
+// maxLine is the maximum length of a log line before it is split: containerd's default.
 const maxLine = 16 << 10
 
-// containerLog is a container's log: lines "TIME stdout F text" and, of longer ones, "P" parts.
+// containerLog is a container's log: lines "TIME stdout F text", and "P" parts of long lines.
 type containerLog struct {
 	path   string
 	fd     int
-	buffer []byte // one write
+	buffer []byte // of one write
 }
 
 func (l *containerLog) open(path string) error {
@@ -28,7 +28,7 @@ func (l *containerLog) open(path string) error {
 	return nil
 }
 
-// reopen goes on in a new file of the same path; where that cannot be, in the old one.
+// reopen opens the log file at its path. After an error it keeps the old file.
 func (l *containerLog) reopen() error {
 	old := l.fd
 	if err := l.open(l.path); err != nil {
@@ -47,16 +47,16 @@ type pathError struct {
 func (e *pathError) Error() string { return e.what + ": " + e.err.Error() }
 func (e *pathError) Unwrap() error { return e.err }
 
-// stream is one of the container's outputs.
+// stream is an output stream of the container.
 type stream struct {
 	name   string
-	kind   byte // of packets to who is attached
-	fd     int  // -1 when it has ended
+	kind   byte // packet type
+	fd     int  // -1 after its end
 	line   [maxLine]byte
-	length int // bytes of a line that has not ended
+	length int // bytes of an incomplete line
 }
 
-// append writes what the container wrote: whole lines, and parts of long ones.
+// append writes output: complete lines and parts of long lines.
 func (l *containerLog) append(s *stream, text []byte) {
 	if l.fd < 0 {
 		return
@@ -83,7 +83,7 @@ func (l *containerLog) append(s *stream, text []byte) {
 	l.flush()
 }
 
-// flushLine writes what is held of a line that will not end.
+// flushLine writes an incomplete last line.
 func (l *containerLog) flushLine(s *stream) {
 	if s.length > 0 && l.fd >= 0 {
 		l.buffer = l.buffer[:0]
@@ -103,7 +103,7 @@ func (l *containerLog) appendLine(now time.Time, s *stream, tag byte) {
 	}
 }
 
-// flush writes what is collected. A full disk loses lines, not the container.
+// flush writes the buffer. If the disk is full, lines are lost.
 func (l *containerLog) flush() {
 	_ = writeAll(l.fd, l.buffer)
 	l.buffer = l.buffer[:0]

@@ -2,14 +2,15 @@ package shim
 
 import "syscall"
 
-// fileMappings of the program's file, which nobody writes to.
+// fileMappings are the unmodified mappings of the program's file.
 type fileMappings struct {
 	ranges [64][2]uintptr
 	count  int
 }
 
-// dropPages takes the pages of the program's file out of the process, as agent/fastinit does. They stay in the page cache, and what is used
-// comes back by small pieces; so it is in copies of the process, which have none of these pages at first.
+// dropPages drops the pages of the program's file from the process, as agent/fastinit does. They
+// stay in the page cache and are mapped again on use, in small parts. Forks start without these
+// pages.
 func (m *fileMappings) dropPages(buffer []byte) {
 	_ = prctl(prSetTHPDisable, 1)
 	fd, err := open("/proc/self/smaps", syscall.O_RDONLY, 0)
@@ -52,18 +53,18 @@ func (m *fileMappings) dropPages(buffer []byte) {
 	}
 }
 
-// dropPagesAgain takes out what came back.
+// dropPagesAgain drops pages that were mapped again.
 func (m *fileMappings) dropPagesAgain() {
 	for _, r := range m.ranges[:m.count] {
 		madvise(r[0], r[1], syscall.MADV_DONTNEED)
 	}
 }
 
-// faultAroundSize of a file that is mapped at once, at most.
+// faultAroundSize is the maximum size that a page fault maps.
 const faultAroundSize = 64 << 10
 
-// dropRange gives the pages of a mapping back. Some kernels map all around a page that they have in the cache, but
-// within one mapping with one advice alone; so every other piece gets another one.
+// dropRange drops the pages of a mapping. Some kernels map all cached pages around a fault, but
+// only within a mapping with equal advice. So every other part gets a different advice.
 func dropRange(from, to uintptr) {
 	madvise(from, to, syscall.MADV_DONTNEED)
 	for at := (from | (faultAroundSize - 1)) + 1; at < to; at += 2 * faultAroundSize {
@@ -71,13 +72,13 @@ func dropRange(from, to uintptr) {
 	}
 }
 
-// madvise tells the kernel of memory; that it knows no such advice is no matter.
+// madvise advises the kernel. Errors are ignored.
 func madvise(from, to, advice uintptr) {
 	_, _ = call(syscall.SYS_MADVISE, from, to-from, advice, 0, 0)
 }
 
-// parseMapping reads the first line of a mapping, "7f00-7f10 r-xp 00000000 fe:00 1234 /path"; one that is
-// not a file's, or that is written to, is empty.
+// parseMapping parses the first line of a mapping, "7f00-7f10 r-xp 00000000 fe:00 1234 /path".
+// The range is empty if the mapping is writable or not a file.
 func parseMapping(line []byte) (from, to uintptr, ok bool) {
 	i := 0
 	if from, i = parseHex(line, i); i == 0 || i >= len(line) || line[i] != '-' {
@@ -111,7 +112,8 @@ func parseHex(line []byte, i int) (n uintptr, next int) {
 	return n, i
 }
 
-// isUnmodified says whether a line is "Anonymous: 0 kB": pages of the process's own would be lost.
+// isUnmodified reports whether a line is "Anonymous: 0 kB". Dropping modified pages would lose
+// data.
 func isUnmodified(line []byte) bool {
 	const name = "Anonymous:"
 	if len(line) < len(name) || string(line[:len(name)]) != name {

@@ -18,9 +18,8 @@ const (
 	pollOut = 0x4
 )
 
-// poll waits until something is to be done for one of them, or a time in milliseconds is over; -1 waits for ever.
-// It answers with how many of them there is something for.
-// It uses limit, which is not on the stack.
+// poll waits until a file is ready or ms milliseconds have passed; -1 waits forever. It returns
+// the number of ready files. limit is a buffer outside of the stack.
 func poll(fds []pollFD, limit *syscall.Timespec, ms int) int {
 	if ms >= 0 {
 		*limit = syscall.NsecToTimespec(int64(ms) * 1e6)
@@ -37,7 +36,7 @@ func poll(fds []pollFD, limit *syscall.Timespec, ms int) int {
 	return n
 }
 
-// openStreams makes the container's standard streams and answers with its ends of them.
+// openStreams opens the container's standard streams and returns the container's ends.
 func (s *shim) openStreams() (childFDs [3]int, err error) {
 	s.streams = [2]stream{{name: "stdout", kind: PacketOut, fd: -1}, {name: "stderr", kind: PacketErr, fd: -1}}
 	if s.config.Terminal {
@@ -73,7 +72,7 @@ func (s *shim) openStreams() (childFDs [3]int, err error) {
 	return childFDs, setNonblock(p[1])
 }
 
-// OpenTerminal makes a pair of a terminal's ends.
+// OpenTerminal opens a pseudoterminal.
 func OpenTerminal() (master, slave int, err error) {
 	master, err = open("/dev/ptmx", syscall.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -96,16 +95,16 @@ func OpenTerminal() (master, slave int, err error) {
 	return master, slave, err
 }
 
-// Resize tells a terminal its size.
+// Resize sets the size of a terminal.
 func Resize(fd int, width, height uint16) {
 	size := [4]uint16{height, width}
 	_, _ = call(syscall.SYS_IOCTL, uintptr(fd), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size)), 0, 0)
 }
 
-// idleTimeout is when a shim gives back what it has used, in milliseconds after the last thing that it did.
+// idleTimeout is the time in milliseconds after which an idle shim drops its pages.
 const idleTimeout = 2000
 
-// serve carries streams until the container's first process has ended.
+// serve forwards streams until the container's init process exits.
 func (s *shim) serve() {
 	patience := idleTimeout
 	for {
@@ -118,7 +117,7 @@ func (s *shim) serve() {
 			p := pollFD{fd: -1}
 			if c.used {
 				p.fd, p.events = int32(c.fd), pollIn
-				if c.pending > 0 { // it waits, even if it has gone, until the container has read what it sent before
+				if c.pending > 0 { // wait, even after a disconnect, until the container has read the input
 					p.fd, stdin.fd = -1, int32(s.stdin)
 				}
 			}
@@ -150,7 +149,7 @@ func (s *shim) serve() {
 	}
 }
 
-// forwardOutput takes what the container has written and says whether there was something.
+// forwardOutput forwards available output and reports whether there was any.
 func (s *shim) forwardOutput(o *stream) bool {
 	if o.fd < 0 {
 		return false
@@ -159,7 +158,7 @@ func (s *shim) forwardOutput(o *stream) bool {
 	switch {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		return errno == syscall.EINTR
-	case n <= 0: // a terminal without users says EIO
+	case n <= 0: // a terminal without users returns EIO
 		s.log.flushLine(o)
 		if o.fd != s.stdin {
 			closeFile(o.fd)
@@ -177,15 +176,16 @@ func (s *shim) forwardOutput(o *stream) bool {
 	return true
 }
 
-// maxDrainReads is how many reads take more than a pipe or a terminal holds. Who else has the other end may write for ever.
+// maxDrainReads bounds the reads after the exit; a pipe or terminal holds less. Another process
+// may keep writing.
 const maxDrainReads = 256
 
-// drainStreams takes what the container has left when it ended.
+// drainStreams forwards the remaining output after the container's exit.
 func (s *shim) drainStreams() {
 	for i := range s.streams {
 		for n := 0; n < maxDrainReads && s.forwardOutput(&s.streams[i]); n++ {
 		}
-		if s.streams[i].fd >= 0 { // somebody else holds the other end
+		if s.streams[i].fd >= 0 { // another process has the stream open
 			s.log.flushLine(&s.streams[i])
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// forked says that this process is a copy of another, with one thread: of that one's scheduler there is the memory, but
-// none of the threads that it would hand work to.
+// forked reports that this process is a fork of the zygote. It has one thread, but its scheduler
+// state is that of the zygote.
 var forked bool
 
-// call is a system call. A process that is alone keeps it from the scheduler, which else would have another thread see to it
-// that nobody waits for this one. What arguments point to must not be on the stack: it escapes, as arguments of
-// package syscall do.
+// call makes a system call. In a fork it bypasses the scheduler, which would otherwise try to hand
+// work to other threads. The memory that arguments point to escapes to the heap, as for package
+// syscall: it must not be on the stack.
 //
 //go:uintptrescapes
 func call(number, a, b, c, d, e uintptr) (int, syscall.Errno) {
@@ -28,7 +28,7 @@ func call(number, a, b, c, d, e uintptr) (int, syscall.Errno) {
 	return int(r), 0
 }
 
-// retryEINTR calls until no signal interrupts.
+// retryEINTR repeats a call while a signal interrupts it.
 func retryEINTR(do func() (int, syscall.Errno)) (int, error) {
 	for {
 		n, errno := do()
@@ -61,7 +61,7 @@ func write(fd int, text []byte) (int, syscall.Errno) {
 	return call(syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(text))), uintptr(len(text)), 0, 0)
 }
 
-// writeAll writes to a file.
+// writeAll writes all of text.
 func writeAll(fd int, text []byte) error {
 	for len(text) > 0 {
 		n, errno := write(fd, text)
@@ -78,7 +78,7 @@ func writeAll(fd int, text []byte) error {
 
 func closeFile(fd int) { _, _ = call(syscall.SYS_CLOSE, uintptr(fd), 0, 0, 0, 0) }
 
-// setNonblock makes a file's calls return at once.
+// setNonblock makes a file non-blocking.
 func setNonblock(fd int) error {
 	flags, errno := call(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFL, 0, 0, 0)
 	if errno == 0 {
@@ -90,7 +90,7 @@ func setNonblock(fd int) error {
 	return nil
 }
 
-// renameFile gives a file of the working directory, or one of an absolute path, another name.
+// renameFile renames a file by an absolute or relative path.
 func renameFile(from, to string) error {
 	a, err := syscall.BytePtrFromString(from)
 	if err != nil {
@@ -107,13 +107,13 @@ func renameFile(from, to string) error {
 	return nil
 }
 
-// unlink removes a file of the working directory, its name ended by a zero; that it is not there is no matter.
+// unlink removes a file by its C string. Errors are ignored.
 func unlink(name []byte) {
 	const here = ^uintptr(99)
 	_, _ = call(syscall.SYS_UNLINKAT, here, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
 }
 
-// readFile is all of a file.
+// readFile returns the contents of a file.
 func readFile(path string) ([]byte, error) {
 	fd, err := open(path, syscall.O_RDONLY, 0)
 	if err != nil {
@@ -153,5 +153,5 @@ const (
 	prSetTHPDisable = 41
 )
 
-// callPidfdOpen is of equal number on all architectures.
+// callPidfdOpen has the same number on all architectures.
 const callPidfdOpen = 434

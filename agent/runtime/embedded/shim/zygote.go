@@ -8,21 +8,22 @@ import (
 	"unsafe"
 )
 
-// RequestFD is where the original is asked for copies, a socket of sequenced packets. A request is the container's directory and
-// the file descriptors of Handed; the answer is the copy's process id, in decimal, or words. It ends when
-// the socket's other end is closed.
+// RequestFD is a SOCK_SEQPACKET socket on which the zygote receives requests. A request is a
+// container's directory with the files Passed. The answer is the process ID in decimal, or an
+// error message. The zygote exits when the socket is closed.
 const RequestFD = 3
 
-// Handed are the files that a request hands over, in this order.
+// Passed are the files of a request, in this order.
 const (
-	PassedStderr  = iota // for the shim's standard error
+	PassedStderr  = iota // the shim's standard error
 	PassedReport         // ReportFD
 	PassedSandbox        // SandboxFD
 	PassedLock           // LockFD
 	numPassed
 )
 
-// ArgumentSize is how long the original's only argument must be: it is for the copies' own, a container's directory.
+// ArgumentSize is the required length of the zygote's argument, which its forks overwrite with a
+// container's directory.
 const ArgumentSize = 1024
 
 func init() {
@@ -31,27 +32,27 @@ func init() {
 	}
 	o := &zygote{shim: &shim{listener: -1, stdin: -1}}
 	setProcessName("berth-shims")
-	go func() { // the one that is here belongs to its thread, and could be preempted only in favour of another
+	go func() { // the goroutine of init is locked to its thread: yielding there would need another thread
 		o.run()
 		quit(0)
 	}()
 	select {}
 }
 
-// zygote is what shims are copied from. A process that executes this program has all that its packages' beginnings touch in memory; a copy of
-// one that has given that back has but what it uses itself.
+// zygote is the process that shims are forked from. Executing this program touches many pages
+// during initialization; a fork of a process that has dropped them has only the pages it uses.
 type zygote struct {
-	shim    *shim // of the next copy
+	shim    *shim // of the next fork
 	message syscall.Msghdr
 	text    syscall.Iovec
 	dir     [4096]byte
-	control [256]byte // of message
+	control [256]byte
 	answer  [64]byte
 }
 
 func (o *zygote) run() {
 	syscall.CloseOnExec(RequestFD)
-	_ = syscall.Exec("", nil, nil) // fails, but sets the limit of open files back, which package syscall has raised: copies hand it on (see execute)
+	_ = syscall.Exec("", nil, nil) // fails, but restores the open file limit that package syscall has raised; forks pass it on (see execInit)
 	o.shim.files.dropPages(o.shim.input[:])
 	for {
 		dir, files, ok := o.receiveRequest()
@@ -72,7 +73,7 @@ func (o *zygote) run() {
 	}
 }
 
-// receiveRequest waits for one; ok is false when there will be none.
+// receiveRequest waits for a request. ok is false when the socket is closed.
 func (o *zygote) receiveRequest() (dir string, files []int, ok bool) {
 	o.text = syscall.Iovec{Base: &o.dir[0], Len: uint64(len(o.dir))}
 	for {
@@ -93,18 +94,21 @@ func (o *zygote) receiveRequest() (dir string, files []int, ok bool) {
 	}
 }
 
-// fork makes a shim, a child of the original's parent.
+// fork creates a shim as a child of the zygote's parent.
 //
-// Go's runtime knows nothing of it: in the copy are the locks of its scheduler, but not the threads. It goes well since
+// Go's runtime does not support this: the fork has the locks of the scheduler, but not its
+// threads. It works for these reasons:
 //
-//   - one goroutine runs at a time (GOMAXPROCS=1), and that is this one: no other thread is in the heap, nor is
-//     garbage collected;
-//   - the copy's system calls do not tell the scheduler (alone), and it has no timers, files of package os or other goroutines;
-//   - the runtime's monitor may hold the scheduler's lock in this moment, or may have asked this goroutine to let
-//     others run, which the copy then does, finds none and goes on: but not both, as it takes that lock when nothing runs, and asks
-//     when something has run for 10 ms. What it had asked for before is done with by Gosched;
-//   - a thread may just be being made for the scheduler, which locks package syscall's Exec out until it is, in the copy for ever:
-//     nobody there calls Exec (see execute).
+//   - Only one goroutine runs at a time (GOMAXPROCS=1), and it is this one. No other thread uses
+//     the heap, and the garbage collector is off.
+//   - System calls of the fork bypass the scheduler (forked), and it has no timers, os.Files or
+//     other goroutines.
+//   - The runtime's monitor may hold the scheduler's lock at this moment, or may have requested
+//     preemption. The fork would then yield, find no other goroutine and continue. Both cannot
+//     happen: the monitor takes that lock when nothing runs, and requests preemption after 10 ms
+//     of running. Gosched completes earlier requests.
+//   - A thread that is just being created holds a lock that syscall.Exec needs. The fork never
+//     calls syscall.Exec (see execInit).
 func (o *zygote) fork(dir string, files []int) (int, syscall.Errno) {
 	runtime.Gosched()
 	pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_PARENT|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
@@ -113,10 +117,10 @@ func (o *zygote) fork(dir string, files []int) (int, syscall.Errno) {
 	}
 	forked = true
 	o.runShim(dir, files)
-	return 0, 0 // never: it has ended
+	return 0, 0 // not reached
 }
 
-// runShim is a copy's life.
+// runShim is the main function of a fork.
 func (o *zygote) runShim(dir string, files []int) {
 	setProcessName(Name)
 	setArgument(dir)
@@ -133,16 +137,17 @@ func (o *zygote) runShim(dir string, files []int) {
 	quit(0)
 }
 
-// setArgument makes it the process's, for who reads /proc/ID/cmdline.
+// setArgument sets the process's argument in /proc/PID/cmdline.
 func setArgument(dir string) {
-	own := unsafe.Slice(unsafe.StringData(os.Args[1]), len(os.Args[1])) // the kernel's copy of it, which may be written to
+	own := unsafe.Slice(unsafe.StringData(os.Args[1]), len(os.Args[1])) // the kernel's copy, which is writable
 	n := copy(own, dir)
 	clear(own[n:])
 	end := uintptr(unsafe.Pointer(&own[0])) + uintptr(n) + 1
-	_, _ = call(syscall.SYS_PRCTL, prSetMM, prSetMMArgEnd, end, 0, 0) // not everybody may; then blanks follow
+	_, _ = call(syscall.SYS_PRCTL, prSetMM, prSetMMArgEnd, end, 0, 0) // requires privileges; without them zeros follow
 }
 
-// renumberFiles gives files the numbers that they are known by. The numbers of files are higher than any of these, or their own.
+// renumberFiles gives files their well-known numbers. The current numbers are higher, or already
+// right.
 func renumberFiles(files, numbers []int) error {
 	const safe = 16
 	for i, fd := range files {
@@ -173,7 +178,7 @@ func chdir(dir string) error {
 	return nil
 }
 
-// setProcessName gives the process the name that ps shows.
+// setProcessName sets the name that ps shows.
 func setProcessName(name string) {
 	if text, err := syscall.BytePtrFromString(name); err == nil {
 		_, _ = call(syscall.SYS_PRCTL, prSetName, uintptr(unsafe.Pointer(text)), 0, 0, 0)
