@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/plugins"
 	"github.com/berthproject/berth/load"
 )
 
@@ -16,11 +17,11 @@ import (
 var packedResources = []string{"cpu", "memory", string(load.GPU)}
 
 func packingPolicy(percent float64) descheduling.Policy {
-	var t descheduling.Thresholds
+	var t plugins.Thresholds
 	for _, name := range packedResources {
-		t = append(t, descheduling.Threshold{Resource: name, Percent: percent})
+		t = append(t, plugins.Threshold{Resource: name, Percent: percent})
 	}
-	return descheduling.Policy{Profiles: []descheduling.Profile{{Name: "pack", Balance: []descheduling.Strategy{&descheduling.HighNodeUtilization{Thresholds: t}}}}}
+	return descheduling.Policy{Profiles: []descheduling.Profile{{Name: "pack", Balance: []descheduling.Strategy{&plugins.HighNodeUtilization{Thresholds: t}}}}}
 }
 
 var allFills = flag.Bool("all-fills", false, "TestOpenBPacking: make the whole table")

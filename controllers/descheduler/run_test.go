@@ -20,6 +20,7 @@ import (
 	ktesting "k8s.io/client-go/testing"
 
 	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/plugins"
 	"github.com/berthproject/berth/engine/placement"
 )
 
@@ -55,7 +56,7 @@ func options(t *testing.T, client *fake.Clientset, mode Mode) Options {
 		t.Fatal(err)
 	}
 	return Options{Client: client, Mode: mode, Profiles: map[string]*placement.Profile{p.Name(): p},
-		Policy: descheduling.Policy{Profiles: []descheduling.Profile{{Name: "default", Balance: []descheduling.Strategy{&descheduling.RemoveDuplicates{}}}}}}
+		Policy: descheduling.Policy{Profiles: []descheduling.Profile{{Name: "default", Balance: []descheduling.Strategy{&plugins.RemoveDuplicates{}}}}}}
 }
 
 // once runs a descheduler once and gives its report and the runner.

@@ -15,6 +15,7 @@ import (
 	metricsfake "k8s.io/metrics/pkg/client/clientset/versioned/fake"
 
 	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
 func uses(cpu string) corev1.ResourceList {
@@ -51,11 +52,11 @@ func measured(asked *int, fails bool) *metricsfake.Clientset {
 
 // byUsage is a policy of LowNodeUtilization.
 func byUsage(metered bool) descheduling.Policy {
-	cpu := func(percent float64) descheduling.Thresholds {
-		return descheduling.Thresholds{{Resource: "cpu", Percent: percent}}
+	cpu := func(percent float64) plugins.Thresholds {
+		return plugins.Thresholds{{Resource: "cpu", Percent: percent}}
 	}
 	return descheduling.Policy{Profiles: []descheduling.Profile{{Name: "default",
-		Balance: []descheduling.Strategy{&descheduling.LowNodeUtilization{Thresholds: cpu(20), Targets: cpu(70), UseMetrics: metered}}}}}
+		Balance: []descheduling.Strategy{&plugins.LowNodeUtilization{Thresholds: cpu(20), Targets: cpu(70), UseMetrics: metered}}}}}
 }
 
 func TestReadUsage(t *testing.T) {

@@ -1,36 +1,34 @@
-// Package descheduling finds pods that had better run elsewhere: descheduling.
+// Package descheduling selects pods to evict so that their replacements run on better nodes.
 //
-//	Snapshot ──▶ strategies, in the policy's order ──▶ Round ──▶ Mover ──▶ evicted (compatible) or planned
+//	Snapshot ──▶ strategies (plugins), in the policy's order ──▶ Round ──▶ Mover ──▶ evicted or planned
 //
-// A strategy proposes candidates one after another and hears of each what became of it. The Round stands
-// between: the evictor's filters, the limits, and who has left already. What becomes of a candidate is
-// for the Mover: in compatible mode it is evicted, just as the Kubernetes descheduler would; in planned
-// mode (rebalance/plan) it moves only if the scheduler's own placement puts it elsewhere and the strategy's goal gets
-// closer. Both modes run the same strategies.
+// A Strategy proposes candidates one at a time and learns the outcome of each. The Round applies
+// the evictor's filters and the policy's limits and keeps track of the pods that moved. The Mover
+// decides what happens to a candidate. In compatible mode the caller's Mover evicts it, as the
+// Kubernetes descheduler does. In planned mode the Mover is planning.Planner: a candidate moves
+// only if the scheduler's own placement puts its replacement on another node and the strategy's
+// goal improves.
 //
-// RunPolicy is a pass: the nodes that are ready and that the policy selects, fewer than two: nothing; then all
-// profiles' strategies that deschedule, then all that balance. Strategies know the cluster through the Round only, which
-// shows it as it is by now:
+// RunPolicy runs one round. It considers the nodes that are ready and that the policy selects,
+// and does nothing with fewer than two. It runs the Deschedule strategies of all profiles, then
+// their Balance strategies. A strategy reads the cluster only through the Round:
 //
-//	PodsOn, NodeOf   who is where, moves so far included
-//	Evictable        the evictor's filters: protections, priority, age, replicas, budgets
-//	Fits             nodeFit and the namespace's labels
-//	Evict            the limits, then the Mover
-//	Together         moves that make sense only all at once
-//
-// What is clever has a stupid twin in the tests (conflicts: every pod asked). Which pods go in compatible mode was
-// compared with the Kubernetes descheduler 0.36 (conformance, TestDescheduler).
+//	PodsOn, NodeOf      pods and their nodes, moves so far included
+//	Evictable           the evictor's Filter: protections, priority, age, replicas, budgets
+//	PreEvictionFilter   nodeFit and the namespace selector
+//	Evict               the limits, then the Mover
+//	Atomically          moves that are only useful together
 //
 // Invariants:
 //
-//   - Filtered: nothing is evicted that the profile's evictor protects.
+//   - Filtered: no pod is evicted that the profile's evictor protects.
 //   - Limited: no node, namespace or round loses more pods than the policy allows.
-//   - Ordered: same snapshot and policy, same candidates in the same order. Where the Kubernetes
-//     descheduler leaves an order open (nodes, pods of a node), it is by name.
-//   - Unchanged: a round does not write to its snapshot.
+//   - Ordered: equal snapshots and policies give equal candidates in equal order. Where the
+//     Kubernetes descheduler leaves an order open (nodes, pods of a node), it is by name.
+//   - Unchanged: a round does not modify its snapshot.
 //
-// Departures from the Kubernetes descheduler, in both modes: a profile whose priority threshold names a PriorityClass
-// that is not there does not run, and the others do; there, the policy is refused. In planned mode, besides:
-// nodeFit is not asked, as the plan finds a place or refuses; a pod that moved still counts as a
-// replica; whether a pod with required affinity has any other place is left to the plan.
+// Differences from the Kubernetes descheduler: if a priority threshold names a PriorityClass that
+// does not exist, only that profile is skipped; upstream rejects the policy. In planned mode
+// nodeFit is not evaluated because the planner finds the node, and a pod that moved still counts
+// as a replica.
 package descheduling

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// evictMatching proposes the pods of each node that a strategy wants to leave. Which those are is judged for a whole
+// EvictMatching proposes the pods of each node that a strategy wants to leave. Which those are is judged for a whole
 // node before any of its pods goes, as the Kubernetes descheduler does.
-func (r *Round) evictMatching(wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
-	r.evictMatchingBy(nil, wanted, candidate)
+func (r *Round) EvictMatching(wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
+	r.EvictMatchingBy(nil, wanted, candidate)
 }
 
-// evictMatchingBy is sweep with the pods of each node in an order; nil: by name.
-func (r *Round) evictMatchingBy(order func(a, b *Pod) int, wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
+// EvictMatchingBy is sweep with the pods of each node in an order; nil: by name.
+func (r *Round) EvictMatchingBy(order func(a, b *Pod) int, wanted func(*Pod, *Node) bool, candidate func(*Pod, *Node) *Candidate) {
 	for _, n := range r.nodes {
 		var list []*Pod
 		for _, p := range r.AllPodsOn(n) {
@@ -39,7 +39,7 @@ func (r *Round) evictAll(list []*Pod, n *Node, candidate func(*Pod, *Node) *Cand
 	return last
 }
 
-// newCandidate makes a candidate of a pod whose place is no matter, only that it goes. One that has finished is cleaned up.
-func newCandidate(p *Pod, n *Node, format string, args ...any) *Candidate {
+// NewCandidate makes a candidate of a pod whose place is no matter, only that it goes. One that has finished is cleaned up.
+func NewCandidate(p *Pod, n *Node, format string, args ...any) *Candidate {
 	return &Candidate{Pod: p, Node: n, Cleanup: p.Finished(), Reason: func() string { return fmt.Sprintf(format, args...) }}
 }

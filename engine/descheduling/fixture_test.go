@@ -99,8 +99,8 @@ type named struct{ pods string }
 func (named) Name() string { return "Named" }
 
 func (s named) Run(r *Round) {
-	r.evictMatching(func(p *Pod, _ *Node) bool { return s.pods == "" || strings.Contains(s.pods, p.Name) },
-		func(p *Pod, n *Node) *Candidate { return newCandidate(p, n, "") })
+	r.EvictMatching(func(p *Pod, _ *Node) bool { return s.pods == "" || strings.Contains(s.pods, p.Name) },
+		func(p *Pod, n *Node) *Candidate { return NewCandidate(p, n, "") })
 }
 
 // numbered are nodes n1, n2 and so on.

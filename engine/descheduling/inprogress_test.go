@@ -48,24 +48,3 @@ func TestSnapshotApplyInProgress(t *testing.T) {
 		t.Errorf("moved are %q", got)
 	}
 }
-
-// A node above its target loses no more than it has to while a pod that was moved takes its time to leave.
-func TestInProgressMovesAreNotReplacedTwice(t *testing.T) {
-	nodes := numbered(2)
-	var pods []*Pod
-	for _, name := range []string{"a", "b", "c", "d"} {
-		pods = append(pods, testPod(name, "n1", func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 750}} }))
-	}
-	low := &LowNodeUtilization{Thresholds: Thresholds{{Resource: "cpu", Percent: 20}}, Targets: Thresholds{{Resource: "cpu", Percent: 60}}}
-	plans := func(under ...InProgressMove) string {
-		s := testSnapshot(nodes, pods...)
-		s.ApplyInProgress(under)
-		return evict(t, s, &Policy{}, &fakeMover{place: func(*Candidate) *Node { return nodes[1] }}, low)
-	}
-	if first := plans(); first != "a" {
-		t.Fatalf("the first plan moves %q", first)
-	}
-	if second := plans(InProgressMove{Pod: pods[0].Pod, Details: pods[0].Details, To: "n2"}); second != "" {
-		t.Errorf("the second one moves %q", second)
-	}
-}

@@ -28,12 +28,12 @@ func (r *Round) FitsAnyNode(p *Pod, nodes []*Node) bool {
 // affinity, taints, cordon, room for its requests (not asked of its own node), and its own required
 // anti-affinity. It knows nothing of pod affinity, spread, ports and volumes.
 func (r *Round) FitsNode(p *Pod, n *Node) bool {
-	return !n.Unschedulable && MatchesNodeAffinity(p, n) && ToleratesTaints(p, n, isHardTaint) &&
-		(p.NodeName == n.Name || r.fitsRequests(p, n)) && !r.violatesAntiAffinity(p, n)
+	return !n.Unschedulable && MatchesNodeAffinity(p, n) && ToleratesTaints(p, n, IsHardTaint) &&
+		(p.NodeName == n.Name || r.FitsRequests(p, n)) && !r.violatesAntiAffinity(p, n)
 }
 
-// isHardTaint are the effects of taints that keep a pod off a node.
-func isHardTaint(t *model.Taint) bool {
+// IsHardTaint are the effects of taints that keep a pod off a node.
+func IsHardTaint(t *model.Taint) bool {
 	return t.Effect == model.NoSchedule || t.Effect == model.NoExecute
 }
 
@@ -59,8 +59,8 @@ func ToleratesTaints(p *Pod, n *Node, counts func(*model.Taint) bool) bool {
 	return true
 }
 
-// fitsRequests says whether a node has what the pod requests, and room for one more pod.
-func (r *Round) fitsRequests(p *Pod, n *Node) bool {
+// FitsRequests says whether a node has what the pod requests, and room for one more pod.
+func (r *Round) FitsRequests(p *Pod, n *Node) bool {
 	here := r.nodePods.contents[n]
 	used, want, have := here.requested(), &p.Spec.Requests, &n.Allocatable
 	if n.Node.AllocatablePods-int64(len(here.live)) <= 0 ||

@@ -103,19 +103,6 @@ func TestNamespaceSelector(t *testing.T) {
 	}
 }
 
-// So are those of copies, which a plan counts, and does not offer.
-func TestNamespaceSelectorOfDuplicates(t *testing.T) {
-	nodes := numbered(2)
-	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"))
-	args := defaultArgs()
-	args.NamespaceSelector = labelSelector("env", "prod")
-	for _, m := range []*fakeMover{{}, {place: func(*Candidate) *Node { return nodes[1] }}} {
-		if got := evict(t, s, &Policy{Profiles: []Profile{{Name: "p", Evictor: args}}}, m, &RemoveDuplicates{}); got != "" {
-			t.Errorf("went %q", got)
-		}
-	}
-}
-
 // On its own node a pod has the room that it takes, and is not in its own way.
 func TestNodeFitOwnNode(t *testing.T) {
 	web := model.LabelsOf(map[string]string{"app": "web", "host": "1"})

@@ -1,6 +1,7 @@
 package descheduling
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
@@ -19,11 +20,11 @@ type Policy struct {
 	Profiles              []Profile
 }
 
-// UsesMetrics says whether a strategy wants to know measured usage.
+// UsesMetrics reports whether a strategy of the policy reads measured usage (Snapshot.Usage).
 func (p *Policy) UsesMetrics() bool {
 	for i := range p.Profiles {
 		for _, s := range p.Profiles[i].Balance {
-			if low, is := s.(*LowNodeUtilization); is && low.UseMetrics {
+			if m, ok := s.(MetricsUser); ok && m.UsesMetrics() {
 				return true
 			}
 		}
@@ -74,16 +75,7 @@ type Namespaces struct{ Include, Exclude []string }
 // Has says whether a namespace is within.
 func (n *Namespaces) Has(name string) bool {
 	if len(n.Include) > 0 {
-		return contains(n.Include, name)
+		return slices.Contains(n.Include, name)
 	}
-	return !contains(n.Exclude, name)
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
+	return !slices.Contains(n.Exclude, name)
 }

@@ -1,16 +1,11 @@
 package descheduling
 
-import (
-	"github.com/berthproject/berth/engine/budget"
-	"github.com/berthproject/berth/engine/model"
-)
+import "github.com/berthproject/berth/engine/budget"
 
 // roundCache is what only some policies ask for: made when the first asks.
 type roundCache struct {
 	replicas  map[string]int // pods by uid of each of their owners
 	hasBudget map[*Pod]bool  // by a disruption budget
-	// bestPreferredWeight are the largest weights of preferred node affinity that any node of the round has.
-	bestPreferredWeight map[*model.PodSpec]int64
 }
 
 // podLeft forgets a pod that nothing is known to replace; by is 1, or -1 if it did not leave after all.

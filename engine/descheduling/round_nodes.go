@@ -60,6 +60,9 @@ func compareByKey(a, b *Pod) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
+// Requests returns the sum of the requests of the unfinished pods on n.
+func (r *Round) Requests(n *Node) *model.Resources { return r.nodePods.contents[n].requested() }
+
 // requested is the sum of what the pods of a place request.
 func (p *podsOnNode) requested() *model.Resources {
 	if p.requests != nil {

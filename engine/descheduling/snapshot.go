@@ -92,3 +92,14 @@ type Termination struct {
 	Reason   string
 	ExitCode int32
 }
+
+// Reasons returns why a container waits or has terminated.
+func (c *Container) Reasons() (out []string) {
+	if c.Waiting != "" {
+		out = append(out, c.Waiting)
+	}
+	if c.Terminated != nil {
+		out = append(out, c.Terminated.Reason)
+	}
+	return out
+}

@@ -9,6 +9,12 @@ type Strategy interface {
 	Run(*Round)
 }
 
+// MetricsUser is implemented by strategies that can read measured usage.
+type MetricsUser interface {
+	// UsesMetrics reports whether the strategy reads Snapshot.Usage as it is configured.
+	UsesMetrics() bool
+}
+
 // Candidate is a pod that a strategy wants to leave.
 type Candidate struct {
 	Pod  *Pod

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
 // pluginReader reads the arguments of one plugin of a policy.
@@ -104,28 +105,28 @@ func (r *pluginReader) requireNonEmpty(field string, list []string, what string)
 func (r *pluginReader) duplicates() descheduling.Strategy {
 	var a removeDuplicatesArgs
 	r.read(&a)
-	return &descheduling.RemoveDuplicates{Namespaces: r.namespaces("namespaces", a.Namespaces), ExcludeOwnerKinds: r.requireNonEmpty("excludeOwnerKinds", a.ExcludeOwnerKinds, "a kind such as ReplicaSet")}
+	return &plugins.RemoveDuplicates{Namespaces: r.namespaces("namespaces", a.Namespaces), ExcludeOwnerKinds: r.requireNonEmpty("excludeOwnerKinds", a.ExcludeOwnerKinds, "a kind such as ReplicaSet")}
 }
 
 func (r *pluginReader) antiAffinity() descheduling.Strategy {
 	var a violatingAntiAffinityArgs
 	r.read(&a)
-	return &descheduling.RemovePodsViolatingInterPodAntiAffinity{Scope: r.scope(&a.podFilterArgs)}
+	return &plugins.RemovePodsViolatingInterPodAntiAffinity{Scope: r.scope(&a.podFilterArgs)}
 }
 
 func (r *pluginReader) nodeAffinity() descheduling.Strategy {
 	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 	var a violatingNodeAffinityArgs
 	r.read(&a)
-	out := &descheduling.RemovePodsViolatingNodeAffinity{Scope: r.scope(&a.podFilterArgs)}
+	out := &plugins.RemovePodsViolatingNodeAffinity{Scope: r.scope(&a.podFilterArgs)}
 	if len(a.NodeAffinityType) == 0 {
 		r.argErrorf("nodeAffinityType: must be given: %s, %s, or both", required, preferred)
 	}
 	r.requireOneOf("nodeAffinityType", a.NodeAffinityType, required, preferred)
 	for _, t := range a.NodeAffinityType {
-		kind := descheduling.RequiredAffinity
+		kind := plugins.RequiredAffinity
 		if t == preferred {
-			kind = descheduling.PreferredAffinity
+			kind = plugins.PreferredAffinity
 		}
 		out.Types = append(out.Types, kind)
 	}
@@ -138,7 +139,7 @@ func (r *pluginReader) nodeTaints() descheduling.Strategy {
 	if len(a.ExcludedTaints) > 0 && len(a.IncludedTaints) > 0 {
 		r.argErrorf("includedTaints: %q: cannot be given together with excludedTaints, %q", a.IncludedTaints, a.ExcludedTaints)
 	}
-	return &descheduling.RemovePodsViolatingNodeTaints{Scope: r.scope(&a.podFilterArgs), PreferNoSchedule: a.IncludePreferNoSchedule,
+	return &plugins.RemovePodsViolatingNodeTaints{Scope: r.scope(&a.podFilterArgs), PreferNoSchedule: a.IncludePreferNoSchedule,
 		Excluded: r.requireNonEmpty("excludedTaints", a.ExcludedTaints, "a taint's key, or key=value"), Included: r.requireNonEmpty("includedTaints", a.IncludedTaints, "a taint's key, or key=value")}
 }
 
@@ -147,7 +148,7 @@ func (r *pluginReader) topologySpread() descheduling.Strategy {
 	var a violatingTopologySpreadArgs
 	r.read(&a)
 	r.requireOneOf("constraints", a.Constraints, hard, soft)
-	return &descheduling.RemovePodsViolatingTopologySpreadConstraint{Scope: r.scope(&a.podFilterArgs), BalanceNodeFit: derefOr(a.TopologyBalanceNodeFit, true),
+	return &plugins.RemovePodsViolatingTopologySpreadConstraint{Scope: r.scope(&a.podFilterArgs), BalanceNodeFit: derefOr(a.TopologyBalanceNodeFit, true),
 		Hard: len(a.Constraints) == 0 || slices.Contains(a.Constraints, hard), Soft: slices.Contains(a.Constraints, soft)}
 }
 
@@ -156,5 +157,5 @@ func (r *pluginReader) tooManyRestarts() descheduling.Strategy {
 	r.read(&a)
 	r.requireAtLeast(r.path+".podRestartThreshold", int64(a.PodRestartThreshold), 1)
 	r.requireOneOf("states", a.States, "Running", "CrashLoopBackOff")
-	return &descheduling.RemovePodsHavingTooManyRestarts{Scope: r.scope(&a.podFilterArgs), Threshold: a.PodRestartThreshold, Init: a.IncludingInitContainers, States: a.States}
+	return &plugins.RemovePodsHavingTooManyRestarts{Scope: r.scope(&a.podFilterArgs), Threshold: a.PodRestartThreshold, Init: a.IncludingInitContainers, States: a.States}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
 // podStates are what PodLifeTime knows of states: phases, reasons of the status, and why containers wait or have ended.
@@ -23,7 +24,7 @@ func (r *pluginReader) podLifeTime() descheduling.Strategy {
 	r.requireOneOf("states", a.States, podStates...)
 	r.validateExitCodes(a.ExitCodes)
 	kinds := r.namespaces("ownerKinds", a.OwnerKinds)
-	out := &descheduling.PodLifeTime{Scope: r.scope(&a.podFilterArgs), MaxAge: r.seconds("maxPodLifeTimeSeconds", a.MaxPodLifeTimeSeconds), States: a.States, ExitCodes: a.ExitCodes,
+	out := &plugins.PodLifeTime{Scope: r.scope(&a.podFilterArgs), MaxAge: r.seconds("maxPodLifeTimeSeconds", a.MaxPodLifeTimeSeconds), States: a.States, ExitCodes: a.ExitCodes,
 		OwnerKinds: kinds.Include, ExcludeOwnerKinds: kinds.Exclude, Init: a.IncludingInitContainers, Ephemeral: a.IncludingEphemeralContainers}
 	for i, c := range a.Conditions {
 		at := fmt.Sprintf("conditions[%d]", i)
@@ -31,7 +32,7 @@ func (r *pluginReader) podLifeTime() descheduling.Strategy {
 			r.argErrorf("%s: must have one of type, status, reason and minTimeSinceLastTransitionSeconds", at)
 		}
 		age := r.seconds(at+".minTimeSinceLastTransitionSeconds", c.MinTimeSinceLastTransitionSeconds)
-		out.Conditions = append(out.Conditions, descheduling.ConditionFilter{Type: c.Type, Status: c.Status, Reason: c.Reason, MinAge: derefOr(age, 0)})
+		out.Conditions = append(out.Conditions, plugins.ConditionFilter{Type: c.Type, Status: c.Status, Reason: c.Reason, MinAge: derefOr(age, 0)})
 	}
 	return out
 }
@@ -44,7 +45,7 @@ func (r *pluginReader) failedPods() descheduling.Strategy {
 	r.read(&a)
 	r.validateExitCodes(a.ExitCodes)
 	least := derefOr(a.MinPodLifetimeSeconds, defaultMinPodLifetimeSeconds)
-	return &descheduling.RemoveFailedPods{Scope: r.scope(&a.podFilterArgs), ExcludeOwnerKinds: r.requireNonEmpty("excludeOwnerKinds", a.ExcludeOwnerKinds, "a kind such as Job"),
+	return &plugins.RemoveFailedPods{Scope: r.scope(&a.podFilterArgs), ExcludeOwnerKinds: r.requireNonEmpty("excludeOwnerKinds", a.ExcludeOwnerKinds, "a kind such as Job"),
 		MinAge: r.seconds("minPodLifetimeSeconds", &least), Reasons: r.requireNonEmpty("reasons", a.Reasons, "a reason such as Evicted"), ExitCodes: a.ExitCodes, Init: a.IncludingInitContainers}
 }
 

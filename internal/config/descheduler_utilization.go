@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/descheduling/plugins"
 )
 
 // kubernetesMetrics is the one source of usage that is asked.
@@ -15,7 +16,7 @@ const kubernetesMetrics = "KubernetesMetrics"
 func (r *pluginReader) lowNodeUtilization() descheduling.Strategy {
 	var a lowNodeUtilizationArgs
 	r.read(&a)
-	out := &descheduling.LowNodeUtilization{Thresholds: r.thresholds("thresholds", a.Thresholds), Targets: r.thresholds("targetThresholds", a.TargetThresholds),
+	out := &plugins.LowNodeUtilization{Thresholds: r.thresholds("thresholds", a.Thresholds), Targets: r.thresholds("targetThresholds", a.TargetThresholds),
 		Deviation: a.UseDeviationThresholds, NumberOfNodes: int(r.requireCount("numberOfNodes", a.NumberOfNodes)),
 		ExcludeNamespaces: r.excludedNamespaces(a.EvictableNamespaces), UseMetrics: r.usesMetrics(a.MetricsUtilization)}
 	if l := a.EvictionLimits; l != nil && l.Node != nil {
@@ -47,12 +48,12 @@ func (r *pluginReader) highNodeUtilization() descheduling.Strategy {
 	var a highNodeUtilizationArgs
 	r.read(&a)
 	r.requireOneOf("evictionModes", a.EvictionModes, only)
-	return &descheduling.HighNodeUtilization{Thresholds: r.thresholds("thresholds", a.Thresholds), NumberOfNodes: int(r.requireCount("numberOfNodes", a.NumberOfNodes)),
+	return &plugins.HighNodeUtilization{Thresholds: r.thresholds("thresholds", a.Thresholds), NumberOfNodes: int(r.requireCount("numberOfNodes", a.NumberOfNodes)),
 		OnlyThresholdingResources: slices.Contains(a.EvictionModes, only), ExcludeNamespaces: r.excludedNamespaces(a.EvictableNamespaces)}
 }
 
 // thresholds demands percentages of at least one resource.
-func (r *pluginReader) thresholds(field string, in map[string]float64) (out descheduling.Thresholds) {
+func (r *pluginReader) thresholds(field string, in map[string]float64) (out plugins.Thresholds) {
 	if len(in) == 0 {
 		r.argErrorf("%s: must be given, a percentage for at least one resource, such as cpu: 20", field)
 	}
@@ -64,7 +65,7 @@ func (r *pluginReader) thresholds(field string, in map[string]float64) (out desc
 		if percent < 0 || percent > 100 {
 			r.argErrorf("%s.%s: %v: must be between 0 and 100", field, resource, percent)
 		}
-		out = append(out, descheduling.Threshold{Resource: resource, Percent: percent})
+		out = append(out, plugins.Threshold{Resource: resource, Percent: percent})
 	}
 	return out
 }

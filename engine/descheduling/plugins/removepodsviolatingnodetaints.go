@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
@@ -10,7 +11,7 @@ import (
 // RemovePodsViolatingNodeTaints removes pods from nodes with taints that they do not tolerate. Taints with the effect
 // NoExecute are others' work.
 type RemovePodsViolatingNodeTaints struct {
-	Scope
+	descheduling.Scope
 	// PreferNoSchedule: taints with this effect count as well as NoSchedule.
 	PreferNoSchedule bool
 	// Excluded taints do not count; if Included is not empty, no others count. Both are keys, or key=value. At
@@ -22,15 +23,15 @@ type RemovePodsViolatingNodeTaints struct {
 func (*RemovePodsViolatingNodeTaints) Name() string { return "RemovePodsViolatingNodeTaints" }
 
 // Run implements Strategy.
-func (s *RemovePodsViolatingNodeTaints) Run(r *Round) {
-	r.evictMatching(func(p *Pod, n *Node) bool {
-		return !p.Finished() && s.Scope.Has(p) && !ToleratesTaints(p, n, s.includes)
-	}, func(p *Pod, n *Node) *Candidate {
-		c := newCandidate(p, n, "")
+func (s *RemovePodsViolatingNodeTaints) Run(r *descheduling.Round) {
+	r.EvictMatching(func(p *descheduling.Pod, n *descheduling.Node) bool {
+		return !p.Finished() && s.Scope.Has(p) && !descheduling.ToleratesTaints(p, n, s.includes)
+	}, func(p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
+		c := descheduling.NewCandidate(p, n, "")
 		c.Reason = func() string { return fmt.Sprintf("it does not tolerate %s", formatTaints(s.untolerated(p, n))) }
 		before := int64(len(s.untolerated(p, n)))
-		c.Gain = func(to *Node) Gain {
-			g := Gain{Before: before, After: before, Metric: "taints that it does not tolerate"}
+		c.Gain = func(to *descheduling.Node) descheduling.Gain {
+			g := descheduling.Gain{Before: before, After: before, Metric: "taints that it does not tolerate"}
 			if left := s.untolerated(p, to); len(left) == 0 { // one less of them would only call for another move
 				g.After = 0
 			}
@@ -57,7 +58,7 @@ func listsTaint(list []string, t *model.Taint) bool {
 }
 
 // untolerated are the taints of a node that count and that a pod does not tolerate.
-func (s *RemovePodsViolatingNodeTaints) untolerated(p *Pod, n *Node) (out []*model.Taint) {
+func (s *RemovePodsViolatingNodeTaints) untolerated(p *descheduling.Pod, n *descheduling.Node) (out []*model.Taint) {
 	for i := range n.Taints {
 		t := &n.Taints[i]
 		if s.includes(t) && !slices.ContainsFunc(p.Spec.Tolerations, func(tol model.Toleration) bool { return tol.ToleratesTaint(t, false) }) {

@@ -1,14 +1,15 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"testing"
 
 	"github.com/berthproject/berth/engine/model"
 )
 
 // tainted are nodes: n1 with two taints, n2 with one of them, n3 with a soft one, n4 with none.
-func tainted() []*Node {
+func tainted() []*descheduling.Node {
 	nodes := numbered(4)
 	gpu, old := model.Taint{Key: "gpu", Value: "yes", Effect: model.NoSchedule}, model.Taint{Key: "old", Effect: model.NoSchedule}
 	nodes[0].Taints = []model.Taint{gpu, old, {Key: "gone", Effect: model.NoExecute}}
@@ -18,8 +19,8 @@ func tainted() []*Node {
 }
 
 func TestTaints(t *testing.T) {
-	bears := func(key string) func(*Pod) {
-		return func(p *Pod) {
+	bears := func(key string) func(*descheduling.Pod) {
+		return func(p *descheduling.Pod) {
 			p.Spec = &model.PodSpec{Tolerations: []model.Toleration{{Key: key, Op: model.TolExists}}}
 		}
 	}
@@ -35,11 +36,11 @@ func TestTaints(t *testing.T) {
 		{RemovePodsViolatingNodeTaints{Included: []string{"gpu"}}, "b c"},
 		{RemovePodsViolatingNodeTaints{Included: []string{"old="}}, ""},
 		{RemovePodsViolatingNodeTaints{Included: []string{"gone"}}, ""},
-		{RemovePodsViolatingNodeTaints{Scope: Scope{Labels: labelSelector("app", "web")}}, ""},
+		{RemovePodsViolatingNodeTaints{Scope: descheduling.Scope{Labels: labelSelector("app", "web")}}, ""},
 	} {
 		s := testSnapshot(tainted(), testPod("a", "n1", bears("gpu")), testPod("b", "n1", bears("old")), testPod("c", "n2"),
-			testPod("d", "n3"), testPod("e", "n1", bears("")), testPod("f", "n4"), testPod("g", "n1", func(p *Pod) { p.Phase = model.Succeeded }))
-		if got := evict(t, s, &Policy{}, &fakeMover{}, &c.s); got != c.want {
+			testPod("d", "n3"), testPod("e", "n1", bears("")), testPod("f", "n4"), testPod("g", "n1", func(p *descheduling.Pod) { p.Phase = model.Succeeded }))
+		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
 			t.Errorf("%+v: %q went, want %q", c.s, got, c.want)
 		}
 	}
@@ -49,21 +50,21 @@ func TestTaints(t *testing.T) {
 func TestTaintGain(t *testing.T) {
 	nodes := tainted()
 	var got string
-	m := &fakeMover{place: func(c *Candidate) *Node {
+	m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
 		for _, n := range nodes {
 			got += fmt.Sprint(c.Gain(n).Improves(), " ")
 		}
 		got += c.Reason()
 		return nil
 	}}
-	evict(t, testSnapshot(nodes, testPod("a", "n1")), &Policy{}, m, &RemovePodsViolatingNodeTaints{PreferNoSchedule: true})
+	evict(t, testSnapshot(nodes, testPod("a", "n1")), &descheduling.Policy{}, m, &RemovePodsViolatingNodeTaints{PreferNoSchedule: true})
 	if want := "false false false true it does not tolerate gpu=yes:NoSchedule, old:NoSchedule"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 // labelled are nodes n1 to n3 with disk=hdd, ssd and nvme.
-func labelledNodes() []*Node {
+func labelledNodes() []*descheduling.Node {
 	nodes := numbered(3)
 	for i, v := range []string{"hdd", "ssd", "nvme"} {
 		nodes[i].Labels = model.LabelsOf(map[string]string{"disk": v})
@@ -76,24 +77,24 @@ func nodeTerm(value string) model.NodeSelectorTerm {
 }
 
 func TestNodeAffinity(t *testing.T) {
-	required := func(values ...string) func(*Pod) {
-		return func(p *Pod) {
+	required := func(values ...string) func(*descheduling.Pod) {
+		return func(p *descheduling.Pod) {
 			p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true}}
 			for _, v := range values {
 				p.Spec.NodeSelector.Required = append(p.Spec.NodeSelector.Required, nodeTerm(v))
 			}
 		}
 	}
-	preferred := func(ssd, nvme int32) func(*Pod) {
-		return func(p *Pod) {
+	preferred := func(ssd, nvme int32) func(*descheduling.Pod) {
+		return func(p *descheduling.Pod) {
 			p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{Preferred: []model.PreferredSchedulingTerm{
 				{Weight: ssd, Term: nodeTerm("ssd")}, {Weight: nvme, Term: nodeTerm("nvme")}}}}
 		}
 	}
-	world := func() *Snapshot {
+	world := func() *descheduling.Snapshot {
 		return testSnapshot(labelledNodes(), testPod("a", "n1", required("ssd")), testPod("b", "n1", required("tape")), testPod("c", "n2", required("ssd")),
 			testPod("d", "n1", preferred(1, 1)), testPod("e", "n2", preferred(1, 2)), testPod("f", "n2", preferred(2, 2)),
-			testPod("g", "n1", func(p *Pod) { p.Phase = model.Failed }, required("ssd")))
+			testPod("g", "n1", func(p *descheduling.Pod) { p.Phase = model.Failed }, required("ssd")))
 	}
 	both := []AffinityType{PreferredAffinity, RequiredAffinity}
 	for _, c := range []struct {
@@ -104,12 +105,12 @@ func TestNodeAffinity(t *testing.T) {
 		{both[:1], "d e", "d e"},
 		{both, "d e a", "d e a b"},
 	} {
-		if got := evict(t, world(), &Policy{}, &fakeMover{}, &RemovePodsViolatingNodeAffinity{Types: c.types}); got != c.want {
+		if got := evict(t, world(), &descheduling.Policy{}, &fakeMover{}, &RemovePodsViolatingNodeAffinity{Types: c.types}); got != c.want {
 			t.Errorf("%v: %q went, want %q", c.types, got, c.want)
 		}
 		s := world()
-		m := &fakeMover{place: func(*Candidate) *Node { return s.Nodes[2] }}
-		if got := evict(t, s, &Policy{}, m, &RemovePodsViolatingNodeAffinity{Types: c.types}); got != c.planned {
+		m := &fakeMover{place: func(*descheduling.Candidate) *descheduling.Node { return s.Nodes[2] }}
+		if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingNodeAffinity{Types: c.types}); got != c.planned {
 			t.Errorf("%v: %q planned, want %q", c.types, got, c.planned)
 		}
 	}
@@ -117,19 +118,19 @@ func TestNodeAffinity(t *testing.T) {
 
 func TestNodeAffinityGain(t *testing.T) {
 	nodes := labelledNodes()
-	p := testPod("p", "n1", func(p *Pod) {
+	p := testPod("p", "n1", func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true, Required: []model.NodeSelectorTerm{nodeTerm("nvme")},
 			Preferred: []model.PreferredSchedulingTerm{{Weight: 3, Term: nodeTerm("ssd")}, {Weight: 5, Term: nodeTerm("nvme")}}}}
 	})
 	var got string
-	m := &fakeMover{place: func(c *Candidate) *Node {
+	m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
 		for _, n := range nodes {
 			g := c.Gain(n)
 			got += fmt.Sprintf("%d>%d ", g.Before, g.After)
 		}
 		return nil
 	}}
-	evict(t, testSnapshot(nodes, p), &Policy{}, m, &RemovePodsViolatingNodeAffinity{Types: []AffinityType{RequiredAffinity, PreferredAffinity}})
+	evict(t, testSnapshot(nodes, p), &descheduling.Policy{}, m, &RemovePodsViolatingNodeAffinity{Types: []AffinityType{RequiredAffinity, PreferredAffinity}})
 	if want := "1>1 1>1 1>0 5>5 5>2 5>0 "; got != want {
 		t.Errorf("gains %q, want %q", got, want)
 	}

@@ -1,13 +1,14 @@
-package descheduling
+package plugins
 
 import (
 	"cmp"
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 )
 
 // RemovePodsHavingTooManyRestarts removes pods whose containers have been restarted too often on their node.
 type RemovePodsHavingTooManyRestarts struct {
-	Scope
+	descheduling.Scope
 	// Threshold is how many restarts of all containers together are too many.
 	Threshold int32
 	// Init: restarts of init containers count.
@@ -20,16 +21,16 @@ type RemovePodsHavingTooManyRestarts struct {
 func (*RemovePodsHavingTooManyRestarts) Name() string { return "RemovePodsHavingTooManyRestarts" }
 
 // Run implements Strategy. On each node those go first that have been restarted most often.
-func (s *RemovePodsHavingTooManyRestarts) Run(r *Round) {
-	most := func(a, b *Pod) int { return cmp.Compare(s.restarts(b), s.restarts(a)) }
-	r.evictMatchingBy(most, func(p *Pod, _ *Node) bool {
+func (s *RemovePodsHavingTooManyRestarts) Run(r *descheduling.Round) {
+	most := func(a, b *descheduling.Pod) int { return cmp.Compare(s.restarts(b), s.restarts(a)) }
+	r.EvictMatchingBy(most, func(p *descheduling.Pod, _ *descheduling.Node) bool {
 		return s.Scope.Has(p) && s.restarts(p) >= s.Threshold && s.inState(p)
-	}, func(p *Pod, n *Node) *Candidate {
-		return newCandidate(p, n, "its containers were restarted %d times; %d are too many", s.restarts(p), s.Threshold)
+	}, func(p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
+		return descheduling.NewCandidate(p, n, "its containers were restarted %d times; %d are too many", s.restarts(p), s.Threshold)
 	})
 }
 
-func (s *RemovePodsHavingTooManyRestarts) restarts(p *Pod) (sum int32) {
+func (s *RemovePodsHavingTooManyRestarts) restarts(p *descheduling.Pod) (sum int32) {
 	for i := range p.Details.Containers {
 		sum += p.Details.Containers[i].Restarts
 	}
@@ -41,10 +42,10 @@ func (s *RemovePodsHavingTooManyRestarts) restarts(p *Pod) (sum int32) {
 	return sum
 }
 
-func (s *RemovePodsHavingTooManyRestarts) inState(p *Pod) bool {
+func (s *RemovePodsHavingTooManyRestarts) inState(p *descheduling.Pod) bool {
 	if len(s.States) == 0 || slices.Contains(s.States, p.Phase.String()) {
 		return true
 	}
-	waits := func(c Container) bool { return c.Waiting != "" && slices.Contains(s.States, c.Waiting) }
+	waits := func(c descheduling.Container) bool { return c.Waiting != "" && slices.Contains(s.States, c.Waiting) }
 	return slices.ContainsFunc(p.Details.Containers, waits) || s.Init && slices.ContainsFunc(p.Details.Init, waits)
 }

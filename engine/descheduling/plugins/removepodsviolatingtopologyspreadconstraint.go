@@ -1,11 +1,13 @@
-package descheduling
+package plugins
+
+import "github.com/berthproject/berth/engine/descheduling"
 
 import "github.com/berthproject/berth/engine/model"
 
 // RemovePodsViolatingTopologySpreadConstraint brings the domains of topology spread constraints within
 // their maxSkew, with as few pods as that takes.
 type RemovePodsViolatingTopologySpreadConstraint struct {
-	Scope // of the pods that are looked at, and counted
+	descheduling.Scope // of the pods that are looked at, and counted
 	// Hard and Soft say which constraints count: DoNotSchedule (the default), ScheduleAnyway.
 	Hard, Soft bool
 	// BalanceNodeFit spares pods that fit on no node of a domain below the average
@@ -19,8 +21,8 @@ func (*RemovePodsViolatingTopologySpreadConstraint) Name() string {
 }
 
 // Run looks at the constraints of the pods of one namespace after another.
-func (s *RemovePodsViolatingTopologySpreadConstraint) Run(r *Round) {
-	evictions := &evictionList{round: r, seen: map[*Pod]bool{}}
+func (s *RemovePodsViolatingTopologySpreadConstraint) Run(r *descheduling.Round) {
+	evictions := &evictionList{round: r, seen: map[*descheduling.Pod]bool{}}
 	for _, space := range s.namespaces(r) {
 		groups := s.constraints(space)
 		for _, g := range groups {
@@ -50,12 +52,12 @@ type namespacePods struct {
 
 // podAtIndex is a pod with the index of its node.
 type podAtIndex struct {
-	pod  *Pod
+	pod  *descheduling.Pod
 	node int32
 }
 
 // namespaces are the namespaces that have pods with constraints, in the order in which pods are found.
-func (s *RemovePodsViolatingTopologySpreadConstraint) namespaces(r *Round) []*namespacePods {
+func (s *RemovePodsViolatingTopologySpreadConstraint) namespaces(r *descheduling.Round) []*namespacePods {
 	all := map[string]*namespacePods{}
 	var out []*namespacePods
 	where := newNodeDomains(r.Nodes())
@@ -78,7 +80,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) namespaces(r *Round) []*na
 
 // isCounted says whether a pod counts in its domain. The Kubernetes descheduler counts only those that it could evict and
 // was asked to look at; a plan counts as the scheduler does.
-func (s *RemovePodsViolatingTopologySpreadConstraint) isCounted(r *Round, p *Pod) bool {
+func (s *RemovePodsViolatingTopologySpreadConstraint) isCounted(r *descheduling.Round, p *descheduling.Pod) bool {
 	if p.Deleting {
 		return false
 	}

@@ -1,6 +1,7 @@
-package descheduling
+package plugins
 
 import (
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
@@ -8,16 +9,16 @@ import (
 
 // skewPlanner plans moves from the fullest domain of a constraint until it is balanced or no pod of it can go.
 type skewPlanner struct {
-	round      *Round
+	round      *descheduling.Round
 	constraint *spreadConstraint
 	all        *constraintIndex // all of the namespace
-	scope      *Scope
-	queues     map[*topologyDomain][]*Pod // who has not been tried
+	scope      *descheduling.Scope
+	queues     map[*topologyDomain][]*descheduling.Pod // who has not been tried
 }
 
 // run says false if the round is over.
 func (e *skewPlanner) run() bool {
-	e.queues = map[*topologyDomain][]*Pod{}
+	e.queues = map[*topologyDomain][]*descheduling.Pod{}
 	for {
 		c := e.largestDomain()
 		if c == nil || c.size-e.constraint.smallestSize() <= int(e.constraint.MaxSkew) {
@@ -29,9 +30,9 @@ func (e *skewPlanner) run() bool {
 		}
 		from := e.round.NodeOf(p)
 		switch e.round.Evict(e.constraint.candidate(e.round, p, c, e.all)) {
-		case Accepted:
+		case descheduling.Accepted:
 			e.all.forEach(p, func(g *spreadConstraint) { g.podMoved(from, e.round.NodeOf(p)) })
-		case TotalLimit:
+		case descheduling.TotalLimit:
 			return false
 		}
 	}
@@ -49,7 +50,7 @@ func (e *skewPlanner) largestDomain() *topologyDomain {
 }
 
 // next takes the pod that had best go; nil: there is none.
-func (e *skewPlanner) next(c *topologyDomain) *Pod {
+func (e *skewPlanner) next(c *topologyDomain) *descheduling.Pod {
 	q, opened := e.queues[c]
 	if !opened {
 		q = slices.Clone(c.pods)
@@ -68,15 +69,15 @@ func (e *skewPlanner) next(c *topologyDomain) *Pod {
 }
 
 // compareForPlan orders pods for a plan: those that do not choose their nodes, then as victims go.
-func compareForPlan(a, b *Pod) int {
+func compareForPlan(a, b *descheduling.Pod) int {
 	if c := compareBool(hasNodeConstraint(a), hasNodeConstraint(b)); c != 0 {
 		return c
 	}
-	return CompareForEviction(a, b)
+	return descheduling.CompareForEviction(a, b)
 }
 
 // podMoved counts a pod where it went.
-func (g *spreadConstraint) podMoved(from, to *Node) {
+func (g *spreadConstraint) podMoved(from, to *descheduling.Node) {
 	if c := g.domainOf(from); c != nil {
 		c.size--
 	}
@@ -88,8 +89,8 @@ func (g *spreadConstraint) podMoved(from, to *Node) {
 // spreadGain is the gain of a move: of the constraints that count the pod, the squares of the sizes of the two domains
 // added up. As each move makes the sum over all domains less, no constraint is bettered at the cost of
 // another for ever.
-func spreadGain(p *Pod, from, to *Node, groups *constraintIndex) Gain {
-	out := Gain{Metric: "sum of squares of the pods in the two domains"}
+func spreadGain(p *descheduling.Pod, from, to *descheduling.Node, groups *constraintIndex) descheduling.Gain {
+	out := descheduling.Gain{Metric: "sum of squares of the pods in the two domains"}
 	groups.forEach(p, func(g *spreadConstraint) {
 		a, b := g.domainOf(from), g.domainOf(to)
 		if a == nil || b == nil || a == b {
@@ -121,7 +122,7 @@ func newConstraintIndex(all []*spreadConstraint) *constraintIndex {
 }
 
 // forEach calls do for each that counts the pod.
-func (s *constraintIndex) forEach(p *Pod, do func(*spreadConstraint)) {
+func (s *constraintIndex) forEach(p *descheduling.Pod, do func(*spreadConstraint)) {
 	try := func(list []*spreadConstraint) {
 		for _, g := range list {
 			if g.selector.Matches(p.Labels) {

@@ -1,6 +1,7 @@
-package descheduling
+package plugins
 
 import (
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
@@ -10,17 +11,17 @@ import (
 // share a specification) share what it matches; that is looked up by a label that the term demands, and kept by
 // domain, so that the work grows with the pods that terms mean and not with all pods for each.
 type antiAffinityIndex struct {
-	round *Round
+	round *descheduling.Round
 	// podsByLabel are the pods that the strategy sees, by namespace and label; all are those of a namespace.
-	podsByLabel     map[labelKey][]*Pod
-	podsByNamespace map[string][]*Pod
+	podsByLabel     map[labelKey][]*descheduling.Pod
+	podsByNamespace map[string][]*descheduling.Pod
 	terms           map[termKey]*termMatches
 }
 
 // termMatches are the pods that a term of a carrier, one of those that share it, means, by domain.
 type termMatches struct {
-	sample   *Pod
-	byDomain map[string][]*Pod
+	sample   *descheduling.Pod
+	byDomain map[string][]*descheduling.Pod
 }
 
 type labelKey struct{ namespace, key, value string }
@@ -32,9 +33,9 @@ type termKey struct {
 	term      int
 }
 
-func newAntiAffinityIndex(r *Round, s *RemovePodsViolatingInterPodAntiAffinity) *antiAffinityIndex {
-	c := &antiAffinityIndex{round: r, podsByLabel: map[labelKey][]*Pod{}, podsByNamespace: map[string][]*Pod{}, terms: map[termKey]*termMatches{}}
-	for _, n := range r.nodes {
+func newAntiAffinityIndex(r *descheduling.Round, s *RemovePodsViolatingInterPodAntiAffinity) *antiAffinityIndex {
+	c := &antiAffinityIndex{round: r, podsByLabel: map[labelKey][]*descheduling.Pod{}, podsByNamespace: map[string][]*descheduling.Pod{}, terms: map[termKey]*termMatches{}}
+	for _, n := range r.Nodes() {
 		for _, p := range r.PodsOn(n) {
 			if !s.Scope.Has(p) {
 				continue
@@ -46,7 +47,7 @@ func newAntiAffinityIndex(r *Round, s *RemovePodsViolatingInterPodAntiAffinity) 
 }
 
 // podsWithLabel are the pods of a namespace with a label.
-func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*Pod {
+func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*descheduling.Pod {
 	done := labelKey{namespace: namespace, key: key}
 	if _, filed := c.podsByLabel[done]; !filed {
 		c.podsByLabel[done] = nil
@@ -60,7 +61,7 @@ func (c *antiAffinityIndex) podsWithLabel(namespace, key, value string) []*Pod {
 }
 
 // domainKey is what two nodes must share to be one place to a term: the value of its key, or where a node has none, the node.
-func domainKey(n *Node, key string) string {
+func domainKey(n *descheduling.Node, key string) string {
 	if v, there := n.Labels.Get(key); there {
 		return "=" + v
 	}
@@ -68,20 +69,20 @@ func domainKey(n *Node, key string) string {
 }
 
 // matchedPods are the pods that a term of a pod means, by domain.
-func (c *antiAffinityIndex) matchedPods(p *Pod, term int) map[string][]*Pod {
+func (c *antiAffinityIndex) matchedPods(p *descheduling.Pod, term int) map[string][]*descheduling.Pod {
 	key := termKey{p.Namespace, p.Spec, term}
 	if m, known := c.terms[key]; known {
 		return m.byDomain
 	}
 	t := &p.Spec.AntiAffinity[term]
-	m := map[string][]*Pod{}
+	m := map[string][]*descheduling.Pod{}
 	namespaces := t.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{p.Namespace}
 	}
 	for _, namespace := range namespaces {
 		for _, q := range c.candidatePods(t, namespace) {
-			if n := c.round.NodeOf(q); n != nil && MatchesAntiAffinityTerm(p, t, q) {
+			if n := c.round.NodeOf(q); n != nil && descheduling.MatchesAntiAffinityTerm(p, t, q) {
 				d := domainKey(n, t.TopologyKey)
 				m[d] = append(m[d], q)
 			}
@@ -92,7 +93,7 @@ func (c *antiAffinityIndex) matchedPods(p *Pod, term int) map[string][]*Pod {
 }
 
 // candidatePods are pods of a namespace among which those are that a term matches: the ones with a value that it demands.
-func (c *antiAffinityIndex) candidatePods(t *model.PodAffinityTerm, namespace string) []*Pod {
+func (c *antiAffinityIndex) candidatePods(t *model.PodAffinityTerm, namespace string) []*descheduling.Pod {
 	if t.Selector == nil {
 		return nil
 	}
@@ -106,7 +107,7 @@ func (c *antiAffinityIndex) candidatePods(t *model.PodAffinityTerm, namespace st
 
 // forEachConflict calls yield with every pod that a pod on a node is to be apart from, until it returns false. As the Kubernetes
 // descheduler does, it takes pods of one name for one.
-func (c *antiAffinityIndex) forEachConflict(p *Pod, n *Node, yield func(*Pod) bool) {
+func (c *antiAffinityIndex) forEachConflict(p *descheduling.Pod, n *descheduling.Node, yield func(*descheduling.Pod) bool) {
 	for term := range p.Spec.AntiAffinity {
 		key := p.Spec.AntiAffinity[term].TopologyKey
 		here := domainKey(n, key)
@@ -120,26 +121,26 @@ func (c *antiAffinityIndex) forEachConflict(p *Pod, n *Node, yield func(*Pod) bo
 }
 
 // firstConflict is the first pod that a pod on a node is to be apart from; nil: none is.
-func (c *antiAffinityIndex) firstConflict(p *Pod, n *Node) (first *Pod) {
-	c.forEachConflict(p, n, func(q *Pod) bool { first = q; return false })
+func (c *antiAffinityIndex) firstConflict(p *descheduling.Pod, n *descheduling.Node) (first *descheduling.Pod) {
+	c.forEachConflict(p, n, func(q *descheduling.Pod) bool { first = q; return false })
 	return first
 }
 
 // countConflicts is how many pods there are on the node's side that a pod is to be apart from, each once for every term.
-func (c *antiAffinityIndex) countConflicts(p *Pod, n *Node) (sum int64) {
-	c.forEachConflict(p, n, func(*Pod) bool { sum++; return true })
+func (c *antiAffinityIndex) countConflicts(p *descheduling.Pod, n *descheduling.Node) (sum int64) {
+	c.forEachConflict(p, n, func(*descheduling.Pod) bool { sum++; return true })
 	return sum
 }
 
 // podMoved files a pod that went where it is now. Where it was, it is passed over.
-func (c *antiAffinityIndex) podMoved(p *Pod) {
+func (c *antiAffinityIndex) podMoved(p *descheduling.Pod) {
 	to := c.round.NodeOf(p)
 	if to == nil {
 		return
 	}
 	for key, m := range c.terms {
 		t := &key.spec.AntiAffinity[key.term]
-		if d := domainKey(to, t.TopologyKey); MatchesAntiAffinityTerm(m.sample, t, p) && !slices.Contains(m.byDomain[d], p) {
+		if d := domainKey(to, t.TopologyKey); descheduling.MatchesAntiAffinityTerm(m.sample, t, p) && !slices.Contains(m.byDomain[d], p) {
 			m.byDomain[d] = append(m.byDomain[d], p)
 		}
 	}

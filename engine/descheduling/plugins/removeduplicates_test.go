@@ -1,6 +1,7 @@
-package descheduling
+package plugins
 
 import (
+	"github.com/berthproject/berth/engine/descheduling"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -8,10 +9,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-func images(list ...string) func(*Pod) { return func(p *Pod) { p.Details.Images = list } }
+func images(list ...string) func(*descheduling.Pod) {
+	return func(p *descheduling.Pod) { p.Details.Images = list }
+}
 
-func owners(list ...string) func(*Pod) {
-	return func(p *Pod) {
+func owners(list ...string) func(*descheduling.Pod) {
+	return func(p *descheduling.Pod) {
 		p.Details.Owners = nil
 		for _, o := range list {
 			kind, name, _ := strings.Cut(o, "/")
@@ -22,31 +25,31 @@ func owners(list ...string) func(*Pod) {
 
 // Who is a copy of whom, how many a node may keep, and who goes.
 func TestDuplicates(t *testing.T) {
-	elsewhere := func(p *Pod) { p.Namespace = "other" }
-	tied := func(p *Pod) {
+	elsewhere := func(p *descheduling.Pod) { p.Namespace = "other" }
+	tied := func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{Labels: model.LabelsOf(map[string]string{"disk": "hdd"})}}
 	}
 	for what, c := range map[string]struct {
 		s    RemoveDuplicates
-		pods []*Pod
+		pods []*descheduling.Pod
 		want string
 	}{
-		"three on one of three nodes":       {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1")}, want: "b c"},
-		"two each are even":                 {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n2"), testPod("d", "n2"), testPod("e", "n3"), testPod("f", "n3")}},
-		"average rounded up":                {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n2")}, want: "c"},
-		"other images":                      {pods: []*Pod{testPod("a", "n1", images("x")), testPod("b", "n1", images("y"))}},
-		"images in another order":           {pods: []*Pod{testPod("a", "n1", images("x", "y")), testPod("b", "n1", images("y", "x"))}, want: "b"},
-		"another namespace":                 {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1", elsewhere)}},
-		"another kind of the same name":     {pods: []*Pod{testPod("a", "n1"), testPod("b", "n1", owners("Job/rs"))}},
-		"excluded kind":                     {s: RemoveDuplicates{ExcludeOwnerKinds: []string{"ReplicaSet"}}, pods: []*Pod{testPod("a", "n1"), testPod("b", "n1")}},
-		"excluded namespace":                {s: RemoveDuplicates{Namespaces: Namespaces{Exclude: []string{"default"}}}, pods: []*Pod{testPod("a", "n1"), testPod("b", "n1")}},
-		"one owner in common is not enough": {pods: []*Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("X/x"))}},
-		"all owners in common, once":        {pods: []*Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("Y/y", "X/x"))}, want: "b"},
-		"nowhere else to go":                {pods: []*Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
-		"protected ones are not counted":    {pods: []*Pod{testPod("a", "n1", func(p *Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
+		"three on one of three nodes":       {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1")}, want: "b c"},
+		"two each are even":                 {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n2"), testPod("d", "n2"), testPod("e", "n3"), testPod("f", "n3")}},
+		"average rounded up":                {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n2")}, want: "c"},
+		"other images":                      {pods: []*descheduling.Pod{testPod("a", "n1", images("x")), testPod("b", "n1", images("y"))}},
+		"images in another order":           {pods: []*descheduling.Pod{testPod("a", "n1", images("x", "y")), testPod("b", "n1", images("y", "x"))}, want: "b"},
+		"another namespace":                 {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1", elsewhere)}},
+		"another kind of the same name":     {pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1", owners("Job/rs"))}},
+		"excluded kind":                     {s: RemoveDuplicates{ExcludeOwnerKinds: []string{"ReplicaSet"}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
+		"excluded namespace":                {s: RemoveDuplicates{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}, pods: []*descheduling.Pod{testPod("a", "n1"), testPod("b", "n1")}},
+		"one owner in common is not enough": {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("X/x"))}},
+		"all owners in common, once":        {pods: []*descheduling.Pod{testPod("a", "n1", owners("X/x", "Y/y")), testPod("b", "n1", owners("Y/y", "X/x"))}, want: "b"},
+		"nowhere else to go":                {pods: []*descheduling.Pod{testPod("a", "n1", tied), testPod("b", "n1", tied)}},
+		"protected ones are not counted":    {pods: []*descheduling.Pod{testPod("a", "n1", func(p *descheduling.Pod) { p.Details.LocalStorage = true }), testPod("b", "n1")}},
 	} {
 		nodes := labelledNodes()
-		if got := evict(t, testSnapshot(nodes, c.pods...), &Policy{}, &fakeMover{}, &c.s); got != c.want {
+		if got := evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
 			t.Errorf("%s: %q went, want %q", what, got, c.want)
 		}
 	}
@@ -55,9 +58,9 @@ func TestDuplicates(t *testing.T) {
 // A plan counts protected copies, offers the others of a node if one is refused, and gains only towards fewer copies.
 func TestDuplicatesPlanned(t *testing.T) {
 	nodes := numbered(3)
-	stays := func(p *Pod) { p.Details.LocalStorage = true }
+	stays := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
 	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1", stays), testPod("d", "n2"))
-	m := &fakeMover{refuse: "b", place: func(c *Candidate) *Node {
+	m := &fakeMover{refuse: "b", place: func(c *descheduling.Candidate) *descheduling.Node {
 		if g := c.Gain(nodes[1]); g.Improves() && c.Pod.Name == "a" && g.Before != 3 {
 			t.Errorf("to n2: %+v", g)
 		}
@@ -69,7 +72,7 @@ func TestDuplicatesPlanned(t *testing.T) {
 		}
 		return nodes[2]
 	}}
-	if got := evict(t, s, &Policy{}, m, &RemoveDuplicates{}); got != "a" || strings.Join(m.candidates, " ") != "b a" {
+	if got := evict(t, s, &descheduling.Policy{}, m, &RemoveDuplicates{}); got != "a" || strings.Join(m.candidates, " ") != "b a" {
 		t.Errorf("asked for %v, went %q", m.candidates, got)
 	}
 }
@@ -81,11 +84,11 @@ func TestDuplicatesPlannedEvenly(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		nodes := numbered(2 + rng.IntN(4))
-		var pods []*Pod
+		var pods []*descheduling.Pod
 		for i := range 4 + rng.IntN(12) {
 			pods = append(pods, testPod(string(rune('a'+i)), nodes[rng.IntN(len(nodes))].Name, owners([]string{"A/a", "B/b"}[rng.IntN(2)])))
 		}
-		m := &fakeMover{place: func(c *Candidate) *Node {
+		m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
 			for range 20 {
 				if to := nodes[rng.IntN(len(nodes))]; c.Gain(to).Improves() {
 					return to
@@ -93,7 +96,7 @@ func TestDuplicatesPlannedEvenly(t *testing.T) {
 			}
 			return nil
 		}}
-		evict(t, testSnapshot(nodes, pods...), &Policy{}, m, script(func(r *Round) {
+		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
 			(&RemoveDuplicates{}).Run(r)
 			total := map[string]int{}
 			for _, p := range pods {
@@ -125,7 +128,7 @@ func TestEligibleNodes(t *testing.T) {
 		rng.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 		nodes = nodes[:1+rng.IntN(len(nodes))]
 		r := newEligibleNodes(nodes)
-		p := testPod("p", "", func(p *Pod) {
+		p := testPod("p", "", func(p *descheduling.Pod) {
 			for _, key := range []string{"gpu", "old", "gone"} {
 				if rng.IntN(2) == 0 {
 					p.Spec.Tolerations = append(p.Spec.Tolerations, model.Toleration{Key: key, Op: model.TolExists})

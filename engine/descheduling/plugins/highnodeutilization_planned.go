@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"cmp"
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 )
 
@@ -27,7 +28,7 @@ func (e *nodeEmptier) planNodes(low []*nodeUsage) {
 	for _, l := range left {
 		e.include(l)
 	}
-	host := map[*Node]bool{}
+	host := map[*descheduling.Node]bool{}
 	for _, l := range left {
 		if host[l.node] {
 			continue
@@ -60,7 +61,7 @@ func (e *nodeEmptier) include(l *nodeUsage) {
 // emptyNode moves all pods off a node, or none. It says whether the node is empty now. While it tries the node is open: a pod
 // that the scheduler would rather have there than on a node that stays is left alone.
 func (e *nodeEmptier) emptyNode(l *nodeUsage) bool {
-	var victims []*Pod
+	var victims []*descheduling.Pod
 	for _, p := range e.round.PodsOn(l.node) {
 		if !e.occupiesNode(p) {
 			continue
@@ -73,12 +74,12 @@ func (e *nodeEmptier) emptyNode(l *nodeUsage) bool {
 	if len(victims) == 0 {
 		return true
 	}
-	SortForEviction(victims)
+	descheduling.SortForEviction(victims)
 	e.round.SetExcluded(l.node, false)
 	defer e.round.SetExcluded(l.node, true)
 	return e.round.Atomically(func() bool {
 		for _, p := range victims {
-			if e.round.Evict(e.candidate(p, l)) != Accepted {
+			if e.round.Evict(e.candidate(p, l)) != descheduling.Accepted {
 				return false
 			}
 		}
@@ -88,6 +89,6 @@ func (e *nodeEmptier) emptyNode(l *nodeUsage) bool {
 
 // occupiesNode says whether a node is not empty as long as a pod is on it. Pods that belong to the node do not count, nor
 // those that are on their way out or that the policy spares for asking for nothing.
-func (e *nodeEmptier) occupiesNode(p *Pod) bool {
+func (e *nodeEmptier) occupiesNode(p *descheduling.Pod) bool {
 	return !p.Deleting && !p.Mirror && !p.Details.Static && !p.OwnedBy([]string{"DaemonSet"}) && e.removable(p)
 }

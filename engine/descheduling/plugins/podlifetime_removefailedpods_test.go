@@ -1,6 +1,7 @@
-package descheduling
+package plugins
 
 import (
+	"github.com/berthproject/berth/engine/descheduling"
 	"testing"
 	"time"
 
@@ -11,27 +12,29 @@ func hours(n int) *time.Duration { d := time.Duration(n) * time.Hour; return &d 
 
 // Which of a few pods each strategy wants, one criterion at a time.
 func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
-	aged := func(h int) func(*Pod) { return func(p *Pod) { p.Created = noon.Add(-time.Duration(h) * time.Hour) } }
-	in := func(phase model.Phase, reason string) func(*Pod) {
-		return func(p *Pod) { p.Phase, p.Details.PhaseReason = phase, reason }
+	aged := func(h int) func(*descheduling.Pod) {
+		return func(p *descheduling.Pod) { p.Created = noon.Add(-time.Duration(h) * time.Hour) }
 	}
-	state := func(list func(*PodDetails) *[]Container, c Container) func(*Pod) {
-		return func(p *Pod) { *list(p.Details) = append(*list(p.Details), c) }
+	in := func(phase model.Phase, reason string) func(*descheduling.Pod) {
+		return func(p *descheduling.Pod) { p.Phase, p.Details.PhaseReason = phase, reason }
 	}
-	main := func(f *PodDetails) *[]Container { return &f.Containers }
-	early := func(f *PodDetails) *[]Container { return &f.Init }
-	debug := func(f *PodDetails) *[]Container { return &f.Ephemeral }
-	ended := func(reason string, code int32) Container {
-		return Container{Terminated: &Termination{reason, code}, Restarts: 3}
+	state := func(list func(*descheduling.PodDetails) *[]descheduling.Container, c descheduling.Container) func(*descheduling.Pod) {
+		return func(p *descheduling.Pod) { *list(p.Details) = append(*list(p.Details), c) }
 	}
-	notReady := func(p *Pod) {
-		p.Details.Conditions = []Condition{{Type: "Ready", Status: "False", Reason: "Slow", LastTransition: noon.Add(-time.Hour)}}
+	main := func(f *descheduling.PodDetails) *[]descheduling.Container { return &f.Containers }
+	early := func(f *descheduling.PodDetails) *[]descheduling.Container { return &f.Init }
+	debug := func(f *descheduling.PodDetails) *[]descheduling.Container { return &f.Ephemeral }
+	ended := func(reason string, code int32) descheduling.Container {
+		return descheduling.Container{Terminated: &descheduling.Termination{Reason: reason, ExitCode: code}, Restarts: 3}
 	}
-	job := func(p *Pod) { p.Details.Owners = append(p.Details.Owners, model.Owner{Kind: "Job"}) }
-	world := func() *Snapshot {
+	notReady := func(p *descheduling.Pod) {
+		p.Details.Conditions = []descheduling.Condition{{Type: "Ready", Status: "False", Reason: "Slow", LastTransition: noon.Add(-time.Hour)}}
+	}
+	job := func(p *descheduling.Pod) { p.Details.Owners = append(p.Details.Owners, model.Owner{Kind: "Job"}) }
+	world := func() *descheduling.Snapshot {
 		return testSnapshot(numbered(2),
 			testPod("old", "n1", aged(5)), testPod("older", "n2", aged(6)), testPod("job", "n2", job, aged(4)),
-			testPod("crash", "n1", state(main, Container{Waiting: "CrashLoopBackOff", Restarts: 4})),
+			testPod("crash", "n1", state(main, descheduling.Container{Waiting: "CrashLoopBackOff", Restarts: 4})),
 			testPod("init", "n1", state(early, ended("Error", 3)), in(model.Pending, "")),
 			testPod("debug", "n1", state(debug, ended("OOMKilled", 137))),
 			testPod("slow", "n1", notReady),
@@ -40,14 +43,14 @@ func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 			testPod("done", "n2", in(model.Succeeded, ""), state(main, ended("Completed", 0))))
 	}
 	for _, c := range []struct {
-		s    Strategy
+		s    descheduling.Strategy
 		want string
 	}{
 		{&PodLifeTime{MaxAge: hours(5)}, "older"},
 		{&PodLifeTime{MaxAge: hours(2)}, "older old job lost"},
 		{&PodLifeTime{MaxAge: hours(2), OwnerKinds: []string{"Job"}}, "job"},
-		{&PodLifeTime{MaxAge: hours(2), ExcludeOwnerKinds: []string{"Job"}, Scope: Scope{Namespaces: Namespaces{Include: []string{"default"}}}}, "older old lost"},
-		{&PodLifeTime{MaxAge: hours(2), Scope: Scope{Namespaces: Namespaces{Include: []string{"other"}}}}, ""},
+		{&PodLifeTime{MaxAge: hours(2), ExcludeOwnerKinds: []string{"Job"}, Scope: descheduling.Scope{Namespaces: descheduling.Namespaces{Include: []string{"default"}}}}, "older old lost"},
+		{&PodLifeTime{MaxAge: hours(2), Scope: descheduling.Scope{Namespaces: descheduling.Namespaces{Include: []string{"other"}}}}, ""},
 		{&PodLifeTime{States: []string{"Pending", "CrashLoopBackOff", "Evicted", "Completed"}}, "crash init done out"},
 		{&PodLifeTime{States: []string{"Error"}}, ""},
 		{&PodLifeTime{States: []string{"Error"}, Init: true}, "lost init"},
@@ -68,7 +71,7 @@ func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 		{&RemovePodsHavingTooManyRestarts{Threshold: 3}, "crash done out"},
 		{&RemovePodsHavingTooManyRestarts{Threshold: 3, Init: true, States: []string{"Pending", "CrashLoopBackOff"}}, "crash init"},
 	} {
-		if got := evict(t, world(), &Policy{}, &fakeMover{}, c.s); got != c.want {
+		if got := evict(t, world(), &descheduling.Policy{}, &fakeMover{}, c.s); got != c.want {
 			t.Errorf("%+v: %q went, want %q", c.s, got, c.want)
 		}
 	}
@@ -76,11 +79,11 @@ func TestPodLifeTimeAndRemoveFailedPods(t *testing.T) {
 
 // What has finished needs no other place, what runs does.
 func TestCleanup(t *testing.T) {
-	failed := testPod("failed", "n1", func(p *Pod) { p.Phase = model.Failed })
+	failed := testPod("failed", "n1", func(p *descheduling.Pod) { p.Phase = model.Failed })
 	s := testSnapshot(numbered(2), testPod("runs", "n2"), failed)
 	cleanups := map[string]bool{}
-	m := &fakeMover{place: func(c *Candidate) *Node { cleanups[c.Pod.Name] = c.Cleanup; return nil }}
-	evict(t, s, &Policy{}, m, &PodLifeTime{MaxAge: new(time.Duration)})
+	m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node { cleanups[c.Pod.Name] = c.Cleanup; return nil }}
+	evict(t, s, &descheduling.Policy{}, m, &PodLifeTime{MaxAge: new(time.Duration)})
 	if len(cleanups) != 2 || !cleanups["failed"] || cleanups["runs"] {
 		t.Errorf("cleanups %v", cleanups)
 	}

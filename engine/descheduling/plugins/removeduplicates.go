@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 	"strings"
 )
@@ -9,7 +10,7 @@ import (
 // RemoveDuplicates spreads the pods of an owner: of pods with the same owners and the same images no
 // node keeps more than the average over the nodes that they can run on, rounded up.
 type RemoveDuplicates struct {
-	Namespaces Namespaces
+	Namespaces descheduling.Namespaces
 	// ExcludeOwnerKinds: pods with an owner of such a kind stay where they are.
 	ExcludeOwnerKinds []string
 }
@@ -23,20 +24,20 @@ type ownerImagesKey struct{ namespace, kind, owner, images string }
 // duplicateGroup are the pods of one copyKey.
 type duplicateGroup struct {
 	key         ownerImagesKey
-	pods        []*Pod
-	nodes       []*nodeDuplicates // nodes with more than one, in order
-	podsPerNode map[*Node]int     // copies by now; made when first asked for
+	pods        []*descheduling.Pod
+	nodes       []*nodeDuplicates          // nodes with more than one, in order
+	podsPerNode map[*descheduling.Node]int // copies by now; made when first asked for
 }
 
 // nodeDuplicates are copies on a node. The first found is no duplicate: it is what the others duplicate.
 type nodeDuplicates struct {
-	node       *Node
-	first      *Pod
-	duplicates []*Pod
+	node       *descheduling.Node
+	first      *descheduling.Pod
+	duplicates []*descheduling.Pod
 }
 
 // Run proposes, owner after owner and node after node, the duplicates that are too many.
-func (s *RemoveDuplicates) Run(r *Round) {
+func (s *RemoveDuplicates) Run(r *descheduling.Round) {
 	eligible := newEligibleNodes(r.Nodes())
 	for _, c := range s.findGroups(r) {
 		targets := eligible.countForGroup(c)
@@ -45,7 +46,7 @@ func (s *RemoveDuplicates) Run(r *Round) {
 		}
 		most := (len(c.pods) + targets - 1) / targets
 		for _, on := range c.nodes {
-			if len(on.duplicates)+1 > most && evictExcess(r, c, on, most) == TotalLimit {
+			if len(on.duplicates)+1 > most && evictExcess(r, c, on, most) == descheduling.TotalLimit {
 				return
 			}
 		}
@@ -53,10 +54,10 @@ func (s *RemoveDuplicates) Run(r *Round) {
 }
 
 // findGroups returns the copies of which some node has more than one, in the order in which they are found.
-func (s *RemoveDuplicates) findGroups(r *Round) []*duplicateGroup {
+func (s *RemoveDuplicates) findGroups(r *descheduling.Round) []*duplicateGroup {
 	all := map[ownerImagesKey]*duplicateGroup{}
 	var found []*duplicateGroup
-	here := map[ownerImagesKey]*Pod{} // by all their owners
+	here := map[ownerImagesKey]*descheduling.Pod{} // by all their owners
 	for _, n := range r.Nodes() {
 		clear(here)
 		for _, p := range r.PodsOn(n) {
@@ -91,7 +92,7 @@ func (s *RemoveDuplicates) findGroups(r *Round) []*duplicateGroup {
 
 // isCounted says whether a pod is counted as a copy. The Kubernetes descheduler counts only those that it
 // could evict; a plan counts what is there.
-func (s *RemoveDuplicates) isCounted(r *Round, p *Pod) bool {
+func (s *RemoveDuplicates) isCounted(r *descheduling.Round, p *descheduling.Pod) bool {
 	if len(p.Details.Owners) == 0 || !s.Namespaces.Has(p.Namespace) || p.OwnedBy(s.ExcludeOwnerKinds) {
 		return false
 	}
@@ -112,7 +113,7 @@ func joinImages(images []string) string {
 }
 
 // allOwnersKey tells pods apart by all their owners; for a pod with one owner it is the copyKey.
-func allOwnersKey(p *Pod, images string) ownerImagesKey {
+func allOwnersKey(p *descheduling.Pod, images string) ownerImagesKey {
 	o := p.Details.Owners
 	if len(o) == 1 {
 		return ownerImagesKey{p.Namespace, o[0].Kind, o[0].Name, images}
@@ -125,55 +126,55 @@ func allOwnersKey(p *Pod, images string) ownerImagesKey {
 	return ownerImagesKey{namespace: p.Namespace, owner: strings.Join(names, "\n"), images: images}
 }
 
-func (c *duplicateGroup) addDuplicate(n *Node, first, p *Pod) {
+func (c *duplicateGroup) addDuplicate(n *descheduling.Node, first, p *descheduling.Pod) {
 	if last := len(c.nodes) - 1; last >= 0 && c.nodes[last].node == n {
 		c.nodes[last].duplicates = append(c.nodes[last].duplicates, p)
 		return
 	}
-	c.nodes = append(c.nodes, &nodeDuplicates{node: n, first: first, duplicates: []*Pod{p}})
+	c.nodes = append(c.nodes, &nodeDuplicates{node: n, first: first, duplicates: []*descheduling.Pod{p}})
 }
 
 // evictExcess proposes what a node has above most. A plan that refuses some of these is offered the node's other copies.
-func evictExcess(r *Round, c *duplicateGroup, on *nodeDuplicates, most int) Outcome {
+func evictExcess(r *descheduling.Round, c *duplicateGroup, on *nodeDuplicates, most int) descheduling.Outcome {
 	tries := on.duplicates[most-1:]
 	if r.Planned() {
-		tries = slices.Concat(tries, on.duplicates[:most-1], []*Pod{on.first})
+		tries = slices.Concat(tries, on.duplicates[:most-1], []*descheduling.Pod{on.first})
 	}
 	for _, p := range tries {
 		if r.Planned() && c.podsOn(r, on.node) <= most {
-			return Accepted
+			return descheduling.Accepted
 		}
 		if !r.Evictable(p) || r.Planned() && !r.PreEvictionFilter(p) { // without a plan only those are copies that fit
 			continue
 		}
 		switch r.Evict(c.candidate(r, p, on.node)) {
-		case Accepted:
+		case descheduling.Accepted:
 			c.podMoved(r, p, on.node)
-		case NodeLimit:
-			return NodeLimit
-		case TotalLimit:
-			return TotalLimit
+		case descheduling.NodeLimit:
+			return descheduling.NodeLimit
+		case descheduling.TotalLimit:
+			return descheduling.TotalLimit
 		}
 	}
-	return Accepted
+	return descheduling.Accepted
 }
 
-func (c *duplicateGroup) candidate(r *Round, p *Pod, n *Node) *Candidate {
-	return &Candidate{Pod: p, Node: n,
+func (c *duplicateGroup) candidate(r *descheduling.Round, p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
+	return &descheduling.Candidate{Pod: p, Node: n,
 		Reason: func() string {
 			return fmt.Sprintf("%d copies of %s %s/%s on the node", c.podsOn(r, n), c.key.kind, c.key.namespace, c.key.owner)
 		},
-		Gain: func(to *Node) Gain {
+		Gain: func(to *descheduling.Node) descheduling.Gain {
 			from, there := int64(c.podsOn(r, n)), int64(c.podsOn(r, to))
-			return Gain{Before: max(from, there), After: max(from-1, there+1), Metric: "copies on the fuller of the two nodes"}
+			return descheduling.Gain{Before: max(from, there), After: max(from-1, there+1), Metric: "copies on the fuller of the two nodes"}
 		},
 	}
 }
 
 // podsOn is how many copies a node has by now.
-func (c *duplicateGroup) podsOn(r *Round, n *Node) int {
+func (c *duplicateGroup) podsOn(r *descheduling.Round, n *descheduling.Node) int {
 	if c.podsPerNode == nil {
-		c.podsPerNode = map[*Node]int{}
+		c.podsPerNode = map[*descheduling.Node]int{}
 		for _, p := range c.pods {
 			c.podsPerNode[r.NodeOf(p)]++
 		}
@@ -181,7 +182,7 @@ func (c *duplicateGroup) podsOn(r *Round, n *Node) int {
 	return c.podsPerNode[n]
 }
 
-func (c *duplicateGroup) podMoved(r *Round, p *Pod, from *Node) {
+func (c *duplicateGroup) podMoved(r *descheduling.Round, p *descheduling.Pod, from *descheduling.Node) {
 	if c.podsPerNode != nil {
 		c.podsPerNode[from]--
 		c.podsPerNode[r.NodeOf(p)]++

@@ -1,15 +1,41 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 	"strings"
 )
 
+// LowNodeUtilization moves pods from nodes that are above a target to nodes that are below all
+// thresholds.
+type LowNodeUtilization struct {
+	// Thresholds: a node at or below all of them is underutilized.
+	Thresholds Thresholds
+	// Targets: a node above any of them is overutilized. They are of the same resources as Thresholds.
+	Targets Thresholds
+	// Deviation: both are distances from the average of all nodes, downwards and upwards, in points.
+	Deviation bool
+	// NumberOfNodes: nothing is done unless more nodes than this are underutilized.
+	NumberOfNodes int
+	// ExcludeNamespaces: pods of these namespaces stay; what they use counts (evictableNamespaces.exclude).
+	ExcludeNamespaces []string
+	// PerNode is how many pods a node may lose in a round to this strategy; nil: no limit (evictionLimits.node).
+	PerNode *int
+	// UseMetrics: nodes and pods are judged by Snapshot.Usage instead of by requests (metricsUtilization).
+	UseMetrics bool
+}
+
+// Name is the plugin's in policies.
+func (*LowNodeUtilization) Name() string { return "LowNodeUtilization" }
+
+// UsesMetrics implements descheduling.MetricsUser.
+func (s *LowNodeUtilization) UsesMetrics() bool { return s.UseMetrics }
+
 // Run takes pods off overutilized nodes, the fullest first, until each is at its target or the room of the
 // underutilized ones is spent.
-func (s *LowNodeUtilization) Run(r *Round) {
-	var usage *Usage
+func (s *LowNodeUtilization) Run(r *descheduling.Round) {
+	var usage *descheduling.Usage
 	if s.UseMetrics {
 		usage = r.Snapshot.Usage
 		if usage == nil {
@@ -39,12 +65,12 @@ func (s *LowNodeUtilization) Run(r *Round) {
 	w := newPodEvictor(r, m, low)
 	w.trackUsage(all)
 	w.excludedNamespaces, w.perNode = s.ExcludeNamespaces, s.PerNode
-	w.removable = func(*Pod) bool { return true }
+	w.removable = func(*descheduling.Pod) bool { return true }
 	w.isDone = func(l *nodeUsage) bool { return !l.isOverLimit() }
-	w.candidate = func(p *Pod, l *nodeUsage) *Candidate {
-		return &Candidate{Pod: p, Node: l.node,
+	w.candidate = func(p *descheduling.Pod, l *nodeUsage) *descheduling.Candidate {
+		return &descheduling.Candidate{Pod: p, Node: l.node,
 			Reason: func() string { return l.describeExcess(m, over) },
-			Gain:   func(to *Node) Gain { return w.usageGain(p, l, w.usages[to]) },
+			Gain:   func(to *descheduling.Node) descheduling.Gain { return w.usageGain(p, l, w.usages[to]) },
 		}
 	}
 	for _, l := range high {
@@ -67,8 +93,8 @@ func (l *nodeUsage) describeExcess(m *usageReader, targets Thresholds) string {
 
 // usageGain is the gain of a move: what the two nodes use above their targets, in millionths of what they have. A node
 // that would get above its own target is no place to go.
-func (s *podEvictor) usageGain(p *Pod, from, to *nodeUsage) Gain {
-	g := Gain{Before: from.overTarget(s.thresholds), Metric: "millionths of the node above its targets"}
+func (s *podEvictor) usageGain(p *descheduling.Pod, from, to *nodeUsage) descheduling.Gain {
+	g := descheduling.Gain{Before: from.overTarget(s.thresholds), Metric: "millionths of the node above its targets"}
 	g.After = g.Before
 	uses, measured := s.podUsage(p)
 	if to == nil || !measured {

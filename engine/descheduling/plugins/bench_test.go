@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"testing"
 	"time"
 
@@ -10,10 +11,10 @@ import (
 
 // large is a cluster of 5,000 nodes and 100,000 pods of 500 owners, of which a tenth of the pods has something against
 // where it is.
-func large() *Snapshot {
-	nodes := make([]*Node, 5000)
+func large() *descheduling.Snapshot {
+	nodes := make([]*descheduling.Node, 5000)
 	for i := range nodes {
-		nodes[i] = testNode(fmt.Sprintf("n%04d", i), func(n *Node) {
+		nodes[i] = testNode(fmt.Sprintf("n%04d", i), func(n *descheduling.Node) {
 			n.Labels = model.LabelsOf(map[string]string{"host": n.Name, "zone": fmt.Sprint(i % 3), "disk": []string{"hdd", "ssd"}[i%2]})
 			if i%50 == 0 {
 				n.Taints = []model.Taint{{Key: "old", Effect: model.NoSchedule}}
@@ -34,9 +35,9 @@ func large() *Snapshot {
 		}
 		specs[i] = s
 	}
-	pods := make([]*Pod, 100_000)
+	pods := make([]*descheduling.Pod, 100_000)
 	for i := range pods {
-		pods[i] = testPod(fmt.Sprintf("p%05d", i), nodes[i%len(nodes)].Name, func(p *Pod) {
+		pods[i] = testPod(fmt.Sprintf("p%05d", i), nodes[i%len(nodes)].Name, func(p *descheduling.Pod) {
 			p.Spec = specs[i%len(specs)]
 			p.Labels = model.LabelsOf(map[string]string{"app": fmt.Sprint(i % len(specs))})
 			p.Created = noon.Add(-time.Duration(i%1000) * time.Minute)
@@ -49,7 +50,7 @@ func large() *Snapshot {
 func BenchmarkDeschedule(b *testing.B) {
 	s := large()
 	old := 15 * time.Hour
-	for _, one := range []Strategy{
+	for _, one := range []descheduling.Strategy{
 		&RemovePodsViolatingInterPodAntiAffinity{}, &RemovePodsViolatingNodeTaints{},
 		&RemovePodsViolatingNodeAffinity{Types: []AffinityType{RequiredAffinity, PreferredAffinity}},
 		&RemovePodsHavingTooManyRestarts{Threshold: 1}, &PodLifeTime{MaxAge: &old}, &RemoveFailedPods{},
@@ -57,10 +58,10 @@ func BenchmarkDeschedule(b *testing.B) {
 		b.Run(one.Name(), func(b *testing.B) {
 			args := defaultArgs()
 			args.NodeFit = true
-			p := &Policy{Profiles: []Profile{{Name: "p", Evictor: args, Deschedule: []Strategy{one}}}}
+			p := &descheduling.Policy{Profiles: []descheduling.Profile{{Name: "p", Evictor: args, Deschedule: []descheduling.Strategy{one}}}}
 			went := 0
 			for b.Loop() {
-				went = len(RunPolicy(s, p, &fakeMover{}).Moves)
+				went = len(descheduling.RunPolicy(s, p, &fakeMover{}).Moves)
 			}
 			b.ReportMetric(float64(went), "evictions/op")
 		})

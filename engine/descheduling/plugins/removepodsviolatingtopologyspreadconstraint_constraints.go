@@ -1,4 +1,4 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"

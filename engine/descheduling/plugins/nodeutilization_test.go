@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,8 +11,10 @@ import (
 )
 
 // asks is a pod of so many cores; nodes have four.
-func asks(cores float64) func(*Pod) {
-	return func(p *Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: int64(cores * 1000)}} }
+func asks(cores float64) func(*descheduling.Pod) {
+	return func(p *descheduling.Pod) {
+		p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: int64(cores * 1000)}}
+	}
 }
 
 func percents(values ...float64) (out Thresholds) {
@@ -28,7 +31,7 @@ func TestLowNodeUtilization(t *testing.T) {
 	from, to := percents(20), percents(50)
 	for what, c := range map[string]struct {
 		s     LowNodeUtilization
-		nodes func([]*Node)
+		nodes func([]*descheduling.Node)
 		want  string
 	}{
 		"until the target is reached":      {s: LowNodeUtilization{Thresholds: from, Targets: to}, want: "a b"},
@@ -38,8 +41,8 @@ func TestLowNodeUtilization(t *testing.T) {
 		"not more than numberOfNodes":      {s: LowNodeUtilization{Thresholds: from, Targets: to, NumberOfNodes: 1}},
 		"one a node":                       {s: LowNodeUtilization{Thresholds: from, Targets: to, PerNode: limit(1)}, want: "a"},
 		"excluded namespace":               {s: LowNodeUtilization{Thresholds: from, Targets: to, ExcludeNamespaces: []string{"default"}}},
-		"cordoned":                         {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*Node) { n[2].Unschedulable = true }},
-		"taints that the pods do not bear": {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*Node) { n[2].Taints = []model.Taint{{Key: "k"}} }},
+		"cordoned":                         {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Unschedulable = true }},
+		"taints that the pods do not bear": {s: LowNodeUtilization{Thresholds: from, Targets: to}, nodes: func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k"}} }},
 		"the others' room is spent":        {s: LowNodeUtilization{Thresholds: percents(20), Targets: percents(25)}, want: "a"},
 		"around the average of 54 %":       {s: LowNodeUtilization{Thresholds: percents(40), Targets: percents(20), Deviation: true}, want: "a b"},
 		"pods":                             {s: LowNodeUtilization{Thresholds: Thresholds{{"pods", 1}}, Targets: Thresholds{{"pods", 3}}}, want: "a"},
@@ -51,7 +54,7 @@ func TestLowNodeUtilization(t *testing.T) {
 		}
 		s := testSnapshot(nodes, testPod("a", "n1", asks(1)), testPod("b", "n1", asks(1)), testPod("c", "n1", asks(1)), testPod("d", "n1", asks(1)),
 			testPod("e", "n2", asks(2)), testPod("f", "n3", asks(0.5)))
-		if got := evict(t, s, &Policy{}, &fakeMover{}, &c.s); got != c.want {
+		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
 			t.Errorf("%s: %q went, want %q", what, got, c.want)
 		}
 	}
@@ -61,10 +64,10 @@ func TestLowNodeUtilization(t *testing.T) {
 func TestLowNodeUtilizationMeasured(t *testing.T) {
 	core := model.Resources{MilliCPU: 1000}
 	s := testSnapshot(numbered(4), testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"), testPod("d", "n4", asks(4)))
-	s.Usage = &Usage{Nodes: map[string]model.Resources{"n1": {MilliCPU: 3500}, "n2": {}, "n3": {MilliCPU: 2000}},
+	s.Usage = &descheduling.Usage{Nodes: map[string]model.Resources{"n1": {MilliCPU: 3500}, "n2": {}, "n3": {MilliCPU: 2000}},
 		Pods: map[string]model.Resources{"uid-b": core, "uid-c": core, "uid-d": core}}
 	l := &LowNodeUtilization{Thresholds: percents(20), Targets: percents(50), UseMetrics: true}
-	if got := evict(t, s, &Policy{}, &fakeMover{}, l); got != "b c" {
+	if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, l); got != "b c" {
 		t.Errorf("%q went", got)
 	}
 }
@@ -72,7 +75,7 @@ func TestLowNodeUtilizationMeasured(t *testing.T) {
 func TestHighNodeUtilization(t *testing.T) {
 	for what, c := range map[string]struct {
 		s      HighNodeUtilization
-		change func(*Snapshot)
+		change func(*descheduling.Snapshot)
 		want   string
 	}{
 		"the emptiest first":          {s: HighNodeUtilization{Thresholds: percents(30)}, want: "c d b"},
@@ -80,13 +83,13 @@ func TestHighNodeUtilization(t *testing.T) {
 		"not more than numberOfNodes": {s: HighNodeUtilization{Thresholds: percents(30), NumberOfNodes: 2}},
 		"all are below":               {s: HighNodeUtilization{Thresholds: percents(100)}},
 		"excluded namespace":          {s: HighNodeUtilization{Thresholds: percents(30), ExcludeNamespaces: []string{"default"}}},
-		"nowhere to go":               {s: HighNodeUtilization{Thresholds: percents(30)}, change: func(s *Snapshot) { s.Nodes[0].Unschedulable = true }},
+		"nowhere to go":               {s: HighNodeUtilization{Thresholds: percents(30)}, change: func(s *descheduling.Snapshot) { s.Nodes[0].Unschedulable = true }},
 	} {
 		s := testSnapshot(numbered(3), testPod("a", "n1", asks(2)), testPod("b", "n2", asks(1)), testPod("c", "n3", asks(0.5)), testPod("d", "n3"))
 		if c.change != nil {
 			c.change(s)
 		}
-		if got := evict(t, s, &Policy{}, &fakeMover{}, &c.s); got != c.want {
+		if got := evict(t, s, &descheduling.Policy{}, &fakeMover{}, &c.s); got != c.want {
 			t.Errorf("%s: %q went, want %q", what, got, c.want)
 		}
 	}
@@ -94,40 +97,40 @@ func TestHighNodeUtilization(t *testing.T) {
 
 // A plan empties nodes wholly or leaves them alone, and those that take in others stay.
 func TestHighNodeUtilizationEmptiesNodeFullyOrNotAtAll(t *testing.T) {
-	stays := func(p *Pod) { p.Details.LocalStorage = true }
-	daemon := func(p *Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} }
+	stays := func(p *descheduling.Pod) { p.Details.LocalStorage = true }
+	daemon := func(p *descheduling.Pod) { p.Details.Owners = []model.Owner{{Kind: "DaemonSet"}} }
 	for what, c := range map[string]struct {
-		pods   []*Pod
+		pods   []*descheduling.Pod
 		refuse string
 		want   string
 	}{
-		"all go":                           {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2")}, want: "b c"},
-		"one is refused":                   {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2")}, refuse: "c"},
-		"one may not go":                   {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2", stays)}},
-		"pods of the node do not count":    {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2", daemon)}, want: "b"},
-		"what ends already does not count": {pods: []*Pod{testPod("b", "n2"), testPod("c", "n2", func(p *Pod) { p.Deleting = true })}, want: "b"},
+		"all go":                           {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, want: "b c"},
+		"one is refused":                   {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2")}, refuse: "c"},
+		"one may not go":                   {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", stays)}},
+		"pods of the node do not count":    {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", daemon)}, want: "b"},
+		"what ends already does not count": {pods: []*descheduling.Pod{testPod("b", "n2"), testPod("c", "n2", func(p *descheduling.Pod) { p.Deleting = true })}, want: "b"},
 	} {
 		nodes := numbered(3)
 		m := &fakeMover{refuse: c.refuse}
-		m.place = func(c *Candidate) *Node {
+		m.place = func(c *descheduling.Candidate) *descheduling.Node {
 			if c.Gain(nodes[2]).Improves() || c.Gain(nodes[1]).Improves() || !c.Gain(nodes[0]).Improves() {
 				t.Errorf("%s: %s may go to a node that is to be empty, or not to the others", what, c.Pod.Name)
 			}
 			return nodes[0]
 		}
 		s := testSnapshot(nodes, append(c.pods, testPod("a", "n1", asks(3)))...)
-		if got := evict(t, s, &Policy{}, m, &HighNodeUtilization{Thresholds: percents(30)}); got != c.want {
+		if got := evict(t, s, &descheduling.Policy{}, m, &HighNodeUtilization{Thresholds: percents(30)}); got != c.want {
 			t.Errorf("%s: %q went, want %q", what, got, c.want)
 		}
 	}
 }
 
 // randomNodeWithRoom has a plan place pods on a random node that has room and is better.
-func randomNodeWithRoom(rng *rand.Rand, r **Round, nodes []*Node) func(*Candidate) *Node {
-	return func(c *Candidate) *Node {
-		var good []*Node
+func randomNodeWithRoom(rng *rand.Rand, r **descheduling.Round, nodes []*descheduling.Node) func(*descheduling.Candidate) *descheduling.Node {
+	return func(c *descheduling.Candidate) *descheduling.Node {
+		var good []*descheduling.Node
 		for _, n := range nodes {
-			if n != c.Node && (*r).fitsRequests(c.Pod, n) && c.Gain(n).Improves() {
+			if n != c.Node && (*r).FitsRequests(c.Pod, n) && c.Gain(n).Improves() {
 				good = append(good, n)
 			}
 		}
@@ -145,23 +148,23 @@ func TestLowNodeUtilizationPlanned(t *testing.T) {
 	for seed := range uint64(80) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		nodes := numbered(3 + rng.IntN(5))
-		var pods []*Pod
+		var pods []*descheduling.Pod
 		for i := range 5 + rng.IntN(20) {
 			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, asks(float64(1+rng.IntN(4))/4)))
 		}
-		var round *Round
+		var round *descheduling.Round
 		m := &fakeMover{place: randomNodeWithRoom(rng, &round, nodes)}
 		l := &LowNodeUtilization{Thresholds: percents(30), Targets: percents(60)}
-		evict(t, testSnapshot(nodes, pods...), &Policy{}, m, script(func(r *Round) {
+		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
 			round = r
-			before := map[*Node]int64{}
+			before := map[*descheduling.Node]int64{}
 			for _, n := range nodes {
-				before[n] = r.nodePods.contents[n].requested().MilliCPU
+				before[n] = r.Requests(n).MilliCPU
 			}
 			l.Run(r)
 			moves += r.NumEvicted()
 			for _, n := range nodes {
-				now := r.nodePods.contents[n].requested().MilliCPU
+				now := r.Requests(n).MilliCPU
 				if now > before[n] && now > 2400 || now < before[n] && before[n] <= 2400 {
 					t.Errorf("seed %d: %s went from %d to %d; its target is 2400", seed, n.Name, before[n], now)
 				}
@@ -179,17 +182,17 @@ func TestHighNodeUtilizationPlanned(t *testing.T) {
 	for seed := range uint64(80) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		nodes := numbered(3 + rng.IntN(6))
-		var pods []*Pod
+		var pods []*descheduling.Pod
 		for i := range 3 + rng.IntN(20) {
 			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, asks(float64(1+rng.IntN(4))/4)))
 		}
-		var round *Round
+		var round *descheduling.Round
 		m := &fakeMover{place: randomNodeWithRoom(rng, &round, nodes)}
-		evict(t, testSnapshot(nodes, pods...), &Policy{}, m, script(func(r *Round) {
+		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
 			round = r
 			(&HighNodeUtilization{Thresholds: percents(40)}).Run(r)
 			for _, n := range nodes {
-				lost := slices.ContainsFunc(r.Moves(), func(m Move) bool { return m.Node == n })
+				lost := slices.ContainsFunc(r.Moves(), func(m descheduling.Move) bool { return m.Node == n })
 				if empty := len(r.PodsOn(n)) == 0; lost && !empty {
 					t.Errorf("seed %d: %s lost pods and is not empty", seed, n.Name)
 				} else if lost {

@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 )
 
 // referenceConflicts asks all pods for each: the first that a pod on a node is to be apart from, and how many there are.
-func referenceConflicts(r *Round, scope *Scope, p *Pod, n *Node) (sum int64) {
+func referenceConflicts(r *descheduling.Round, scope *descheduling.Scope, p *descheduling.Pod, n *descheduling.Node) (sum int64) {
 	for i := range p.Spec.AntiAffinity {
 		t := &p.Spec.AntiAffinity[i]
 		for _, m := range r.Nodes() {
@@ -20,7 +21,7 @@ func referenceConflicts(r *Round, scope *Scope, p *Pod, n *Node) (sum int64) {
 				continue
 			}
 			for _, q := range r.PodsOn(m) {
-				if scope.Has(q) && q.Name != p.Name && MatchesAntiAffinityTerm(p, t, q) {
+				if scope.Has(q) && q.Name != p.Name && descheduling.MatchesAntiAffinityTerm(p, t, q) {
 					sum++
 				}
 			}
@@ -35,7 +36,7 @@ func TestAntiAffinityIndex(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		s := randomAntiAffinity(rng)
-		scope := &Scope{}
+		scope := &descheduling.Scope{}
 		if seed%3 == 0 {
 			scope.Namespaces.Exclude = []string{"b"}
 		}
@@ -44,9 +45,9 @@ func TestAntiAffinityIndex(t *testing.T) {
 		}
 		m := &fakeMover{}
 		if seed%2 == 0 {
-			m.place = func(*Candidate) *Node { return s.Nodes[rng.IntN(len(s.Nodes))] }
+			m.place = func(*descheduling.Candidate) *descheduling.Node { return s.Nodes[rng.IntN(len(s.Nodes))] }
 		}
-		evict(t, s, &Policy{}, m, script(func(r *Round) {
+		evict(t, s, &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
 			index := newAntiAffinityIndex(r, &RemovePodsViolatingInterPodAntiAffinity{Scope: *scope})
 			for range 8 {
 				found += compareConflicts(t, r, scope, index, fmt.Sprintf("seed %d", seed))
@@ -56,7 +57,7 @@ func TestAntiAffinityIndex(t *testing.T) {
 					continue
 				}
 				p := pods[rng.IntN(len(pods))]
-				if scope.Has(p) && !r.Moved(p) && r.Evict(&Candidate{Pod: p, Node: n}) == Accepted {
+				if scope.Has(p) && !r.Moved(p) && r.Evict(&descheduling.Candidate{Pod: p, Node: n}) == descheduling.Accepted {
 					index.podMoved(p)
 					moved++
 				}
@@ -68,7 +69,7 @@ func TestAntiAffinityIndex(t *testing.T) {
 	}
 }
 
-func compareConflicts(t *testing.T, r *Round, scope *Scope, index *antiAffinityIndex, what string) (found int) {
+func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.Scope, index *antiAffinityIndex, what string) (found int) {
 	for _, n := range r.Nodes() {
 		for _, p := range r.PodsOn(n) {
 			if !scope.Has(p) {
@@ -87,7 +88,7 @@ func compareConflicts(t *testing.T, r *Round, scope *Scope, index *antiAffinityI
 }
 
 // randomAntiAffinity is a cluster with zones, nodes without one, and pods of a few specifications that are to be apart.
-func randomAntiAffinity(rng *rand.Rand) *Snapshot {
+func randomAntiAffinity(rng *rand.Rand) *descheduling.Snapshot {
 	nodes := numbered(2 + rng.IntN(5))
 	for _, n := range nodes {
 		l := map[string]string{"host": n.Name}
@@ -112,9 +113,9 @@ func randomAntiAffinity(rng *rand.Rand) *Snapshot {
 		}
 		specs = append(specs, spec)
 	}
-	var pods []*Pod
+	var pods []*descheduling.Pod
 	for i := range 5 + rng.IntN(20) {
-		pods = append(pods, testPod(fmt.Sprintf("p%d", i/2), nodes[rng.IntN(len(nodes))].Name, func(p *Pod) {
+		pods = append(pods, testPod(fmt.Sprintf("p%d", i/2), nodes[rng.IntN(len(nodes))].Name, func(p *descheduling.Pod) {
 			p.Namespace, p.Spec = []string{"a", "b"}[i%2], specs[rng.IntN(len(specs))]
 			l := map[string]string{"app": pick("x", "y", "")}
 			if rng.IntN(3) > 0 {
@@ -131,8 +132,8 @@ func randomAntiAffinity(rng *rand.Rand) *Snapshot {
 
 // The least important carrier goes first; then the others have nothing against being there.
 func TestAntiAffinityOrder(t *testing.T) {
-	apart := func(v int32) func(*Pod) {
-		return func(p *Pod) {
+	apart := func(v int32) func(*descheduling.Pod) {
+		return func(p *descheduling.Pod) {
 			p.Labels = model.LabelsOf(map[string]string{"app": "web"})
 			p.Details.HasPriority = true
 			p.Spec = &model.PodSpec{Priority: v, AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
@@ -141,14 +142,17 @@ func TestAntiAffinityOrder(t *testing.T) {
 	nodes := numbered(2)
 	s := testSnapshot(nodes, testPod("a", "n1", apart(3)), testPod("b", "n1", apart(1)), testPod("c", "n1", apart(2)), testPod("d", "n2", apart(1)))
 	m := &fakeMover{refuse: "c"}
-	if got := evict(t, s, &Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "b a" || strings.Join(m.candidates, " ") != "b c a" {
+	if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "b a" || strings.Join(m.candidates, " ") != "b c a" {
 		t.Errorf("went %q, asked %v", got, m.candidates)
 	}
-	var gains []Gain
-	planner := &fakeMover{place: func(c *Candidate) *Node { gains = append(gains, c.Gain(nodes[1]), c.Gain(nodes[0])); return nil }}
-	evict(t, s, &Policy{}, planner, &RemovePodsViolatingInterPodAntiAffinity{})
+	var gains []descheduling.Gain
+	planner := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
+		gains = append(gains, c.Gain(nodes[1]), c.Gain(nodes[0]))
+		return nil
+	}}
+	evict(t, s, &descheduling.Policy{}, planner, &RemovePodsViolatingInterPodAntiAffinity{})
 	of := "pods that it is to be apart from"
-	if len(gains) != 6 || gains[0] != (Gain{2, 1, of}) || gains[1] != (Gain{2, 2, of}) || !gains[0].Improves() {
+	if len(gains) != 6 || gains[0] != (descheduling.Gain{Before: 2, After: 1, Metric: of}) || gains[1] != (descheduling.Gain{Before: 2, After: 2, Metric: of}) || !gains[0].Improves() {
 		t.Errorf("gains %v", gains)
 	}
 }
@@ -156,12 +160,12 @@ func TestAntiAffinityOrder(t *testing.T) {
 // Where a plan puts a pod, others that are to be apart from it have to go; what went itself is not asked again.
 func TestAntiAffinityPlanned(t *testing.T) {
 	shared := &model.PodSpec{AntiAffinity: []model.PodAffinityTerm{{TopologyKey: "host", Namespaces: []string{"default"}, Selector: labelSelector("app", "web")}}}
-	apart := func(p *Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }
+	apart := func(p *descheduling.Pod) { p.Labels, p.Spec = model.LabelsOf(map[string]string{"app": "web"}), shared }
 	nodes := numbered(3)
 	s := testSnapshot(nodes, testPod("a", "n1", apart), testPod("b", "n1", apart), testPod("c", "n2", apart))
-	next := map[string]*Node{"a": nodes[1], "c": nodes[2]}
-	m := &fakeMover{place: func(c *Candidate) *Node { return next[c.Pod.Name] }}
-	if got := evict(t, s, &Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "a c" {
+	next := map[string]*descheduling.Node{"a": nodes[1], "c": nodes[2]}
+	m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node { return next[c.Pod.Name] }}
+	if got := evict(t, s, &descheduling.Policy{}, m, &RemovePodsViolatingInterPodAntiAffinity{}); got != "a c" {
 		t.Errorf("went %q, want a c", got)
 	}
 }

@@ -1,21 +1,22 @@
-package descheduling
+package plugins
 
 import (
 	"cmp"
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"math"
 	"slices"
 )
 
 // evictionList are the pods that are to go, each once, in the order in which they were chosen.
 type evictionList struct {
-	round       *Round
+	round       *descheduling.Round
 	constraints *constraintIndex // of the namespace that is looked at
-	seen        map[*Pod]bool
-	candidates  []*Candidate
+	seen        map[*descheduling.Pod]bool
+	candidates  []*descheduling.Candidate
 }
 
-func (c *evictionList) add(of *Candidate) {
+func (c *evictionList) add(of *descheduling.Candidate) {
 	if !c.seen[of.Pod] {
 		c.seen[of.Pod] = true
 		c.candidates = append(c.candidates, of)
@@ -24,15 +25,15 @@ func (c *evictionList) add(of *Candidate) {
 
 // evict proposes them.
 func (c *evictionList) evict() {
-	done := map[*Node]bool{}
+	done := map[*descheduling.Node]bool{}
 	for _, one := range c.candidates {
 		if done[one.Node] || !c.round.Evictable(one.Pod) || !c.round.PreEvictionFilter(one.Pod) {
 			continue
 		}
 		switch c.round.Evict(one) {
-		case NodeLimit:
+		case descheduling.NodeLimit:
 			done[one.Node] = true
-		case TotalLimit:
+		case descheduling.TotalLimit:
 			return
 		}
 	}
@@ -40,7 +41,7 @@ func (c *evictionList) evict() {
 
 // balance chooses which pods leave crowded domains, as the Kubernetes descheduler does: from the largest domain to the
 // smallest go as many as bring them together, without taking the one below the average or the other above it.
-func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *Round, g *spreadConstraint, evictions *evictionList) {
+func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *descheduling.Round, g *spreadConstraint, evictions *evictionList) {
 	sum := 0
 	for _, d := range g.domains {
 		slices.SortStableFunc(d.pods, compareForRetention)
@@ -67,7 +68,7 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *Round, g *sprea
 		}
 		// A domain may give away what it was to get, but that is nobody in particular.
 		for real := min(left[j], len(sorted[j].pods)) - (left[j] - n); real > 0; real-- {
-			p := queues[j].next(func(p *Pod) bool { return r.FitsAnyOtherNode(p, belowAverage) }, !s.BalanceNodeFit)
+			p := queues[j].next(func(p *descheduling.Pod) bool { return r.FitsAnyOtherNode(p, belowAverage) }, !s.BalanceNodeFit)
 			if p == nil {
 				break
 			}
@@ -80,12 +81,12 @@ func (s *RemovePodsViolatingTopologySpreadConstraint) balance(r *Round, g *sprea
 
 // evictionQueue gives the pods of a domain in the order in which they go.
 type evictionQueue struct {
-	pods  []*Pod // not looked at by now; the last is next
-	unfit []*Pod // looked at, and they fit nowhere
+	pods  []*descheduling.Pod // not looked at by now; the last is next
+	unfit []*descheduling.Pod // looked at, and they fit nowhere
 }
 
 // next is the next pod that fits, and if there is none and all may go, one that does not; nil: none is left.
-func (l *evictionQueue) next(fits func(*Pod) bool, all bool) *Pod {
+func (l *evictionQueue) next(fits func(*descheduling.Pod) bool, all bool) *descheduling.Pod {
 	for len(l.pods) > 0 {
 		p := l.pods[len(l.pods)-1]
 		l.pods = l.pods[:len(l.pods)-1]
@@ -111,8 +112,8 @@ func movablePods(few, many int, average float64, maxSkew int) int {
 }
 
 // belowAverageNodes are the nodes that count and whose domain is below the average, domain after domain.
-func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average float64) []*Node {
-	by := map[*topologyDomain][]*Node{}
+func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average float64) []*descheduling.Node {
+	by := map[*topologyDomain][]*descheduling.Node{}
 	for i, n := range g.nodes.nodes {
 		if g.eligible != nil && !g.eligible[i] || g.keyDomains.byNode[i] < 0 {
 			continue
@@ -120,7 +121,7 @@ func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average f
 		d := g.domains[g.domainIndex[g.keyDomains.byNode[i]]]
 		by[d] = append(by[d], n)
 	}
-	var out []*Node
+	var out []*descheduling.Node
 	for _, d := range sorted {
 		if float64(len(d.pods)) < average {
 			out = append(out, by[d]...)
@@ -131,7 +132,7 @@ func (g *spreadConstraint) belowAverageNodes(sorted []*topologyDomain, average f
 
 // compareForRetention orders the pods of a domain; those at the end go. Pods that choose their nodes stay rather than others,
 // low priorities rather than high ones: so the Kubernetes descheduler does it.
-func compareForRetention(a, b *Pod) int {
+func compareForRetention(a, b *descheduling.Pod) int {
 	return cmp.Or(
 		-compareBool(hasNodeConstraint(a), hasNodeConstraint(b)),
 		compareBool(a.Details.HasPriority, b.Details.HasPriority),
@@ -139,19 +140,19 @@ func compareForRetention(a, b *Pod) int {
 }
 
 // hasNodeConstraint says whether a pod has a node selector or node affinity.
-func hasNodeConstraint(p *Pod) bool {
+func hasNodeConstraint(p *descheduling.Pod) bool {
 	s := &p.Spec.NodeSelector
 	return len(s.Labels) > 0 || s.HasRequired || len(s.Preferred) > 0
 }
 
 // candidate makes one of a pod of a domain; groups are all constraints that its move must not make worse.
-func (g *spreadConstraint) candidate(r *Round, p *Pod, d *topologyDomain, groups *constraintIndex) *Candidate {
+func (g *spreadConstraint) candidate(r *descheduling.Round, p *descheduling.Pod, d *topologyDomain, groups *constraintIndex) *descheduling.Candidate {
 	from := r.NodeOf(p)
-	return &Candidate{Pod: p, Node: from,
+	return &descheduling.Candidate{Pod: p, Node: from,
 		Reason: func() string {
 			return fmt.Sprintf("%d pods in %s=%s, %d in the domain with fewest; maxSkew %d",
 				d.size, g.TopologyKey, d.value, g.smallestSize(), g.MaxSkew)
 		},
-		Gain: func(to *Node) Gain { return spreadGain(p, from, to, groups) },
+		Gain: func(to *descheduling.Node) descheduling.Gain { return spreadGain(p, from, to, groups) },
 	}
 }

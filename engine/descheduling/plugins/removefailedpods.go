@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 
 // RemoveFailedPods removes pods that have failed.
 type RemoveFailedPods struct {
-	Scope
+	descheduling.Scope
 	// ExcludeOwnerKinds: pods with an owner of such a kind stay.
 	ExcludeOwnerKinds []string
 	// MinAge since creation; younger pods stay. Nil: whatever their age.
@@ -27,10 +28,12 @@ type RemoveFailedPods struct {
 func (*RemoveFailedPods) Name() string { return "RemoveFailedPods" }
 
 // Run implements Strategy.
-func (s *RemoveFailedPods) Run(r *Round) {
-	r.evictMatching(func(p *Pod, _ *Node) bool { return p.Phase == model.Failed && s.matches(p, r.Snapshot.Now) },
-		func(p *Pod, n *Node) *Candidate {
-			c := newCandidate(p, n, "")
+func (s *RemoveFailedPods) Run(r *descheduling.Round) {
+	r.EvictMatching(func(p *descheduling.Pod, _ *descheduling.Node) bool {
+		return p.Phase == model.Failed && s.matches(p, r.Snapshot.Now)
+	},
+		func(p *descheduling.Pod, n *descheduling.Node) *descheduling.Candidate {
+			c := descheduling.NewCandidate(p, n, "")
 			c.Reason = func() string {
 				return fmt.Sprintf("it has failed (%s) and is %s old", p.Details.PhaseReason, r.Snapshot.Now.Sub(p.Created).Round(time.Second))
 			}
@@ -38,7 +41,7 @@ func (s *RemoveFailedPods) Run(r *Round) {
 		})
 }
 
-func (s *RemoveFailedPods) matches(p *Pod, now time.Time) bool {
+func (s *RemoveFailedPods) matches(p *descheduling.Pod, now time.Time) bool {
 	return s.Scope.Has(p) &&
 		(s.MinAge == nil || now.Sub(p.Created) >= *s.MinAge) &&
 		!p.OwnedBy(s.ExcludeOwnerKinds) &&
@@ -46,14 +49,14 @@ func (s *RemoveFailedPods) matches(p *Pod, now time.Time) bool {
 		(len(s.ExitCodes) == 0 || s.anyContainer(p, s.hasExitCode))
 }
 
-func (s *RemoveFailedPods) anyContainer(p *Pod, is func(Container) bool) bool {
+func (s *RemoveFailedPods) anyContainer(p *descheduling.Pod, is func(descheduling.Container) bool) bool {
 	return slices.ContainsFunc(p.Details.Containers, is) || s.Init && slices.ContainsFunc(p.Details.Init, is)
 }
 
-func (s *RemoveFailedPods) hasReason(c Container) bool {
-	return slices.ContainsFunc(c.reasons(), func(why string) bool { return slices.Contains(s.Reasons, why) })
+func (s *RemoveFailedPods) hasReason(c descheduling.Container) bool {
+	return slices.ContainsFunc(c.Reasons(), func(why string) bool { return slices.Contains(s.Reasons, why) })
 }
 
-func (s *RemoveFailedPods) hasExitCode(c Container) bool {
+func (s *RemoveFailedPods) hasExitCode(c descheduling.Container) bool {
 	return c.Terminated != nil && slices.Contains(s.ExitCodes, c.Terminated.ExitCode)
 }

@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -18,12 +19,12 @@ func TestInvariants(t *testing.T) {
 	for seed := range uint64(300) {
 		s, p := randomCluster(rand.New(rand.NewPCG(seed, 1))), randomPolicy(rand.New(rand.NewPCG(seed, 2)))
 		before := formatSnapshot(s)
-		run := func() (Result, string) {
+		run := func() (descheduling.Result, string) {
 			m := &fakeMover{refuse: fmt.Sprintf("p%d", seed%7)}
 			if rng := rand.New(rand.NewPCG(seed, 3)); seed%2 == 0 {
-				m.place = func(*Candidate) *Node { return s.Nodes[rng.IntN(len(s.Nodes))] }
+				m.place = func(*descheduling.Candidate) *descheduling.Node { return s.Nodes[rng.IntN(len(s.Nodes))] }
 			}
-			r := RunPolicy(s, p, m)
+			r := descheduling.RunPolicy(s, p, m)
 			return r, fmt.Sprint(formatMoves(r.Moves), m.candidates, r.SkippedReason, r.FailedProfiles)
 		}
 		result, text := run()
@@ -48,8 +49,8 @@ func TestInvariants(t *testing.T) {
 }
 
 // findViolations says which invariants moves break.
-func findViolations(s *Snapshot, p *Policy, moves []Move) (out []string) {
-	nodes, namespaces, pods := map[string]int{}, map[string]int{}, map[*Pod]bool{}
+func findViolations(s *descheduling.Snapshot, p *descheduling.Policy, moves []descheduling.Move) (out []string) {
+	nodes, namespaces, pods := map[string]int{}, map[string]int{}, map[*descheduling.Pod]bool{}
 	for _, m := range moves {
 		nodes[m.Node.Name]++
 		namespaces[m.Pod.Namespace]++
@@ -83,7 +84,7 @@ func findViolations(s *Snapshot, p *Policy, moves []Move) (out []string) {
 }
 
 // formatSnapshot is who is where.
-func formatSnapshot(s *Snapshot) string {
+func formatSnapshot(s *descheduling.Snapshot) string {
 	var b strings.Builder
 	for _, n := range s.Nodes {
 		fmt.Fprintf(&b, "%s %v:", n.Name, n.Allocatable)
@@ -95,7 +96,7 @@ func formatSnapshot(s *Snapshot) string {
 	return b.String()
 }
 
-func randomPolicy(rng *rand.Rand) *Policy {
+func randomPolicy(rng *rand.Rand) *descheduling.Policy {
 	limit := func() *int {
 		if n := rng.IntN(6); n > 0 {
 			return &n
@@ -108,16 +109,16 @@ func randomPolicy(rng *rand.Rand) *Policy {
 	args.ProtectLocalStorage = rng.IntN(2) == 0
 	list := allStrategies(rng)
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	p := &Policy{Profiles: []Profile{{Name: "p", Evictor: args, Deschedule: list[:3], Balance: list[3:5]}}}
+	p := &descheduling.Policy{Profiles: []descheduling.Profile{{Name: "p", Evictor: args, Deschedule: list[:3], Balance: list[3:5]}}}
 	if rng.IntN(2) == 0 {
-		p.Limits = Limits{PerNode: limit(), PerNamespace: limit(), Total: limit()}
+		p.Limits = descheduling.Limits{PerNode: limit(), PerNamespace: limit(), Total: limit()}
 	}
 	return p
 }
 
-func allStrategies(rng *rand.Rand) []Strategy {
+func allStrategies(rng *rand.Rand) []descheduling.Strategy {
 	some := Thresholds{{Resource: "cpu", Percent: 20}, {Resource: "pods", Percent: 30}}
-	return []Strategy{
+	return []descheduling.Strategy{
 		&RemovePodsViolatingInterPodAntiAffinity{}, &RemovePodsViolatingNodeTaints{PreferNoSchedule: rng.IntN(2) == 0},
 		&RemovePodsViolatingNodeAffinity{Types: []AffinityType{RequiredAffinity, PreferredAffinity}},
 		&RemovePodsHavingTooManyRestarts{Threshold: 4}, &PodLifeTime{MaxAge: hours(3)}, &RemoveFailedPods{},
@@ -128,7 +129,7 @@ func allStrategies(rng *rand.Rand) []Strategy {
 }
 
 // randomCluster is randomApart with more that strategies read.
-func randomCluster(rng *rand.Rand) *Snapshot {
+func randomCluster(rng *rand.Rand) *descheduling.Snapshot {
 	s := randomAntiAffinity(rng)
 	for _, n := range s.Nodes {
 		n.Node.AllocatablePods, n.NotReady = 10, rng.IntN(8) == 0
@@ -142,13 +143,13 @@ func randomCluster(rng *rand.Rand) *Snapshot {
 	return s
 }
 
-func randomize(rng *rand.Rand, p *Pod) {
+func randomize(rng *rand.Rand, p *descheduling.Pod) {
 	spec, f := *p.Spec, p.Details
 	p.Spec = &spec
 	spec.Requests.MilliCPU = int64(rng.IntN(4)) * 300
 	f.HasPriority, f.Images = rng.IntN(2) == 0, []string{"img"}
 	if f.HasPriority {
-		spec.Priority = []int32{-5, 0, 100, 1000, systemCritical}[rng.IntN(5)]
+		spec.Priority = []int32{-5, 0, 100, 1000, 2_000_000_000}[rng.IntN(5)]
 	}
 	if rng.IntN(4) == 0 {
 		spec.NodeSelector.HasRequired = true
@@ -164,5 +165,5 @@ func randomize(rng *rand.Rand, p *Pod) {
 	p.Deleting, p.Mirror, f.Static = rng.IntN(15) == 0, rng.IntN(15) == 0, rng.IntN(15) == 0
 	f.LocalStorage, f.EvictAnyway, f.PreferNoEviction = rng.IntN(6) == 0, rng.IntN(12) == 0, rng.IntN(6) == 0
 	f.Owners = []model.Owner{{Kind: []string{"ReplicaSet", "ReplicaSet", "Job", "DaemonSet"}[rng.IntN(4)], Name: "o", UID: fmt.Sprint(rng.IntN(3))}}
-	f.Containers = []Container{{Restarts: int32(rng.IntN(6))}}
+	f.Containers = []descheduling.Container{{Restarts: int32(rng.IntN(6))}}
 }

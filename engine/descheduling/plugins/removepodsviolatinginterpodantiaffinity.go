@@ -1,14 +1,15 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 )
 
 // RemovePodsViolatingInterPodAntiAffinity removes pods that their own required anti-affinity keeps apart from others
 // that share their node, zone or whatever the term names. Pods outside of the Scope
 // are not seen at all.
 type RemovePodsViolatingInterPodAntiAffinity struct {
-	Scope
+	descheduling.Scope
 }
 
 // Name is the plugin's in policies.
@@ -17,44 +18,44 @@ func (*RemovePodsViolatingInterPodAntiAffinity) Name() string {
 }
 
 // Run implements Strategy. After each pod that goes, those that it kept from being alone are asked again.
-func (s *RemovePodsViolatingInterPodAntiAffinity) Run(r *Round) {
+func (s *RemovePodsViolatingInterPodAntiAffinity) Run(r *descheduling.Round) {
 	index := newAntiAffinityIndex(r, s)
-	for _, n := range r.nodes {
-		if s.runNode(r, n, index) == TotalLimit {
+	for _, n := range r.Nodes() {
+		if s.runNode(r, n, index) == descheduling.TotalLimit {
 			return
 		}
 	}
 }
 
-func (s *RemovePodsViolatingInterPodAntiAffinity) runNode(r *Round, n *Node, index *antiAffinityIndex) (last Outcome) {
-	var carriers []*Pod
+func (s *RemovePodsViolatingInterPodAntiAffinity) runNode(r *descheduling.Round, n *descheduling.Node, index *antiAffinityIndex) (last descheduling.Outcome) {
+	var carriers []*descheduling.Pod
 	for _, p := range r.PodsOn(n) {
 		if len(p.Spec.AntiAffinity) > 0 && s.Scope.Has(p) {
 			carriers = append(carriers, p)
 		}
 	}
-	SortForEviction(carriers)
+	descheduling.SortForEviction(carriers)
 	for _, p := range carriers {
 		if index.firstConflict(p, n) == nil || !r.Evictable(p) || !r.PreEvictionFilter(p) {
 			continue
 		}
 		last = r.Evict(s.candidate(p, n, index))
 		switch last {
-		case Accepted:
+		case descheduling.Accepted:
 			index.podMoved(p)
-		case NodeLimit, TotalLimit:
+		case descheduling.NodeLimit, descheduling.TotalLimit:
 			return last
 		}
 	}
 	return last
 }
 
-func (s *RemovePodsViolatingInterPodAntiAffinity) candidate(p *Pod, n *Node, index *antiAffinityIndex) *Candidate {
+func (s *RemovePodsViolatingInterPodAntiAffinity) candidate(p *descheduling.Pod, n *descheduling.Node, index *antiAffinityIndex) *descheduling.Candidate {
 	other := index.firstConflict(p, n)
-	c := newCandidate(p, n, "")
+	c := descheduling.NewCandidate(p, n, "")
 	c.Reason = func() string { return fmt.Sprintf("its anti-affinity keeps it apart from %s", other.Key()) }
-	c.Gain = func(to *Node) Gain {
-		return Gain{Before: index.countConflicts(p, n), After: index.countConflicts(p, to), Metric: "pods that it is to be apart from"}
+	c.Gain = func(to *descheduling.Node) descheduling.Gain {
+		return descheduling.Gain{Before: index.countConflicts(p, n), After: index.countConflicts(p, to), Metric: "pods that it is to be apart from"}
 	}
 	return c
 }

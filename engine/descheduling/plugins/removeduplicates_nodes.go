@@ -1,19 +1,21 @@
-package descheduling
+package plugins
+
+import "github.com/berthproject/berth/engine/descheduling"
 
 import "github.com/berthproject/berth/engine/model"
 
 // eligibleNodes counts the nodes that pods can run on as far as taints, node selector and required affinity go.
 type eligibleNodes struct {
-	nodes     []*Node
+	nodes     []*descheduling.Node
 	untainted int   // nodes without a taint that keeps pods off
 	tainted   []int // indices of the others
 	counts    map[*model.PodSpec]int
 }
 
-func newEligibleNodes(nodes []*Node) *eligibleNodes {
+func newEligibleNodes(nodes []*descheduling.Node) *eligibleNodes {
 	r := &eligibleNodes{nodes: nodes, counts: map[*model.PodSpec]int{}}
 	for i, n := range nodes {
-		if ToleratesTaints(&Pod{Pod: &model.Pod{Spec: &model.PodSpec{}}}, n, isHardTaint) {
+		if descheduling.ToleratesTaints(&descheduling.Pod{Pod: &model.Pod{Spec: &model.PodSpec{}}}, n, descheduling.IsHardTaint) {
 			r.untainted++
 		} else {
 			r.tainted = append(r.tainted, i)
@@ -26,7 +28,7 @@ func newEligibleNodes(nodes []*Node) *eligibleNodes {
 // not count: they have nowhere else to go.
 func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 	var specs []*model.PodSpec
-	samples := map[*model.PodSpec]*Pod{}
+	samples := map[*model.PodSpec]*descheduling.Pod{}
 	for _, on := range c.nodes {
 		for _, p := range on.duplicates {
 			if samples[p.Spec] == nil {
@@ -55,7 +57,7 @@ func (r *eligibleNodes) countForGroup(c *duplicateGroup) int {
 }
 
 // countForPod is how many nodes a pod can run on; 0 if it is but one.
-func (r *eligibleNodes) countForPod(p *Pod) int {
+func (r *eligibleNodes) countForPod(p *descheduling.Pod) int {
 	if n, known := r.counts[p.Spec]; known {
 		return n
 	}
@@ -63,7 +65,7 @@ func (r *eligibleNodes) countForPod(p *Pod) int {
 	if s := &p.Spec.NodeSelector; len(s.Labels) == 0 && !s.HasRequired {
 		n = r.untainted
 		for _, i := range r.tainted {
-			if ToleratesTaints(p, r.nodes[i], isHardTaint) {
+			if descheduling.ToleratesTaints(p, r.nodes[i], descheduling.IsHardTaint) {
 				n++
 			}
 		}
@@ -81,6 +83,6 @@ func (r *eligibleNodes) countForPod(p *Pod) int {
 	return n
 }
 
-func canRunOn(p *Pod, n *Node) bool {
-	return ToleratesTaints(p, n, isHardTaint) && MatchesNodeAffinity(p, n)
+func canRunOn(p *descheduling.Pod, n *descheduling.Node) bool {
+	return descheduling.ToleratesTaints(p, n, descheduling.IsHardTaint) && descheduling.MatchesNodeAffinity(p, n)
 }

@@ -1,11 +1,21 @@
-package descheduling
+package plugins
 
 import (
 	"cmp"
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
 )
+
+// Threshold is a share of what a node offers of a resource, in percent (0 to 100).
+type Threshold struct {
+	Resource string // as in the API: "cpu", "memory", "pods", "ephemeral-storage", "nvidia.com/gpu"
+	Percent  float64
+}
+
+// Thresholds are those of several resources, each once, sorted by resource.
+type Thresholds []Threshold
 
 // podCount is the name of the number of pods as a resource.
 const podCount = "pods"
@@ -14,19 +24,19 @@ const podCount = "pods"
 type usageReader struct {
 	// resources are those that have thresholds, sorted, then cpu, memory and pods as far as they have none.
 	resources  []string
-	thresholds int    // how many have thresholds
-	usage      *Usage // nil: requests
+	thresholds int                 // how many have thresholds
+	usage      *descheduling.Usage // nil: requests
 }
 
 // nodeUsage is what a node has and uses, by the meter's resources: thousandths of cores, bytes, numbers.
 type nodeUsage struct {
-	node           *Node
+	node           *descheduling.Node
 	capacity, used []int64
 	// limit is what it may use: what the upper threshold allows, or all that it has.
 	limit []int64
 }
 
-func newUsageReader(t Thresholds, usage *Usage) *usageReader {
+func newUsageReader(t Thresholds, usage *descheduling.Usage) *usageReader {
 	m := &usageReader{thresholds: len(t), usage: usage}
 	for i := range t {
 		m.resources = append(m.resources, t[i].Resource)
@@ -40,10 +50,10 @@ func newUsageReader(t Thresholds, usage *Usage) *usageReader {
 }
 
 // nodeUsages are those of the round's nodes. A node whose usage is to be measured and was not is left out.
-func (m *usageReader) nodeUsages(r *Round) []*nodeUsage {
+func (m *usageReader) nodeUsages(r *descheduling.Round) []*nodeUsage {
 	out := make([]*nodeUsage, 0, len(r.Nodes()))
 	for _, n := range r.Nodes() {
-		used := r.nodePods.contents[n].requested()
+		used := r.Requests(n)
 		if m.usage != nil {
 			measured, there := m.usage.Nodes[n.Name]
 			if !there {
@@ -72,7 +82,7 @@ func (m *usageReader) amounts(of *model.Resources, number int64) []int64 {
 }
 
 // podUsage is what a pod uses; false: it was not measured.
-func (m *usageReader) podUsage(p *Pod) ([]int64, bool) {
+func (m *usageReader) podUsage(p *descheduling.Pod) ([]int64, bool) {
 	used := &p.Spec.Requests
 	if m.usage != nil {
 		measured, there := m.usage.Pods[p.UID]

@@ -1,6 +1,7 @@
-package descheduling
+package plugins
 
 import (
+	"github.com/berthproject/berth/engine/descheduling"
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
@@ -9,18 +10,18 @@ import (
 // podEvictor takes pods off nodes one after another, as both utilization strategies do.
 type podEvictor struct {
 	*usageReader
-	round              *Round
+	round              *descheduling.Round
 	excludedNamespaces []string // namespaces
 	// removable says of a pod that the evictor lets go whether the strategy takes it.
-	removable func(*Pod) bool
+	removable func(*descheduling.Pod) bool
 	// perNode is how many pods a node may lose; nil: any number.
 	perNode *int
 	// isDone says whether a node has lost enough.
 	isDone func(*nodeUsage) bool
 	// candidate makes one.
-	candidate func(p *Pod, l *nodeUsage) *Candidate
+	candidate func(p *descheduling.Pod, l *nodeUsage) *descheduling.Candidate
 	// usages are those of all nodes, kept as pods go; nil: nobody asks.
-	usages map[*Node]*nodeUsage
+	usages map[*descheduling.Node]*nodeUsage
 
 	// What follows stands for the scheduler where there is no plan: what the destinations together have free, and
 	// their taints, of which a pod must bear those of one.
@@ -28,7 +29,7 @@ type podEvictor struct {
 	taints [][]model.Taint
 }
 
-func newPodEvictor(r *Round, m *usageReader, destinations []*nodeUsage) *podEvictor {
+func newPodEvictor(r *descheduling.Round, m *usageReader, destinations []*nodeUsage) *podEvictor {
 	s := &podEvictor{usageReader: m, round: r, free: make([]int64, len(m.resources))}
 	for _, l := range destinations {
 		for i := range s.free {
@@ -43,26 +44,26 @@ func newPodEvictor(r *Round, m *usageReader, destinations []*nodeUsage) *podEvic
 
 // trackUsage keeps levels as pods go.
 func (s *podEvictor) trackUsage(all []*nodeUsage) {
-	s.usages = make(map[*Node]*nodeUsage, len(all))
+	s.usages = make(map[*descheduling.Node]*nodeUsage, len(all))
 	for _, l := range all {
 		s.usages[l.node] = l
 	}
 }
 
 // removablePods are the pods of a node that may go, in the order in which they had better.
-func (s *podEvictor) removablePods(l *nodeUsage) []*Pod {
-	var out []*Pod
+func (s *podEvictor) removablePods(l *nodeUsage) []*descheduling.Pod {
+	var out []*descheduling.Pod
 	for _, p := range s.round.PodsOn(l.node) {
 		if s.round.Evictable(p) && s.removable(p) {
 			out = append(out, p)
 		}
 	}
-	SortForEviction(out)
+	descheduling.SortForEviction(out)
 	return out
 }
 
 // evictFrom proposes pods of a node until it has lost enough. It says false if the round is over.
-func (s *podEvictor) evictFrom(l *nodeUsage, victims []*Pod) bool {
+func (s *podEvictor) evictFrom(l *nodeUsage, victims []*descheduling.Pod) bool {
 	gone := 0
 	for _, p := range victims {
 		if s.shouldStop(l) || s.perNode != nil && gone >= *s.perNode {
@@ -73,12 +74,12 @@ func (s *podEvictor) evictFrom(l *nodeUsage, victims []*Pod) bool {
 			continue
 		}
 		switch s.round.Evict(s.candidate(p, l)) {
-		case Accepted:
+		case descheduling.Accepted:
 			gone++
 			s.podMoved(p, l, uses)
-		case NodeLimit:
+		case descheduling.NodeLimit:
 			return true
-		case TotalLimit:
+		case descheduling.TotalLimit:
 			return false
 		}
 	}
@@ -94,20 +95,20 @@ func (s *podEvictor) shouldStop(l *nodeUsage) bool {
 }
 
 // canEvict says whether a pod is of a namespace that may lose some, and would find a place as far as can be told.
-func (s *podEvictor) canEvict(p *Pod) bool {
-	return !contains(s.excludedNamespaces, p.Namespace) && s.round.PreEvictionFilter(p) &&
+func (s *podEvictor) canEvict(p *descheduling.Pod) bool {
+	return !slices.Contains(s.excludedNamespaces, p.Namespace) && s.round.PreEvictionFilter(p) &&
 		(s.round.Planned() || slices.ContainsFunc(s.taints, func(t []model.Taint) bool { return toleratesAll(p, t) }))
 }
 
 // toleratesAll says whether a pod bears taints of whatever effect. As the Kubernetes descheduler has it, it does not if it
 // has fewer tolerations than there are taints.
-func toleratesAll(p *Pod, taints []model.Taint) bool {
+func toleratesAll(p *descheduling.Pod, taints []model.Taint) bool {
 	return len(p.Spec.Tolerations) >= len(taints) &&
-		ToleratesTaints(p, &Node{Node: &model.Node{Taints: taints}}, func(*model.Taint) bool { return true })
+		descheduling.ToleratesTaints(p, &descheduling.Node{Node: &model.Node{Taints: taints}}, func(*model.Taint) bool { return true })
 }
 
 // podMoved moves what a pod uses from its node to where it went, or takes it off what is free.
-func (s *podEvictor) podMoved(p *Pod, from *nodeUsage, uses []int64) {
+func (s *podEvictor) podMoved(p *descheduling.Pod, from *nodeUsage, uses []int64) {
 	for i, n := range uses {
 		s.free[i] -= n
 		if s.usages == nil {

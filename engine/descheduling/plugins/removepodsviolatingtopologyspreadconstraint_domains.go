@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"cmp"
+	"github.com/berthproject/berth/engine/descheduling"
 	"math"
 	"slices"
 
@@ -10,7 +11,7 @@ import (
 
 // nodeDomains are nodes by the domains of topology keys.
 type nodeDomains struct {
-	nodes []*Node
+	nodes []*descheduling.Node
 	keys  map[string]*keyDomains
 }
 
@@ -20,7 +21,7 @@ type keyDomains struct {
 	byNode []int32  // by index of node: of its value; -1: the node has none
 }
 
-func newNodeDomains(nodes []*Node) *nodeDomains {
+func newNodeDomains(nodes []*descheduling.Node) *nodeDomains {
 	return &nodeDomains{nodes: nodes, keys: map[string]*keyDomains{}}
 }
 
@@ -55,15 +56,15 @@ func (s *nodeDomains) forKey(key string) *keyDomains {
 // topologyDomain are the pods that count in one domain of a constraint.
 type topologyDomain struct {
 	value string // of the topology key
-	pods  []*Pod
+	pods  []*descheduling.Pod
 	size  int // how many by now
 }
 
 // spreadConstraint is one constraint, as all pods of a namespace have it that have it alike.
 type spreadConstraint struct {
 	*model.SpreadConstraint
-	selector   *model.Selector // with what matchLabelKeys add
-	sample     *Pod            // one of the pods
+	selector   *model.Selector   // with what matchLabelKeys add
+	sample     *descheduling.Pod // one of the pods
 	nodes      *nodeDomains
 	keyDomains *keyDomains
 	eligible   []bool // by index of node; nil: all
@@ -88,7 +89,7 @@ func (g *spreadConstraint) findDomains(s *nodeDomains) {
 		}
 		g.eligible = make([]bool, len(s.nodes))
 		for i, n := range s.nodes {
-			g.eligible[i] = (!constrained || MatchesNodeAffinity(g.sample, n)) && (!g.HonorTaints || ToleratesTaints(g.sample, n, isHardTaint))
+			g.eligible[i] = (!constrained || descheduling.MatchesNodeAffinity(g.sample, n)) && (!g.HonorTaints || descheduling.ToleratesTaints(g.sample, n, descheduling.IsHardTaint))
 			if d := g.keyDomains.byNode[i]; g.eligible[i] && d >= 0 {
 				g.domainIndex[d] = 0
 			}
@@ -104,7 +105,7 @@ func (g *spreadConstraint) findDomains(s *nodeDomains) {
 
 // countPods fills the crowds. A pod on a node that does not count makes its domain count, as the Kubernetes descheduler
 // has it; in a plan it counts nowhere, as for the scheduler.
-func (g *spreadConstraint) countPods(r *Round, s *namespacePods) {
+func (g *spreadConstraint) countPods(r *descheduling.Round, s *namespacePods) {
 	for _, p := range s.matching(g.selector) {
 		n := p.node
 		if g.keyDomains.byNode[n] < 0 {
@@ -125,8 +126,8 @@ func (g *spreadConstraint) countPods(r *Round, s *namespacePods) {
 }
 
 // domainOf is that of a node's domain; nil: pods there do not count.
-func (g *spreadConstraint) domainOf(n *Node) *topologyDomain {
-	i, there := slices.BinarySearchFunc(g.nodes.nodes, n, func(a, b *Node) int { return cmp.Compare(a.Name, b.Name) })
+func (g *spreadConstraint) domainOf(n *descheduling.Node) *topologyDomain {
+	i, there := slices.BinarySearchFunc(g.nodes.nodes, n, func(a, b *descheduling.Node) int { return cmp.Compare(a.Name, b.Name) })
 	if !there || g.keyDomains.byNode[i] < 0 || g.eligible != nil && !g.eligible[i] || g.domainIndex[g.keyDomains.byNode[i]] < 0 {
 		return nil
 	}

@@ -1,7 +1,8 @@
-package descheduling
+package plugins
 
 import (
 	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,7 +11,7 @@ import (
 )
 
 // zoned are nodes n1, n2, ... in zones a, b, c, a, ...
-func zoned(n int) []*Node {
+func zoned(n int) []*descheduling.Node {
 	nodes := numbered(n)
 	for i, node := range nodes {
 		node.Labels = model.LabelsOf(map[string]string{"zone": string(rune('a' + i%3)), "host": node.Name})
@@ -19,8 +20,8 @@ func zoned(n int) []*Node {
 }
 
 // spreading is a pod of an app that is to be spread.
-func spreading(app, key string, skew int32, change ...func(*model.SpreadConstraint)) func(*Pod) {
-	return func(p *Pod) {
+func spreading(app, key string, skew int32, change ...func(*model.SpreadConstraint)) func(*descheduling.Pod) {
+	return func(p *descheduling.Pod) {
 		p.Labels = model.LabelsOf(map[string]string{"app": app})
 		c := model.SpreadConstraint{TopologyKey: key, MaxSkew: skew, Hard: true, Selector: labelSelector("app", app)}
 		for _, f := range change {
@@ -33,7 +34,7 @@ func spreading(app, key string, skew int32, change ...func(*model.SpreadConstrai
 }
 
 // podsPerZone are pods p00, p01, ... so many on each node.
-func podsPerZone(change func(*Pod), sizes ...int) (out []*Pod) {
+func podsPerZone(change func(*descheduling.Pod), sizes ...int) (out []*descheduling.Pod) {
 	for i, n := range sizes {
 		for range n {
 			out = append(out, testPod(fmt.Sprintf("p%02d", len(out)), fmt.Sprintf("n%d", i+1), change))
@@ -47,15 +48,15 @@ func soft(c *model.SpreadConstraint) { c.Hard = false }
 // Which constraints count, which domains, and how many go.
 func TestSpread(t *testing.T) {
 	hard := RemovePodsViolatingTopologySpreadConstraint{Hard: true, BalanceNodeFit: true}
-	tainted := func(n []*Node) { n[2].Taints = []model.Taint{{Key: "k", Effect: model.NoSchedule}} }
-	onlyAB := func(p *Pod) {
+	tainted := func(n []*descheduling.Node) { n[2].Taints = []model.Taint{{Key: "k", Effect: model.NoSchedule}} }
+	onlyAB := func(p *descheduling.Pod) {
 		p.Spec = &model.PodSpec{NodeSelector: model.NodeSelector{HasRequired: true, Required: []model.NodeSelectorTerm{{Labels: []model.Requirement{{Key: "zone", Op: model.In, Values: []string{"a", "b"}}}}}}}
 		spreading("web", "zone", 1)(p)
 	}
 	for what, c := range map[string]struct {
 		s     RemovePodsViolatingTopologySpreadConstraint
-		nodes func([]*Node)
-		pods  []*Pod
+		nodes func([]*descheduling.Node)
+		pods  []*descheduling.Pod
 		gone  int
 	}{
 		"4-1-0: two":                         {s: hard, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0), gone: 2},
@@ -68,14 +69,14 @@ func TestSpread(t *testing.T) {
 		"... that does not stand in the way": {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1), 3, 3, 0), gone: 2},
 		"... whose nodes do not count":       {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, nodes: tainted, pods: podsPerZone(spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.HonorTaints = true }), 3, 3, 0)},
 		"pods that keep to two zones":        {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true}, pods: podsPerZone(onlyAB, 2, 2, 0)},
-		"other namespaces":                   {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true, Scope: Scope{Namespaces: Namespaces{Exclude: []string{"default"}}}}, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0)},
+		"other namespaces":                   {s: RemovePodsViolatingTopologySpreadConstraint{Hard: true, Scope: descheduling.Scope{Namespaces: descheduling.Namespaces{Exclude: []string{"default"}}}}, pods: podsPerZone(spreading("web", "zone", 1), 4, 1, 0)},
 	} {
 		nodes := zoned(3)
 		if c.nodes != nil {
 			c.nodes(nodes)
 		}
 		m := &fakeMover{}
-		evict(t, testSnapshot(nodes, c.pods...), &Policy{}, m, &c.s)
+		evict(t, testSnapshot(nodes, c.pods...), &descheduling.Policy{}, m, &c.s)
 		if len(m.candidates) != c.gone {
 			t.Errorf("%s: %v went, want %d", what, m.candidates, c.gone)
 		}
@@ -84,18 +85,18 @@ func TestSpread(t *testing.T) {
 
 // Of a revision only its own pods count.
 func TestSpreadMatchLabelKeys(t *testing.T) {
-	revision := func(v string) func(*Pod) {
-		return func(p *Pod) {
+	revision := func(v string) func(*descheduling.Pod) {
+		return func(p *descheduling.Pod) {
 			spreading("web", "zone", 1, func(c *model.SpreadConstraint) { c.MatchLabelKeys = []string{"rev"} })(p)
 			p.Labels = model.LabelsOf(map[string]string{"app": "web", "rev": v})
 		}
 	}
-	var pods []*Pod
+	var pods []*descheduling.Pod
 	for i, where := range []string{"n1", "n1", "n1", "n2", "n2", "n2"} {
 		pods = append(pods, testPod(fmt.Sprint("p", i), where, revision([]string{"1", "2"}[i/3])))
 	}
 	m := &fakeMover{}
-	evict(t, testSnapshot(zoned(3)[:2], pods...), &Policy{}, m, &RemovePodsViolatingTopologySpreadConstraint{Hard: true})
+	evict(t, testSnapshot(zoned(3)[:2], pods...), &descheduling.Policy{}, m, &RemovePodsViolatingTopologySpreadConstraint{Hard: true})
 	if len(m.candidates) != 2 { // one of each revision, though together they are even
 		t.Errorf("%v went", m.candidates)
 	}
@@ -138,7 +139,7 @@ func TestSpreadMatching(t *testing.T) {
 }
 
 // squares is how uneven the pods of all apps are over zones and hosts, by counting them.
-func squares(r *Round, pods []*Pod, keys ...string) (sum int) {
+func squares(r *descheduling.Round, pods []*descheduling.Pod, keys ...string) (sum int) {
 	count := map[string]int{}
 	for _, p := range pods {
 		for _, k := range keys {
@@ -160,22 +161,22 @@ func TestSpreadPlanned(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		nodes := zoned(3 * (1 + rng.IntN(3)))
-		apps := map[string]func(*Pod){}
+		apps := map[string]func(*descheduling.Pod){}
 		for _, app := range []string{"x", "y"} {
-			apps[app] = func(p *Pod) { spreading(app, "zone", 1)(p); spreading(app, "host", 1)(p) }
+			apps[app] = func(p *descheduling.Pod) { spreading(app, "zone", 1)(p); spreading(app, "host", 1)(p) }
 		}
-		var pods []*Pod
+		var pods []*descheduling.Pod
 		for i := range 6 + rng.IntN(20) {
 			pods = append(pods, testPod(fmt.Sprintf("p%02d", i), nodes[min(rng.IntN(len(nodes)), rng.IntN(len(nodes)))].Name, apps[[]string{"x", "y"}[rng.IntN(2)]]))
 		}
-		var round *Round
+		var round *descheduling.Round
 		last := 0
-		m := &fakeMover{place: func(c *Candidate) *Node {
+		m := &fakeMover{place: func(c *descheduling.Candidate) *descheduling.Node {
 			now := squares(round, pods, "zone", "host")
 			if now >= last {
 				t.Errorf("seed %d: %d squares before, %d now", seed, last, now)
 			}
-			best, least := (*Node)(nil), int64(0)
+			best, least := (*descheduling.Node)(nil), int64(0)
 			for _, n := range nodes {
 				if g := c.Gain(n); g.Improves() && (best == nil || g.After-g.Before < least) {
 					best, least = n, g.After-g.Before
@@ -186,7 +187,7 @@ func TestSpreadPlanned(t *testing.T) {
 			}
 			return best
 		}}
-		evict(t, testSnapshot(nodes, pods...), &Policy{}, m, script(func(r *Round) {
+		evict(t, testSnapshot(nodes, pods...), &descheduling.Policy{}, m, script(func(r *descheduling.Round) {
 			round, last = r, 1<<30
 			s := &RemovePodsViolatingTopologySpreadConstraint{Hard: true}
 			s.Run(r)

@@ -1,0 +1,91 @@
+package plugins
+
+import (
+	"fmt"
+	"github.com/berthproject/berth/engine/descheduling"
+	"slices"
+	"strings"
+)
+
+// HighNodeUtilization empties nodes that are below all thresholds, onto the others.
+type HighNodeUtilization struct {
+	// Thresholds: a node at or below all of them is to be emptied.
+	Thresholds Thresholds
+	// NumberOfNodes: nothing is done unless more nodes than this are underutilized.
+	NumberOfNodes int
+	// OnlyThresholdingResources spares pods that ask for none of the resources of Thresholds
+	// (evictionModes: OnlyThresholdingResources).
+	OnlyThresholdingResources bool
+	// ExcludeNamespaces: pods of these namespaces stay; what they use counts (evictableNamespaces.exclude).
+	ExcludeNamespaces []string
+}
+
+// Name is the plugin's in policies.
+func (*HighNodeUtilization) Name() string { return "HighNodeUtilization" }
+
+// Run empties underutilized nodes, the emptiest first.
+func (s *HighNodeUtilization) Run(r *descheduling.Round) {
+	m := newUsageReader(s.Thresholds, nil)
+	all := m.nodeUsages(r)
+	var low, open []*nodeUsage
+	for _, l := range all {
+		l.setLimits(nil)
+		switch {
+		case l.isBelow(s.Thresholds):
+			low = append(low, l)
+		case !l.node.Unschedulable:
+			open = append(open, l)
+		}
+	}
+	if len(low) == 0 || len(low) <= s.NumberOfNodes || len(low) == len(all) || len(open) == 0 {
+		return
+	}
+	slices.SortStableFunc(low, compareUsage)
+	w := newPodEvictor(r, m, open)
+	w.excludedNamespaces = s.ExcludeNamespaces
+	w.removable = func(p *descheduling.Pod) bool { return !s.OnlyThresholdingResources || s.requestsThresholdResource(p) }
+	w.isDone = func(*nodeUsage) bool { return false }
+	e := &nodeEmptier{podEvictor: w, thresholds: s.Thresholds, excluded: map[*descheduling.Node]bool{}}
+	w.candidate = e.candidate
+	if r.Planned() {
+		e.planNodes(low)
+		return
+	}
+	for _, l := range low {
+		if !w.evictFrom(l, w.removablePods(l)) {
+			return
+		}
+	}
+}
+
+// requestsThresholdResource says whether a pod requests any of the resources that have thresholds.
+func (s *HighNodeUtilization) requestsThresholdResource(p *descheduling.Pod) bool {
+	return slices.ContainsFunc(s.Thresholds, func(t Threshold) bool { return p.Spec.Requests.Amount(t.Resource) > 0 })
+}
+
+// nodeEmptier is HighNodeUtilization at work.
+type nodeEmptier struct {
+	*podEvictor
+	thresholds Thresholds
+	excluded   map[*descheduling.Node]bool // nodes that are to be emptied, or are, in a plan: nothing goes there
+}
+
+func (e *nodeEmptier) candidate(p *descheduling.Pod, l *nodeUsage) *descheduling.Candidate {
+	return &descheduling.Candidate{Pod: p, Node: l.node,
+		Reason: func() string {
+			parts := make([]string, len(e.thresholds))
+			for i, t := range e.thresholds {
+				parts[i] = fmt.Sprintf("%s %.1f %%, threshold %.1f %%", t.Resource, l.percent(i), t.Percent)
+			}
+			return "node is underutilized: " + strings.Join(parts, "; ")
+		},
+		Gain: func(to *descheduling.Node) descheduling.Gain {
+			left := int64(len(e.round.PodsOn(l.node)))
+			g := descheduling.Gain{Before: left, After: left, Metric: "pods on the node that is to be emptied"}
+			if !e.excluded[to] {
+				g.After--
+			}
+			return g
+		},
+	}
+}

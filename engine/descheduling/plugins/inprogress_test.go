@@ -1,0 +1,42 @@
+package plugins
+
+import (
+	"testing"
+
+	"github.com/berthproject/berth/engine/descheduling"
+	"github.com/berthproject/berth/engine/model"
+)
+
+// A node above its target loses no more than it has to while a pod that was moved takes its time to leave.
+func TestInProgressMovesAreNotReplacedTwice(t *testing.T) {
+	nodes := numbered(2)
+	var pods []*descheduling.Pod
+	for _, name := range []string{"a", "b", "c", "d"} {
+		pods = append(pods, testPod(name, "n1", func(p *descheduling.Pod) { p.Spec = &model.PodSpec{Requests: model.Resources{MilliCPU: 750}} }))
+	}
+	low := &LowNodeUtilization{Thresholds: Thresholds{{Resource: "cpu", Percent: 20}}, Targets: Thresholds{{Resource: "cpu", Percent: 60}}}
+	plans := func(under ...descheduling.InProgressMove) string {
+		s := testSnapshot(nodes, pods...)
+		s.ApplyInProgress(under)
+		return evict(t, s, &descheduling.Policy{}, &fakeMover{place: func(*descheduling.Candidate) *descheduling.Node { return nodes[1] }}, low)
+	}
+	if first := plans(); first != "a" {
+		t.Fatalf("the first plan moves %q", first)
+	}
+	if second := plans(descheduling.InProgressMove{Pod: pods[0].Pod, Details: pods[0].Details, To: "n2"}); second != "" {
+		t.Errorf("the second one moves %q", second)
+	}
+}
+
+// So are those of copies, which a plan counts, and does not offer.
+func TestNamespaceSelectorOfDuplicates(t *testing.T) {
+	nodes := numbered(2)
+	s := testSnapshot(nodes, testPod("a", "n1"), testPod("b", "n1"), testPod("c", "n1"))
+	args := defaultArgs()
+	args.NamespaceSelector = labelSelector("env", "prod")
+	for _, m := range []*fakeMover{{}, {place: func(*descheduling.Candidate) *descheduling.Node { return nodes[1] }}} {
+		if got := evict(t, s, &descheduling.Policy{Profiles: []descheduling.Profile{{Name: "p", Evictor: args}}}, m, &RemoveDuplicates{}); got != "" {
+			t.Errorf("went %q", got)
+		}
+	}
+}
