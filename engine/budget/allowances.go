@@ -8,15 +8,15 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Allowances is what a few budgets allow at one moment.
+// Allowances is what a set of budgets allows at one moment.
 type Allowances struct {
 	Rule    Rule
-	Budgets []*model.Budget // by namespace and name
-	Allowed []int32         // of each
+	Budgets []*model.Budget // sorted by namespace and name
+	Allowed []int32         // by budget
 }
 
-// NewAllowances opens an account of budgets, given the number of healthy pods of
-// each in the same order; the Stale rule takes none.
+// NewAllowances returns the allowances of budgets, given the number of healthy pods of each in the
+// same order; StatusOnly ignores them.
 func NewAllowances(r Rule, budgets []*model.Budget, healthy []int32) *Allowances {
 	a := &Allowances{Rule: r, Budgets: budgets, Allowed: make([]int32, len(budgets))}
 	for i, b := range budgets {
@@ -29,9 +29,9 @@ func NewAllowances(r Rule, budgets []*model.Budget, healthy []int32) *Allowances
 	return a
 }
 
-// Split divides pods that might have to leave, the most important first, into
-// those whose leaving would go past a budget and the others, keeping their order. Each
-// pod takes one from every budget that covers it, the ones past it, too.
+// Split divides potential victims, sorted by descending importance, into those whose eviction
+// violates a budget and the others, keeping their order. Each pod takes one from every budget that
+// covers it.
 func (a *Allowances) Split(pods []*model.Pod) (violating, others []*model.Pod) {
 	left := slices.Clone(a.Allowed)
 	for _, p := range pods {
@@ -51,9 +51,9 @@ func (a *Allowances) Split(pods []*model.Pod) (violating, others []*model.Pod) {
 	return violating, others
 }
 
-// Debits are what victims, the most important first, take from the budgets:
-// as many as a budget allows are paid, the rest overrule it. Budgets that nothing is
-// taken from are left out. The Stale rule debits nothing.
+// Debits returns what victims, sorted by descending importance, take from the budgets: as many as a
+// budget allows are paid, the rest overrule it. Budgets without a debit are left out. StatusOnly
+// debits nothing.
 func (a *Allowances) Debits(victims []*model.Pod) []decision.Debit {
 	if a.Rule == StatusOnly {
 		return nil

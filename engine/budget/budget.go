@@ -6,16 +6,16 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Rule is whose arithmetic holds.
+// Rule selects the arithmetic; see the package comment.
 type Rule uint8
 
-// The rules; the package comment says what they mean.
+// The rules.
 const (
 	Ledger Rule = iota
 	StatusOnly
 )
 
-// Covers says whether a pod is under a budget.
+// Covers reports whether a budget covers a pod.
 func (r Rule) Covers(b *model.Budget, p *model.Pod) bool {
 	if b.Namespace != p.Namespace || b.Selector == nil {
 		return false
@@ -26,25 +26,25 @@ func (r Rule) Covers(b *model.Budget, p *model.Pod) bool {
 	return b.Selector.Matches(p.Labels)
 }
 
-// Costs says whether a pod's leaving takes one from a budget that covers it.
+// Costs reports whether disrupting a pod takes one from a budget that covers it.
 func (r Rule) Costs(b *model.Budget, p *model.Pod) bool {
 	return !(r == Ledger && p.Deleting) && !HasEntry(b, p)
 }
 
-// HasEntry says whether the budget has already granted that the pod goes.
+// HasEntry reports whether the budget has already granted the pod's disruption.
 func HasEntry(b *model.Budget, p *model.Pod) bool {
 	_, ok := slices.BinarySearch(b.Disrupted, p.Name)
 	return ok
 }
 
-// Healthy says whether a pod that a budget covers counts for what the budget
-// wants to keep: ready, not on its way out, and not granted to go.
+// Healthy reports whether a covered pod counts as healthy: ready, not terminating, and without an
+// entry.
 func Healthy(b *model.Budget, p *model.Pod) bool {
 	return p.Ready && !p.Deleting && !p.Finished() && !HasEntry(b, p)
 }
 
-// Allowed is how many more pods under a budget may leave. Healthy is how many
-// there are by Healthy; Stale does not read it.
+// Allowed returns how many more covered pods may be disrupted. healthy is the number of Healthy
+// pods; StatusOnly ignores it.
 func (r Rule) Allowed(b *model.Budget, healthy int32) int32 {
 	if r == StatusOnly {
 		return b.DisruptionsAllowed
@@ -55,7 +55,7 @@ func (r Rule) Allowed(b *model.Budget, healthy int32) int32 {
 	return max(0, min(b.DisruptionsAllowed, healthy-b.DesiredHealthy))
 }
 
-// CountHealthy is how many of the pods a budget covers are healthy.
+// CountHealthy returns how many of the covered pods are healthy.
 func (r Rule) CountHealthy(b *model.Budget, pods []*model.Pod) int32 {
 	var n int32
 	for _, p := range pods {

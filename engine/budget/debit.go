@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Debit is a budget after a pod was granted to go.
+// Debit returns the budget after it granted the disruption of a pod.
 func Debit(b *model.Budget, p *model.Pod, now time.Time) *model.Budget {
 	c := *b
 	c.DisruptionsAllowed--

@@ -1,29 +1,28 @@
-// Package budget is the arithmetic of disruption budgets: which pods a budget
-// covers, how many of them may leave now, and what a group of pods that is to leave takes from
-// which budget. Preemption asks it, and so does whoever else obeys budgets. Facts.Count is the
-// status that the disruption loop writes; Evictions.Judge is the answer to a request to evict a pod. The
-// loop, the API server and the simulator call the same functions.
+// Package budget implements PodDisruptionBudget arithmetic: which pods a budget covers, how many of them may
+// be disrupted now, and what a group of victims takes from which budget.
 //
-// Two rules are known. Ledger is Berth's: a pod may leave only if the budget's
-// status, and our own count of the pods that are healthy, and what others have been
-// granted meanwhile (disruptedPods), all allow it. Stale is kube-scheduler's: status.disruptionsAllowed as it stands,
-// however old it is.
+// StatusInputs.ComputeStatus computes the status that the disruption controller writes. Evictions.Check
+// answers a request to the eviction API. Allowances serve preemption. The controllers, the API server and
+// the simulator call the same functions.
+//
+// There are two rules. Ledger is Berth's: a disruption needs the consent of the budget's status, of a
+// recount of the healthy pods, and of the disruptions granted meanwhile (disruptedPods). StatusOnly is
+// kube-scheduler's: status.disruptionsAllowed as it is, however old.
 //
 // Invariants:
 //
-//   - SafeSide: Ledger never allows more than the status says.
-//   - PaidOnce: a pod with an entry in disruptedPods, or that is being deleted,
-//     takes nothing from a budget again.
+//   - SafeSide: Ledger never allows more than the status.
+//   - PaidOnce: a pod that has an entry in disruptedPods or is being deleted takes nothing again.
 //   - FailSafe: a budget whose pods cannot be counted allows nothing.
 //
-// Departures from Kubernetes, under Ledger alone: an empty selector covers every
-// pod of the namespace, as the eviction API and the disruption controller have it
-// (policy/v1) and kube-scheduler has not; pods without labels can be covered; a status that was made for an
-// older generation of the budget allows nothing, as with the eviction API.
+// Differences from Kubernetes, with Ledger only: an empty selector covers every pod of the namespace, as in
+// the eviction API and the disruption controller but not in kube-scheduler; pods without labels can be
+// covered; a status of an older generation allows nothing, as in the eviction API.
 //
-// Of requests to evict: a pod under several budgets may go if all allow it (kube-apiserver
-// answers 500; RefuseSeveral), an entry for the same pod that is younger than two minutes has been paid, once the pod is
-// marked: until then whoever made it may take it back, so that others are asked to come again for 30 s. Of counts: an entry
-// that is older than the pod of its name is dropped, and one of a pod that the loop does not know stays its two minutes
-// (the disruption controller drops it at once, and counts the pod as healthy when a late watch brings it).
+// For eviction requests: a pod under several budgets is evicted if all allow it (kube-apiserver returns 500;
+// see RefuseMultiple). An entry for the same pod younger than two minutes counts as paid once the pod has
+// the DisruptionTarget condition; before that its author may still revert it, so other requests are told to
+// retry for 30 s. For the status: an entry older than the pod of that name is dropped, and an entry of an
+// unknown pod is kept for its two minutes, because the pod watch may lag (the disruption controller drops
+// it).
 package budget

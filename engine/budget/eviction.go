@@ -8,62 +8,63 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Evictions are the rules of evictions by request. The zero value answers as
-// kube-apiserver does, but for several budgets over one pod, which must all agree.
+// Evictions are the rules of the eviction API. The zero value behaves as kube-apiserver, except
+// that several budgets over one pod must all allow the eviction.
 type Evictions struct {
-	// RefuseMultiple refuses a pod that more than one budget covers.
+	// RefuseMultiple refuses a pod that more than one budget covers, as kube-apiserver does.
 	RefuseMultiple bool
-	// Recount allows no more than a count of the pods that are there now does.
+	// Recount limits the status by a recount of the healthy pods.
 	Recount bool
-	// ForbidImpossible forbids what a budget can never allow, instead of refusing it for now.
+	// ForbidImpossible forbids an eviction that a budget can never allow, instead of refusing it for
+	// now.
 	ForbidImpossible bool
-	// OwnEntries are the budgets, by name, in which this very request has booked the pod before, in an earlier try.
+	// OwnEntries names the budgets that an earlier try of the same request debited.
 	OwnEntries []string
 }
 
-// maxUnconfirmed is how many entries a budget may have that the disruption loop has not confirmed.
+// maxUnconfirmed limits the entries of a budget that the disruption controller has not confirmed.
 const maxUnconfirmed = 2000
 
-// Result is what becomes of a request to evict a pod.
+// Result is the answer to an eviction request.
 type Result uint8
 
-// The results. All but Granted leave everything as it is.
+// The results. Only Granted has an effect.
 const (
 	Granted         Result = iota
 	Refused                // not now
-	Forbidden              // not before somebody changes the budget
-	MultipleBudgets        // more than one budget, which RefuseSeveral does not serve
+	Forbidden              // not before the budget changes
+	MultipleBudgets        // several budgets cover the pod and RefuseMultiple is set
 )
 
-// Verdict is the answer to one request.
+// Verdict is the full answer to an eviction request.
 type Verdict struct {
 	Result Result
-	// Debits are the budgets to be debited, in the order of their names.
+	// Debits are the budgets to debit, sorted by name.
 	Debits []*model.Budget
-	// RequireUnchanged: it holds only if the pod is as it was when it was judged.
+	// RequireUnchanged: the answer is valid only if the pod has not changed.
 	RequireUnchanged bool
 
-	// Budget and Why say what stands in the way; Retry is when to ask again, 0 if nobody knows.
+	// Budget and Reason name the obstacle. RetryAfter is when to retry; 0 if unknown.
 	Budget     *model.Budget
 	Reason     string
 	RetryAfter time.Duration
 }
 
-// markTimeout is how long somebody who has booked a pod may take to mark it. Until then he may fail and
-// take the entry back, so that nobody else may count on it; later he is taken to have died, and the entry is as good as any.
+// markTimeout is how long the author of an entry may take to set the pod's DisruptionTarget
+// condition. Until then the entry may be reverted, so other requests cannot rely on it.
 const markTimeout = 30 * time.Second
 
-// retryAfterUnobserved is how long a budget without a present status is given.
+// retryAfterUnobserved is the retry delay for a budget with an outdated status.
 const retryAfterUnobserved = 10 * time.Second
 
-// Check answers a request to evict a pod. Budgets are those of its namespace, or at
-// least the ones that cover it; pods are all of its namespace, and read for Recount alone.
+// Check answers a request to evict a pod. budgets are those of the pod's namespace, or at least
+// those that cover it. pods are all pods of the namespace, read for Recount only.
 func (e Evictions) Check(p *model.Pod, budgets []*model.Budget, pods []*model.Pod, now time.Time) Verdict {
 	if p.Deleting || p.Finished() {
 		return Verdict{}
 	}
 	if p.Phase == model.Pending {
-		return Verdict{RequireUnchanged: true} // it might start running meanwhile
+		return Verdict{RequireUnchanged: true} // it may start running
 	}
 	var covering []*model.Budget
 	for _, b := range budgets {
@@ -91,14 +92,14 @@ func (e Evictions) Check(p *model.Pod, budgets []*model.Budget, pods []*model.Po
 	return v
 }
 
-// checkBudget is the answer of one budget. Healthy is our own count, or -1.
+// checkBudget returns the answer of one budget. healthy is the recount, or -1.
 func (e Evictions) checkBudget(b *model.Budget, p *model.Pod, healthy int32, now time.Time) Verdict {
 	current, allowed := b.CurrentHealthy, b.DisruptionsAllowed
 	if healthy >= 0 {
 		current = min(current, healthy)
 		allowed = min(allowed, max(healthy-b.DesiredHealthy, 0))
 	}
-	// What does not run is not lost: unhealthy pods take nothing.
+	// Unhealthy pods take nothing.
 	if !p.Ready && (b.AlwaysAllowUnhealthy || current >= b.DesiredHealthy && b.DesiredHealthy > 0) {
 		return Verdict{RequireUnchanged: true}
 	}
@@ -128,9 +129,8 @@ func (e Evictions) checkBudget(b *model.Budget, p *model.Pod, healthy int32, now
 	return v
 }
 
-// impossibleReason says why a budget that allows nothing now never will, as long as nobody changes it,
-// and which field to change; empty where it might. A budget with an owner belongs to a
-// program, which may change it.
+// impossibleReason returns why a budget that allows nothing now never will unless it is changed,
+// and which field to change, or "". A budget with an owner may be changed by its controller.
 func impossibleReason(b *model.Budget, p *model.Pod) string {
 	switch {
 	case b.Owned || b.SyncError != "":
@@ -145,14 +145,14 @@ func impossibleReason(b *model.Budget, p *model.Pod) string {
 	return ""
 }
 
-// HasRecentEntry says whether the budget has granted not long ago that this very pod goes.
-// An entry older than the pod is a namesake's.
+// HasRecentEntry reports whether the budget recently granted the disruption of this very pod. An
+// entry older than the pod belongs to a predecessor of the same name.
 func HasRecentEntry(b *model.Budget, p *model.Pod, now time.Time) bool {
 	i, ok := slices.BinarySearch(b.Disrupted, p.Name)
 	return ok && i < len(b.DisruptedAt) && !b.DisruptedAt[i].Before(p.Created) && b.DisruptedAt[i].Add(EntryAge).After(now)
 }
 
-// countHealthy is how many healthy pods a budget has, by our own count.
+// countHealthy returns the recount of a budget's healthy pods.
 func countHealthy(b *model.Budget, pods []*model.Pod, now time.Time) (n int32) {
 	for _, p := range pods {
 		if p.Ready && !p.Deleting && !p.Finished() && Ledger.Covers(b, p) && !HasRecentEntry(b, p, now) {

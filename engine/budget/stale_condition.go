@@ -6,13 +6,13 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// reasonKubelet is the reason that a node's agent gives for stopping a pod. That may take
-// any time, and whoever asked for it is sure of it.
+// reasonKubelet is the kubelet's reason for terminating a pod. Such a condition does not become
+// stale.
 const reasonKubelet = "TerminationByKubelet"
 
-// StaleConditionAfter says for how long yet a pod may carry its DisruptionTarget condition, true since
-// then, without being deleted: 0 and true when it is time to take the condition back. It is false
-// of pods that carry none, or for which it does not end.
+// StaleConditionAfter returns for how long a pod that is not deleted may keep its DisruptionTarget
+// condition, True since the given time. 0 and true mean that the condition is stale. It returns
+// false if the pod has no such condition or it does not become stale.
 func StaleConditionAfter(p *model.Pod, since, now time.Time) (left time.Duration, ends bool) {
 	if p.DisruptionReason == "" || p.DisruptionReason == reasonKubelet || p.Deleting || p.Finished() {
 		return 0, false

@@ -10,31 +10,31 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// EntryAge is how long an entry of disruptedPods stands for a pod that does not go.
+// EntryAge is how long an entry of disruptedPods is valid for a pod that is not deleted.
 const EntryAge = 2 * time.Minute
 
-// Reasons of the DisruptionAllowed condition, which is True with the first alone.
+// Reasons of the DisruptionAllowed condition, which is True with SufficientPods only.
 const (
 	SufficientPods   = "SufficientPods"
 	InsufficientPods = "InsufficientPods"
 	SyncFailed       = "SyncFailed"
 )
 
-// StatusInputs are what the status of a budget is made from.
+// StatusInputs is what a budget's status is computed from.
 type StatusInputs struct {
 	Budget *model.Budget
-	// Pods are those of the budget's namespace, at least the ones that it covers.
+	// Pods are those of the budget's namespace, or at least those that it covers.
 	Pods []*model.Pod
-	// Scale says what the controller of a pod wants; nil knows none.
+	// Scale returns the desired scale of a pod's controller; nil: unknown for all.
 	Scale func(model.Owner) Scale
 	Now   time.Time
 }
 
-// Scale is how many pods the workload above a pod wants.
+// Scale is how many pods a workload should have.
 type Scale struct {
-	UID      string // of the workload that has the number: a Deployment, for its ReplicaSets
+	UID      string // of the workload with the scale subresource: a Deployment, for its ReplicaSets
 	Replicas int32
-	Fault    string // why the number is not known, or empty
+	Fault    string // why the number is unknown, or empty
 }
 
 // Status is the status of a budget.
@@ -46,30 +46,30 @@ type Status struct {
 	ExpectedPods       int32
 	Disrupted          []string // sorted
 	DisruptedAt        []time.Time
-	// Reason and Message of the DisruptionAllowed condition.
+	// Reason and Message are those of the DisruptionAllowed condition.
 	Reason, Message string
 }
 
-// Event is something to be told about a budget, or about one of its pods.
+// Event is an event about a budget or one of its pods.
 type Event struct {
 	Pod          *model.Pod // nil: about the budget
 	Warning      bool
 	Reason, Note string
 }
 
-// StatusResult is a new status, and what else follows from the count.
+// StatusResult is a new status and what follows from it.
 type StatusResult struct {
 	Status
 	Events []Event
-	// RequeueAfter is when to count again though nothing changes: 0 means never. A
-	// count that failed is to be made again too.
+	// RequeueAfter is when to compute the status again without a change; 0: never. A failed
+	// computation must be retried, too.
 	RequeueAfter time.Duration
 }
 
-// Failed says that the pods expected could not be counted: the budget then allows nothing.
+// Failed reports whether the expected pods could not be counted, so that the budget allows nothing.
 func (c *StatusResult) Failed() bool { return c.Reason == SyncFailed }
 
-// ComputeStatus makes the status of a budget.
+// ComputeStatus computes the status of a budget.
 func (f StatusInputs) ComputeStatus() StatusResult {
 	b := f.Budget
 	var covered []*model.Pod
@@ -114,7 +114,7 @@ func (c *StatusResult) addEvent(p *model.Pod, warning bool, reason, note string)
 	c.Events = append(c.Events, Event{Pod: p, Warning: warning, Reason: reason, Note: note})
 }
 
-// setFailed leaves the status as it was, except that it allows nothing.
+// setFailed keeps the status, but allows nothing.
 func (c *StatusResult) setFailed(b *model.Budget, fault string) {
 	c.Status = Status{
 		ObservedGeneration: b.ObservedGeneration, CurrentHealthy: b.CurrentHealthy, DesiredHealthy: b.DesiredHealthy,
@@ -122,8 +122,8 @@ func (c *StatusResult) setFailed(b *model.Budget, fault string) {
 	}
 }
 
-// expectedPods is how many pods there are to be and how many of them healthy, and
-// which pods have no controller where that matters.
+// expectedPods returns how many pods are expected, how many of them must be healthy, and which pods
+// lack a controller if that matters.
 func (f StatusInputs) expectedPods(covered []*model.Pod) (expected, desired int32, unmanaged []string, fault string) {
 	b := f.Budget
 	if b.SpecError != "" {
@@ -142,10 +142,10 @@ func (f StatusInputs) expectedPods(covered []*model.Pod) (expected, desired int3
 	return 0, 0, nil, ""
 }
 
-// sumScales is what the controllers of pods want together.
+// sumScales sums the scales of the pods' controllers.
 func (f StatusInputs) sumScales(covered []*model.Pod) (sum int32, unmanaged []string, fault string) {
-	asked := map[string]bool{}   // controllers
-	counted := map[string]bool{} // workloads that have the number
+	asked := map[string]bool{}   // by controller
+	counted := map[string]bool{} // by workload with the scale
 	for _, p := range covered {
 		if p.Owner == (model.Owner{}) {
 			unmanaged = append(unmanaged, p.Name)
@@ -170,9 +170,9 @@ func (f StatusInputs) sumScales(covered []*model.Pod) (sum int32, unmanaged []st
 	return sum, unmanaged, ""
 }
 
-// keepEntries keeps those of pods that are still to go. One that is older than its pod
-// is a namesake's. One of a pod that is not known is kept: the watch of pods may be behind, and
-// without the entry the pod would count as healthy when it comes, though it was granted to go.
+// keepEntries keeps the entries of pods that are still to be deleted. An entry older than its pod
+// belongs to a predecessor of the same name. The entry of an unknown pod is kept, because the pod
+// watch may lag and the pod would otherwise count as healthy when it appears.
 func (c *StatusResult) keepEntries(f StatusInputs, covered []*model.Pod) {
 	b := f.Budget
 	for i, name := range b.Disrupted {

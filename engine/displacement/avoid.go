@@ -6,34 +6,33 @@ import (
 	"time"
 )
 
-// Eviction is a pod of an owner that was thrown out of a node.
+// Eviction is the displacement of one pod of an owner from a node.
 type Eviction struct {
 	UID     string
 	Cause   Cause
-	Created time.Time // of the pod
-	At      time.Time // when it was thrown out
+	Created time.Time // when the pod was created
+	At      time.Time // when it was displaced
 }
 
-// Backoff is how long an owner's pods stay off a node that threw them out: First, doubled each time that
-// one which came after the last time is thrown out for the same cause, up to Most. When that
-// has not happened until Most after the end of the last time, it begins with First again.
+// Backoff determines how long an owner's pods avoid a node that displaced them: First, doubled up
+// to Max each time a pod that was created after the last displacement is displaced for the same
+// cause. It starts over Max after the end of the last backoff.
 type Backoff struct {
 	First, Max time.Duration
 }
 
-// Avoidance is what comes of pods that were thrown out.
+// Avoidance is the result of Backoff.Avoid.
 type Avoidance struct {
 	Cause Cause
-	Count int32     // how many times
-	Since time.Time // when the last time was
+	Count int32     // number of displacements
+	Since time.Time // time of the last one
 	Until time.Time
-	UID   string // of the pod of the last time
+	UID   string // pod of the last one
 }
 
-// Avoid is how long the pods of an owner stay off a node, given those that were thrown out of it, in whatever
-// order and for whatever causes: what the cause says that keeps them off longest. Pods that went
-// together, or that were there already when the last one went, are one time. False: nothing keeps
-// them off, ever.
+// Avoid returns how long an owner's pods avoid a node, given their displacements from it in any
+// order: the longest backoff of any cause. Pods that existed before the last displacement count as
+// one with it. It returns false if there is nothing to avoid.
 func (b Backoff) Avoid(list []Eviction) (Avoidance, bool) {
 	byCause := [numCauses][]Eviction{}
 	for _, t := range list {
@@ -50,7 +49,7 @@ func (b Backoff) Avoid(list []Eviction) (Avoidance, bool) {
 	return out, out.Count > 0
 }
 
-// series is what comes of pods that were thrown out for one cause.
+// series returns the backoff for the displacements of one cause.
 func (b Backoff) series(list []Eviction) (Avoidance, bool) {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(x, y Eviction) int { return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.UID, y.UID)) })
@@ -58,7 +57,7 @@ func (b Backoff) series(list []Eviction) (Avoidance, bool) {
 	for _, t := range list {
 		switch {
 		case a.Count > 0 && t.Created.Before(a.Since):
-			continue // it was there the last time
+			continue // it existed at the last displacement
 		case a.Count > 0 && t.At.After(a.Until.Add(b.Max)):
 			a.Count = 0
 		}
@@ -69,7 +68,7 @@ func (b Backoff) series(list []Eviction) (Avoidance, bool) {
 	return a, a.Count > 0
 }
 
-// delay is the nth one, from 1.
+// delay returns the nth delay, from 1.
 func (b Backoff) delay(n int32) time.Duration {
 	d := b.First
 	for ; n > 1 && d < b.Max; n-- {

@@ -5,26 +5,25 @@ import "github.com/berthproject/berth/engine/model"
 // Cause is why a pod is displaced.
 type Cause uint8
 
-// The causes. A drain and a rebalancing are requests of the eviction API, whose
-// requester says which of them it is.
+// The causes. Drains and descheduling use the eviction API; the requester tells them apart.
 const (
 	None       Cause = iota
-	Preemption       // a pod of higher priority needs the room
-	API              // somebody asked the eviction API for it
-	Taint            // a NoExecute taint that it does not tolerate, or not any longer
-	PodGC            // its node is gone, or out of service
-	Pressure         // its node ran short of something
-	Admission        // its node did not take it
-	Shutdown         // its node goes down
+	Preemption       // a pod of higher priority needs its resources
+	API              // API-initiated eviction
+	Taint            // it does not tolerate a NoExecute taint, or no longer
+	PodGC            // its node is deleted or out of service
+	Pressure         // node-pressure eviction
+	Admission        // its node rejected it
+	Shutdown         // node shutdown
 	numCauses
 )
 
-// causeTable is fixed of each cause. The reasons of conditions are upstream's; those of events
-// too, where upstream writes one, and else the condition's.
+// causeTable has the properties of each cause. Reasons of conditions are upstream's; reasons of
+// events, too, where upstream writes an event.
 var causeTable = [numCauses]struct {
 	name, reason  string
 	event, action string
-	opening       string // of the condition's message, as upstream words it
+	opening       string // upstream's start of the condition's message
 	policy        Policy
 	onNode        bool
 	avoids        bool
@@ -43,13 +42,13 @@ var causeTable = [numCauses]struct {
 	Shutdown:  {name: "Shutdown", reason: reasonKubelet, event: "Terminated", action: "Killing", onNode: true, avoids: true},
 }
 
-// reasonKubelet is the reason that a node's agent gives, whatever the cause.
+// reasonKubelet is the condition's reason for every displacement by a kubelet.
 const reasonKubelet = "TerminationByKubelet"
 
-// Causes are all causes that there are names of.
+// Causes returns all named causes.
 func Causes() []Cause { return []Cause{Preemption, API, Taint, PodGC, Pressure, Admission, Shutdown} }
 
-// ParseCause is the cause of a name that String gives; false for any other.
+// ParseCause returns the cause with the given name. It returns false if there is none.
 func ParseCause(name string) (Cause, bool) {
 	for _, c := range Causes() {
 		if causeTable[c].name == name {
@@ -66,41 +65,41 @@ func (c Cause) orNone() Cause {
 	return c
 }
 
-// String is the cause's name in records.
+// String returns the cause's name in records.
 func (c Cause) String() string { return causeTable[c.orNone()].name }
 
-// Reason is the reason of the DisruptionTarget condition.
+// Reason returns the reason of the DisruptionTarget condition.
 func (c Cause) Reason() string { return causeTable[c.orNone()].reason }
 
-// Event is the reason of the event, and the action that it names.
+// Event returns the event's reason and action.
 func (c Cause) Event() (reason, action string) {
 	return causeTable[c.orNone()].event, causeTable[c.orNone()].action
 }
 
-// MessagePrefix is what the condition's message begins with.
+// MessagePrefix returns the start of the condition's message.
 func (c Cause) MessagePrefix() string { return causeTable[c.orNone()].opening }
 
-// IsTerminating says whether a pod is leaving by this cause.
+// IsTerminating reports whether a pod is terminating for this cause.
 func (c Cause) IsTerminating(p *model.Pod) bool {
 	return p.Deleting && p.DisruptionReason == c.Reason()
 }
 
-// ByNode says whether the node's agent carries it out by itself, before the API knows.
+// ByNode reports whether the kubelet displaces the pod without an API request.
 func (c Cause) ByNode() bool { return causeTable[c.orNone()].onNode }
 
-// Avoids says whether the owner's next pods had better stay off the node for a while.
+// Avoids reports whether the owner's next pods should avoid the node for a while.
 func (c Cause) Avoids() bool { return causeTable[c.orNone()].avoids }
 
-// Policy is what a displacement does about disruption budgets.
+// Policy returns how the cause treats disruption budgets.
 func (c Cause) Policy() Policy { return causeTable[c.orNone()].policy }
 
-// Policy is how long budgets are obeyed. What overrules one is booked all the same: the pod
-// gets its entry in disruptedPods, and the number stays at 0.
+// Policy is how long budgets are obeyed. A displacement that overrules a budget is entered all the
+// same: the pod gets an entry in disruptedPods and the number stays at 0.
 type Policy struct {
-	// ObeyingTries is how many choices obey; the next one overrules what still stands
-	// in its way. 0: budgets are never asked; negative: they are always obeyed.
+	// ObeyingTries is how many tries obey budgets; the next one overrules them. 0: never obeyed;
+	// negative: always.
 	ObeyingTries int
 }
 
-// Overrules says whether the nth choice, from 1, goes past budgets.
+// Overrules reports whether the nth choice, from 1, overrules budgets.
 func (p Policy) Overrules(choice int) bool { return p.ObeyingTries >= 0 && choice > p.ObeyingTries }

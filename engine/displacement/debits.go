@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// FilterDebits are the debits of some of the victims.
+// FilterDebits returns the debits of the given victims only.
 func FilterDebits(debits []decision.Debit, victims []*model.Pod) []decision.Debit {
 	var out []decision.Debit
 	for _, d := range debits {

@@ -1,19 +1,19 @@
-// Package displacement says what a displacement is: a pod leaves its node because somebody
-// else wants it to. It has a cause, a policy that follows from the cause, a grace period,
-// and a record: in the pod's DisruptionTarget condition in words, whole in the pod's
-// event and in the journal.
+// Package displacement defines displacements: a pod is removed from its node for a reason other than its
+// owner's wish. A displacement has a cause, a budget policy that follows from the cause, a grace period and
+// a record. The record is in the pod's DisruptionTarget condition in words, and complete in the pod's event
+// and in the journal.
 //
-// Policy by cause, as the real components behave:
+// Policy by cause, as in Kubernetes:
 //
 //	API                            obeys budgets
-//	Preemption                     obeys first, overrules when nothing else helps
-//	Taint, PodGC                   never asks
-//	Pressure, Admission, Shutdown  never asks: the node kills first, and others book it
+//	Preemption                     obeys budgets first, overrules them if nothing else helps
+//	Taint, PodGC                   ignores budgets
+//	Pressure, Admission, Shutdown  ignores budgets: the node acts first, a controller debits later
 //
-// Decided elsewhere: who is displaced (preemption, taints, pressure), what that takes from
-// budgets (budget), in which order the API is told (actuate).
+// Other packages select the victims (preemption, tainteviction, nodepressure), compute the debits (budget)
+// and write to the API (executor).
 //
-// Departure from Kubernetes: the condition's message says more than the cause: by whom, the
-// rule with its numbers, and what budgets allowed before and after. It begins with
-// upstream's words; for an eviction that was asked of the API it ends with them, too.
+// Difference from Kubernetes: the condition's message contains the requester, the rule with its numbers, and
+// what budgets allowed before and after. It starts with upstream's text; for an API-initiated eviction it
+// equals it.
 package displacement

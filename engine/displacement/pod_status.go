@@ -2,12 +2,13 @@ package displacement
 
 import "strings"
 
-// CauseFromStatus is the cause that a pod's status tells: the reason of its DisruptionTarget condition, empty when that
-// is not True, and the pod's own reason and message. None: it was not displaced.
+// CauseFromStatus returns the cause that a pod's status shows: the reason of its DisruptionTarget condition
+// (empty if that is not True), and the pod's own reason and message. None means that the pod was not
+// displaced.
 //
-// A node's agent gives one reason of the condition whatever the cause; the pod's own reason says
-// which: Evicted for pressure, Terminated or NodeShutdown for a shutdown, Preempting for a
-// critical pod that was admitted in its place. A pod that was not admitted has no condition.
+// The kubelet uses one condition reason for every cause. The pod's own reason tells them apart: Evicted for
+// pressure, Terminated or NodeShutdown for a shutdown, Preempting for a critical pod admitted in its place.
+// A rejected pod has no condition.
 func CauseFromStatus(condition, reason, message string) Cause {
 	for _, c := range Causes() {
 		if c.Reason() == condition && !c.ByNode() {

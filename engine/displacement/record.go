@@ -12,29 +12,28 @@ type Record struct {
 	Cause  Cause
 	Victim *model.Pod
 	Node   string
-	// Preemptor is the pod for whose sake it happens; nil when it is for none's.
+	// Preemptor is the pod that needs the resources, or nil.
 	Preemptor *model.Pod
-	// Requester is who asked: a user, or a part of the cluster; empty: not known.
+	// Requester is the user or component that requested it; empty if unknown.
 	Requester string
-	// MessagePrefix is what the condition's message begins with; empty: the cause's own words.
+	// MessagePrefix is the start of the condition's message; empty: the cause's.
 	MessagePrefix string
-	// Rule is the rule that applied, with its numbers; empty when there is no more to
-	// say than the cause.
+	// Rule is the rule that applied, with its numbers; empty if the cause says it all.
 	Rule string
-	// Grace is how many seconds the pod was given; nil: its own.
+	// Grace is the grace period in seconds; nil: the pod's.
 	Grace   *int64
-	Entries []Entry // by budget; none when no budget covers the victim, or none was debited
+	Entries []Entry // by budget; empty if no budget covers the victim or none was debited
 }
 
 // Entry is what the displacement took from a budget.
 type Entry struct {
 	Budget        string // its name; the namespace is the victim's
-	Before, After int32  // disruptions allowed, of all victims of one decision together
+	Before, After int32  // disruptions allowed, for all victims of the decision together
 	Overruled     bool   // the budget did not allow it
 }
 
-// Message is the text of the DisruptionTarget condition. An eviction that was asked of
-// the API says there what upstream's says and no more; its record is in its event.
+// Message returns the message of the DisruptionTarget condition. For an API-initiated eviction it
+// is upstream's text; the record is in the event.
 func (r *Record) Message() string {
 	opening := r.MessagePrefix
 	if opening == "" {
@@ -50,7 +49,7 @@ func (r *Record) Message() string {
 	return opening + r.details()
 }
 
-// details are the rule, budgets and grace.
+// details returns the rule, the budgets and the grace period.
 func (r *Record) details() string {
 	var b strings.Builder
 	if r.Rule != "" {
@@ -67,7 +66,7 @@ func (r *Record) details() string {
 	return b.String()
 }
 
-// String is the entry in words.
+// String describes the entry.
 func (e Entry) String() string {
 	if e.Overruled {
 		return "budget " + e.Budget + " overruled"
@@ -75,8 +74,8 @@ func (e Entry) String() string {
 	return fmt.Sprintf("budget %s allowed %d, now %d", e.Budget, e.Before, e.After)
 }
 
-// EventNote is the text of the event about the victim, in upstream's words where upstream
-// writes such an event.
+// EventNote returns the note of the event about the victim, as upstream words it if upstream has
+// such an event.
 func (r *Record) EventNote() string {
 	switch {
 	case r.Cause == Preemption && r.Preemptor != nil:

@@ -10,7 +10,7 @@ import (
 type DisplacedPod struct {
 	UID, Name, Node string
 	At              time.Time // when it was displaced
-	Replacement     string    // uid of the pod that is known to have come for it; empty: none yet
+	Replacement     string    // uid of its replacement, if known
 }
 
 // OwnerPod is a pod of an owner.
@@ -19,9 +19,9 @@ type OwnerPod struct {
 	Created         time.Time // in whole seconds, as the API has it
 }
 
-// MatchReplacements says which pod came for which of an owner's displaced ones, by uid: one for one, the
-// oldest first. A StatefulSet's pod comes back under its name, a DaemonSet's to its node. What was
-// known before stays.
+// MatchReplacements returns which of an owner's pods replaced which displaced pod, by uid: one for
+// one, the oldest first. A StatefulSet's pod keeps its name, a DaemonSet's its node. Known
+// replacements are kept.
 func MatchReplacements(kind string, displaced []DisplacedPod, pods []OwnerPod) map[string]string {
 	out, taken := map[string]string{}, map[string]bool{}
 	for _, l := range displaced {

@@ -6,10 +6,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Event is something that a machine is told: a Node as it is now, or one of those below.
+// Event is a Node as it is now, or one of the types below.
 type Event interface{ event() }
 
-// NodeDeleted says that there is no such node any more.
+// NodeDeleted reports that a node was deleted.
 type NodeDeleted struct{ Node string }
 
 // LeaseRenewed is a node's Lease as it is now.
@@ -18,10 +18,10 @@ type LeaseRenewed struct {
 	Time time.Time // spec.renewTime, by the node's clock
 }
 
-// Outcome says that an effect was carried out, or not.
+// Outcome reports the outcome of an effect.
 type Outcome struct {
 	Node, UID string
-	// IsTaintUpdate: it was a Retaint; else a MarkUnknown.
+	// IsTaintUpdate: of an UpdateTaints; otherwise of a MarkUnknown.
 	IsTaintUpdate bool
 	Failed        bool
 }
@@ -31,34 +31,33 @@ func (NodeDeleted) event()  {}
 func (LeaseRenewed) event() {}
 func (Outcome) event()      {}
 
-// Effect is something to be done. Each gets one Outcome.
+// Effect is something to do. Each effect gets one Outcome.
 type Effect interface{ effect() }
 
-// MarkUnknown asks for conditions of a silent node to be written. Silent is since when
-// there was no sign of life; Renewed is renewTime of its Lease as it was known then, zero if there was none:
-// whoever knows a later one lets the node be.
+// MarkUnknown writes the conditions of a silent node. SilentSince is the last heartbeat; Renewed is
+// renewTime of the last known Lease, zero without one. A caller that knows a later one skips the
+// write.
 type MarkUnknown struct {
 	Node, UID   string
 	SilentSince time.Time
 	Renewed     time.Time
-	Conditions  []Condition // whole, as they are to be; others stay
+	Conditions  []Condition // the new conditions; others stay
 }
 
-// UpdateTaints asks for taints to be put on and taken off. A taint is the same if key
-// and effect are.
+// UpdateTaints adds and removes taints. Taints are equal if key and effect are.
 type UpdateTaints struct {
 	Node, UID string
 	Add       []model.TimedTaint
 	Remove    []model.Taint
-	// QueueTime is how long the node waited in its zone's line, if Add has the NoExecute taint for that; else 0.
+	// QueueTime is how long the node was in its zone's taint queue, if Add has its NoExecute taint;
+	// else 0.
 	QueueTime time.Duration
 }
 
 func (MarkUnknown) effect()  {}
 func (UpdateTaints) effect() {}
 
-// Apply is what a Retaint makes of taints: what is to go goes, what is to come
-// and is not there follows the others. It says whether that is a change.
+// Apply returns the taints after the update and reports whether they changed.
 func (r *UpdateTaints) Apply(have []model.TimedTaint) (out []model.TimedTaint, changed bool) {
 	for _, t := range have {
 		if contains(r.Remove, &t.Taint) {

@@ -6,54 +6,54 @@ import (
 	"time"
 )
 
-// Machine knows all nodes. Make it with New.
+// Machine is the node lifecycle state machine. Create it with New. It is not safe for concurrent
+// use.
 type Machine struct {
 	options     Options
 	nodes       map[string]*node
-	nodesByName []*node // by name; nil: to be made anew
-	zones       []Zone  // as of the last sweep
+	nodesByName []*node // sorted; nil: must be rebuilt
+	zones       []Zone  // as last computed
 	allDown     bool
-	lastTainted map[string]time.Time // when a node of a zone was tainted
-	// unknownNotBefore: nodes of Ready=Unknown stand in no line before.
+	lastTainted map[string]time.Time // by zone
+	// unknownNotBefore is when nodes with Ready=Unknown may first be queued.
 	unknownNotBefore time.Time
-	nextMonitor      time.Time // when all nodes are looked at again
-	wake             time.Time // when it has asked to be called; zero: never yet
+	nextMonitor      time.Time // when all nodes are checked next
+	wake             time.Time // wake time of the last Step; zero: none yet
 	effects          []Effect
 }
 
-// node is a node and what is known of it besides.
+// node is a node and its state.
 type node struct {
 	Node
-	lastSeen      time.Time // the last sign of life
+	lastSeen      time.Time // last heartbeat
 	leaseRenewed  time.Time // renewTime of its Lease
-	taintGranted  bool      // it has had its turn
-	notReadySince time.Time // when it was lost, for those who have had it
+	taintGranted  bool      // it had its turn
+	notReadySince time.Time // set with taintGranted
 	marking       task
 	tainting      task
 }
 
-// task is an effect about a node that is asked for once at a time.
+// task is an effect about a node that is in flight at most once.
 type task struct {
 	inFlight bool
-	retryAt  time.Time     // not asked for again before, if nothing is heard of the node
+	retryAt  time.Time     // not retried before, unless the node changes
 	backoff  time.Duration // after a failure
 }
 
-// How long to wait after an effect before it is asked for again: when it was carried out, but the
-// node is not seen to have changed, and after failures.
+// Retry delays of an effect: after success, if the node does not change, and after failures.
 const (
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
 )
 
-// New is a machine that knows nothing. It judges zones for the first time after a MonitorPeriod, when it
-// has been told of all nodes.
+// New returns a machine without nodes. It computes zones for the first time after a MonitorPeriod,
+// when it has received all nodes.
 func New(o Options, started time.Time) *Machine {
 	return &Machine{options: o, nodes: map[string]*node{}, lastTainted: map[string]time.Time{}, unknownNotBefore: started.Add(o.GracePeriod), nextMonitor: started.Add(o.MonitorPeriod)}
 }
 
-// Step takes in events, in order, and returns what is to be done, and when to be called
-// again if nothing happens before.
+// Step applies the events in order and returns what to do, and when to call again if nothing
+// happens before.
 func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake time.Time) {
 	m.effects = nil
 	m.discountOwnDelay(now)
@@ -81,10 +81,11 @@ func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake ti
 	return m.effects, m.wake
 }
 
-// Zones are the zones as of the last look at all nodes, and whether all of them are lost.
+// Zones returns the zones as last computed, and whether all of them are in FullDisruption.
 func (m *Machine) Zones() (zones []Zone, allDown bool) { return m.zones, m.allDown }
 
-// discountOwnDelay takes time in which the machine was not called, though it had asked to be, for nobody's silence.
+// discountOwnDelay does not count time in which the machine was not called in time as silence of
+// nodes.
 func (m *Machine) discountOwnDelay(now time.Time) {
 	late := now.Sub(m.wake)
 	if m.wake.IsZero() || late < 2*m.options.MonitorPeriod {
@@ -109,7 +110,7 @@ func (m *Machine) upsertNode(now time.Time, e Node) {
 			n.lastSeen = now
 		}
 		if !was.Status.notReady() && is.Status.notReady() && m.nextMonitor.After(now) {
-			m.nextMonitor = now // it may be its turn
+			m.nextMonitor = now // it may be next in the queue
 		}
 		n.Node = e
 		n.marking.reset()
@@ -143,7 +144,7 @@ func (m *Machine) handleOutcome(now time.Time, e Outcome) {
 	}
 }
 
-// sortedNodes are the nodes by name.
+// sortedNodes returns the nodes by name.
 func (m *Machine) sortedNodes() []*node {
 	if m.nodesByName == nil {
 		m.nodesByName = make([]*node, 0, len(m.nodes))

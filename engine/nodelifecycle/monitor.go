@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// monitorNodes looks at all nodes: who is silent, how the zones fare, whose turn it is.
+// monitorNodes checks all nodes, recomputes the zones, and taints the nodes whose turn it is.
 func (m *Machine) monitorNodes(now time.Time) {
 	m.nextMonitor = now.Add(m.options.MonitorPeriod)
 	nodes := m.sortedNodes()
@@ -32,7 +32,8 @@ func (m *Machine) monitorNodes(now time.Time) {
 	}
 }
 
-// restartGrace begins anew once not everything is lost any more: whoever is silent still may only not have been heard yet.
+// restartGrace restarts all grace periods after FullDisruption of all zones: nodes that seem silent
+// may not have been seen yet.
 func (m *Machine) restartGrace(now time.Time) {
 	m.unknownNotBefore = now.Add(m.options.GracePeriod)
 	for _, n := range m.nodes {
@@ -40,7 +41,7 @@ func (m *Machine) restartGrace(now time.Time) {
 	}
 }
 
-// gracePeriod is how long a node may be silent.
+// gracePeriod returns how long a node may be silent.
 func (m *Machine) gracePeriod(n *node) time.Duration {
 	if n.Ready() == Absent {
 		return m.options.StartupGrace
@@ -50,7 +51,7 @@ func (m *Machine) gracePeriod(n *node) time.Duration {
 
 func (m *Machine) silent(now time.Time, n *node) bool { return now.Sub(n.lastSeen) > m.gracePeriod(n) }
 
-// checkNode marks a node that is silent.
+// checkNode marks a silent node.
 func (m *Machine) checkNode(now time.Time, n *node) {
 	if !m.silent(now, n) {
 		m.monitorBy(n.lastSeen.Add(m.gracePeriod(n) + time.Nanosecond))
@@ -67,7 +68,8 @@ func (m *Machine) checkNode(now time.Time, n *node) {
 	m.effects = append(m.effects, MarkUnknown{Node: n.Name, UID: n.UID, SilentSince: n.lastSeen, Renewed: n.leaseRenewed, Conditions: conditions})
 }
 
-// unknownConditions are the conditions of a silent node that are to change, in Kubernetes' words.
+// unknownConditions returns the conditions of a silent node that must change, with upstream's
+// texts.
 func unknownConditions(n *Node, now time.Time) (out []Condition) {
 	for _, kind := range kubeletConditions {
 		c := n.Condition(kind)
@@ -85,7 +87,7 @@ func unknownConditions(n *Node, now time.Time) (out []Condition) {
 	return out
 }
 
-// awaitsTaint says whether a node stands in line for its taint.
+// awaitsTaint reports whether a node is queued for its taint.
 func (m *Machine) awaitsTaint(now time.Time, n *node) bool {
 	if !n.Ready().notReady() || n.taintGranted {
 		return false
@@ -97,7 +99,7 @@ func (m *Machine) awaitsTaint(now time.Time, n *node) bool {
 	return true
 }
 
-// taintNext gives the first in a zone's line its turn, if it is time.
+// taintNext taints the first node of a zone's queue if the rate allows.
 func (m *Machine) taintNext(now time.Time, z *Zone) {
 	if m.lastTainted[z.Name].After(z.LastTainted) {
 		z.LastTainted = m.lastTainted[z.Name]
@@ -114,14 +116,14 @@ func (m *Machine) taintNext(now time.Time, z *Zone) {
 	}
 }
 
-// monitorBy has all nodes looked at no later than at a time. Zero is no time.
+// monitorBy schedules the next check of all nodes no later than at; zero is ignored.
 func (m *Machine) monitorBy(at time.Time) {
 	if !at.IsZero() && at.Before(m.nextMonitor) {
 		m.nextMonitor = at
 	}
 }
 
-// busy says whether a task cannot be asked for now.
+// busy reports whether an effect cannot be sent now.
 func (m *Machine) busy(now time.Time, t *task) bool {
 	if !t.inFlight && t.retryAt.After(now) {
 		m.monitorBy(t.retryAt)
@@ -129,7 +131,7 @@ func (m *Machine) busy(now time.Time, t *task) bool {
 	return t.inFlight || t.retryAt.After(now)
 }
 
-// requestTaints asks for a node's taints to be brought in step, unless that is under way.
+// requestTaints sends the update of a node's taints, if there is one and none is in flight.
 func (m *Machine) requestTaints(now time.Time, n *node) {
 	r := taintUpdate(&n.Node, n.taintGranted, m.allDown, now)
 	if r == nil {

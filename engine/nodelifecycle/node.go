@@ -6,10 +6,10 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Status is a condition's.
+// Status is the status of a condition.
 type Status uint8
 
-// The states of a condition.
+// The statuses.
 const (
 	Absent Status = iota
 	True
@@ -17,13 +17,13 @@ const (
 	Unknown
 )
 
-// String is the status as the API has it.
+// String returns the status as the API has it.
 func (s Status) String() string { return [...]string{"", "True", "False", "Unknown"}[s] }
 
-// notReady says whether a node of whose Ready condition this is the status is lost.
+// notReady reports whether a Ready condition with this status means that the node is not ready.
 func (s Status) notReady() bool { return s == False || s == Unknown }
 
-// Condition is a node's condition.
+// Condition is a node condition.
 type Condition struct {
 	Type                  string
 	Status                Status
@@ -31,20 +31,20 @@ type Condition struct {
 	Heartbeat, Transition time.Time
 }
 
-// Types of conditions that count here.
+// Condition types that this package uses.
 const (
 	Ready              = "Ready"
 	MemoryPressure     = "MemoryPressure"
 	DiskPressure       = "DiskPressure"
 	PIDPressure        = "PIDPressure"
 	NetworkUnavailable = "NetworkUnavailable"
-	OutOfDisk          = "OutOfDisk" // of agents that keep a reserve of disk
+	OutOfDisk          = "OutOfDisk" // of agents that keep a disk reserve
 )
 
-// kubeletConditions are the conditions that a kubelet posts, and that are unknown when it is silent.
+// kubeletConditions are the conditions that become Unknown when the kubelet is silent.
 var kubeletConditions = [...]string{Ready, MemoryPressure, DiskPressure, PIDPressure}
 
-// Keys of the taints that are put on and taken off here.
+// Keys of the taints that this package adds and removes.
 const (
 	TaintNotReady           = "node.kubernetes.io/not-ready"
 	TaintUnreachable        = "node.kubernetes.io/unreachable"
@@ -68,8 +68,8 @@ type Node struct {
 	Taints        []model.TimedTaint
 }
 
-// ZoneName is the name of a failure domain: "region/zone"; both are empty where nodes
-// have no such labels.
+// ZoneName returns the name of a failure domain, "region/zone", or "" for nodes without these
+// labels.
 func ZoneName(region, zone string) string {
 	if region == "" && zone == "" {
 		return ""
@@ -77,7 +77,7 @@ func ZoneName(region, zone string) string {
 	return region + "/" + zone
 }
 
-// Condition is the node's condition of a type; its status is Absent if there is none.
+// Condition returns the node's condition of a type; its status is Absent if there is none.
 func (n *Node) Condition(kind string) Condition {
 	for i := range n.Conditions {
 		if n.Conditions[i].Type == kind {
@@ -87,10 +87,10 @@ func (n *Node) Condition(kind string) Condition {
 	return Condition{Type: kind}
 }
 
-// Ready is the status of the node's Ready condition.
+// Ready returns the status of the Ready condition.
 func (n *Node) Ready() Status { return n.Condition(Ready).Status }
 
-// noExecuteTaint is the node's NoExecute taint of a key, nil when it has none.
+// noExecuteTaint returns the node's NoExecute taint with the key, or nil.
 func (n *Node) noExecuteTaint(key string) *model.TimedTaint {
 	for i := range n.Taints {
 		if t := &n.Taints[i]; t.Effect == model.NoExecute && t.Key == key {
@@ -100,7 +100,7 @@ func (n *Node) noExecuteTaint(key string) *model.TimedTaint {
 	return nil
 }
 
-// NoExecuteTaint is the NoExecute taint of a lost node that it has, nil when it has neither.
+// NoExecuteTaint returns the node's NoExecute taint for not being ready, or nil.
 func (n *Node) NoExecuteTaint() *model.TimedTaint {
 	if t := n.noExecuteTaint(TaintNotReady); t != nil {
 		return t

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// managedTaint says whether a taint is put on and taken off here.
+// managedTaint reports whether this package adds and removes the taint.
 func managedTaint(t *model.Taint) bool {
 	switch t.Key {
 	case TaintNotReady, TaintUnreachable:
@@ -17,7 +17,8 @@ func managedTaint(t *model.Taint) bool {
 	return false
 }
 
-// noScheduleTaintKeys are the NoSchedule taints that a node is to have, in a fixed order.
+// noScheduleTaintKeys returns the keys of the NoSchedule taints that a node should have, in a fixed
+// order.
 func noScheduleTaintKeys(n *Node) (keys []string) {
 	for _, c := range [...]struct{ kind, key string }{
 		{DiskPressure, TaintDiskPressure}, {MemoryPressure, TaintMemoryPressure},
@@ -40,8 +41,8 @@ func noScheduleTaintKeys(n *Node) (keys []string) {
 	return keys
 }
 
-// wantedNoExecuteTaint is the NoExecute taint that a node is to have, nil when it is to have none.
-// granted: it is its turn; allDown: nobody is driven out of any node.
+// wantedNoExecuteTaint returns the NoExecute taint that a node should have, or nil. granted: its
+// turn has come; allDown: no node is tainted.
 func wantedNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model.TimedTaint {
 	key, other := TaintNotReady, TaintUnreachable
 	switch n.Ready() {
@@ -49,7 +50,7 @@ func wantedNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model.
 		return nil
 	case Unknown:
 		key, other = other, key
-	case Absent: // it has just come; admission's taint repels pods
+	case Absent: // a new node, which admission tainted
 		key = ""
 	case False:
 	}
@@ -65,7 +66,7 @@ func wantedNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model.
 	taint := model.TimedTaint{Taint: model.Taint{Key: key, Effect: model.NoExecute}, Added: now}
 	if t := n.noExecuteTaint(other); t != nil {
 		if !t.Added.IsZero() {
-			taint.Added = t.Added // it is lost since then
+			taint.Added = t.Added // it has not been ready since then
 		}
 		return &taint
 	}
@@ -75,7 +76,7 @@ func wantedNoExecuteTaint(n *Node, granted, allDown bool, now time.Time) *model.
 	return nil
 }
 
-// taintUpdate is what has to change about a node's taints, nil when nothing has.
+// taintUpdate returns the necessary change of a node's taints, or nil.
 func taintUpdate(n *Node, granted, allDown bool, now time.Time) *UpdateTaints {
 	var want []model.TimedTaint
 	for _, key := range noScheduleTaintKeys(n) {

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// Options say when nodes are lost and how fast their pods go.
+// Options configure when nodes are not ready and how fast they are tainted.
 type Options struct {
-	GracePeriod            time.Duration // of silence, until a node is lost
-	StartupGrace           time.Duration // the same for a node that has posted nothing yet
-	MonitorPeriod          time.Duration // how often all nodes are looked at, at least
-	TaintInterval          time.Duration // a node of a zone is tainted so often at most; 0: never
-	SecondaryTaintInterval time.Duration // the same in a large zone that is partly lost; 0: never
-	LargeZone              int           // zones of more nodes are large; small ones get no taints while partly lost
-	UnhealthyFactor        float64       // share of lost nodes from which a zone is partly lost
+	GracePeriod            time.Duration // silence before a node becomes Unknown
+	StartupGrace           time.Duration // the same for a node that never reported
+	MonitorPeriod          time.Duration // maximum interval between checks of all nodes
+	TaintInterval          time.Duration // minimum time between two taints in a zone; 0: no taints
+	SecondaryTaintInterval time.Duration // the same in a large zone in PartialDisruption
+	LargeZone              int           // zones with more nodes are large; others get no taints in PartialDisruption
+	UnhealthyFactor        float64       // share of nodes not ready for PartialDisruption
 }
 
-// Defaults are those of kube-controller-manager.
+// Defaults returns kube-controller-manager's defaults.
 func Defaults() Options {
 	return Options{GracePeriod: 50 * time.Second, StartupGrace: time.Minute, MonitorPeriod: 5 * time.Second,
 		TaintInterval: 10 * time.Second, SecondaryTaintInterval: 100 * time.Second, LargeZone: 50, UnhealthyFactor: 0.55}
 }
 
-// ZoneState is how a zone fares.
+// ZoneState is the state of a zone.
 type ZoneState uint8
 
 // The states of a zone.
@@ -33,7 +33,7 @@ const (
 	FullDisruption
 )
 
-// String is the state as Kubernetes calls it.
+// String returns upstream's name of the state.
 func (s ZoneState) String() string {
 	return [...]string{"Normal", "PartialDisruption", "FullDisruption"}[s]
 }
@@ -43,23 +43,23 @@ type Zone struct {
 	Name         string
 	State        ZoneState
 	Nodes, Ready int // that count for its state
-	// TaintInterval is the time from one taint to the next; 0: there is none.
+	// TaintInterval is the time between two taints; 0: no taints.
 	TaintInterval time.Duration
-	// LastTainted is when a node was tainted last, as far as nodes that have the taint still tell.
+	// LastTainted is when a node was last tainted, as far as tainted nodes show.
 	LastTainted time.Time
-	Tainted     []string     // nodes that have the taint, by name
-	Queue       []QueuedNode // nodes that wait for it, the next one first
+	Tainted     []string     // tainted nodes, by name
+	Queue       []QueuedNode // nodes waiting for their taint, in order
 }
 
-// QueuedNode is a node's in its zone's line.
+// QueuedNode is a node in its zone's taint queue.
 type QueuedNode struct {
 	Node          string
-	NotReadySince time.Time // when it was lost
-	TaintAt       time.Time // when its turn comes if nothing changes; zero: never
+	NotReadySince time.Time // last transition of its Ready condition
+	TaintAt       time.Time // when it will be tainted if nothing changes; zero: never
 }
 
-// ComputeZones is the state of all zones, by name, as it follows from the nodes; and whether all
-// are lost, so that nobody is driven out anywhere.
+// ComputeZones computes all zones from the nodes, sorted by name, and reports whether all are in
+// FullDisruption, so that no node is tainted.
 func ComputeZones(nodes []Node, o Options, now time.Time) (zones []Zone, allDown bool) {
 	list := make([]*node, len(nodes))
 	for i := range nodes {
@@ -72,8 +72,7 @@ func ComputeZones(nodes []Node, o Options, now time.Time) (zones []Zone, allDown
 	return zones, allDown
 }
 
-// computeZones sums nodes up. ready and waits say who is ready, and who stands in line unless
-// he has his taint.
+// computeZones computes the zones. waits reports whether a node without its taint is queued.
 func computeZones(nodes []*node, o Options, now time.Time, ready, waits func(*node) bool) (zones []Zone, allDown bool) {
 	index := map[string]int{}
 	for _, n := range nodes {
@@ -127,7 +126,7 @@ func (z *Zone) count(n *node, ready, waits bool) {
 	}
 }
 
-// setTaintTimes says when whose turn comes.
+// setTaintTimes sets TaintAt of the queue.
 func (z *Zone) setTaintTimes(now time.Time) {
 	if z.TaintInterval == 0 {
 		return
@@ -141,7 +140,7 @@ func (z *Zone) setTaintTimes(now time.Time) {
 	}
 }
 
-// zoneState is a zone's state. The share is compared as Kubernetes does.
+// zoneState returns a zone's state. The share is compared as upstream does.
 func zoneState(nodes, ready int, o Options) ZoneState {
 	lost := nodes - ready
 	switch {
@@ -153,7 +152,7 @@ func zoneState(nodes, ready int, o Options) ZoneState {
 	return Normal
 }
 
-// taintInterval is how often a node of a zone is tainted.
+// taintInterval returns the time between two taints in a zone.
 func (o *Options) taintInterval(s ZoneState, nodes int) time.Duration {
 	if s != PartialDisruption {
 		return o.TaintInterval

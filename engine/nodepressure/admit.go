@@ -6,10 +6,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Admit says whether the node takes a new pod under the pressure it has; if not, with
-// the reason and message of its status. Critical pods are always taken; under
-// memory pressure alone all but pods of the BestEffort class that do not tolerate it. t
-// may be nil.
+// Admit reports whether the node admits a pod under its current pressure; if not, with the reason
+// and message of the pod's status. Critical pods are always admitted. Under memory pressure alone,
+// only BestEffort pods without a toleration are rejected. s may be nil.
 func (m *Machine) Admit(p *model.Pod, t *EvictionSpec) (ok bool, reason, message string) {
 	return admit(&m.conditions, p, t)
 }
@@ -35,7 +34,7 @@ func admit(conditions *[model.NumPressures]Condition, p *model.Pod, t *EvictionS
 
 var conditionTypes = [model.NumPressures]string{"MemoryPressure", "DiskPressure", "PIDPressure"}
 
-// ConditionType is the name of a pressure's condition of the node.
+// ConditionType returns the type of the node condition for a pressure.
 func ConditionType(k model.Pressure) string { return conditionTypes[k] }
 
 var conditionTexts = [model.NumPressures][2][2]string{
@@ -44,7 +43,7 @@ var conditionTexts = [model.NumPressures][2][2]string{
 	{{"KubeletHasSufficientPID", "kubelet has sufficient PID available"}, {"KubeletHasInsufficientPID", "kubelet has insufficient PID available"}},
 }
 
-// ConditionText are the reason and message of a pressure's condition.
+// ConditionText returns the reason and message of the condition for a pressure.
 func ConditionText(k model.Pressure, is bool) (reason, message string) {
 	w := conditionTexts[k][0]
 	if is {

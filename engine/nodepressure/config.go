@@ -4,67 +4,67 @@ import (
 	"time"
 )
 
-// Config is what a machine goes by. internal/config makes it from a
-// KubeletConfiguration and a BerthConfiguration.
+// Config configures a Machine. internal/config creates it from a KubeletConfiguration and a
+// BerthConfiguration.
 type Config struct {
-	// Thresholds in the order in which they count where several are met; a threshold for
-	// containerfs is replaced by those of the filesystem that it lies on (WithLayout).
+	// Thresholds are handled in this order if several are met. A threshold for containerfs is replaced
+	// by those of its filesystem (WithLayout).
 	Thresholds []Threshold
-	// TransitionPeriod is how long a condition stays true after it was last observed; 0: it is
-	// never reported.
+	// TransitionPeriod is how long a condition stays true after it was last observed; 0: it is never
+	// reported.
 	TransitionPeriod time.Duration
-	// MaxPodGrace caps, in seconds, the grace period of a pod that a soft threshold
-	// evicts. Below 0 the pod's own counts (Options.NegativeGraceIsPods).
+	// MaxPodGrace caps, in seconds, the grace period of a pod that a soft threshold evicts. Below 0
+	// the pod's own applies (Options.NegativeGraceIsPods).
 	MaxPodGrace int64
-	// LocalStorage: pods that pass limits of their own local storage are evicted.
+	// LocalStorage: pods over a limit of their local storage are evicted.
 	LocalStorage bool
-	// Layout says how the filesystems relate.
+	// Layout is how the filesystems relate.
 	Layout  Layout
 	Options Options
 }
 
-// Layout says how the node's filesystems relate; false for both is a single disk.
+// Layout is how the node's filesystems relate. The zero value is a single disk.
 type Layout struct {
-	DedicatedImageFs     bool // images, and unless the next is set writable layers, are apart from nodefs
-	DedicatedContainerFs bool // writable layers are with nodefs, apart from the images ("split")
+	DedicatedImageFs     bool // images, and writable layers unless the next is set, are on their own filesystem
+	DedicatedContainerFs bool // writable layers are on nodefs, apart from the images ("split")
 }
 
-// Options are where Berth does better than upstream. The zero value is upstream.
+// Options enable improvements over the kubelet. The zero value is the kubelet.
 type Options struct {
-	// ConfirmPageCache: memory of which only page cache makes it scarce counts as scarce once a
-	// second look finds the cache in use.
+	// ConfirmPageCache: memory that only page cache makes scarce counts as scarce once a second check
+	// finds the cache in use.
 	ConfirmPageCache bool
-	// Forecast: memory counts as scarce before the threshold when, growing as it does, it
-	// would be used up within the time that an eviction takes.
+	// Forecast: memory counts as scarce before the threshold is met if its growth would exhaust it
+	// within the duration of an eviction.
 	Forecast bool
-	// CountTerminating: what a pod that is being killed still holds counts as on its way
-	// back. Without it nobody else is evicted while one dies, for 30 s at most.
+	// CountTerminating: what a terminating pod holds counts as about to be freed. Otherwise no other
+	// pod is evicted while one terminates, for up to 30 s.
 	CountTerminating bool
-	// RankInodes: under inode pressure pods are ranked by their inodes alone, without
-	// their storage requests being taken off.
+	// RankInodes: under inode pressure pods are ranked by their inodes, without subtracting their
+	// storage requests.
 	RankInodes bool
-	// CountRootFs: a container's writable layer counts against its limit of local storage
-	// with a dedicated imagefs, too.
+	// CountRootFs: a container's writable layer counts against its local storage limit also with a
+	// dedicated imagefs.
 	CountRootFs bool
-	// NegativeGraceIsPods: a negative MaxPodGrace means the pod's own grace period, as it is
-	// documented; without it the pod is killed at once.
+	// NegativeGraceIsPods: a negative MaxPodGrace means the pod's own grace period, as documented;
+	// otherwise the pod is killed immediately.
 	NegativeGraceIsPods bool
 }
 
-// AllOptions are all options on.
+// AllOptions returns all options enabled.
 func AllOptions() Options {
 	return Options{ConfirmPageCache: true, Forecast: true, CountTerminating: true, RankInodes: true, CountRootFs: true, NegativeGraceIsPods: true}
 }
 
-// Value is an amount, or a share of the capacity.
+// Value is an amount or a share of the capacity.
 type Value struct {
 	Quantity Quantity
-	// Percentage is a fraction of the capacity, 0 when Quantity counts. 32 bits, as
-	// upstream, so that 10 % of 100 GiB are 10737418400 bytes.
+	// Percentage is a fraction of the capacity; 0 if Quantity applies. It has 32 bits, as upstream, so
+	// that 10 % of 100 GiB is 10737418400 bytes.
 	Percentage float32
 }
 
-// Of is the amount that the value stands for with this capacity.
+// Of returns the amount for a capacity.
 func (v Value) Of(capacity int64) Quantity {
 	if v.Percentage != 0 {
 		return Quantity{Amount: int64(float64(float64(capacity) * float64(v.Percentage)))}
@@ -72,22 +72,22 @@ func (v Value) Of(capacity int64) Quantity {
 	return v.Quantity
 }
 
-// Threshold is a lower bound of what must be available.
+// Threshold is a lower bound of an available amount.
 type Threshold struct {
 	Signal Signal
 	Value  Value
-	// Grace is how long it must be passed before pods go; 0: it is a hard threshold.
+	// Grace is how long it must be met before pods are evicted; 0: a hard threshold.
 	Grace time.Duration
-	// MinReclaim is how much more must be available, once the threshold was passed, until
-	// it counts as kept again; nil: nothing more.
+	// MinReclaim is how much more must be available, once the threshold was met, before it counts as
+	// cleared; nil: none.
 	MinReclaim *Value
 }
 
-// Hard says that the threshold is acted upon at once.
+// Hard reports whether the threshold has no grace period.
 func (t Threshold) Hard() bool { return t.Grace == 0 }
 
-// WithLayout are the thresholds as they count with a layout of filesystems: containerfs has
-// the thresholds of the filesystem that it lies on, whatever was set for it.
+// WithLayout returns the thresholds for a layout of filesystems: containerfs gets the thresholds of
+// its filesystem, whatever was configured for it.
 func WithLayout(thresholds []Threshold, l Layout) []Threshold {
 	from := map[Signal]Signal{NodeFsAvailable: ContainerFsAvailable, NodeFsInodesFree: ContainerFsInodesFree}
 	if l.DedicatedImageFs && !l.DedicatedContainerFs {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Filesystem is one of the two whose free space Reserve watches.
+// Filesystem is a filesystem that DiskReserve watches.
 type Filesystem uint8
 
-// The filesystems, in the order in which they are asked.
+// The filesystems, in the order in which they are checked.
 const (
 	ImageFs Filesystem = iota
 	RootFs
@@ -17,16 +17,16 @@ const (
 
 var filesystemNames = [NumFilesystems]string{"image filesystem", "root filesystem"}
 
-// String names the filesystem in messages.
+// String returns the filesystem's name in messages.
 func (f Filesystem) String() string { return filesystemNames[f] }
 
-// FsSpace is how large a filesystem is and how much of it is free, in bytes.
+// FsSpace is the size and the free space of a filesystem, in bytes.
 type FsSpace struct{ Capacity, Available int64 }
 
-// DiskReserveConfig says how much must be free.
+// DiskReserveConfig is how much must be free.
 type DiskReserveConfig struct {
-	Bytes [NumFilesystems]int64 // 0: nothing is asked of it
-	// TransitionPeriod is how long OutOfDisk stays after it became true, at least.
+	Bytes [NumFilesystems]int64 // 0: not checked
+	// TransitionPeriod is the minimum duration of OutOfDisk.
 	TransitionPeriod time.Duration
 }
 
@@ -37,8 +37,8 @@ const (
 	spaceCacheTTL                = 2 * time.Second
 )
 
-// DiskReserve refuses new pods while a filesystem has too little free space. It is not safe
-// for concurrent use.
+// DiskReserve rejects new pods while a filesystem has too little free space. It is not safe for
+// concurrent use.
 type DiskReserve struct {
 	config    DiskReserveConfig
 	read      func(Filesystem) (FsSpace, error)
@@ -46,11 +46,11 @@ type DiskReserve struct {
 	errs      [NumFilesystems]error
 	readAt    [NumFilesystems]time.Time
 	condition Condition
-	decided   bool // out has been set once
+	decided   bool // condition was set once
 }
 
-// NewDiskReserve is a reserve that reads figures by read, at most every 2 s. A negative
-// reserve is refused.
+// NewDiskReserve returns a reserve that reads figures with read, at most every 2 s. Negative
+// reserves are an error.
 func NewDiskReserve(c DiskReserveConfig, read func(Filesystem) (FsSpace, error)) (*DiskReserve, error) {
 	for f, b := range c.Bytes {
 		if b < 0 {
@@ -60,17 +60,15 @@ func NewDiskReserve(c DiskReserveConfig, read func(Filesystem) (FsSpace, error))
 	return &DiskReserve{config: c, read: read}, nil
 }
 
-// ReasonOutOfDisk is why a pod is refused, the name of the node's condition, and, with
-// other spelling, of its taint.
+// The reason of a rejected pod, which is also the condition's type, and the taint.
 const (
 	ReasonOutOfDisk  = "OutOfDisk"
 	TaintOutOfDisk   = "node.kubernetes.io/out-of-disk"
 	messageOutOfDisk = "cannot be started due to lack of disk space."
 )
 
-// BelowReserve says which filesystem has less free than is reserved, and what it has. A
-// figure that cannot be read or cannot be right is an error of that filesystem, which
-// counts as having enough: errs tells of it.
+// BelowReserve reports whether a filesystem has less free space than its reserve, and which. A
+// figure that cannot be read or is invalid is returned as an error and counts as enough.
 func (r *DiskReserve) BelowReserve(now time.Time) (low bool, of Filesystem, errs []error) {
 	for f := range NumFilesystems {
 		if r.config.Bytes[f] == 0 {
@@ -87,7 +85,7 @@ func (r *DiskReserve) BelowReserve(now time.Time) (low bool, of Filesystem, errs
 	return false, 0, errs
 }
 
-// space is what the filesystem had at most 2 s ago.
+// space returns the filesystem's figure, at most 2 s old.
 func (r *DiskReserve) space(now time.Time, f Filesystem) (FsSpace, error) {
 	if at := r.readAt[f]; !at.IsZero() && now.Sub(at) < spaceCacheTTL && !now.Before(at) {
 		return r.spaces[f], r.errs[f]
@@ -105,8 +103,8 @@ func (r *DiskReserve) space(now time.Time, f Filesystem) (FsSpace, error) {
 	return figure, err
 }
 
-// Admit says whether a new pod is taken; if not, with the reason and message of its
-// status. Nobody is exempt: there is no room for anybody's data.
+// Admit reports whether a new pod is admitted; if not, with the reason and message of its status.
+// No pod is exempt.
 func (r *DiskReserve) Admit(now time.Time) (ok bool, reason, message string) {
 	if low, _, _ := r.BelowReserve(now); low {
 		return false, ReasonOutOfDisk, messageOutOfDisk
@@ -114,8 +112,8 @@ func (r *DiskReserve) Admit(now time.Time) (ok bool, reason, message string) {
 	return true, "", ""
 }
 
-// Update brings the condition OutOfDisk up to date, and says whether it changed. It
-// becomes true at once, and false when there has been space and Transition has passed.
+// Update updates the condition OutOfDisk and reports whether it changed. It becomes true
+// immediately, and false once there is space and the transition period has passed.
 func (r *DiskReserve) Update(now time.Time) (changed bool) {
 	low, _, _ := r.BelowReserve(now)
 	if r.decided && (low == r.condition.True || !low && now.Sub(r.condition.Since) < r.config.TransitionPeriod) {
@@ -125,13 +123,13 @@ func (r *DiskReserve) Update(now time.Time) (changed bool) {
 	return true
 }
 
-// Restore sets the condition to what the node last said, before anything is read.
+// Restore sets the condition from the node's status.
 func (r *DiskReserve) Restore(c Condition) { r.decided, r.condition = true, c }
 
-// Condition is OutOfDisk: while it is true the node has TaintOutOfDisk, effect NoSchedule.
+// Condition returns OutOfDisk. While it is true the node has TaintOutOfDisk with effect NoSchedule.
 func (r *DiskReserve) Condition() Condition { return r.condition }
 
-// ConditionText are the condition's reason and message.
+// ConditionText returns the condition's reason and message.
 func (r *DiskReserve) ConditionText() (reason, message string) {
 	if r.condition.True {
 		return "KubeletOutOfDisk", "out of disk space"

@@ -7,41 +7,41 @@ import (
 // Effect is something to do, in the order given.
 type Effect interface{ effect() }
 
-// ThresholdMet is the event EvictionThresholdMet on the node: something is about to be
-// reclaimed.
+// ThresholdMet is the event EvictionThresholdMet on the node: resources are about to be reclaimed.
 type ThresholdMet struct {
 	Signal   Signal
 	Resource string
 }
 
-// ReclaimNodeResources asks for what nobody uses to be deleted. Machine.Collected must be called when
-// that is done, whether it went well or not, with new figures; Step may be called meanwhile.
+// ReclaimNodeResources deletes unused containers and images. The caller then calls
+// Machine.Reclaimed with new figures, whether it succeeded or not; it may call Step meanwhile.
 type ReclaimNodeResources struct {
-	Containers bool // dead containers
+	Containers bool // terminated containers
 	Images     bool // images without a container, after the containers
 }
 
-// Evict ends a pod: its status becomes Failed with reason Evicted, its containers are
-// killed after Grace seconds.
+// Evict evicts a pod: its status becomes Failed with reason Evicted and its containers are killed
+// after Grace seconds.
 type Evict struct {
 	Pod     *model.Pod
 	Message string // of the status and of the pod's event Evicted
 	Grace   int64  // seconds; overrides the pod's
-	// Cause is what metrics count: the signal's name, or which limit was passed
-	// (emptydirfs.limit, ephemeralpodfs.limit, ephemeralcontainerfs.limit).
+	// Cause is the metric label: the signal, or the limit that was exceeded (emptydirfs.limit,
+	// ephemeralpodfs.limit, ephemeralcontainerfs.limit).
 	Cause string
-	// Annotations of the event; nil when nothing is known of the pod.
+	// Annotations of the event; nil without figures of the pod.
 	Annotations []model.Label
-	// Condition: the pod gets DisruptionTarget, reason TerminationByKubelet, with Message.
+	// Condition: the pod gets the condition DisruptionTarget, reason TerminationByKubelet, with
+	// Message.
 	Condition bool
 
 	lastUsage int64 // of memory or processes
 }
 
-// NoVictim says that a threshold is met and no pod may be evicted for it.
+// NoVictim reports that a threshold is met and no pod may be evicted for it.
 type NoVictim struct{ Signal Signal }
 
-// ConditionChanged says that a condition of the node has changed: see Machine.Conditions.
+// ConditionChanged reports that a node condition changed; see Machine.Conditions.
 type ConditionChanged struct{ Pressure model.Pressure }
 
 func (ThresholdMet) effect()         {}
@@ -50,7 +50,7 @@ func (Evict) effect()                {}
 func (NoVictim) effect()             {}
 func (ConditionChanged) effect()     {}
 
-// Reasons that statuses carry.
+// Reasons, annotations and causes, as in the kubelet.
 const (
 	ReasonEvicted              = "Evicted"
 	ReasonThresholdMet         = "EvictionThresholdMet"

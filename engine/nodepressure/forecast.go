@@ -2,23 +2,23 @@ package nodepressure
 
 import "time"
 
-// forecastHorizon is how far memory is foretold: the time that an eviction takes at worst.
+// forecastHorizon is the longest duration of an eviction.
 const forecastHorizon = 50 * time.Millisecond
 
-// minRateInterval is the shortest time between two figures from which a rate is taken.
+// minRateInterval is the shortest interval between figures for which a rate is computed.
 const minRateInterval = time.Millisecond
 
-// memoryForecast is how fast memory other than page cache is used up.
+// memoryForecast predicts the use of memory other than page cache.
 type memoryForecast struct {
 	at           time.Time
-	free         int64 // at that time: bytes that are not used, or are page cache
-	rate         int64 // bytes a second by which it fell before that
-	projectedUse int64 // bytes that will be used up within horizon
-	exhausts     bool  // nothing is left then
+	free         int64 // bytes unused or in page cache, at that time
+	rate         int64 // bytes per second by which it fell before that
+	projectedUse int64 // bytes that will be used within forecastHorizon
+	exhausts     bool  // that is all there is
 }
 
-// update takes in a figure. Only a fall that has lasted for two figures counts, by the slower
-// of both: a single step is a program that has begun.
+// update adds a figure. The slower rate of the last two intervals counts, because a single step is
+// a program that has just started.
 func (g *memoryForecast) update(now time.Time, o *Observation, on bool) {
 	stat := &o.Signals[MemoryAvailable]
 	if !on || !stat.Known || !o.PageCache.Known {
@@ -43,8 +43,8 @@ func (g *memoryForecast) update(now time.Time, o *Observation, on bool) {
 	*g = memoryForecast{at: at, free: free, rate: rate, projectedUse: g.projectedUse, exhausts: g.projectedUse > 0 && g.projectedUse >= free}
 }
 
-// perSecond is bytes a second, of bytes in a time; counted in microseconds so that no
-// machine's memory overflows it.
+// perSecond returns bytes per second. It computes in microseconds, so that no realistic amount
+// overflows.
 func perSecond(bytes int64, in time.Duration) int64 {
 	us := max(in.Microseconds(), 1)
 	const second = 1_000_000

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// evictOverLimits evicts all pods that are over a limit of their own local storage: an emptyDir's
-// size, in memory too, the pod's limit, or a container's.
+// evictOverLimits evicts all pods over a limit of their local storage: the size of an emptyDir,
+// also in memory, the pod's limit, or a container's.
 func (m *Machine) evictOverLimits(now time.Time, pods []Pod) (effects []Effect) {
 	for i := range pods {
 		p := &pods[i]
@@ -20,7 +20,7 @@ func (m *Machine) evictOverLimits(now time.Time, pods []Pod) (effects []Effect) 
 	return effects
 }
 
-// overLimit is which limit the pod has passed first; empty: none.
+// overLimit returns the first limit that the pod exceeds, or "".
 func (m *Machine) overLimit(p *Pod) (cause, message string) {
 	for i := range p.EvictionSpec.Volumes {
 		v := &p.EvictionSpec.Volumes[i]

@@ -1,11 +1,11 @@
 package nodepressure
 
-// What a pod stores, by what is counted.
+// What to count of a filesystem.
 func usedBytes(f *FsStats) int64  { return f.Bytes }
 func usedInodes(f *FsStats) int64 { return f.Inodes }
 
-// localUsage is what a pod holds of the filesystem that a signal is about: logs and local
-// volumes lie on nodefs, writable layers on containerfs.
+// localUsage returns the pod's usage of the signal's filesystem: logs and local volumes are on
+// nodefs, writable layers on containerfs.
 func (m *Machine) localUsage(s Signal, p *Pod, of func(*FsStats) int64) (sum int64) {
 	l := m.config.Layout
 	layers, rest := true, true // a single disk
@@ -39,7 +39,7 @@ func (m *Machine) localUsage(s Signal, p *Pod, of func(*FsStats) int64) (sum int
 
 var noStats FsStats
 
-// volume is what is known of a volume of the pod.
+// volume returns the usage of a volume.
 func (s *PodStats) volume(name string) *FsStats {
 	for i := range s.Volumes {
 		if s.Volumes[i].Name == name {

@@ -6,51 +6,51 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Machine is the state of one node. It is not safe for concurrent use.
+// Machine is the eviction manager of one node. It is not safe for concurrent use.
 type Machine struct {
 	config         Config
 	thresholds     []thresholdState // of the thresholds
 	conditions     [model.NumPressures]Condition
 	lastObserved   [model.NumPressures]time.Time // when a condition was last observed; zero: never
-	lastFigures    [NumSignals]time.Time         // of the figures before; zero: none, or without a time
+	lastFigures    [NumSignals]time.Time         // times of the previous figures; zero: none
 	cacheCheck     pageCacheCheck
 	forecast       memoryForecast
 	victims        [model.NumPressures]victim
-	pendingReclaim *pendingReclaim // what goes on unless collecting is enough; nil: nothing is collected
+	pendingReclaim *pendingReclaim // the eviction after an insufficient reclaim, or nil
 }
 
-// thresholdState is what is remembered of a threshold.
+// thresholdState is the state of a threshold.
 type thresholdState struct {
-	since        time.Time // when it was first passed; zero: it is kept
-	graceElapsed bool      // it was passed for its grace period: MinReclaim counts
-	met          bool      // passed, or held, as seen last
+	since        time.Time // when it was first met; zero: it is not met
+	graceElapsed bool      // met for its grace period: MinReclaim applies
+	met          bool      // in the last observation
 }
 
-// victim is the pod that the machine has evicted last for a pressure.
+// victim is the last pod evicted for a pressure.
 type victim struct {
 	uid       string
-	until     time.Time // when it is not waited for any more
-	lastUsage int64     // of what was short, as read last
-	gone      time.Time // since when it is not listed any more; zero: it is
+	until     time.Time // end of the wait for it
+	lastUsage int64     // of the scarce resource, as last read
+	gone      time.Time // since when it is not listed; zero: it is
 }
 
-// Condition is one of the node's conditions.
+// Condition is a node condition.
 type Condition struct {
 	True  bool
-	Since time.Time // when it became so; zero: it never changed
+	Since time.Time // last transition; zero: never
 }
 
-// New is a machine that has seen nothing.
+// New returns a machine without observations.
 func New(c Config) *Machine {
 	c.Thresholds = WithLayout(c.Thresholds, c.Layout)
 	return &Machine{config: c, thresholds: make([]thresholdState, len(c.Thresholds))}
 }
 
-// Conditions are the node's conditions, by pressure.
+// Conditions returns the node's conditions, by pressure.
 func (m *Machine) Conditions() [model.NumPressures]Condition { return m.conditions }
 
-// Restore has conditions be true that the node's status says are, before anything is seen: as if
-// they had been observed at now, so that they outlast a restart for the transition period.
+// Restore sets the conditions that the node's status has, as if observed at now, so that they
+// survive a restart for the transition period.
 func (m *Machine) Restore(now time.Time, is [model.NumPressures]bool) {
 	for k := range is {
 		if is[k] && m.config.TransitionPeriod > 0 {
@@ -59,14 +59,14 @@ func (m *Machine) Restore(now time.Time, is [model.NumPressures]bool) {
 	}
 }
 
-// Reclaiming says that the machine waits for a Collect to be done.
+// Reclaiming reports whether a ReclaimNodeResources is in flight.
 func (m *Machine) Reclaiming() bool { return m.pendingReclaim != nil }
 
-// Thresholds are the thresholds that count, as the layout of filesystems has it.
+// Thresholds returns the thresholds for the layout of filesystems.
 func (m *Machine) Thresholds() []Threshold { return m.config.Thresholds }
 
-// Step takes in what is seen at now and answers with what to do. wake is when to look
-// again if the shell would not before; zero: no need.
+// Step applies an observation and returns what to do. wake is when to observe again at the latest;
+// zero: no need.
 func (m *Machine) Step(now time.Time, o *Observation) (effects []Effect, wake time.Time) {
 	if o.ReadFailed {
 		return nil, time.Time{}
@@ -91,7 +91,7 @@ func (m *Machine) Step(now time.Time, o *Observation) (effects []Effect, wake ti
 	return m.handleThresholds(now, o, due, pods, effects, wake)
 }
 
-// updateThresholds finds out which thresholds are passed.
+// updateThresholds updates which thresholds are met.
 func (m *Machine) updateThresholds(now time.Time, o *Observation) {
 	for i := range m.config.Thresholds {
 		t, s := &m.config.Thresholds[i], &m.thresholds[i]
@@ -109,8 +109,8 @@ func (m *Machine) updateThresholds(now time.Time, o *Observation) {
 	}
 }
 
-// thresholdMet says that less is available than the threshold asks for, or than it and
-// its minimum reclaim ask for.
+// thresholdMet reports whether less is available than the threshold, with its minimum reclaim if
+// reclaimed is set.
 func (m *Machine) thresholdMet(t *Threshold, o *Observation, reclaimed bool) bool {
 	stat := &o.Signals[t.Signal]
 	if !stat.Known {
@@ -123,7 +123,7 @@ func (m *Machine) thresholdMet(t *Threshold, o *Observation, reclaimed bool) boo
 	return m.available(t.Signal, o) < need || t.Hard() && t.Signal == MemoryAvailable && m.forecast.exhausts
 }
 
-// updateConditions brings the conditions up to date.
+// updateConditions updates the conditions.
 func (m *Machine) updateConditions(now time.Time, effects []Effect, wake time.Time) ([]Effect, time.Time) {
 	for k := range m.conditions {
 		ends := m.lastObserved[k].Add(m.config.TransitionPeriod)
@@ -144,7 +144,7 @@ func (m *Machine) updateConditions(now time.Time, effects []Effect, wake time.Ti
 	return effects, wake
 }
 
-// earliest is the earlier of two times of which a zero one does not count.
+// earliest returns the earlier of two times; zero counts as never.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -152,7 +152,7 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// dueThresholds are the thresholds that may be acted upon, a bit each.
+// dueThresholds returns the thresholds to handle, one bit each.
 func (m *Machine) dueThresholds(o *Observation) (due thresholdSet) {
 	for i := range m.thresholds {
 		s := m.config.Thresholds[i].Signal
@@ -163,11 +163,11 @@ func (m *Machine) dueThresholds(o *Observation) (due thresholdSet) {
 	return due
 }
 
-// thresholdSet has a bit for each threshold; there are at most two of a signal.
+// thresholdSet has a bit for each threshold; a signal has at most two.
 type thresholdSet uint64
 
-// handleThresholds acts upon the first threshold that is due, memory before the rest. One that waits for a pod
-// that dies lets the next have its turn, unless nothing is to go on meanwhile.
+// handleThresholds handles the first due threshold, memory first. A threshold that waits for a
+// terminating pod lets the next one proceed, with CountTerminating.
 func (m *Machine) handleThresholds(now time.Time, o *Observation, due thresholdSet, pods []Pod, effects []Effect, wake time.Time) ([]Effect, time.Time) {
 	for _, memory := range [2]bool{true, false} {
 		for i := range m.config.Thresholds {
@@ -187,7 +187,7 @@ func (m *Machine) handleThresholds(now time.Time, o *Observation, due thresholdS
 	return effects, wake
 }
 
-// newerFigure says that a signal's figure is newer than that of the Step before.
+// newerFigure reports whether a signal's figure is newer than in the previous Step.
 func (m *Machine) newerFigure(s Signal, o *Observation) bool {
 	stat, last := &o.Signals[s], m.lastFigures[s]
 	return stat.Known && (last.IsZero() || stat.Time.IsZero() || stat.Time.After(last))

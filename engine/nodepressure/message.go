@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// evict is the eviction of a pod by a threshold.
+// evict returns the eviction of a pod for a threshold.
 func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
 	stat := &o.Signals[t.Signal]
 	need := t.Value.Of(stat.Capacity)
@@ -28,14 +28,14 @@ func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
 	return e
 }
 
-// describeConsumers adds to the message what of the pod uses more than it asked for, and
-// returns it as annotations.
+// describeConsumers adds to the message what in the pod exceeds its request, and returns it as
+// annotations.
 func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Label) {
 	resource := s.Resource()
 	tell := func(what, name string, used, asked Quantity) {
 		fmt.Fprintf(b, "%s %s was using %s, request is %s, has larger consumption of %s. ", what, name, used, asked, resource)
 	}
-	if t := p.EvictionSpec; t != nil && t.PodMemory != nil && resource == Memory && p.Stats.MemoryKnown { // named even below its request
+	if t := p.EvictionSpec; t != nil && t.PodMemory != nil && resource == Memory && p.Stats.MemoryKnown { // reported even below its request
 		tell("Pod", p.Name, Bytes(p.Stats.Memory), *t.PodMemory)
 		notes = append(notes, model.Label{Key: AnnotationPod, Value: p.Name}, model.Label{Key: AnnotationPodUsage, Value: Bytes(p.Stats.Memory).String()})
 	}
@@ -60,7 +60,7 @@ func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Labe
 		model.Label{Key: AnnotationContainersUsage, Value: strings.Join(usages, ",")}, model.Label{Key: AnnotationStarvedResource, Value: resource})
 }
 
-// usageOf is how much the container uses of a resource that containers ask for.
+// usageOf returns the container's usage of a resource that containers request.
 func (c *ContainerStats) usageOf(resource string) (n int64, told bool) {
 	switch resource {
 	case Memory:
@@ -71,7 +71,7 @@ func (c *ContainerStats) usageOf(resource string) (n int64, told bool) {
 	return 0, false
 }
 
-// container is what the terms say of a container.
+// container returns the container with the given name.
 func (t *EvictionSpec) container(name string) (Container, bool) {
 	if t != nil {
 		for i := range t.Containers {

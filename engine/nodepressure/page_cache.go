@@ -3,31 +3,30 @@ package nodepressure
 import "time"
 
 const (
-	// cacheRecheckDelay is when memory that only page cache makes scarce is looked at again where
-	// nothing tells whether the cache is in use: longer than a writer's dirty pages
-	// pass for active ones (node.md 3.4: some tens of ms).
+	// cacheRecheckDelay is when memory that only page cache makes scarce is checked again if the
+	// kernel does not report whether the cache is in use. It is longer than dirty pages of a writer
+	// count as active.
 	cacheRecheckDelay = 100 * time.Millisecond
-	// cacheCheckPeriod is the time over which it is seen whether the cache is in use.
+	// cacheCheckPeriod is the period over which use of the page cache is measured.
 	cacheCheckPeriod = time.Second
-	// stallDivisor is the part of that time in which tasks must have been stalled: 1/4. Page
-	// cache that is written and dropped stalls them for 7 % of the time at most.
+	// stallDivisor: tasks must have stalled for 1/4 of that period. Page cache that is written and
+	// dropped stalls them for 7 % of the time at most.
 	stallDivisor = 4
-	// refaultDivisor is the part of the cache that must have been read again in that time, 1/4,
-	// where stalls are not told.
+	// refaultDivisor: 1/4 of the cache must have been read again in that period, if stalls are not
+	// reported.
 	refaultDivisor = 4
 	pageSize       = 4096
 )
 
-// pageCacheCheck is about memory that is scarce only if its page cache is in use.
+// pageCacheCheck is the state of the check whether page cache that makes memory scarce is in use.
 type pageCacheCheck struct {
-	since    time.Time // beginning of the present look; zero: there is no doubt
+	since    time.Time // start of the current check; zero: no check runs
 	refaults int64
 	stalled  time.Duration
 	inUse    bool
 }
 
-// checkPageCache looks into whether page cache counts, and how fast memory is used up. wake is
-// when to look again.
+// checkPageCache updates the page cache check and the memory forecast. wake is when to check again.
 func (m *Machine) checkPageCache(now time.Time, o *Observation) (wake time.Time) {
 	m.forecast.update(now, o, m.config.Options.Forecast)
 	if !m.config.Options.ConfirmPageCache || !o.PageCache.Known || !m.onlyPageCache(o) {
@@ -57,7 +56,7 @@ func (c *pageCacheCheck) begin(now time.Time, o *Observation) {
 	c.since, c.refaults, c.stalled = now, o.PageCache.Refaults, o.PageCache.StallTime
 }
 
-// provesInUse says that what was seen since the beginning of the look shows a cache in use.
+// provesInUse reports whether the figures since the start of the check show a cache in use.
 func (c *pageCacheCheck) provesInUse(passed time.Duration, now *PageCache) bool {
 	refaulted := int64(-1)
 	if now.Refaults >= 0 && c.refaults >= 0 {
@@ -69,8 +68,7 @@ func (c *pageCacheCheck) provesInUse(passed time.Duration, now *PageCache) bool 
 	return refaulted > 0 && refaulted >= now.Active/refaultDivisor*int64(passed/cacheCheckPeriod)
 }
 
-// onlyPageCache says that a threshold of memory is passed if page cache counts, and is kept
-// if it does not.
+// onlyPageCache reports whether a memory threshold is met only if page cache counts as used.
 func (m *Machine) onlyPageCache(o *Observation) bool {
 	for i := range m.config.Thresholds {
 		t := &m.config.Thresholds[i]
@@ -89,9 +87,9 @@ func (m *Machine) onlyPageCache(o *Observation) bool {
 	return false
 }
 
-// available is what thresholds are compared with: the signal's figure, and page cache that is
-// not in use, but for what growing memory will have taken of it before an eviction is done:
-// to wait until it has would only be late.
+// available returns the amount that thresholds are compared with: the signal's figure plus page
+// cache that is not in use. The page cache that growing memory will take before an eviction
+// completes does not count.
 func (m *Machine) available(s Signal, o *Observation) int64 {
 	v := o.Signals[s].Available
 	if s.memory() && m.config.Options.ConfirmPageCache && o.PageCache.Known && !m.cacheCheck.inUse {

@@ -10,44 +10,44 @@ import (
 type Pod struct {
 	*model.Pod
 	EvictionSpec *EvictionSpec
-	Stats        *PodStats // nil: nothing is known of it
-	// TerminatesBy is the end of its grace period while it is being ended; zero: it is not.
+	Stats        *PodStats // nil: unknown
+	// TerminatesBy is the end of the grace period of a terminating pod; zero: it is not terminating.
 	TerminatesBy time.Time
 }
 
-// EvictionSpec is what pressure reads of a pod's specification beyond model.PodSpec, made by
-// intake.PressureTerms. Pods of one specification may share it.
+// EvictionSpec is what eviction reads of a pod's specification beyond model.PodSpec. Pods of one
+// specification may share it. Package conversion creates it.
 type EvictionSpec struct {
-	Static bool   // it does not come from the API
+	Static bool   // the pod does not come from the API
 	Grace  *int64 // spec.terminationGracePeriodSeconds
-	// PodMemory is the pod-level memory request; nil: it has none.
+	// PodMemory is the pod-level memory request, or nil.
 	PodMemory *Quantity
-	// Overhead is what the sandbox takes; model.PodSpec.Requests have it in.
+	// Overhead is the sandbox's usage, which model.PodSpec.Requests includes.
 	Overhead model.Resources
-	// EphemeralLimit is the sum of the limits of local storage; nil: none is set.
+	// EphemeralLimit is the sum of the local storage limits, or nil.
 	EphemeralLimit *Quantity
 	Containers     []Container // containers, then init containers
 	Volumes        []Volume
 }
 
-// Container is what a container asks for, as messages print it.
+// Container is the requests and limits of a container, as messages print them.
 type Container struct {
 	Name              string
-	Memory, Ephemeral Quantity  // requests; 0 when it has none
+	Memory, Ephemeral Quantity  // requests; 0: none
 	EphemeralLimit    *Quantity // nil: none
 	Init              bool
 }
 
-// Volume is a volume as far as it holds data of the node.
+// Volume is a volume whose data may be on the node.
 type Volume struct {
 	Name  string
-	Local bool // it lies on nodefs: emptyDir but in memory, hostPath, configMap, ...
-	// SizeLimit of an emptyDir; nil: none.
+	Local bool // on nodefs: emptyDir not in memory, hostPath, configMap, ...
+	// SizeLimit of an emptyDir, or nil.
 	SizeLimit *Quantity
 }
 
-// effectiveRequest is a request as it counts here: a pod that asks for nothing is not taken to ask for
-// what its sandbox needs.
+// effectiveRequest returns a request without the sandbox's overhead if the pod itself requests
+// nothing.
 func (p *Pod) effectiveRequest(request, overhead int64) int64 {
 	if request == overhead {
 		return 0
@@ -62,12 +62,11 @@ func (p *Pod) overhead() *model.Resources {
 	return &p.EvictionSpec.Overhead
 }
 
-// CriticalPriority is the priority from which on a pod is critical:
-// that of system-cluster-critical.
+// CriticalPriority is the lowest priority of critical pods: that of system-cluster-critical.
 const CriticalPriority = 2_000_000_000
 
-// Critical says that the pod is never evicted by pressure, and is always taken under
-// it: static and mirror pods, and those of the system's priority classes. t may be nil.
+// Critical reports whether a pod is exempt from eviction and always admitted: static and mirror
+// pods, and pods of the system priority classes. s may be nil.
 func Critical(p *model.Pod, t *EvictionSpec) bool {
 	return p.Mirror || t != nil && t.Static || p.Spec.Priority >= CriticalPriority
 }

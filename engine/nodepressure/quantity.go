@@ -8,22 +8,22 @@ type Quantity struct {
 	Format Format
 }
 
-// Format is how a quantity was written, and is printed.
+// Format is the notation of a quantity.
 type Format uint8
 
-// The formats of a quantity.
+// The notations.
 const (
 	Binary   Format = iota // 512Mi
 	Decimal                // 512M
 	Exponent               // 512e6
 )
 
-// Bytes is an amount that is printed by powers of 1024.
+// Bytes returns an amount printed by powers of 1024.
 func Bytes(n int64) Quantity { return Quantity{Amount: n} }
 
 var suffixes = [2][]string{{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}, {"", "k", "M", "G", "T", "P", "E"}}
 
-// String is the shortest exact form, with the largest suffix that leaves a whole number.
+// String returns the shortest exact form: the largest suffix that leaves a whole number.
 func (q Quantity) String() string {
 	n, times := q.Amount, 0
 	base := int64(1000)

@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// rankedPod is a pod with what it is ranked by.
+// rankedPod is a pod with its ranking criteria.
 type rankedPod struct {
 	pod         *Pod
-	unknown     bool  // nothing is known of what it uses
-	exceeds     bool  // it uses more than it asked for
-	used        int64 // of what is short
-	overRequest int64 // what it uses beyond what it asked for
+	unknown     bool  // no figures
+	exceeds     bool  // uses more than its request
+	used        int64 // of the scarce resource
+	overRequest int64 // usage beyond the request
 }
 
-// rank brings the pods into the order in which they go: for memory and disks those of
-// which nothing is known, those that use more than they asked for, those of lower priority,
-// those that are furthest over; for pids by priority and then by number of processes. Equals
-// stay in their order.
+// rank sorts the pods by eviction order. For memory and disk: pods without figures, pods over their
+// request, lower priority, larger excess. For pids: lower priority, more processes. The sort is
+// stable.
 func (m *Machine) rank(s Signal, pods []Pod) []rankedPod {
 	out := make([]rankedPod, len(pods))
 	for i := range pods {
@@ -63,9 +62,9 @@ func (m *Machine) rankPod(s Signal, p *Pod) rankedPod {
 		c.used, asked = m.localUsage(s, p, usedBytes), p.effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral)
 	case Inodes:
 		c.used = m.localUsage(s, p, usedInodes)
-		c.exceeds = c.used > 0 // nobody can ask for inodes
+		c.exceeds = c.used > 0 // there are no inode requests
 		if !m.config.Options.RankInodes {
-			asked = p.effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral) // bytes off inodes, as upstream (features.md section 5, trap 1)
+			asked = p.effectiveRequest(p.Spec.Requests.Ephemeral, p.overhead().Ephemeral) // upstream subtracts bytes from inodes
 		}
 	}
 	c.overRequest = c.used - asked
@@ -73,7 +72,7 @@ func (m *Machine) rankPod(s Signal, p *Pod) rankedPod {
 	return c
 }
 
-// selectVictim is the first pod in rank that may go; nil when there is none.
+// selectVictim returns the eviction of the first pod in rank that may be evicted, or nil.
 func (m *Machine) selectVictim(now time.Time, o *Observation, t *Threshold, pods []Pod) *Evict {
 	ranked := m.rank(t.Signal, pods)
 	for i := range ranked {
@@ -87,12 +86,13 @@ func (m *Machine) selectVictim(now time.Time, o *Observation, t *Threshold, pods
 	return nil
 }
 
-// canEvict says that ending the pod brings anything: it is not being ended, or its grace may be shortened.
+// canEvict reports whether evicting the pod has an effect: it is not terminating, or its grace
+// period may be shortened.
 func (t *Threshold) canEvict(now time.Time, p *Pod) bool {
 	return p.TerminatesBy.IsZero() || t.shortensGrace(now, p)
 }
 
-// gracePeriod is how many seconds a pod has that a threshold evicts.
+// gracePeriod returns the grace period in seconds of a pod that a threshold evicts.
 func (m *Machine) gracePeriod(t *Threshold, p *Pod) int64 {
 	if t.Hard() {
 		return hardGrace
@@ -104,7 +104,8 @@ func (m *Machine) gracePeriod(t *Threshold, p *Pod) int64 {
 	return m.config.SoftGrace(given)
 }
 
-// SoftGrace is how many seconds a pod has that a soft threshold evicts; own are its spec.terminationGracePeriodSeconds.
+// SoftGrace returns the grace period in seconds of a pod that a soft threshold evicts; own is its
+// spec.terminationGracePeriodSeconds.
 func (c *Config) SoftGrace(own *int64) int64 {
 	g, given := c.MaxPodGrace, own != nil
 	switch {

@@ -5,15 +5,15 @@ import (
 )
 
 const (
-	// hardGrace is how many seconds a pod has that a hard threshold or a limit evicts.
+	// hardGrace is the grace period in seconds for a hard threshold or a limit.
 	hardGrace = 1
-	// defaultGrace is that of a pod that does not say.
+	// defaultGrace is the grace period in seconds of a pod without one.
 	defaultGrace = 30
-	// cleanupTimeout is how long a pod may take to be gone after its grace period.
+	// cleanupTimeout is how long a pod may take to disappear after its grace period.
 	cleanupTimeout = 30 * time.Second
 )
 
-// reclaimable is what is to be collected before pods go for a signal.
+// reclaimable returns what to reclaim for a signal before pods are evicted.
 func (m *Machine) reclaimable(s Signal) ReclaimNodeResources {
 	l := m.config.Layout
 	split := l.DedicatedImageFs && l.DedicatedContainerFs
@@ -28,13 +28,13 @@ func (m *Machine) reclaimable(s Signal) ReclaimNodeResources {
 	return ReclaimNodeResources{}
 }
 
-// pendingReclaim is what happens when collecting was not enough.
+// pendingReclaim is the eviction to do if reclaiming is not enough.
 type pendingReclaim struct {
 	threshold Threshold
-	victim    *Evict // nil: there is nobody
+	victim    *Evict // nil: no pod can be evicted
 }
 
-// handleThreshold acts upon a threshold.
+// handleThreshold handles a due threshold.
 func (m *Machine) handleThreshold(now time.Time, o *Observation, t *Threshold, pods []Pod, effects []Effect) []Effect {
 	effects = append(effects, ThresholdMet{Signal: t.Signal, Resource: t.Signal.Resource()})
 	out := m.selectVictim(now, o, t, pods)
@@ -45,7 +45,7 @@ func (m *Machine) handleThreshold(now time.Time, o *Observation, t *Threshold, p
 	return append(effects, m.evictSelected(now, t.Signal, out))
 }
 
-// evictSelected is that the pod goes, or that nobody can.
+// evictSelected returns the eviction of the selected pod, or NoVictim.
 func (m *Machine) evictSelected(now time.Time, s Signal, out *Evict) Effect {
 	if out == nil {
 		return NoVictim{s}
@@ -54,9 +54,9 @@ func (m *Machine) evictSelected(now time.Time, s Signal, out *Evict) Effect {
 	return *out
 }
 
-// Reclaimed takes in what is seen after all that Collect asked for is done: unless all
-// thresholds are kept now, with their minimum reclaim and whatever their grace periods, the pod
-// goes that was to go, if it still runs.
+// Reclaimed applies the figures after ReclaimNodeResources. Unless all thresholds are cleared, with
+// their minimum reclaim and regardless of grace periods, the selected pod is evicted if it still
+// runs.
 func (m *Machine) Reclaimed(now time.Time, o *Observation) []Effect {
 	p := m.pendingReclaim
 	m.pendingReclaim = nil
@@ -66,7 +66,7 @@ func (m *Machine) Reclaimed(now time.Time, o *Observation) []Effect {
 	return []Effect{m.evictSelected(now, p.threshold.Signal, p.victim)}
 }
 
-// stillRunning says that the pod is there and may still be chosen, as choose has it.
+// stillRunning reports whether the selected pod still runs and may be evicted.
 func (p *pendingReclaim) stillRunning(now time.Time, pods []Pod) bool {
 	for i := range pods {
 		if pods[i].UID == p.victim.Pod.UID {
@@ -76,7 +76,7 @@ func (p *pendingReclaim) stillRunning(now time.Time, pods []Pod) bool {
 	return false
 }
 
-// allClear says that no threshold is passed.
+// allClear reports whether no threshold is met.
 func (m *Machine) allClear(o *Observation) bool {
 	for i := range m.config.Thresholds {
 		if m.thresholdMet(&m.config.Thresholds[i], o, true) {

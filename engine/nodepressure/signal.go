@@ -2,7 +2,7 @@ package nodepressure
 
 import "github.com/berthproject/berth/engine/model"
 
-// Signal is a figure of the node that thresholds are set for.
+// Signal is an eviction signal.
 type Signal uint8
 
 // The signals, by upstream's names.
@@ -24,10 +24,10 @@ var signalNames = [NumSignals]string{
 	"imagefs.inodesFree", "containerfs.available", "containerfs.inodesFree", "pid.available",
 }
 
-// String is the signal's name in configuration files and metrics.
+// String returns the signal's name in configuration files and metrics.
 func (s Signal) String() string { return signalNames[s] }
 
-// ParseSignal is the signal of a name.
+// ParseSignal returns the signal with the given name.
 func ParseSignal(name string) (Signal, bool) {
 	for i, n := range signalNames {
 		if n == name {
@@ -37,7 +37,7 @@ func ParseSignal(name string) (Signal, bool) {
 	return 0, false
 }
 
-// Resources that signals are about, in the words of messages and events.
+// Resources, as messages and events name them.
 const (
 	Memory           = "memory"
 	EphemeralStorage = "ephemeral-storage"
@@ -45,7 +45,7 @@ const (
 	PIDs             = "pids"
 )
 
-// Resource is what runs short when the signal is low.
+// Resource returns the scarce resource.
 func (s Signal) Resource() string {
 	switch s {
 	case MemoryAvailable, AllocatableMemoryAvailable:
@@ -58,7 +58,7 @@ func (s Signal) Resource() string {
 	return EphemeralStorage
 }
 
-// Pressure is the condition that the signal makes true.
+// Pressure returns the condition that the signal sets.
 func (s Signal) Pressure() model.Pressure {
 	switch s {
 	case MemoryAvailable, AllocatableMemoryAvailable:
@@ -71,5 +71,5 @@ func (s Signal) Pressure() model.Pressure {
 
 func (s Signal) memory() bool { return s <= AllocatableMemoryAvailable }
 
-// decimal says that upstream prints the signal's figures by thousands.
+// decimal reports whether upstream prints the signal's figures by powers of 1000.
 func (s Signal) decimal() bool { return s.Resource() == Inodes }

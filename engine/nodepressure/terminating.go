@@ -3,16 +3,17 @@ package nodepressure
 import "time"
 
 const (
-	// shortGrace is the grace that a dying pod may have left not to be shortened for want of disk.
-	// Memory and processes may be used up within it: there whoever has grace left may be evicted again.
+	// shortGrace is the remaining grace period below which a disk threshold does not shorten it.
+	// Memory and processes may be exhausted sooner, so they shorten any.
 	shortGrace = 2 * time.Second
-	// diskSettleTime is how long a disk may take to show that a pod's data are gone.
+	// diskSettleTime is how long a disk may take to show that a pod's data is gone.
 	diskSettleTime = 10 * time.Second
-	// recheckInterval is when to look once more at memory after a victim has gone.
+	// recheckInterval is when to check memory again after a victim is gone.
 	recheckInterval = 10 * time.Millisecond
 )
 
-// waitForTerminating says until when to wait for what dying pods still hold; zero: acting is due.
+// waitForTerminating returns until when to wait for what terminating pods hold; zero: an eviction
+// is due.
 func (m *Machine) waitForTerminating(now time.Time, o *Observation, t *Threshold, pods []Pod) (until time.Time) {
 	if !m.config.Options.CountTerminating {
 		for i := range m.victims {
@@ -41,7 +42,7 @@ func (m *Machine) waitForTerminating(now time.Time, o *Observation, t *Threshold
 	return until
 }
 
-// requiredAvailable is what must be available for nobody to go.
+// requiredAvailable returns what must be available to evict no pod.
 func (m *Machine) requiredAvailable(t *Threshold, o *Observation) int64 {
 	stat := &o.Signals[t.Signal]
 	need := t.Value.Of(stat.Capacity).Amount
@@ -54,9 +55,9 @@ func (m *Machine) requiredAvailable(t *Threshold, o *Observation) int64 {
 	return need
 }
 
-// terminatingUsage is what the victim was last seen to hold: the node's figure may be older than the pod's,
-// and what was freed between must not be missed. One that is not listed any more is counted
-// for one look after that.
+// terminatingUsage returns the victim's last known usage: the node's figure may be older than the
+// pod's, and what was freed between must count. A victim that is no longer listed counts for one
+// more check.
 func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (back int64, until time.Time) {
 	if v.uid == "" || !now.Before(v.until) {
 		return 0, time.Time{}
@@ -65,7 +66,7 @@ func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (back
 	for i := range pods {
 		if p := &pods[i]; p.UID == v.uid && !p.TerminatesBy.IsZero() {
 			if t.shortensGrace(now, p) {
-				return 0, time.Time{} // it has time left, which may be shortened
+				return 0, time.Time{} // its remaining grace period may be shortened
 			}
 			if p.Stats != nil {
 				v.lastUsage = p.Stats.usageOf(t.Signal)
@@ -78,7 +79,7 @@ func (v *victim) terminatingUsage(now time.Time, t *Threshold, pods []Pod) (back
 	return back, now.Add(recheckInterval)
 }
 
-// waitForDisk says until when the victim, and then its data, are waited for.
+// waitForDisk returns until when to wait for the victim and then for its data.
 func (v *victim) waitForDisk(now time.Time, pods []Pod) time.Time {
 	until := v.waitUntil(now, pods)
 	switch {
@@ -93,7 +94,7 @@ func (v *victim) waitForDisk(now time.Time, pods []Pod) time.Time {
 	return time.Time{}
 }
 
-// waitUntil is until when the victim is waited for; zero: it is gone, or overdue.
+// waitUntil returns until when to wait for the victim; zero: it is gone or overdue.
 func (v *victim) waitUntil(now time.Time, pods []Pod) time.Time {
 	if v.uid == "" || !now.Before(v.until) {
 		return time.Time{}
@@ -106,10 +107,10 @@ func (v *victim) waitUntil(now time.Time, pods []Pod) time.Time {
 	return time.Time{}
 }
 
-// nearlyTerminated says that a dying pod is about to be killed, or has been.
+// nearlyTerminated reports whether a terminating pod is about to be killed or was killed.
 func nearlyTerminated(now time.Time, p *Pod) bool { return p.TerminatesBy.Sub(now) <= shortGrace }
 
-// shortensGrace says that the threshold does not wait for a dying pod's grace.
+// shortensGrace reports whether the threshold shortens a terminating pod's grace period.
 func (t *Threshold) shortensGrace(now time.Time, p *Pod) bool {
 	if s := t.Signal; s.memory() || s == PIDAvailable {
 		return t.Hard() && now.Before(p.TerminatesBy)
@@ -117,7 +118,7 @@ func (t *Threshold) shortensGrace(now time.Time, p *Pod) bool {
 	return t.Hard() && !nearlyTerminated(now, p)
 }
 
-// usageOf is how much the pod has of what a signal of memory or pids is about; 0 for others.
+// usageOf returns the pod's usage for a memory or pid signal; 0 for others.
 func (s *PodStats) usageOf(of Signal) int64 {
 	switch of.Resource() {
 	case Memory:

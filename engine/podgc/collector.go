@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Pod is what is read of a pod.
+// Pod is what pod garbage collection reads of a pod.
 type Pod struct {
 	Namespace, Name, UID string
 	Node                 string // empty: not bound
@@ -17,28 +17,28 @@ type Pod struct {
 	Evicted              bool // Failed, because its node evicted it
 }
 
-// Node is what is read of a node.
+// Node is what pod garbage collection reads of a node.
 type Node struct {
 	Name         string
 	Ready        bool
-	OutOfService bool // it has the taint node.kubernetes.io/out-of-service
+	OutOfService bool // has the taint node.kubernetes.io/out-of-service
 }
 
-// Options say what is kept. 0 is no limit but for Quarantine.
+// Options limit what is kept. 0 means no limit, except for Quarantine.
 type Options struct {
-	Threshold  int           // of pods that have ended
-	EvictedCap int           // of evicted pods, for each owner
-	EvictedTTL time.Duration // of evicted pods
-	Quarantine time.Duration // of pods whose node is gone
+	Threshold  int           // finished pods
+	EvictedCap int           // evicted pods per owner
+	EvictedTTL time.Duration // age of evicted pods
+	Quarantine time.Duration // how long pods of a missing node are kept
 }
 
-// Period is the time between sweeps; Quarantine is the default for how long pods of a node that is gone are left.
+// Period is the time between collections. Quarantine is the default of Options.Quarantine.
 const (
 	Period     = 20 * time.Second
 	Quarantine = 40 * time.Second
 )
 
-// Reason is the rule by which a pod goes.
+// Reason is the rule that selects a pod.
 type Reason uint8
 
 // The rules.
@@ -50,30 +50,30 @@ const (
 	Evicted
 )
 
-// String is the rule in words.
+// String describes the rule.
 func (w Reason) String() string {
 	return [...]string{"it is being deleted, and its node is out of service", "its node is gone", "it is being deleted, and was never bound",
 		"too many pods have ended", "its node evicted it, too long ago or too often"}[w]
 }
 
-// Removal is a pod that is to go, without grace. One that has not finished has failed.
+// Removal is a pod to delete without a grace period. A pod that has not finished becomes Failed.
 type Removal struct {
 	Pod    Pod
 	Reason Reason
-	// NodeMissingSince is since when the node of an Orphan has not been seen.
+	// NodeMissingSince is set for an Orphan.
 	NodeMissingSince time.Time
 }
 
-// Collector remembers which nodes are missing. Its zero value is not ready; see New.
+// Collector remembers which nodes are missing. Create it with New.
 type Collector struct {
 	options Options
-	missing map[string]time.Time // by node: since when
+	missing map[string]time.Time // since when, by node
 }
 
-// New is a Collector that has seen nothing.
+// New returns a Collector.
 func New(o Options) *Collector { return &Collector{options: o, missing: map[string]time.Time{}} }
 
-// Collect looks at all pods. The order of removals is fixed.
+// Collect returns the pods to delete, in a deterministic order.
 func (c *Collector) Collect(now time.Time, pods []Pod, nodes []Node) []Removal {
 	pods = slices.Clone(pods)
 	slices.SortFunc(pods, func(a, b Pod) int {
@@ -103,7 +103,7 @@ func (c *Collector) Collect(now time.Time, pods []Pod, nodes []Node) []Removal {
 	return append(out, c.excess(now, ended)...)
 }
 
-// updateMissing notes which nodes of pods are missing.
+// updateMissing records which nodes of pods are missing.
 func (c *Collector) updateMissing(now time.Time, pods []Pod, known map[string]Node) {
 	seen := map[string]time.Time{}
 	for _, p := range pods {
@@ -118,7 +118,7 @@ func (c *Collector) updateMissing(now time.Time, pods []Pod, known map[string]No
 	c.missing = seen
 }
 
-// excess are those of the pods that have ended, oldest first, that are not kept.
+// excess returns the finished pods, sorted by age, that exceed a limit.
 func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
 	slices.SortStableFunc(pods, func(a, b Pod) int { return cmp.Compare(evictedFirst(b), evictedFirst(a)) })
 	if above := len(pods) - c.options.Threshold; c.options.Threshold > 0 && above > 0 {
@@ -127,7 +127,7 @@ func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
 		}
 		pods = pods[above:]
 	}
-	kept := map[string]int{} // of each owner, from the newest on
+	kept := map[string]int{} // per owner, from the newest on
 	for i := len(pods) - 1; i >= 0; i-- {
 		p := pods[i]
 		if !p.Evicted {
@@ -142,7 +142,7 @@ func (c *Collector) excess(now time.Time, pods []Pod) (out []Removal) {
 	return out
 }
 
-// evictedFirst is 1 for pods that go before others.
+// evictedFirst returns the sort key that puts evicted pods first.
 func evictedFirst(p Pod) int {
 	if p.Evicted {
 		return 1

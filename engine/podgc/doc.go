@@ -1,17 +1,17 @@
-// Package podgc decides which pods are taken away because nobody else will.
+// Package podgc selects the pods that pod garbage collection deletes.
 //
-//	Sweep(now, pods, nodes) -> removals, each pod once, by the first rule that applies
+//	Collect(now, pods, nodes) -> removals, each pod once, by the first rule that applies
 //
-//	OutOfService  it is being deleted on a node that is not ready and has the taint out-of-service
-//	Orphan        its node has been gone for Quarantine, by what sweeps saw; the shell asks the server before it acts
-//	Unscheduled   it is being deleted and was never bound
-//	Terminated    it has ended, and more than Threshold have: first those that a node has evicted, then the oldest
-//	Evicted       a node has evicted it, and its owner has more than EvictedCap of those, or it is older than EvictedTTL
+//	OutOfService  terminating on a node that is not ready and has the out-of-service taint
+//	Orphan        its node has been missing for Quarantine; the controller asks the API server before it acts
+//	Unscheduled   terminating and never bound
+//	Terminated    finished, and more than Threshold pods are: evicted pods first, then the oldest
+//	Evicted       evicted, and its owner has more than EvictedCap evicted pods, or it is older than EvictedTTL
 //
-// Invariants, each held by a test:
+// Invariants, each with a test:
 //
-//   - NotTooMany: of pods that have ended no more go than are above the threshold, the cap and the age.
-//   - OnceAway: a node that comes back within Quarantine loses nothing.
+//   - NotTooMany: finished pods are deleted only above the threshold, the cap and the age.
+//   - Quarantine: the pods of a node that returns within Quarantine are kept.
 //
-// Departures from Kubernetes: EvictedCap and EvictedTTL (kubernetes#54525), which are off by default.
+// Differences from Kubernetes: EvictedCap and EvictedTTL (kubernetes#54525), which are off by default.
 package podgc

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// initDone says that an init container no longer holds back what comes after it.
+// initDone reports whether an init container no longer blocks the next ones.
 func (r *containerRun) initDone() bool {
 	if r.Sidecar {
 		return r.state == ContainerRunning && r.startupPassed
@@ -13,7 +13,7 @@ func (r *containerRun) initDone() bool {
 	return r.state == ContainerTerminated && r.exit.Code == 0
 }
 
-// restartPolicy is the restart policy that holds for a container.
+// restartPolicy returns the restart policy that applies to a container.
 func (l *Machine) restartPolicy(r *containerRun) RestartPolicy {
 	switch {
 	case r.Sidecar:
@@ -24,7 +24,7 @@ func (l *Machine) restartPolicy(r *containerRun) RestartPolicy {
 	return l.spec.RestartPolicy
 }
 
-// shouldRestart says whether an ended container is to run again.
+// shouldRestart reports whether a terminated container restarts.
 func (l *Machine) shouldRestart(r *containerRun) bool {
 	if r.exit.Replaced || r.Sidecar {
 		return true
@@ -38,10 +38,9 @@ func (l *Machine) shouldRestart(r *containerRun) bool {
 	return policy == Always && !r.init || r.exit.Code != 0 && policy != Never
 }
 
-// advance starts what may start now: init containers in their order, then all
-// containers together.
+// advance starts what may start now: init containers in order, then all containers at once.
 func (l *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
-	held := false // an init container that has yet to do its part holds back the rest
+	held := false // an unfinished init container blocks the rest
 	for i := range l.containers {
 		r := &l.containers[i]
 		if !r.init && !l.initialized {
@@ -66,7 +65,7 @@ func (l *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 	return effects, wake
 }
 
-// advanceContainer takes a container whose turn it is one step further.
+// advanceContainer takes the next step for a container that is not blocked.
 func (l *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effect, wake time.Time) {
 	switch {
 	case r.state == ContainerNotStarted:
@@ -82,7 +81,7 @@ func (l *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effec
 	return nil, time.Time{}
 }
 
-// allHaveRun says that each container has run, however shortly.
+// allHaveRun reports whether each container has run at least once.
 func (l *Machine) allHaveRun() bool {
 	for i := range l.containers {
 		if r := &l.containers[i]; !r.init && r.state != ContainerRunning && r.state != ContainerTerminated && r.restarts == 0 {
@@ -97,7 +96,7 @@ func (r *containerRun) start() Effect {
 	return Start{r.Name, r.restarts}
 }
 
-// restartAt is when an ended container may run again.
+// restartAt returns when a terminated container may restart.
 func (l *Machine) restartAt(r *containerRun) time.Time {
 	if r.exit.FinishedAt.Sub(r.exit.StartedAt) >= 2*l.maxBackoff() {
 		return r.exit.FinishedAt
@@ -122,15 +121,15 @@ func (l *Machine) restart(r *containerRun) Effect {
 	return r.start()
 }
 
-// archive makes a run that has ended the last one.
+// archive makes the terminated run the last one.
 func (r *containerRun) archive() {
 	last := r.exit
 	r.last = &last
 	r.restarts++
 }
 
-// allTerminated says that no container will run again: all have ended for good, or
-// an init container failed for good.
+// allTerminated reports whether no container will run again: all have terminated for good, or an
+// init container has failed for good.
 func (l *Machine) allTerminated() bool {
 	if l.terminal() || l.initFailed() {
 		return true
@@ -149,7 +148,7 @@ func (l *Machine) initFailed() bool {
 	})
 }
 
-// stopSidecars ends the sidecars and then settles the phase.
+// stopSidecars stops the sidecars and then sets the final phase.
 func (l *Machine) stopSidecars(now time.Time) (effects []Effect, wake time.Time) {
 	if l.deadline.IsZero() {
 		l.deadline = now.Add(l.spec.GracePeriod())
@@ -164,7 +163,7 @@ func (l *Machine) stopSidecars(now time.Time) (effects []Effect, wake time.Time)
 	return l.reportStopped(effects), time.Time{}
 }
 
-// reportStopped says once that all is over.
+// reportStopped adds PodStopped once.
 func (l *Machine) reportStopped(effects []Effect) []Effect {
 	if !l.stopped {
 		l.stopped = true
@@ -173,7 +172,7 @@ func (l *Machine) reportStopped(effects []Effect) []Effect {
 	return effects
 }
 
-// setFinalPhase decides between Succeeded and Failed.
+// setFinalPhase sets the phase to Succeeded or Failed.
 func (l *Machine) setFinalPhase() {
 	l.phase = Succeeded
 	if l.failure != nil || l.initFailed() {
@@ -186,7 +185,7 @@ func (l *Machine) setFinalPhase() {
 	}
 }
 
-// earliest is the earlier of two times of which zero means never.
+// earliest returns the earlier of two times; zero means never.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -27,7 +27,7 @@ func (e Exited) apply(l *Machine, now time.Time) {
 	l.endContainer(r, Exit{Code: e.Code, Signal: e.Signal, Reason: e.Reason, Message: e.Message, StartedAt: began, FinishedAt: at})
 }
 
-// endContainer ends a run.
+// endContainer ends a container's run.
 func (l *Machine) endContainer(r *containerRun, x Exit) {
 	x.DeadlineReached = r.killed
 	x.Replaced = r.restartCause == specChanged || r.restartCause == failedProbe && l.restartPolicy(r) != Never

@@ -1,38 +1,35 @@
-// Package podlifecycle is the life of one pod on its node: which container starts
-// when, who restarts after which delay, which probes run and what they mean, when
-// the pod has succeeded or failed, and how it ends when it is deleted or made to fail.
+// Package podlifecycle is the state machine of one pod on its node: when containers start and restart,
+// which probes run and what their results mean, when the pod has succeeded or failed, and how it terminates.
 //
-// It is a machine: a runtime tells it what happened (a container started, waits for
-// its image, ended with a code, failed a probe; the pod is to go), it answers with what
-// to do (start, stop, kill, probe) and when to be called again. It never touches a
-// process; the simulated runtime and a real one run the same machine.
+// The node agent feeds the machine events (a container started or exited, a probe failed, the pod is
+// deleted). The machine returns effects (start, stop, kill, probe) and the time of the next call. Simulated
+// and real runtimes use the same machine.
 //
-//	          init containers, one after the other;
-//	          sidecars stay up                      all done, none restarts
-//	pending ────────────────────────────▶ running ───────────────────────▶ succeeded | failed ── Over
+//	          init containers, in order;
+//	          sidecars keep running                 all done, none restarts
+//	Pending ────────────────────────────▶ Running ───────────────────────▶ Succeeded | Failed ── PodStopped
 //	   │                                     │
-//	   └──── Delete(grace), Fail(grace) ─────┴──▶ stopping ──▶ [failed] Over ──▶ gone, after Delete
-//	                                 preStop hooks, and when they are done:
+//	   └──── Delete(grace), Fail(grace) ─────┴──▶ stopping ──▶ [Failed] PodStopped ──▶ PodRemoved, after Delete
+//	                                 preStop hooks; then
 //	                                 containers, then sidecars in reverse order;
-//	                                 at the end of the grace all that are left,
-//	                                 killed then, or 2 s after they were asked
+//	                                 at the end of the grace period all that are left are killed,
+//	                                 at least 2 s after they were asked to stop
 //
-// A pod runs when each of its containers has run. It fails when nothing of it runs any
-// more, not when it is made to: until then what it holds is not free. The startup probe
-// runs alone until it has passed; a container that is to end is asked only whether it is
-// still ready. One whose liveness or startup probe has failed, or whose specification has
-// changed, is stopped as at the end of its pod and runs again.
+// A pod is Running once each container has run. It becomes Failed only when nothing of it runs any more,
+// because it holds resources until then. The startup probe runs alone until it has passed. A terminating
+// container gets readiness probes only. A container whose liveness or startup probe failed, or whose
+// specification changed, is stopped as at the end of its pod and restarted.
 //
-// Invariants, each held by a test:
+// Invariants, each with a test:
 //
-//   - a container never runs twice at once, and each start has the next attempt's number;
-//   - an init container starts only when all before it have succeeded (or, for
-//     sidecars, run and have passed their startup probe);
-//   - a pod that is over, or gone, has no running container, and starts none;
-//   - nothing is killed before the grace is over and 2 s after it was asked to stop, but
-//     by a failure that says so;
-//   - while there is grace, a sidecar is asked to stop when all that came after it has ended;
-//   - only what runs is probed, and nothing twice at once;
-//   - the first restart is immediate, the next come after 10 s doubling to 5 min;
-//     twice the longest delay of running forgives the past.
+//   - a container never runs twice at once, and each start has the next attempt number;
+//   - an init container starts only after all before it have succeeded (sidecars: run and have passed their
+//     startup probe);
+//   - a pod that has stopped has no running container and starts none;
+//   - nothing is killed before the grace period ends and 2 s after it was asked to stop, except by a failure
+//     with KillNow;
+//   - within the grace period, a sidecar is asked to stop after all later containers have terminated;
+//   - only running containers are probed, and no probe runs twice at once;
+//   - the first restart is immediate, the next follow after 10 s doubling to 5 min; running for twice the
+//     longest delay resets it.
 package podlifecycle

@@ -7,109 +7,110 @@ type Event interface {
 	apply(l *Machine, now time.Time)
 }
 
-// Started says that a container runs, its postStart hook included.
+// Started reports that a container runs and its postStart hook is done.
 type Started struct {
 	Container string
-	At        time.Time // since when; zero: now
+	At        time.Time // zero: now
 }
 
-// Waiting says why a container that is to start does not yet: ErrImagePull,
-// ImagePullBackOff, CreateContainerConfigError and so on. Who runs it goes on trying.
+// Waiting reports why a container cannot start yet: ErrImagePull, ImagePullBackOff,
+// CreateContainerConfigError and so on. The caller keeps trying.
 type Waiting struct {
 	Container       string
 	Reason, Message string
 }
 
-// Exited says that a container has ended, by itself or because it was stopped,
-// or that one which was stopped while it was starting never will run.
+// Exited reports that a container has terminated, or that one stopped while it was starting will
+// never run.
 type Exited struct {
 	Container  string
 	Code       int32
 	Reason     string // OOMKilled, StartError, ...; empty: Completed or Error, by the code
 	Message    string
 	Signal     int32
-	StartedAt  time.Time // since when it ran; zero: as Started said
-	FinishedAt time.Time // when; zero: now
+	StartedAt  time.Time // zero: the time of Started
+	FinishedAt time.Time // zero: now
 }
 
-// PreStopDone says that a container's preStop hook has ended, well or not.
+// PreStopDone reports that a container's preStop hook has ended, successfully or not.
 type PreStopDone struct{ Container string }
 
-// ProbeResult says what a probe has come to, its thresholds counted: of a startup probe that it has
-// passed or failed for good, of a liveness probe that it has failed, of a readiness probe
-// whether the container is ready.
+// ProbeResult reports the result of a probe with its thresholds applied: a startup probe passed or
+// failed for good, a liveness probe failed, or the container's readiness.
 type ProbeResult struct {
 	Container string
-	Probe     Probes // one
-	Attempt   int32  // as of the effect Probe: what is told of an earlier run counts for nothing
+	Probe     Probes // a single probe
+	Attempt   int32  // of the StartProbe; results of an earlier run are ignored
 	OK        bool
 }
 
-// RestartContainer ends a container whose specification has changed and runs it anew, whatever its policy.
+// RestartContainer restarts a container whose specification changed, regardless of its restart
+// policy.
 type RestartContainer struct{ Container string }
 
-// SetDeadline changes how long the pod may be active, counted from when it was taken up; zero: for ever.
+// SetDeadline changes the pod's activeDeadlineSeconds, counted from its start; zero: no limit.
 type SetDeadline struct{ Deadline time.Duration }
 
-// SandboxLost says that the pod's sandbox is gone: what still runs of it is told of as it ends, and
-// what may run again does so from the first init container on.
+// SandboxLost reports that the pod's sandbox is gone. Containers that run are reported when they
+// exit; restarts begin with the first init container.
 type SandboxLost struct{}
 
-// Delete asks the pod to end within Grace. A second Delete can only shorten it.
+// Delete terminates the pod within Grace. A second Delete can only shorten it.
 type Delete struct{ Grace time.Duration }
 
-// Fail ends the pod within Grace; when nothing of it runs any more it is Failed with
-// this reason and message. The first failure counts; later ones can only shorten the grace.
+// Fail terminates the pod within Grace; once nothing of it runs it is Failed with this reason and
+// message. The first failure counts; later ones can only shorten the grace period.
 type Fail struct {
 	Reason, Message string
 	Grace           time.Duration
-	// KillNow kills at once: no hook runs and nobody is asked.
+	// KillNow kills all containers without hooks or a stop request.
 	KillNow bool
 }
 
 // Effect is something to do for the pod.
 type Effect interface{ effect() }
 
-// Start starts a container. Attempt counts its starts from 0: who finds that one
-// running (or ended) after a restart takes it for this one.
+// Start starts a container. Attempt counts its starts from 0: a caller that restarts recognises a
+// running container by it.
 type Start struct {
 	Container string
 	Attempt   int32
 }
 
-// RunPreStop runs a container's preStop hook, which may take until Until at most.
+// RunPreStop runs a container's preStop hook, until Until at most.
 type RunPreStop struct {
 	Container string
 	Until     time.Time
 }
 
-// Stop asks a container to end by itself until Until. One that is starting starts no more.
+// Stop asks a container to stop by Until. A container that is starting must not start.
 type Stop struct {
 	Container string
 	Until     time.Time
 }
 
-// Kill ends a container at once.
+// Kill kills a container.
 type Kill struct{ Container string }
 
-// StartProbe begins to probe a container that runs; what comes of it is told by Probed.
+// StartProbe starts probing a running container; ProbeResult reports the results.
 type StartProbe struct {
 	Container string
-	Probe     Probes // one
-	Attempt   int32  // which start of the container it is
+	Probe     Probes // a single probe
+	Attempt   int32  // of the container's Start
 }
 
-// StopProbe ends a probe that was begun.
+// StopProbe stops a probe.
 type StopProbe struct {
 	Container string
-	Probe     Probes // one
+	Probe     Probes // a single probe
 }
 
-// PodStopped says that nothing of the pod runs nor will; it comes once. What the pod
-// held (network, volumes, cgroup) can be let go.
+// PodStopped reports that nothing of the pod runs or will run; it is emitted once. The pod's
+// network, volumes and cgroup can be released.
 type PodStopped struct{}
 
-// PodRemoved says that nothing of the pod is left; it comes once, only after Delete, and after Over.
+// PodRemoved reports that nothing of the pod is left; it is emitted once, after Delete and
+// PodStopped.
 type PodRemoved struct{}
 
 func (Start) effect()      {}

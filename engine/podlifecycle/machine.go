@@ -5,31 +5,30 @@ import (
 	"time"
 )
 
-// Restart delays: the field's defaults of the kubelet (10 s doubling to 5 min,
-// forgiven after twice the maximum).
+// Restart delays, by the kubelet's defaults: 10 s doubling to 5 min, reset after twice the maximum.
 const (
 	initialBackoff    = 10 * time.Second
 	defaultMaxBackoff = 5 * time.Minute
 )
 
-// Machine is one pod's life. Make it with New.
+// Machine is the state machine of one pod. Create it with New or Resume.
 type Machine struct {
 	spec        Spec
 	containers  []containerRun // init containers, then containers
 	phase       Phase
-	initialized bool // all init containers have done their part once
+	initialized bool // all init containers have completed once
 	deleting    bool
 	failure     *Failure
-	killNow     bool      // a failure that kills at once
-	deadline    time.Time // when stopping ends in a kill
-	stopped     bool      // and said so
+	killNow     bool      // a failure with KillNow
+	deadline    time.Time // end of the grace period
+	stopped     bool      // PodStopped was emitted
 	removed     bool
 }
 
-// Terminal says that the pod has succeeded or failed.
+// Terminal reports whether the pod is Succeeded or Failed.
 func (l *Machine) Terminal() bool { return l.terminal() }
 
-// Failure is why a pod was made to fail.
+// Failure is why a pod failed.
 type Failure struct{ Reason, Message string }
 
 type containerRun struct {
@@ -38,20 +37,20 @@ type containerRun struct {
 	state                State
 	reason, message      string // why it does not start
 	started              time.Time
-	startupPassed, ready bool   // by its startup and readiness probes
-	activeProbes         Probes // those under way
+	startupPassed, ready bool   // results of the startup and readiness probes
+	activeProbes         Probes // probes in flight
 	exit                 Exit
 	last                 *Exit
 	restarts             int32
 	backoff              time.Duration // before the next restart
 	hook                 hook
-	stopRequestedAt      time.Time // when it was asked to stop
+	stopRequestedAt      time.Time
 	killed               bool
 	restartCause         restartCause
-	replaceDeadline      time.Time // until when, while it is being replaced
+	replaceDeadline      time.Time // grace deadline while restartCause is set
 }
 
-// New is the life of a pod that has just been admitted.
+// New returns the machine of a pod that was just admitted.
 func New(spec Spec) *Machine {
 	l := &Machine{spec: spec, initialized: len(spec.Init) == 0}
 	for _, c := range spec.Init {
@@ -63,8 +62,8 @@ func New(spec Spec) *Machine {
 	return l
 }
 
-// Step takes in what happened and answers with what to do. wake is when to call
-// again if nothing happens before; zero means never.
+// Step applies the events and returns what to do. wake is when to call again if nothing happens
+// before; zero means never.
 func (l *Machine) Step(now time.Time, events ...Event) (effects []Effect, wake time.Time) {
 	if l.spec.StartTime.IsZero() {
 		l.spec.StartTime = now
@@ -87,13 +86,13 @@ func (l *Machine) Step(now time.Time, events ...Event) (effects []Effect, wake t
 	return l.updateProbes(effects), wake
 }
 
-// terminal says that the pod has its final phase.
+// terminal reports whether the pod has its final phase.
 func (l *Machine) terminal() bool { return l.phase == Succeeded || l.phase == Failed }
 
-// terminating says that the pod is made to end.
+// terminating reports whether the pod is being deleted or failed.
 func (l *Machine) terminating() bool { return l.deleting || l.failure != nil }
 
-// checkDeadline fails a pod that has been active for longer than it may be, and says when that will be.
+// checkDeadline fails a pod that exceeds its active deadline, and returns that deadline.
 func (l *Machine) checkDeadline(now time.Time) (end time.Time) {
 	if l.spec.Deadline == 0 || l.terminating() || l.terminal() {
 		return time.Time{}
@@ -112,10 +111,10 @@ func (l *Machine) container(name string) *containerRun {
 	return &l.containers[i]
 }
 
-// Phase is where the pod is in its life.
+// Phase returns the pod's phase.
 func (l *Machine) Phase() Phase { return l.phase }
 
-// Failure is why the pod has been made to fail, nil when it has not, or has not yet come to its end.
+// Failure returns why the pod failed, or nil if it has not failed or is still terminating.
 func (l *Machine) Failure() *Failure {
 	if l.phase != Failed {
 		return nil
@@ -123,17 +122,17 @@ func (l *Machine) Failure() *Failure {
 	return l.failure
 }
 
-// Terminating says that the pod is being deleted or made to fail, and is not over.
+// Terminating reports whether the pod is being deleted or failed and something of it may still run.
 func (l *Machine) Terminating() bool { return l.terminating() && !l.stopped }
 
-// Stopped says that nothing of the pod runs nor will.
+// Stopped reports whether nothing of the pod runs or will run.
 func (l *Machine) Stopped() bool { return l.stopped }
 
-// Initialized says that all init containers have done their part.
+// Initialized reports whether all init containers have completed.
 func (l *Machine) Initialized() bool { return l.initialized }
 
-// Ready says that all containers and sidecars run and are ready. A pod that is being
-// deleted is ready until the first of them has ended, or says that it is not.
+// Ready reports whether all containers and sidecars run and are ready. A pod that is being deleted
+// stays ready until a container terminates or fails its readiness probe.
 func (l *Machine) Ready() bool {
 	if l.phase != Running {
 		return false
@@ -146,7 +145,7 @@ func (l *Machine) Ready() bool {
 	return true
 }
 
-// Statuses are the containers' states: init containers, then containers.
+// Statuses returns the states of the init containers and of the containers.
 func (l *Machine) Statuses() (init, containers []Status) {
 	for i := range l.containers {
 		r := &l.containers[i]
@@ -167,7 +166,7 @@ func (l *Machine) Statuses() (init, containers []Status) {
 	return init, containers
 }
 
-// RunningContainers is how many of its containers run.
+// RunningContainers returns how many containers run.
 func (l *Machine) RunningContainers() (n int) {
 	for i := range l.containers {
 		if l.containers[i].state == ContainerRunning {

@@ -2,7 +2,7 @@ package podlifecycle
 
 import "time"
 
-// restartCause says why a run is to end and to begin anew.
+// restartCause is why a run is stopped and restarted.
 type restartCause uint8
 
 const (
@@ -36,13 +36,13 @@ func (e ProbeResult) apply(l *Machine, now time.Time) {
 	}
 }
 
-// isReady says that a container runs and is ready.
+// isReady reports whether a container runs and is ready.
 func (r *containerRun) isReady() bool {
 	return r.state == ContainerRunning && r.startupPassed && r.ready
 }
 
-// wantedProbes are the probes that are to run now: the startup probe alone until it has passed; of
-// a container that is to end only whether it is still ready.
+// wantedProbes returns the probes that should run now: the startup probe alone until it has passed;
+// for a terminating container the readiness probe only.
 func (l *Machine) wantedProbes(r *containerRun) Probes {
 	leaving := l.terminating() || r.restartCause != noRestart
 	switch {
@@ -58,7 +58,7 @@ func (l *Machine) wantedProbes(r *containerRun) Probes {
 	return r.Probes & (Readiness | Liveness)
 }
 
-// updateProbes adds the probes that begin and end now.
+// updateProbes starts and stops probes.
 func (l *Machine) updateProbes(effects []Effect) []Effect {
 	for i := range l.containers {
 		r := &l.containers[i]

@@ -1,7 +1,7 @@
 package podlifecycle
 
-// Resume is the life of a pod that was under way before its agent restarted.
-// Containers that Was says are Up go on; the runtime must know them.
+// Resume returns the machine of a pod that was running before the node agent restarted. Containers
+// whose status is ContainerRunning continue; the runtime must know them.
 func Resume(spec Spec, phase Phase, was []Status) *Machine {
 	l := New(spec)
 	l.phase = phase
@@ -12,13 +12,13 @@ func Resume(spec Spec, phase Phase, was []Status) *Machine {
 		}
 		r.state, r.started, r.exit, r.last, r.restarts = s.State, s.StartedAt, s.Exit, s.Last, s.Restarts
 		if r.state == ContainerStarting {
-			r.state = ContainerNotStarted // it is started once more, which finds what has begun
+			r.state = ContainerNotStarted // starting again finds a container that already runs
 		}
 		if r.state == ContainerRunning {
 			r.startupPassed, r.ready = s.StartupPassed || r.Probes&Startup == 0, s.Ready || r.Probes&Readiness == 0
 		}
 		if r.restarts > 0 {
-			// How often it has been delayed is not reported; the count bounds it.
+			// The number of delays is not reported; the restart count bounds it.
 			r.backoff = min(initialBackoff<<min(r.restarts-1, 5), l.maxBackoff())
 		}
 		l.initialized = l.initialized || !r.init && (r.state != ContainerNotStarted || r.restarts > 0)

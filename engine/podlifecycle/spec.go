@@ -2,17 +2,17 @@ package podlifecycle
 
 import "time"
 
-// RestartPolicy is a pod's, or a container's own.
+// RestartPolicy is the restart policy of a pod or a container.
 type RestartPolicy uint8
 
-// The policies.
+// The restart policies.
 const (
 	Always RestartPolicy = iota
 	OnFailure
 	Never
 )
 
-// Probes are kinds of probes, as a set.
+// Probes is a set of kinds of probes.
 type Probes uint8
 
 // The kinds of probes.
@@ -22,7 +22,7 @@ const (
 	Liveness
 )
 
-// String is the kind as the kubelet writes it, such as "Liveness".
+// String returns the kind as the kubelet writes it, such as "Liveness".
 func (p Probes) String() string {
 	switch p {
 	case Startup:
@@ -35,42 +35,41 @@ func (p Probes) String() string {
 	return "several probes"
 }
 
-// Container is a container as far as its life goes.
+// Container is what the machine reads of a container.
 type Container struct {
 	Name    string
 	Sidecar bool // an init container with restartPolicy Always
 	PreStop bool // has a preStop hook
 	Probes  Probes
-	// RestartPolicy is its own policy; nil: the pod's.
+	// RestartPolicy is the container's own; nil: the pod's.
 	RestartPolicy *RestartPolicy
 	RestartRules  []RestartRule
-	// StartupGrace and LivenessGrace are what it is given when that probe fails; zero: the pod's grace.
+	// StartupGrace and LivenessGrace are the grace periods after that probe failed; zero: the pod's.
 	StartupGrace, LivenessGrace time.Duration
 }
 
-// RestartRule has a container restart after certain exit codes whatever its policy.
-// Init containers and containers may have them.
+// RestartRule restarts a container after certain exit codes regardless of its policy. Init
+// containers and containers can have rules.
 type RestartRule struct {
 	Codes []int32
-	NotIn bool // after all codes but these
+	NotIn bool // match all other codes
 }
 
-// Spec is what a life reads of a pod.
+// Spec is what the machine reads of a pod.
 type Spec struct {
 	Init          []Container
 	Containers    []Container
 	RestartPolicy RestartPolicy
-	Grace         time.Duration // terminationGracePeriodSeconds; 30 s when zero
-	// Deadline is how long the pod may be active (activeDeadlineSeconds); zero: for ever.
+	Grace         time.Duration // terminationGracePeriodSeconds; zero: 30 s
+	// Deadline is activeDeadlineSeconds; zero: no limit.
 	Deadline time.Duration
-	// StartTime is when the pod was taken up (status.startTime); zero: at its first step.
+	// StartTime is status.startTime; zero: the first step.
 	StartTime time.Time
-	// MaxBackoff is the longest delay of a restart; 5 min when zero.
+	// MaxBackoff is the longest restart delay; zero: 5 min.
 	MaxBackoff time.Duration
 }
 
-// WithoutProbes is the specification without probes, for those who run none: containers
-// are ready when they run.
+// WithoutProbes returns the specification without probes: running containers are ready.
 func (s Spec) WithoutProbes() Spec {
 	for _, cs := range []*[]Container{&s.Init, &s.Containers} {
 		out := make([]Container, len(*cs))
@@ -83,7 +82,7 @@ func (s Spec) WithoutProbes() Spec {
 	return s
 }
 
-// Phase is where the pod is in its life.
+// Phase is the pod's phase.
 type Phase uint8
 
 // The phases.
@@ -94,12 +93,12 @@ const (
 	Failed
 )
 
-// State is what a container does now.
+// State is the state of a container.
 type State uint8
 
 // The states of a container.
 const (
-	ContainerNotStarted State = iota // not to start yet
+	ContainerNotStarted State = iota // an earlier container blocks it
 	ContainerStarting
 	ContainerRunning
 	ContainerTerminated
@@ -112,26 +111,26 @@ type Exit struct {
 	Reason, Message       string // Reason is empty for Completed or Error, by the code
 	StartedAt, FinishedAt time.Time
 	DeadlineReached       bool // killed at the end of the grace period
-	Replaced              bool // ended so that it runs anew: a probe failed, or its specification changed
+	Replaced              bool // stopped to restart: a probe failed or its specification changed
 }
 
-// Status is a container's state for those who report it.
+// Status is the state of a container.
 type Status struct {
 	Name          string
 	State         State
-	Reason        string    // why it does not start, while Starting; empty: nobody said
-	Message       string    // the same in words
-	StartedAt     time.Time // of the present run, while Up
-	StartupPassed bool      // it runs, and has passed its startup probe if it has one
-	Ready         bool      // it runs, and is ready as its readiness probe says if it has one
-	Exit          Exit      // of the present run, once Ended
-	Last          *Exit     // of the run before, nil when there was none
+	Reason        string    // why it does not start, while ContainerStarting
+	Message       string    // of the reason
+	StartedAt     time.Time // of the current run, while ContainerRunning
+	StartupPassed bool      // runs and has passed its startup probe, if any
+	Ready         bool      // runs and its readiness probe, if any, passes
+	Exit          Exit      // of the current run, once ContainerTerminated
+	Last          *Exit     // of the previous run, or nil
 	Restarts      int32
-	BackOff       bool          // waiting for its restart delay
-	BackOffDelay  time.Duration // of that, while BackOff
+	BackOff       bool          // waits for its restart delay
+	BackOffDelay  time.Duration // while BackOff
 }
 
-// GracePeriod is what containers are given to stop unless somebody says otherwise.
+// GracePeriod returns the pod's grace period.
 func (s *Spec) GracePeriod() time.Duration {
 	if s.Grace == 0 {
 		return defaultGrace

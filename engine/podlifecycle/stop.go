@@ -2,15 +2,14 @@ package podlifecycle
 
 import "time"
 
-// minStop lies between asking a container to stop and killing it, whatever is left of the
-// pod's grace: the kubelet's minimum, so that a hook that used up the grace does not cost the
-// program its last words.
+// minStop is the minimum time between asking a container to stop and killing it, as in the kubelet,
+// even if a hook used up the grace period.
 const minStop = 2 * time.Second
 
-// defaultGrace is a pod's grace when its specification says none.
+// defaultGrace is the grace period of a pod whose specification has none.
 const defaultGrace = 30 * time.Second
 
-// hook is how far a container's preStop hook is.
+// hook is the state of a container's preStop hook.
 type hook uint8
 
 const (
@@ -19,7 +18,7 @@ const (
 	hookDone
 )
 
-// stopAll ends a pod that is being deleted or made to fail.
+// stopAll terminates a pod that is being deleted or failed.
 func (l *Machine) stopAll(now time.Time) (effects []Effect, wake time.Time) {
 	if l.killNow {
 		effects = l.killAll()
@@ -39,7 +38,7 @@ func (l *Machine) stopAll(now time.Time) (effects []Effect, wake time.Time) {
 	return effects, time.Time{}
 }
 
-// killAll kills all that runs, unless that has been done.
+// killAll kills all running containers once.
 func (l *Machine) killAll() (effects []Effect) {
 	for i := range l.containers {
 		if r := &l.containers[i]; r.alive() && !r.killed {
@@ -50,10 +49,10 @@ func (l *Machine) killAll() (effects []Effect) {
 	return effects
 }
 
-// stopNext stops containers and init containers together, then the sidecars one
-// by one in reverse order. preStop hooks run at once, those of sidecars too, and share the
-// one deadline with what comes after them. At the deadline everybody is asked to stop.
-// running says that something is not yet down.
+// stopNext stops containers and init containers at once, then the sidecars one by one in reverse
+// order. preStop hooks, also those of sidecars, run at once and share the deadline with what
+// follows. At the deadline all remaining containers are asked to stop. running reports whether
+// something still runs.
 func (l *Machine) stopNext(now time.Time, effects []Effect) (_ []Effect, wake time.Time, running bool) {
 	stop := func(r *containerRun, turn bool) {
 		deadline := l.deadline
@@ -84,8 +83,8 @@ func (r *containerRun) alive() bool {
 	return r.state == ContainerRunning || r.state == ContainerStarting
 }
 
-// stop takes the end of a container one step further; turn says that nothing that has to
-// end before it runs any more. wake is zero when only its exit is waited for.
+// stop takes the next step of stopping a container; turn reports whether all containers that must
+// terminate before it have. wake is zero if only its exit is awaited.
 func (r *containerRun) stop(now, deadline time.Time, turn bool) (effect Effect, wake time.Time) {
 	early := now.Before(deadline)
 	switch {

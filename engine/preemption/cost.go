@@ -6,19 +6,18 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// cost is what making room on a node costs, by the criteria that compare
-// victims in their order.
+// cost is the cost of preemption on a node: the criteria that compare victims, in order.
 type cost struct {
 	violations int32
 	highest    int32 // priority of the most important victim
-	sum        int64 // of the victims' priorities, each raised by 2^31 so that every victim counts
+	sum        int64 // sum of the victims' priorities, each plus 2^31 so that every victim counts
 	victims    int32
-	// earliestStart is the earliest start among the victims of the highest priority; later
-	// is better, as less work is lost.
+	// earliestStart is the earliest start among the victims of the highest priority; later is better,
+	// because less work is lost.
 	earliestStart int64
 }
 
-// costOf is the cost of victims, the most important first.
+// costOf returns the cost of victims, which are sorted by descending importance.
 func costOf(victims []*model.Pod, violations int) cost {
 	c := cost{violations: int32(violations), highest: victims[0].Spec.Priority,
 		victims: int32(len(victims)), earliestStart: startSeconds(victims[0])}
@@ -28,7 +27,7 @@ func costOf(victims []*model.Pod, violations int) cost {
 	return c
 }
 
-// compare is negative when c is the lower cost.
+// compare is negative if c is the lower cost.
 func (c *cost) compare(d *cost) int {
 	switch {
 	case c.violations != d.violations:

@@ -11,24 +11,24 @@ import (
 // QoS is a pod's quality of service class.
 type QoS uint8
 
-// The classes, in the order in which a node spares them.
+// The classes, in the order of eviction.
 const (
 	BestEffort QoS = iota
 	Burstable
 	Guaranteed
 )
 
-// shortage is how much of a resource is missing.
+// shortage is a missing amount of a resource.
 type shortage struct {
 	resource string
 	amount   int64
 }
 
-// VictimsForCriticalPod says which pods a node ends so that it can take a critical pod that it has
-// too little room for: as few Guaranteed ones as can be, then as few Burstable, then
-// BestEffort, and of each class again and again the one that leaves the least missing. The node
-// has no budgets to obey and no other node to look at. critical says which pods may not be
-// ended but by a pod of higher priority. ok is false when all together would not make room.
+// VictimsForCriticalPod returns the pods that a node evicts to admit a critical pod, as the kubelet
+// selects them: as few Guaranteed pods as possible, then Burstable, then BestEffort, and within a
+// class repeatedly the pod that leaves the smallest shortage. Budgets do not apply. critical
+// reports whether a pod may be evicted only for a higher priority. ok is false if evicting all
+// eligible pods is not enough.
 func VictimsForCriticalPod(n *cluster.NodeInfo, pod *model.Pod, missing []placement.AdmissionResult, class func(*model.Pod) QoS, critical func(*model.Pod) bool) (victims []*model.Pod, ok bool) {
 	var by [3][]*model.Pod
 	for _, p := range n.Pods {
@@ -50,7 +50,7 @@ func VictimsForCriticalPod(n *cluster.NodeInfo, pod *model.Pod, missing []placem
 	return slices.Concat(best, burst, guaranteed), true
 }
 
-// closestVictims takes pods until nothing is missing; they are enough.
+// closestVictims selects pods until nothing is missing.
 func closestVictims(pods []*model.Pod, needs []shortage) (taken []*model.Pod) {
 	pods = slices.Clone(pods)
 	for len(needs) > 0 && len(pods) > 0 {
@@ -68,7 +68,7 @@ func closestVictims(pods []*model.Pod, needs []shortage) (taken []*model.Pod) {
 	return taken
 }
 
-// distance is the sum of the squared parts of each need that would still be missing.
+// distance is the sum of the squared shares of each shortage that would remain.
 func distance(needs []shortage, p *model.Pod) (sum float64) {
 	for _, n := range needs {
 		if left := n.amount - requestOf(p, n.resource); left > 0 {
@@ -79,7 +79,7 @@ func distance(needs []shortage, p *model.Pod) (sum float64) {
 	return sum
 }
 
-// smallerRequest says that a asks for less than b: of memory, and then of cpu.
+// smallerRequest reports whether a requests less than b: of memory, then of cpu.
 func smallerRequest(a, b *model.Pod) bool {
 	x, y := &a.Spec.Requests, &b.Spec.Requests
 	if x.Memory != y.Memory {
@@ -88,7 +88,7 @@ func smallerRequest(a, b *model.Pod) bool {
 	return x.MilliCPU < y.MilliCPU
 }
 
-// subtractRequests is what is missing when pods are gone.
+// subtractRequests returns the shortages that remain without the given pods.
 func subtractRequests(needs []shortage, gone ...[]*model.Pod) (left []shortage) {
 	for _, n := range needs {
 		for _, pods := range gone {

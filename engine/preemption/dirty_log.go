@@ -2,15 +2,15 @@ package preemption
 
 import "github.com/berthproject/berth/engine/cluster"
 
-// dirtyLog is the log of nodes whose results may have changed: because of what
-// stands on them, or of what a budget allows. Positions are absolute.
+// dirtyLog logs the nodes whose results may have changed because of their pods or a budget.
+// Positions are absolute.
 type dirtyLog struct {
 	base    int64
 	entries []cluster.NodeID
 	last    []int64 // by NodeID: position after the node's last entry
 }
 
-// reset makes a log that every reader is too far behind for.
+// reset makes every reader start over.
 func (d *dirtyLog) reset(nodes int) {
 	d.base = d.end() + 1
 	d.entries = d.entries[:0]
@@ -36,7 +36,7 @@ func (d *dirtyLog) add(id cluster.NodeID) {
 	d.last[id] = d.end()
 }
 
-// since are the entries from a position on; ok is false when they are gone.
+// since returns the entries from a position on; ok is false if they were dropped.
 func (d *dirtyLog) since(pos int64) (entries []cluster.NodeID, ok bool) {
 	if pos < d.base {
 		return nil, false

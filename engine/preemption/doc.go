@@ -1,29 +1,26 @@
-// Package preemption decides who must leave so that a pod fits that fits nowhere:
-// on which node, which pods, and what that takes from disruption budgets.
+// Package preemption selects the pods to evict so that an infeasible pod fits: the node, the victims, and
+// what the victims take from disruption budgets.
 //
-// Evaluate is the plain path: every node that the rules refuse, but not for good, is
-// tried by placement's own rules without the pods of lower priority, and then with as many
-// of them back as possible. It is the reference for ever. Planner is the fast path: it
-// answers the same, at a cost in what has changed since it was asked last. Among chooses
-// among candidates that somebody else has changed.
+// Evaluate is the reference evaluator. It dry-runs every node whose verdict is not unresolvable by
+// placement's own plugins, first without the pods of lower priority, then reprieving as many of them as
+// possible. Planner is the fast path. It returns the same result at a cost proportional to what changed
+// since its last call. SelectCandidate selects among candidates that an extender has changed.
 //
 //	eligible? ──▶ per node: remove lower ──▶ fits? ──▶ reprieve (violating first) ──▶ victims
-//	          ──▶ six criteria ──▶ movable victims ──▶ tie rule ──▶ debits
+//	          ──▶ six criteria ──▶ movable victims ──▶ tie-breaker ──▶ debits
 //
 // Invariants:
 //
-//   - LowerOnly: a victim's priority is below the pod's.
-//   - AllNodes: every node that could be helped is looked at.
-//   - LeastHarm: no victim could be put back beside the pod and the other victims' absence.
-//   - SeedDecides: among equals the choice is a function of the seed, the pod's uid and the nodes' names.
-//   - FastEqualsPlain: Plan and Evaluate give the same Preemption, but for what only a
-//     look at all nodes tells of a success.
-//   - ExactDebits: what victims take from budgets is counted of the victims alone, and never
-//     paid past what a budget allows.
+//   - LowerOnly: a victim's priority is below the preemptor's.
+//   - AllNodes: every node where preemption may help is evaluated.
+//   - LeastHarm: no single victim could be reprieved.
+//   - SeedDecides: ties are broken by the seed, the pod's uid and the node names.
+//   - FastEqualsReference: Plan and Evaluate return the same Preemption, apart from counts that a
+//     successful plan does not need.
+//   - ExactDebits: budgets are debited for the victims only, and never below zero.
 //
-// Departures from Kubernetes: all nodes are candidates, not a tenth of them from a random
-// one on; a pod that a rule refuses on all nodes at once is not tried (with
-// kube-scheduler's default plugins the attempt fails there, too). With both options off the
-// answers are kube-scheduler's; Options says what they change. Pods without a start time count as
-// started last, and those started at the same time are ordered by uid.
+// Differences from Kubernetes: all nodes are candidates, not a random tenth of them. A pod that a PreFilter
+// plugin rejects is not tried, as with kube-scheduler's default plugins. With both Options off the results
+// are kube-scheduler's. Pods without a start time count as started last; pods with equal start times are
+// ordered by uid.
 package preemption

@@ -6,16 +6,16 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// dryRunCache is what trying each node came to for pods that are the same to all of them.
+// dryRunCache holds the dry-run results of all nodes for pods that are equal for every node.
 type dryRunCache struct {
 	needs      *needs
-	persistent bool     // what is in it holds from one plan to the next
+	persistent bool     // the results are valid from one plan to the next
 	results    []result // by NodeID
 	tree       tree
 	tally      resultCounts
-	pos        int64  // of the dirty log
+	pos        int64  // position in the dirty log
 	order      uint64 // version of the ranks
-	lastUsed   uint64 // Planner.clock when last asked
+	lastUsed   uint64 // Planner.clock of the last use
 }
 
 // resultCounts counts results.
@@ -43,7 +43,7 @@ func (t *resultCounts) add(r *result, n int) {
 	t.fails = append(t.fails, failCount{r.fail, n})
 }
 
-// decisionCounts are the rows of all nodes that are no candidates.
+// decisionCounts returns the counts of all nodes that are not candidates.
 func (t *resultCounts) decisionCounts(n *needs) []decision.ReasonCount {
 	var out []decision.ReasonCount
 	if k := t.kinds[fitsAlready] + t.kinds[unresolvable]; k > 0 {
@@ -61,7 +61,7 @@ func (t *resultCounts) decisionCounts(n *needs) []decision.ReasonCount {
 	return out
 }
 
-// update tries again the nodes that have changed since the column was last asked.
+// update dry-runs the nodes that changed since the last update.
 func (c *dryRunCache) update(l *fastDryRun) {
 	t := l.nodes
 	ranks, byRank, order := t.index.Ranks()
@@ -91,7 +91,7 @@ func (c *dryRunCache) update(l *fastDryRun) {
 	c.pos = t.dirty.end()
 }
 
-// set notes what trying a node came to.
+// set stores a node's result.
 func (c *dryRunCache) set(id cluster.NodeID, r result, ranks []int32) {
 	old := c.results[id]
 	if old == r {
@@ -105,5 +105,5 @@ func (c *dryRunCache) set(id cluster.NodeID, r result, ranks []int32) {
 	}
 }
 
-// bytes is about what the column takes.
+// bytes estimates the memory of the cache.
 func (c *dryRunCache) bytes() int { return 48*cap(c.results) + 8*cap(c.tree.wins) }

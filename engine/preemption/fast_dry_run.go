@@ -11,17 +11,17 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// unlimited is an amount that nobody asks for.
+// unlimited is an amount that no pod requests.
 const unlimited = math.MaxInt64 / 4
 
-// needs is what a pod needs for which nothing but the node itself counts.
+// needs is what a pod requests if its placement depends on the node alone.
 type needs struct {
 	placement.NodeLocalPod
-	pod      *model.Pod // any of its kind
+	pod      *model.Pod // any pod of the class
 	amounts  model.Resources
 	counted  bool
 	ports    []model.HostPort
-	simple   bool // cpu, memory and the number of pods are all
+	simple   bool // it requests only cpu, memory and a pod slot
 	cpu, mem int64
 }
 
@@ -35,32 +35,33 @@ func needsOf(l placement.NodeLocalPod, pod *model.Pod) *needs {
 	return n
 }
 
-// result is what trying a node came to.
+// result is the result of a dry run on a node.
 type result struct {
 	kind resultKind
-	fail placement.Failure // when kind is stillOut
-	cost cost              // when kind is helped
+	fail placement.Failure // if kind is stillInfeasible
+	cost cost              // if kind is fitsAfterEviction
 }
 
 type resultKind uint8
 
 const (
-	noSuchNode        resultKind = iota // no such node
-	fitsAfterEviction                   // some pods' leaving makes room
-	fitsAlready                         // there is room
-	unresolvable                        // out for good
-	noLowerPriority                     // nobody of lower priority is there
-	stillInfeasible                     // there is no room without them either
+	noSuchNode        resultKind = iota // the node does not exist
+	fitsAfterEviction                   // evictions make the pod fit
+	fitsAlready                         // the pod fits without evictions
+	unresolvable                        // evictions cannot help
+	noLowerPriority                     // the node has no pod of lower priority
+	stillInfeasible                     // the pod does not fit even without them
 )
 
-// freeResources is what is left on a node beside the pod and those who stay.
+// freeResources is what is free beside the preemptor and the pods that stay.
 type freeResources struct{ cpu, mem, pods int64 }
 
-// fastDryRun tries nodes for pods that Lone knows all about. What is kept in it is scratch.
+// fastDryRun dry-runs nodes for pods whose placement depends on the node alone. Its fields are
+// scratch space.
 type fastDryRun struct {
 	nodes     *nodeIndex
-	order     []int32      // seats to be reprieved, after the first split
-	victims   []*model.Pod // of the last try, unordered
+	order     []int32      // pods to reprieve, after the first split
+	victims   []*model.Pod // of the last dry run, unordered
 	sorted    []*model.Pod // scratch
 	used      model.Resources
 	ports     portSet
@@ -68,8 +69,7 @@ type fastDryRun struct {
 	nominated []*model.Pod
 }
 
-// dryRun finds out what it takes to make room on a node. pod is who asks: its own
-// nomination does not count.
+// dryRun evaluates preemption on a node. The preemptor's own nomination does not count.
 func (l *fastDryRun) dryRun(n *needs, pod *model.Pod, id cluster.NodeID) result {
 	x := l.nodes.index
 	row := &x.Rows[id]
@@ -124,7 +124,7 @@ func (l *fastDryRun) dryRun(n *needs, pod *model.Pod, id cluster.NodeID) result 
 	})
 }
 
-// nodeCode is the verdict on a node as it is.
+// nodeCode returns the verdict on a node as it is.
 func (l *fastDryRun) nodeCode(n *needs, pod *model.Pod, id cluster.NodeID) decision.Code {
 	switch l.dryRun(n, pod, id).kind {
 	case noSuchNode, unresolvable:
@@ -135,8 +135,8 @@ func (l *fastDryRun) nodeCode(n *needs, pod *model.Pod, id cluster.NodeID) decis
 	return decision.Unschedulable
 }
 
-// reserve takes out of what is free what the pod needs; what it does not ask for
-// cannot run short.
+// reserve subtracts the pod's requests from what is free. A resource that the pod does not request
+// is unlimited.
 func (l *fastDryRun) reserve(free *freeResources, n *needs) {
 	free.cpu = remaining(free.cpu, n.cpu)
 	free.mem = remaining(free.mem, n.mem)
@@ -153,8 +153,8 @@ func remaining(free, want int64) int64 {
 	return free - want
 }
 
-// reprieve lets the seats from k on stay where stays says so, those first whose leaving
-// would go past a budget, and adds up what the others cost.
+// reprieve keeps the pods from k on for which canStay returns true, trying first those whose
+// eviction violates a budget, and sums the cost of the others.
 func (l *fastDryRun) reprieve(st *podsOnNode, k int, canStay func(*podInfo) bool) result {
 	c := cost{highest: math.MinInt32}
 	if st.budgets == nil {
@@ -189,7 +189,7 @@ func (l *fastDryRun) reprieve(st *podsOnNode, k int, canStay func(*podInfo) bool
 	return result{kind: fitsAfterEviction, cost: c}
 }
 
-// addVictim makes the pod of a seat a victim.
+// addVictim adds a victim to the cost.
 func (l *fastDryRun) addVictim(c *cost, s *podInfo) {
 	l.victims = append(l.victims, s.pod)
 	c.victims++
@@ -202,14 +202,14 @@ func (l *fastDryRun) addVictim(c *cost, s *podInfo) {
 	}
 }
 
-// failReason says why a node is out without its seats from k on, with those ahead.
+// failReason returns why a node is infeasible without its pods from k on, given the nominated pods.
 func (l *fastDryRun) failReason(n *needs, st *podsOnNode, k int, ahead []*model.Pod, id cluster.NodeID) placement.Failure {
 	l.sumUsage(st, k, ahead, id)
 	return n.Filter(l.nodes.state.Node(id), int64(k+len(ahead)), &l.used, l.ports)
 }
 
-// sumUsage adds up in used and ports what the seats before k and those ahead take. Of
-// the ports of the others none is left, whoever has them, see portSet.
+// sumUsage sums what the pods before k and the nominated pods use. Host ports of the other pods are
+// free, see portSet.
 func (l *fastDryRun) sumUsage(st *podsOnNode, k int, ahead []*model.Pod, id cluster.NodeID) {
 	l.used = model.Resources{Scalars: l.used.Scalars[:0]}
 	l.ports = append(l.ports[:0], l.nodes.state.Node(id).Ports...)
@@ -243,7 +243,7 @@ next:
 	}
 }
 
-// dryRunGeneral is try where more counts than cpu, memory and the number of pods.
+// dryRunGeneral is dryRun for pods that request more than cpu, memory and a pod slot.
 func (l *fastDryRun) dryRunGeneral(n *needs, pod *model.Pod, id cluster.NodeID, st *podsOnNode) result {
 	ahead := l.nominated[:0]
 	for _, p := range st.nominated {
@@ -282,9 +282,8 @@ func (l *fastDryRun) dryRunGeneral(n *needs, pod *model.Pod, id cluster.NodeID, 
 	})
 }
 
-// sortedVictims are the victims of the last try, on a node, the most important first, as
-// they are now: not all that is written into a pod changes its seat. It holds until it is
-// asked again.
+// sortedVictims returns the victims of the last dry run by descending importance, as they are now:
+// not every change of a pod changes its podInfo. The result is valid until the next call.
 func (l *fastDryRun) sortedVictims(id cluster.NodeID) []*model.Pod {
 	out := append(l.sorted[:0], l.victims...)
 	l.sorted = out

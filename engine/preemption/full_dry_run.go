@@ -10,15 +10,15 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// Pods to which more matters than the node itself (affinity, spreading, volumes) are
-// tried by the rules, as on the plain path, but only where somebody of lower priority is, and
-// only on nodes that may still be the best.
+// Pods whose placement depends on other nodes (affinity, spreading, volumes) are dry-run by the
+// plugins, as in the reference evaluator, but only on nodes that have pods of lower priority and
+// may still be the best.
 
-// fullDryRun is one such search.
+// fullDryRun is one such evaluation.
 type fullDryRun struct {
 	*referenceEvaluator
 	planner      *Planner
-	allowedNodes []string // what the search is narrowed to
+	allowedNodes []string // nodes that PreFilter allows, if restricted
 	restricted   bool
 	want         model.Resources
 }
@@ -35,7 +35,7 @@ func (pl *Planner) newFullDryRun(pod *model.Pod) (g *fullDryRun, ok bool) {
 	return g, ok
 }
 
-// nodeCode is the verdict on a node as it is.
+// nodeCode returns the verdict on a node as it is.
 func (g *fullDryRun) nodeCode(id cluster.NodeID) decision.Code {
 	n := g.state.Node(id)
 	if g.restricted && !slices.Contains(g.allowedNodes, n.Model.Name) && n.Model.Name != g.pod.NominatedNodeName {
@@ -48,7 +48,8 @@ func (g *fullDryRun) nodeCode(id cluster.NodeID) decision.Code {
 	return v.Code
 }
 
-// selectCandidate fills in the choice. curable is how many nodes are out, but not for good.
+// selectCandidate stores the choice in out. curable is the number of nodes that are infeasible but
+// not unresolvable.
 func (g *fullDryRun) selectCandidate(curable int, out *decision.Preemption) {
 	pl := g.planner
 	ranks, byRank, _ := pl.nodes.index.Ranks()
@@ -74,7 +75,7 @@ func (g *fullDryRun) selectCandidate(curable int, out *decision.Preemption) {
 	}
 }
 
-// selectTied takes one of the candidates of the lowest cost.
+// selectTied selects one of the candidates of the lowest cost.
 func (g *fullDryRun) selectTied(ties []Candidate, out *decision.Preemption) {
 	best := &ties[0]
 	if g.options.PreferMovable && len(ties) > 1 {
@@ -88,20 +89,20 @@ func (g *fullDryRun) selectTied(ties []Candidate, out *decision.Preemption) {
 	out.Debits = g.allowances.Debits(best.Victims)
 }
 
-// nodeScan is what is known on the way through the nodes.
+// nodeScan accumulates results over the nodes.
 type nodeScan struct {
 	g              *fullDryRun
 	least          cost
-	ties           []Candidate // of the least cost, in the order of ties
-	withoutVictims int         // curable nodes without anybody of lower priority
+	ties           []Candidate // of the lowest cost, in tie-breaker order
+	withoutVictims int         // curable nodes without pods of lower priority
 	countRows      []decision.ReasonCount
 	tried          int
 	faults         int
-	firstFault     string // the first node by name that could not be judged
-	fault          string // why
+	firstFault     string // first node by name that could not be evaluated
+	fault          string // its error
 }
 
-// visitAllowed looks at the nodes that the search is narrowed to, in the order of ties.
+// visitAllowed visits the nodes that PreFilter allows, in tie-breaker order.
 func (s *nodeScan) visitAllowed(ranks []int32, from int) {
 	var ids []cluster.NodeID
 	for _, name := range append(slices.Clone(s.g.allowedNodes), s.g.pod.NominatedNodeName) {
@@ -121,7 +122,7 @@ func (s *nodeScan) visitAllowed(ranks []int32, from int) {
 	}
 }
 
-// visit tries a node, if it may be as good as the best so far.
+// visit dry-runs a node if it may be as good as the best so far.
 func (s *nodeScan) visit(id cluster.NodeID) {
 	g := s.g
 	low, ok := g.planner.nodes.lowerBound(id, g.pod.Spec.Priority, &g.want)
@@ -154,7 +155,7 @@ func (s *nodeScan) visit(id cluster.NodeID) {
 	}
 }
 
-// counts are the rows when no node can be helped.
+// counts returns the rows for the case that preemption helps on no node.
 func (s *nodeScan) counts(nodes int) []decision.ReasonCount {
 	out := s.countRows
 	if s.withoutVictims > 0 {
@@ -167,7 +168,7 @@ func (s *nodeScan) counts(nodes int) []decision.ReasonCount {
 	return out
 }
 
-// allAllowances is the account of all budgets.
+// allAllowances returns the allowances of all budgets.
 func (b *ledger) allAllowances() *budget.Allowances {
 	a := &budget.Allowances{Rule: b.rule}
 	for i := range b.entries {

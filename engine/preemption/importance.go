@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// compareImportance orders pods, the most important first: higher priority, then
-// earlier start; one that has not started counts as starting now.
+// compareImportance orders pods by descending importance: higher priority first, then earlier
+// start. A pod that has not started counts as starting now.
 func compareImportance(a, b *model.Pod) int {
 	return cmp.Or(
 		-cmp.Compare(a.Spec.Priority, b.Spec.Priority),
@@ -20,7 +20,7 @@ func compareStart(a, b *model.Pod) int { return cmp.Compare(startSeconds(a), sta
 // notStarted is later than any start.
 const notStarted = 1<<63 - 1
 
-// startSeconds is when a pod started, in seconds: the API keeps no more.
+// startSeconds returns when a pod started, in seconds, the API's precision.
 func startSeconds(p *model.Pod) int64 {
 	if p.Started.IsZero() {
 		return notStarted

@@ -8,28 +8,27 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// ledger are what all budgets allow, kept up to date pod by pod.
+// ledger holds what all budgets allow, updated pod by pod.
 type ledger struct {
 	rule        budget.Rule
 	state       *cluster.State
 	version     uint64
-	entries     []budgetEntry      // by namespace and name of the budgets
-	byNamespace map[string][]int32 // the pages of a namespace
-	taken       []int32            // scratch of split, by page
+	entries     []budgetEntry      // sorted by namespace and name of the budget
+	byNamespace map[string][]int32 // indices of a namespace's entries
+	taken       []int32            // scratch of violates, by entry
 	touched     []int32
 }
 
-// budgetEntry is one budget's.
+// budgetEntry is the state of one budget.
 type budgetEntry struct {
 	budget     *model.Budget
 	healthy    int32
 	allowed    int32
-	podsByNode []int32 // pods under the budget, by NodeID
-	stale      bool    // allowed is to be found out again
+	podsByNode []int32 // covered pods, by NodeID
+	stale      bool    // allowed must be recomputed
 }
 
-// sync takes notice of budgets that came, went or changed. It returns whether pods
-// have to be assigned to budgets anew.
+// sync applies changes of budgets. It reports whether pods must be assigned to budgets again.
 func (b *ledger) sync(t *nodeIndex) (fresh bool) {
 	if b.version == b.state.BudgetsVersion() {
 		return false
@@ -54,7 +53,7 @@ func (b *ledger) sync(t *nodeIndex) (fresh bool) {
 	return false
 }
 
-// sameCoverage says whether two budgets cover the same pods.
+// sameCoverage reports whether two budgets cover the same pods.
 func sameCoverage(a, b *model.Budget) bool {
 	return a.Namespace == b.Namespace && a.Name == b.Name && (a.Selector == nil) == (b.Selector == nil) &&
 		(a.Selector == nil || slices.EqualFunc(a.Selector.Requirements, b.Selector.Requirements, func(x, y model.Requirement) bool {
@@ -62,8 +61,8 @@ func sameCoverage(a, b *model.Budget) bool {
 		}))
 }
 
-// updateBudget takes in a budget's new status. Entries of disruptedPods that came or went
-// change what their pods cost, and who is healthy.
+// updateBudget applies a budget's new status. Changed disruptedPods entries change which pods are
+// healthy and what their eviction costs.
 func (b *ledger) updateBudget(t *nodeIndex, entry int32, now *model.Budget) {
 	p := &b.entries[entry]
 	old := p.budget
@@ -82,8 +81,8 @@ func (b *ledger) updateBudget(t *nodeIndex, entry int32, now *model.Budget) {
 	p.budget = now
 }
 
-// updateEntries takes in that pods on a node got or lost their entries in a budget. names are
-// hashes of their names.
+// updateEntries applies the change of disruptedPods entries to the pods on a node. names are hashes
+// of pod names.
 func (b *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, now *model.Budget, names []uint32) {
 	p, st := &b.entries[entry], &t.byID[id]
 	for k := range st.pods {
@@ -95,7 +94,7 @@ func (b *ledger) updateEntries(t *nodeIndex, entry int32, id cluster.NodeID, now
 	}
 }
 
-// hashName tells names apart well enough to look at few pods in vain.
+// hashName returns a hash that makes false matches rare.
 func (b *ledger) hashName(name string) uint32 {
 	if len(b.entries) == 0 {
 		return 0
@@ -103,7 +102,7 @@ func (b *ledger) hashName(name string) uint32 {
 	return uint32(cluster.Hash64(0, name))
 }
 
-// symmetricDifference are the names that are in one of two sorted lists alone.
+// symmetricDifference returns the names that are in exactly one of two sorted lists.
 func symmetricDifference(a, b []string) []string {
 	var out []string
 	for _, n := range a {
@@ -126,7 +125,7 @@ func healthyCount(b *model.Budget, p *model.Pod) int32 {
 	return 0
 }
 
-// reset forgets all pods.
+// reset removes all pods.
 func (b *ledger) reset() {
 	for i := range b.entries {
 		p := &b.entries[i]
@@ -135,7 +134,7 @@ func (b *ledger) reset() {
 	}
 }
 
-// addNode books the pods of a stack, and notes in it who is under which budget.
+// addNode counts the pods of a node and stores which budgets cover them.
 func (b *ledger) addNode(id cluster.NodeID, st *podsOnNode) {
 	if len(b.entries) == 0 {
 		return
@@ -158,7 +157,7 @@ func (b *ledger) addNode(id cluster.NodeID, st *podsOnNode) {
 	}
 }
 
-// removeNode undoes enter.
+// removeNode reverts addNode.
 func (b *ledger) removeNode(id cluster.NodeID, st *podsOnNode) {
 	for k, covers := range st.budgets {
 		for _, i := range covers {
@@ -176,8 +175,8 @@ func (p *budgetEntry) addPod(id cluster.NodeID, pod *model.Pod, sign int32) {
 	p.stale = true
 }
 
-// recompute finds out what budgets allow now. Where it is more or less than before,
-// only nodes with more pods under the budget than it allows in both cases can come out otherwise.
+// recompute updates what budgets allow. If that changes, only nodes with more covered pods than the
+// budget allows can have a different result.
 func (b *ledger) recompute(t *nodeIndex) {
 	for i := range b.entries {
 		p := &b.entries[i]
@@ -197,8 +196,8 @@ func (b *ledger) recompute(t *nodeIndex) {
 	}
 }
 
-// violates says whether the pod of a seat goes past a budget if it leaves after those
-// asked about since the last forget.
+// violates reports whether evicting pod k violates a budget, after the pods passed since the last
+// resetTaken.
 func (b *ledger) violates(st *podsOnNode, k int) bool {
 	past := false
 	for _, i := range st.budgets[k] {
@@ -215,7 +214,7 @@ func (b *ledger) violates(st *podsOnNode, k int) bool {
 	return past
 }
 
-// resetTaken begins a new count for past.
+// resetTaken starts a new count for violates.
 func (b *ledger) resetTaken() {
 	for _, i := range b.touched {
 		b.taken[i] = 0
@@ -223,7 +222,7 @@ func (b *ledger) resetTaken() {
 	b.touched = b.touched[:0]
 }
 
-// nodeAllowances is the account of the budgets over a node's pods.
+// nodeAllowances returns the allowances of the budgets that cover a node's pods.
 func (b *ledger) nodeAllowances(st *podsOnNode) *budget.Allowances {
 	var pages []int32
 	for _, covers := range st.budgets {

@@ -7,15 +7,15 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// nodeSummary is what bounds the cost of making room on a node from below. It fills one line
-// of a processor's cache.
+// nodeSummary bounds the cost of preemption on a node from below. It fills one cache line of the
+// processor.
 type nodeSummary struct {
-	lowestPriority int32 // the lowest priority of a pod here; meaningless without pods
+	lowestPriority int32 // meaningless without pods
 	pods           int32
-	// latestStarts are the starts of the last to start among the pods of the lowest priority, the
-	// latest first; earlier than any start where there are no more of these.
+	// latestStarts are the latest start times among the pods of the lowest priority, in descending
+	// order; missing ones are before any start.
 	latestStarts     [3]int64
-	maxCPU, maxMem   int64 // the most that one pod takes
+	maxCPU, maxMem   int64 // the largest request of one pod
 	freeCPU, freeMem int64
 }
 
@@ -34,10 +34,9 @@ func (st *podsOnNode) summarize(r *cluster.Row) nodeSummary {
 	return b
 }
 
-// lowerBound is a cost that making room for a pod on a node cannot be below of: at least
-// so many pods leave as free the missing amounts; all are of at least the lowest priority,
-// and if they are of no higher one, the one that started first did not start after that many
-// others. ok is false when nobody of lower priority is there.
+// lowerBound returns a lower bound of the cost of preemption on a node: the minimum number of
+// victims that free the missing amounts, all of the lowest priority, and the latest start that so
+// many victims allow. ok is false if the node has no pod of lower priority.
 func (t *nodeIndex) lowerBound(id cluster.NodeID, priority int32, want *model.Resources) (c cost, ok bool) {
 	b := &t.summaries[id]
 	if b.pods == 0 || b.lowestPriority >= priority {
@@ -47,13 +46,13 @@ func (t *nodeIndex) lowerBound(id cluster.NodeID, priority int32, want *model.Re
 	return cost{highest: b.lowestPriority, sum: n * (int64(b.lowestPriority) + 1<<31), victims: int32(n), earliestStart: b.latestStarts[min(n, 3)-1]}, true
 }
 
-// minVictims is how many pods of at most most have to leave so that want fits; 0 when it
-// does, or when nobody's leaving helps. It need not be more than a few.
+// minVictims returns how many pods of at most the given size must be evicted for want to fit; 0 if
+// none or if evictions do not help. It stops counting at 8.
 func minVictims(want, free, limit int64) int64 {
 	if want <= 0 || want <= free || limit <= 0 {
 		return 0
 	}
-	for n := int64(1); n <= 8; n++ { // a division takes longer
+	for n := int64(1); n <= 8; n++ { // faster than a division
 		if free += limit; want <= free {
 			return n
 		}
@@ -61,5 +60,5 @@ func minVictims(want, free, limit int64) int64 {
 	return 8
 }
 
-// noWorseThan says whether a node whose cost is at least c may be as good as the best so far.
+// noWorseThan reports whether a node whose cost is at least c may be as good as the best so far.
 func (c *cost) noWorseThan(least *cost) bool { return c.compare(least) <= 0 }

@@ -2,19 +2,18 @@ package preemption
 
 import "github.com/berthproject/berth/engine/budget"
 
-// Options are where Berth does better than kube-scheduler on purpose.
+// Options enable improvements over kube-scheduler.
 type Options struct {
-	// LedgerBudgets: what budgets allow is taken from the ledger instead of a status
-	// that may be stale (kubernetes#91492), and debited.
+	// LedgerBudgets recounts what budgets allow, instead of reading a status that may be stale
+	// (kubernetes#91492), and debits them.
 	LedgerBudgets bool
-	// PreferMovable: among nodes that are equal by the five criteria that compare
-	// victims, take the one where the fewest victims have nowhere else to go: pods of a
-	// DaemonSet, and those that would find no other node (kubernetes#141227). It looks at
-	// the first 8 in the order of ties.
+	// PreferMovable breaks ties between nodes by the fewest victims that have no other node: pods of a
+	// DaemonSet, and pods that would fit no other node (kubernetes#141227). It examines the first 8
+	// nodes in tie-breaker order.
 	PreferMovable bool
 }
 
-// Defaults has all options on.
+// Defaults returns all options enabled.
 func Defaults() Options { return Options{LedgerBudgets: true, PreferMovable: true} }
 
 func (o Options) rule() budget.Rule {

@@ -7,13 +7,13 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// Planner is the fast path: it says what Evaluate says, at a cost in what has changed
-// since it was last asked for a pod of the same kind.
+// Planner is the fast path. It returns the same result as Evaluate, at a cost proportional to what changed
+// since the last call for an equal pod.
 //
-// Pods for which nothing counts on a node but what is and stands there (placement.Lone) share a column: what
-// trying each node came to, with a winner tree over it. Only nodes that have changed are tried again, by
-// sums over their pods instead of by the rules. Other pods are tried by the rules, where
-// they may still find the best. It belongs to one State and is used by whoever owns that.
+// Pods whose placement depends on the node alone (placement.NodeLocalPod) share a dryRunCache: the dry-run
+// result of each node, with a winner tree over the costs. Only changed nodes are evaluated again, by sums
+// over their pods instead of by plugins. For other pods, plugins evaluate the nodes that may still be the
+// best. A Planner belongs to one State and is as safe for concurrent use as that State.
 type Planner struct {
 	state   *cluster.State
 	profile *placement.Profile
@@ -23,30 +23,29 @@ type Planner struct {
 	engine        *placement.Engine
 	nodes         nodeIndex
 	fastDryRun    fastDryRun
-	epoch         uint64 // of the index, that the columns belong to
-	clock         uint64 // plans
+	epoch         uint64 // epoch of the index that the caches belong to
+	clock         uint64 // number of plans
 	caches        map[equivalenceKey]*dryRunCache
-	seen          map[equivalenceKey]uint64 // kinds that have no column, by clock
-	maxCacheBytes int                       // bytes that columns may take
+	seen          map[equivalenceKey]uint64 // classes without a cache, by clock
+	maxCacheBytes int
 	ties          []cluster.NodeID
-	specs         map[*model.PodSpec]*model.PodSpec // as the profile's own
+	specs         map[*model.PodSpec]*model.PodSpec // copies with the profile's scheduler name
 	feasibleMemo  feasibleMemo
-	scratchCounts []decision.ReasonCount // scratch
-	scratchPod    model.Pod              // scratch
+	scratchCounts []decision.ReasonCount
+	scratchPod    model.Pod
 	counts        Counters
 }
 
-// Counters are how many plans were made in which way.
+// Counters count plans by the path that made them.
 type Counters struct{ Skipped, FullDryRun, Scanned, Cached int }
 
-// equivalenceKey is what makes pods the same to all nodes.
+// equivalenceKey identifies pods that are equal for every node.
 type equivalenceKey struct {
 	placement.NodeLocalPod
-	owner string // where it matters
+	owner string // if Holds depend on it
 }
 
-// NewPlanner makes a planner for the pods of a profile. The seed decides between
-// equal nodes, as in Evaluate.
+// NewPlanner returns a planner for the pods of a profile. The seed breaks ties, as in Evaluate.
 func NewPlanner(s *cluster.State, p *placement.Profile, seed uint64, o Options) *Planner {
 	pl := &Planner{state: s, profile: p, seed: seed, options: o, engine: placement.NewEngine(s, p, seed), maxCacheBytes: 32 << 20,
 		specs: map[*model.PodSpec]*model.PodSpec{}}
@@ -57,7 +56,7 @@ func NewPlanner(s *cluster.State, p *placement.Profile, seed uint64, o Options) 
 	return pl
 }
 
-// Counters are how many plans were made in which way so far.
+// Counters returns the counts so far.
 func (pl *Planner) Counters() Counters { return pl.counts }
 
 func (pl *Planner) resetCaches() {
@@ -65,10 +64,10 @@ func (pl *Planner) resetCaches() {
 	pl.caches, pl.seen = map[equivalenceKey]*dryRunCache{}, map[equivalenceKey]uint64{}
 }
 
-// Plan says how room can be made for a pod that was found Infeasible on the
-// state as it is now; sum is what that decision left behind. The answer is the caller's.
+// Plan evaluates preemption for a pod that is infeasible in the current state; sum is the summary
+// of that decision. The caller owns the result.
 func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preemption {
-	room := &struct { // one victim is what most plans have
+	room := &struct { // most plans have one victim
 		decision.Preemption
 		victims [1]*model.Pod
 	}{}
@@ -81,7 +80,7 @@ func (pl *Planner) Plan(pod *model.Pod, sum *decision.Summary) *decision.Preempt
 	return out
 }
 
-// plan fills in out, in which there may be room for victims.
+// plan stores the result in out, which may have capacity for victims.
 func (pl *Planner) plan(pod *model.Pod, sum *decision.Summary, out *decision.Preemption) {
 	if sum.Outcome != decision.Infeasible || sum.Verdict != nil || out.Nodes == 0 || !pl.profile.Config().Preemption {
 		return
@@ -98,7 +97,7 @@ func (pl *Planner) plan(pod *model.Pod, sum *decision.Summary, out *decision.Pre
 		return
 	}
 	own, nominated := pl.state.NodeID(pod.NominatedNodeName)
-	code := decision.UnschedulableAndUnresolvable // of its own node as it is
+	code := decision.UnschedulableAndUnresolvable // of its nominated node
 	if l, ok := pl.engine.NodeLocal(pod); ok {
 		c := pl.cacheFor(l, pod)
 		if nominated {
@@ -117,14 +116,14 @@ func (pl *Planner) plan(pod *model.Pod, sum *decision.Summary, out *decision.Pre
 	}
 }
 
-// anyLowerPriority says whether a pod of lower priority is on any node.
+// anyLowerPriority reports whether any node has a pod of lower priority.
 func (pl *Planner) anyLowerPriority(priority int32) bool {
 	pl.nodes.sync()
 	return pl.nodes.anyLowerPriority(priority)
 }
 
-// cacheFor finds the column for a pod. One seen for the first time gets a column
-// without anything kept in it.
+// cacheFor returns the cache for a pod. The cache of a class seen for the first time is not
+// persistent.
 func (pl *Planner) cacheFor(l placement.NodeLocalPod, pod *model.Pod) *dryRunCache {
 	k := equivalenceKey{NodeLocalPod: l}
 	if pl.epoch != pl.nodes.index.Epoch {
@@ -152,7 +151,7 @@ func (pl *Planner) cacheFor(l placement.NodeLocalPod, pod *model.Pod) *dryRunCac
 	return c
 }
 
-// evictCaches keeps the columns within their room: those not used for longest go.
+// evictCaches drops the least recently used caches above the memory limit.
 func (pl *Planner) evictCaches(but *dryRunCache) {
 	each := 48*len(pl.nodes.index.Rows) + 16<<10
 	for len(pl.caches) > max(1, pl.maxCacheBytes/each) {

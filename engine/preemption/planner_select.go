@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// selectCandidate fills in the choice for a pod of the column's kind.
+// selectCandidate stores the choice for a pod of the cache's class in out.
 func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision.Preemption) {
 	x := pl.nodes.index
 	ranks, _, _ := x.Ranks()
@@ -22,7 +22,7 @@ func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision
 	} else {
 		pl.counts.Cached++
 		c.update(&pl.fastDryRun)
-		if own, ok := pl.state.NodeID(pod.NominatedNodeName); ok { // its own nomination does not count for itself
+		if own, ok := pl.state.NodeID(pod.NominatedNodeName); ok { // the pod's own nomination does not count
 			before := c.results[own]
 			c.set(own, pl.fastDryRun.dryRun(c.needs, pod, own), ranks)
 			defer func() { c.set(own, before, ranks) }()
@@ -46,8 +46,8 @@ func (pl *Planner) selectCandidate(c *dryRunCache, pod *model.Pod, out *decision
 	}
 }
 
-// scan keeps the nodes of the lowest cost in ties, in their order, and passes over those
-// that cannot be among them. Where none can be helped it has tried all.
+// scan stores the nodes of the lowest cost in ties and skips nodes that cannot be among them. If
+// preemption helps nowhere, it has evaluated all nodes.
 func (pl *Planner) scan(c *dryRunCache, pod *model.Pod, from int32, limit int) {
 	t := &pl.nodes
 	_, byRank, _ := t.index.Ranks()
@@ -82,7 +82,7 @@ func (pl *Planner) scan(c *dryRunCache, pod *model.Pod, from int32, limit int) {
 	}
 }
 
-// mostMovable is the first of the ties with the fewest victims that cannot move.
+// mostMovable returns the first tied node with the fewest victims that cannot move.
 func (pl *Planner) mostMovable(n *needs, pod *model.Pod) cluster.NodeID {
 	best, fewest := pl.ties[0], 1<<30
 	for _, id := range pl.ties {
@@ -103,8 +103,8 @@ func (pl *Planner) mostMovable(n *needs, pod *model.Pod) cluster.NodeID {
 	return best
 }
 
-// movable is movable for a pod that asks nothing of other nodes: if its victim does
-// not either, the other nodes are as they are now.
+// movable is the function movable for a preemptor that does not depend on other nodes. If the
+// victim does not either, the other nodes are as they are now.
 func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *model.Pod) bool {
 	stand := &pl.scratchPod
 	fillReplacement(stand, pl.profile.Name(), victim)
@@ -122,8 +122,8 @@ func (pl *Planner) movable(preemptor *model.Pod, id cluster.NodeID, victim *mode
 	return feasible > 0
 }
 
-// feasibleMemo is how many nodes took a pod of a kind in this plan: equal candidates tend to
-// have equal victims.
+// feasibleMemo is the number of nodes feasible for a class of pods in the current plan. Equal
+// candidates tend to have equal victims.
 type feasibleMemo struct {
 	key      equivalenceKey
 	clock    uint64
@@ -141,12 +141,14 @@ func (pl *Planner) feasible(l placement.NodeLocalPod, pod *model.Pod) int {
 	return pl.feasibleMemo.feasible
 }
 
-// affectsHolds says whether a pod's coming or going moves what is held for its owner on other nodes.
+// affectsHolds reports whether adding or removing the pod changes what Holds reserve on other
+// nodes.
 func (pl *Planner) affectsHolds(p *model.Pod) bool {
 	return len(pl.state.HoldsOf(p.Namespace, p.Owner.UID)) > 0
 }
 
-// internSpec is the specification to use for one of another scheduler's, so that equal ones stay equal.
+// internSpec returns the specification to use for one of another scheduler's pod, so that equal
+// specifications stay identical.
 func (pl *Planner) internSpec(of, made *model.PodSpec) *model.PodSpec {
 	if known := pl.specs[of]; known != nil {
 		return known

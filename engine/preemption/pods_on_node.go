@@ -7,50 +7,50 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// podsOnNode is what preemption reads of a node, close together: its pods by
-// importance, with what they take, and who is nominated to it.
+// podsOnNode is what preemption reads of a node, in one place: its pods by descending importance
+// with their requests, and the pods nominated to it.
 type podsOnNode struct {
 	pods []podInfo
-	// budgets are the budgets over each seat's pod, as indices of the books; nil when
-	// no pod here is under a budget.
+	// budgets are the budgets that cover each pod, as indices into the ledger; nil if no pod is
+	// covered.
 	budgets   [][]int32
-	nominated []*model.Pod // of the State: it holds until that changes
-	// phantoms is how many of them are.
+	nominated []*model.Pod // owned by the State and valid until it changes
+	// phantoms is how many nominated pods are placeholders of reservations.
 	phantoms int
 }
 
-// podInfo is a pod in a stack.
+// podInfo is a pod in podsOnNode.
 type podInfo struct {
 	pod      *model.Pod
 	start    int64
 	cpu, mem int64
 	priority int32
-	nameHash uint32 // a hash of it, where there are budgets
+	nameHash uint32 // set if there are budgets
 }
 
-// nodeIndex are those of all nodes, kept up to date by the log of the cluster's index.
+// nodeIndex holds podsOnNode for all nodes, kept up to date by the log of the cluster's index.
 type nodeIndex struct {
 	state     *cluster.State
 	index     *cluster.Index
 	ledger    *ledger
 	byID      []podsOnNode  // by NodeID
 	summaries []nodeSummary // by NodeID
-	// priorities is how many pods there are of each.
+	// priorities counts the pods of each priority.
 	priorities map[int32]int
-	// phantoms is how many nominations are of phantoms, which count for some owners' pods alone.
+	// phantoms counts nominations that are placeholders of reservations; they apply to pods of some
+	// owners only.
 	phantoms int
-	pos      int64 // of the index's log
-	built    bool  // they were made at all
+	pos      int64 // position in the index's log
+	built    bool  // the index was built once
 
 	dirty dirtyLog
-	slab  []podInfo // not given to a node yet
+	slab  []podInfo // not assigned to a node yet
 }
 
-// slabSize is how many seats a slab has.
+// slabSize is the number of podInfos in a slab.
 const slabSize = 4096
 
-// sync looks again at the nodes that have changed. Everything is new when the log does
-// not reach back far enough.
+// sync updates the nodes that have changed, or all nodes if the log does not reach back far enough.
 func (t *nodeIndex) sync() {
 	entries, ok := t.index.Log(t.pos)
 	fresh := t.ledger.sync(t)
@@ -78,7 +78,7 @@ func (t *nodeIndex) sync() {
 	t.ledger.recompute(t)
 }
 
-// allocPods cuts a node's first seats out of a slab, as the first look at a cluster is at all its nodes.
+// allocPods returns a slice from a slab, because the first sync builds all nodes.
 func (t *nodeIndex) allocPods(n int) []podInfo {
 	if n > len(t.slab) {
 		t.slab = make([]podInfo, max(n, slabSize))
@@ -88,7 +88,7 @@ func (t *nodeIndex) allocPods(n int) []podInfo {
 	return out
 }
 
-// rebuildNode makes a node's stack anew.
+// rebuildNode rebuilds a node's entry.
 func (t *nodeIndex) rebuildNode(id cluster.NodeID) {
 	for len(t.byID) <= int(id) {
 		t.byID, t.summaries = append(t.byID, podsOnNode{}), append(t.summaries, nodeSummary{})
@@ -122,7 +122,7 @@ func (t *nodeIndex) rebuildNode(id cluster.NodeID) {
 		st.pods = append(st.pods, podInfo{p, startSeconds(p), r.MilliCPU, r.Memory, p.Spec.Priority, t.ledger.hashName(p.Name)})
 	}
 	slices.SortFunc(st.pods, func(a, b podInfo) int {
-		switch { // priority first, before anything is looked up
+		switch { // compare what needs no lookup first
 		case a.priority != b.priority:
 			if a.priority > b.priority {
 				return -1
@@ -143,9 +143,9 @@ func (t *nodeIndex) rebuildNode(id cluster.NodeID) {
 	}
 }
 
-// anyLowerPriority says whether a pod of lower priority is on any node.
+// anyLowerPriority reports whether any node has a pod of lower priority.
 func (t *nodeIndex) anyLowerPriority(priority int32) bool {
-	for p, n := range t.priorities { // any; the order does not matter
+	for p, n := range t.priorities { // the order does not matter
 		if p < priority && n > 0 {
 			return true
 		}
@@ -153,7 +153,8 @@ func (t *nodeIndex) anyLowerPriority(priority int32) bool {
 	return false
 }
 
-// firstLower is the index of the first seat of lower priority; those from there on might leave.
+// firstLower returns the index of the first pod of lower priority; that pod and all later ones are
+// potential victims.
 func (st *podsOnNode) firstLower(priority int32) int {
 	i := len(st.pods)
 	for i > 0 && st.pods[i-1].priority < priority {

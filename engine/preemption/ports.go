@@ -7,9 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// portSet is the host ports taken on a node on trial. As upstream it is a set: of
-// two pods with the same port the first to leave takes it along. It makes a
-// difference only where pods were put beside each other that do not go together.
+// portSet is the host ports in use on a node in a dry run. As upstream it is a set: if two pods use
+// the same port, removing one frees it. That matters only if conflicting pods already run together.
 type portSet []model.HostPort
 
 func portsOf(n *cluster.NodeInfo) portSet { return slices.Clone(n.Ports) }

@@ -10,28 +10,28 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// Result is all about one attempt to make room.
+// Result is the full result of one evaluation.
 type Result struct {
 	Preemption decision.Preemption
-	Candidates []Candidate // every node that preemption could make fit, by name
-	Refusals   []Refusal   // why the other nodes that were tried are none, by name
-	Nominees   []string    // the nodes that are equal by the criteria that compare victims, by name
+	Candidates []Candidate // nodes where preemption helps, by name
+	Refusals   []Refusal   // the other evaluated nodes, by name
+	Nominees   []string    // the nodes that tie by the criteria, by name
 }
 
-// Candidate is a node that preemption could make fit.
+// Candidate is a node where preemption helps.
 type Candidate struct {
 	Node       string
-	Victims    []*model.Pod // the most important first
+	Victims    []*model.Pod // sorted by descending importance
 	Violations int          // see decision.Preemption
 }
 
-// Refusal is a node that preemption cannot make fit.
+// Refusal is a node where preemption does not help.
 type Refusal struct {
 	Node    string
 	Verdict decision.Verdict
 }
 
-// referenceEvaluator is one evaluation by the plain path.
+// referenceEvaluator is one reference evaluation.
 type referenceEvaluator struct {
 	state      *cluster.State
 	profile    *placement.Profile
@@ -42,8 +42,8 @@ type referenceEvaluator struct {
 	trial      *placement.DryRun
 }
 
-// Evaluate says how room can be made for a pod that fits nowhere, given the
-// record of that decision, made on the same state.
+// Evaluate evaluates preemption for an infeasible pod, given the record of that decision on the
+// same state.
 func Evaluate(s *cluster.State, p *placement.Profile, seed uint64, o Options, pod *model.Pod, rec *decision.Record) *Result {
 	r := &Result{}
 	out := &r.Preemption
@@ -71,7 +71,7 @@ func Evaluate(s *cluster.State, p *placement.Profile, seed uint64, o Options, po
 	return r
 }
 
-// nodeCode is the record's verdict on a node; nodes that were not judged cannot be helped.
+// nodeCode returns the record's verdict on a node; Unresolvable if the node was not evaluated.
 func nodeCode(rec *decision.Record, node string) decision.Code {
 	for i := range rec.Nodes {
 		if rec.Nodes[i].Name == node {
@@ -81,9 +81,8 @@ func nodeCode(rec *decision.Record, node string) decision.Code {
 	return decision.UnschedulableAndUnresolvable
 }
 
-// checkEligibility says whether a pod may not make room: by its policy, or because victims
-// are still leaving the node that it was nominated to. code is the verdict on that node; one that is
-// lost for good holds nobody up.
+// checkEligibility returns why a pod may not preempt: its policy, or victims that still terminate
+// on its nominated node. code is the verdict on that node; an unresolvable node does not block.
 func checkEligibility(s *cluster.State, pod *model.Pod, code decision.Code) decision.PreemptionOutcome {
 	if pod.Spec.NeverPreempts {
 		return decision.PreemptionPolicyNever
@@ -100,10 +99,10 @@ func checkEligibility(s *cluster.State, pod *model.Pod, code decision.Code) deci
 	return decision.PreemptionNotTried
 }
 
-// reasonPreemptedByScheduler is the reason of the DisruptionTarget condition of a victim.
+// reasonPreemptedByScheduler is the reason of a victim's DisruptionTarget condition.
 const reasonPreemptedByScheduler = "PreemptionByScheduler"
 
-// newAllowances opens the account of all budgets, healthy pods counted one by one.
+// newAllowances returns the allowances of all budgets, counting healthy pods one by one.
 func newAllowances(s *cluster.State, rule budget.Rule) *budget.Allowances {
 	budgets := s.AllBudgets()
 	healthy := make([]int32, len(budgets))
@@ -117,14 +116,14 @@ func newAllowances(s *cluster.State, rule budget.Rule) *budget.Allowances {
 	return budget.NewAllowances(rule, budgets, healthy)
 }
 
-// Debits are what pods that are displaced whatever budgets say take from them: those that
-// another process has chosen and not driven out yet. What is booked already costs nothing.
+// Debits returns what pods that are evicted regardless of budgets take from them: victims that
+// another process chose and did not evict yet. Pods that have an entry cost nothing.
 func Debits(s *cluster.State, o Options, victims []*model.Pod) []decision.Debit {
 	return newAllowances(s, o.rule()).Debits(victims)
 }
 
-// dryRunAll tries every node that is refused, but not for good. The fault is that of the
-// first node that could not be judged.
+// dryRunAll evaluates every node that is infeasible but not unresolvable. fault is the error of the
+// first node that could not be evaluated.
 func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (fault string) {
 	out := &r.Preemption
 	for i := range rec.Nodes {
@@ -158,8 +157,8 @@ func preemptionVerdict(why decision.ReasonKind) decision.Verdict {
 	return decision.Verdict{Plugin: decision.DefaultPreemption, Code: decision.UnschedulableAndUnresolvable, Reasons: []decision.Reason{{Kind: why}}}
 }
 
-// selectVictimsOnNode finds the victims on a node: all of lower priority leave, and as many as
-// possible come back, first those whose leaving would go past a budget.
+// selectVictimsOnNode finds the victims on a node: it removes all pods of lower priority and
+// reprieves as many as possible, those whose eviction violates a budget first.
 func (e *referenceEvaluator) selectVictimsOnNode(node string) (Candidate, decision.Verdict, error) {
 	id, _ := e.state.NodeID(node)
 	var gone []*model.Pod
@@ -185,7 +184,7 @@ func (e *referenceEvaluator) selectVictimsOnNode(node string) (Candidate, decisi
 		back := slices.DeleteFunc(slices.Clone(gone), func(q *model.Pod) bool { return q == p })
 		ports.add(p)
 		v, err := e.trial.FilterWithout(node, back, ports)
-		if err == nil && v.Code == decision.Success { // who cannot be judged to fit goes, as upstream
+		if err == nil && v.Code == decision.Success { // a pod that cannot be evaluated becomes a victim, as upstream
 			gone = back
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// selectCandidate takes the candidate of the lowest cost; among equals the one with the
-// fewest victims that cannot move, then the first in the order of ties.
+// selectCandidate selects the candidate of the lowest cost; among equals the one with the fewest
+// victims that cannot move, then the first by the tie-breaker.
 func (e *referenceEvaluator) selectCandidate(r *Result) {
 	var least cost
 	var equal []*Candidate
@@ -43,10 +43,10 @@ func (e *referenceEvaluator) node(name string) *cluster.NodeInfo {
 	return e.state.Node(id)
 }
 
-// movableTies is how many equal candidates are looked at for PreferMovable.
+// movableTies is how many equal candidates PreferMovable examines.
 const movableTies = 8
 
-// mostMovable is the first candidate with the fewest victims that cannot move.
+// mostMovable returns the first candidate with the fewest victims that cannot move.
 func (e *referenceEvaluator) mostMovable(equal []*Candidate) *Candidate {
 	best, fewest := equal[0], 1<<30
 	for _, c := range equal {
@@ -63,28 +63,26 @@ func (e *referenceEvaluator) mostMovable(equal []*Candidate) *Candidate {
 	return best
 }
 
-// boundToNode says that a pod belongs to its node: it is a DaemonSet's or the node's own.
+// boundToNode reports whether a pod belongs to its node: a DaemonSet or the node owns it.
 func boundToNode(p *model.Pod) bool { return p.Owner.Kind == "DaemonSet" || p.Owner.Kind == "Node" }
 
-// movable says whether a pod like the victim would find another node, the victim
-// being gone and the preemptor in its place.
+// movable reports whether a pod like the victim would fit another node after the preemption.
 func movable(s *cluster.State, p *placement.Profile, preemptor *model.Pod, node string, victim *model.Pod) bool {
 	f := s.Fork()
 	f.RemovePod(victim.UID)
-	_ = f.Assume(preemptor, node) // fails only for a pod that is placed: it needs no room then
+	_ = f.Assume(preemptor, node) // it fails only for a bound pod, which needs no preemption
 	rec := placement.Evaluate(f, p, 0, replacementFor(p.Name(), victim))
 	return slices.ContainsFunc(rec.Nodes, func(n decision.NodeRecord) bool { return n.Verdict.IsSuccess() && n.Name != node })
 }
 
-// replacementFor is the pod that takes a victim's place: like it, and nowhere yet. It is
-// judged by the preemptor's profile, whoever will place it.
+// replacementFor returns a pending pod like the victim. It is evaluated by the preemptor's profile.
 func replacementFor(scheduler string, victim *model.Pod) *model.Pod {
 	q := &model.Pod{}
 	fillReplacement(q, scheduler, victim)
 	return q
 }
 
-// fillReplacement makes q the replacement of a victim. No pod of the cluster has such a uid.
+// fillReplacement makes q the replacement of a victim, with a uid that no pod has.
 func fillReplacement(q *model.Pod, scheduler string, victim *model.Pod) {
 	*q = *victim
 	q.UID, q.NodeName, q.NominatedNodeName = "\x00", "", ""

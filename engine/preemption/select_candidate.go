@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// SelectCandidate chooses among candidates that somebody else has changed, as extenders do: by the
-// same criteria, with the violations that the candidates say.
+// SelectCandidate selects among candidates that an extender returned, by the usual criteria and
+// with the violations that the candidates state.
 func SelectCandidate(s *cluster.State, p *placement.Profile, seed uint64, o Options, pod *model.Pod, left []Candidate) *decision.Preemption {
 	r := &Result{Candidates: slices.Clone(left)}
 	r.Preemption.Nodes = s.NumNodes()

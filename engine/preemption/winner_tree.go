@@ -2,16 +2,16 @@ package preemption
 
 import "github.com/berthproject/berth/engine/cluster"
 
-// tree is a winner tree over the nodes in the order of ties: every inner place has
-// the node of the lowest cost below it, the first of them if several.
+// tree is a winner tree over the nodes in tie-breaker order: every inner node has the node of the
+// lowest cost below it, the first one if several tie.
 type tree struct {
-	size int // leaves, a power of two
+	size int // number of leaves, a power of two
 	wins []cluster.NodeID
 }
 
 const noNode cluster.NodeID = -1
 
-// build makes the tree of nodes by rank, -1 where there is none.
+// build builds the tree from nodes by rank; -1 is an empty rank.
 func (t *tree) build(byRank []cluster.NodeID, of []result) {
 	t.size = 1
 	for t.size < len(byRank) {
@@ -32,7 +32,7 @@ func (t *tree) build(byRank []cluster.NodeID, of []result) {
 	}
 }
 
-// set puts a node at its rank, or takes it away from there.
+// set adds a node at its rank or removes it.
 func (t *tree) set(rank int32, id cluster.NodeID, of []result) {
 	i := t.size + int(rank)
 	t.wins[i] = noNode
@@ -56,7 +56,8 @@ func better(a, b cluster.NodeID, of []result) cluster.NodeID {
 	return a
 }
 
-// best appends up to most nodes of the lowest cost, from a rank on and round.
+// best appends up to limit nodes of the lowest cost, in rank order from a start rank on, wrapping
+// around.
 func (t *tree) best(to []cluster.NodeID, from int32, limit int, of []result) []cluster.NodeID {
 	if t.wins[1] == noNode {
 		return to
@@ -66,7 +67,7 @@ func (t *tree) best(to []cluster.NodeID, from int32, limit int, of []result) []c
 	return t.walk(to, 1, 0, t.size, 0, int(from), limit, &least, of)
 }
 
-// walk looks below place i, whose leaves are [lo, hi), for those in [from, end).
+// walk visits the subtree at i, whose leaves are [lo, hi), for leaves in [from, end).
 func (t *tree) walk(to []cluster.NodeID, i, lo, hi, from, end, limit int, least *cost, of []result) []cluster.NodeID {
 	w := t.wins[i]
 	if len(to) >= limit || hi <= from || lo >= end || w == noNode || of[w].cost != *least {

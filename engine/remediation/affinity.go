@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// podAffinityChanges is what undoes the verdict that the pods which the pod must be with
-// are not there.
+// podAffinityChanges resolves a pod affinity verdict: the pods that the pod must run with are
+// missing.
 func (f *finder) podAffinityChanges(t *trial, n *model.Node, key string) [][]Change {
 	out := f.domainLabelChanges(n, key)
 	if len(out) == 0 {
@@ -26,8 +26,8 @@ func (f *finder) podAffinityChanges(t *trial, n *model.Node, key string) [][]Cha
 	return out
 }
 
-// companionPod is a pod on a node that meets all the pod's affinity terms, if there
-// can be one.
+// companionPod returns a pod on the node that satisfies all affinity terms of the pod, if that is
+// possible.
 func companionPod(pod *model.Pod, n *model.Node) (Change, bool) {
 	labels := map[string]string{}
 	terms := pod.Spec.Affinity
@@ -50,8 +50,8 @@ func companionPod(pod *model.Pod, n *model.Node) (Change, bool) {
 	return Change{Kind: RunPod, Node: n.Name, Key: terms[0].Namespaces[0], Labels: model.LabelsOf(labels)}, true
 }
 
-// antiAffinityChanges is what undoes an anti-affinity verdict: the pod in the way leaves, or,
-// when it is the pod's own term, that is dropped.
+// antiAffinityChanges resolves an anti-affinity verdict: the other pod is removed, or the pod's own
+// term is dropped.
 func (f *finder) antiAffinityChanges(t *trial, r *decision.Reason) [][]Change {
 	out := f.removeNamedPod(t, r.Object)
 	if r.Kind != decision.ReasonPodAntiAffinity {
@@ -65,7 +65,7 @@ func (f *finder) antiAffinityChanges(t *trial, r *decision.Reason) [][]Change {
 	return out
 }
 
-// removeNamedPod is that the named pod leaves.
+// removeNamedPod removes the named pod.
 func (f *finder) removeNamedPod(t *trial, key string) [][]Change {
 	if p := findPod(t.state, key); p != nil && p.UID != f.pod.UID {
 		return single(Change{Kind: RemovePod, Node: p.NodeName, Pod: p})
@@ -73,8 +73,8 @@ func (f *finder) removeNamedPod(t *trial, key string) [][]Change {
 	return nil
 }
 
-// spreadChanges is what undoes the verdict of a spread constraint: pods leave the domain,
-// or the constraint gives way. Default constraints are the profile's: they stay.
+// spreadChanges resolves a spread constraint's verdict: pods are removed from the domain, or the
+// constraint is relaxed. The profile's default constraints stay.
 func (f *finder) spreadChanges(t *trial, r *decision.Reason) [][]Change {
 	var out [][]Change
 	for i := range t.pod.Spec.Spread {
@@ -96,8 +96,8 @@ func (f *finder) spreadChanges(t *trial, r *decision.Reason) [][]Change {
 	return out
 }
 
-// excessPods are the n least important pods that a constraint counts in a domain; none if there
-// are not so many, or too many to ask for.
+// excessPods returns the n least important pods that a constraint counts in a domain; none if there
+// are too few or n is too large.
 func excessPods(s *cluster.State, pod *model.Pod, c *model.SpreadConstraint, domain string, n int) []Change {
 	var pods []*model.Pod
 	for _, id := range s.NodeIDs() {
@@ -124,7 +124,7 @@ func excessPods(s *cluster.State, pod *model.Pod, c *model.SpreadConstraint, dom
 	return out
 }
 
-// volumeLimitChanges is what undoes a limit of attached volumes: a pod with volumes leaves.
+// volumeLimitChanges resolves a limit of attached volumes: a pod with volumes is removed.
 func volumeLimitChanges(info *cluster.NodeInfo) [][]Change {
 	var out [][]Change
 	for _, p := range info.Pods {

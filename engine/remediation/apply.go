@@ -11,10 +11,9 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// Apply makes changes to a state, which should be a fork, and returns the pod as
-// it is with them. Pods that are to leave have left before room is freed among the
-// others, whatever the order. It is not possible when there is less to free than
-// that.
+// Apply applies changes to a state, which should be a fork, and returns the changed pod. RemovePod
+// changes are applied before FreeResource, whatever the order. possible is false if a node does not
+// use as much as is to be freed.
 func Apply(s *cluster.State, pod *model.Pod, changes []Change) (with *model.Pod, possible bool) {
 	possible = true
 	for i := range changes {
@@ -45,8 +44,8 @@ func Apply(s *cluster.State, pod *model.Pod, changes []Change) (with *model.Pod,
 	return pod, possible
 }
 
-// freeResource makes pods on a node ask for less, one after the other, until the amount
-// is together; false when it is more than they ask for.
+// freeResource lowers requests of pods on a node, one after the other, by the amount. It reports
+// whether that was possible.
 func (c *Change) freeResource(s *cluster.State) bool {
 	id, ok := s.NodeID(c.Node)
 	if !ok {
@@ -68,7 +67,7 @@ func (c *Change) freeResource(s *cluster.State) bool {
 	return left == 0
 }
 
-// applyNode changes a node, or adds one.
+// applyNode changes or adds a node.
 func (c *Change) applyNode(s *cluster.State) {
 	id, ok := s.NodeID(c.Node)
 	if !ok {
@@ -106,7 +105,7 @@ func (c *Change) installDriver(s *cluster.State) {
 	s.UpsertCSINode(&csi)
 }
 
-// addNode adds a node like n that is called otherwise, is well and is empty.
+// addNode adds a schedulable, empty node like n with another name.
 func (c *Change) addNode(s *cluster.State, n model.Node) {
 	old := n.Name
 	for {
@@ -128,7 +127,7 @@ func (c *Change) addNode(s *cluster.State, n model.Node) {
 	}
 }
 
-// sized is what a node has, with the amounts of Size instead where it has any.
+// sized returns the resources with the amounts that Size overrides.
 func (c *Change) sized(r model.Resources) model.Resources {
 	r.MilliCPU, r.Memory, r.Ephemeral = cmp.Or(c.Size.MilliCPU, r.MilliCPU), cmp.Or(c.Size.Memory, r.Memory), cmp.Or(c.Size.Ephemeral, r.Ephemeral)
 	for _, s := range c.Size.Scalars {
@@ -178,7 +177,7 @@ func (c *Change) applyPod(pod *model.Pod) *model.Pod {
 	return &p
 }
 
-// removeAt is a list without one element; itself if there is no such element.
+// removeAt returns a copy of the list without element i, or the list if there is no such element.
 func removeAt[T any](list []T, i int) []T {
 	if i < 0 || i >= len(list) {
 		return list

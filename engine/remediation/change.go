@@ -7,38 +7,38 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Kind is what a change does.
+// Kind is the kind of a change.
 type Kind uint8
 
 // The kinds of changes, with the fields of Change that they use.
 const (
 	FreeResource       Kind = iota // Amount of the resource Key, on Node
-	RemovePod                      // Pod; on Node
+	RemovePod                      // Pod, on Node
 	Uncordon                       // Node
 	SetLabel                       // Key=Value on Node, where it is Old; empty: not there
 	RemoveLabel                    // Key on Node
 	RemoveTaint                    // Taint, on Node
-	AddNode                        // like Node, empty; Larger if it must have more than that one has, as Size says
+	AddNode                        // like Node, empty; Larger if it needs more than that one has, as Size says
 	RaisePodLimit                  // of Node to Amount
 	InstallDriver                  // the CSI driver Key on Node
-	EndHold                        // the Avoid named Key in the pod's namespace, of Node
-	RunPod                         // with Labels in namespace Key, on Node
+	EndHold                        // the Avoid named Key in the pod's namespace, on Node
+	RunPod                         // a pod with Labels in namespace Key, on Node
 	AddToleration                  // of Taint, to the pod
 	LowerRequest                   // of the resource Key to Amount, in the pod
 	DropSelector                   // the label Key=Value from the pod's nodeSelector
 	DropNodeAffinity               // the pod's required node affinity
 	DropHostPorts                  // of the pod
-	DropAffinity                   // required pod affinity term number Amount, over Key
-	DropAntiAffinity               // required pod anti-affinity term number Amount, over Key
-	SoftenSpread                   // spread constraint number Amount, over Key, becomes ScheduleAnyway
-	RaiseSkew                      // maxSkew of the spread constraint over Key that has number Index, to Amount
+	DropAffinity                   // required pod affinity term Amount, over Key
+	DropAntiAffinity               // required pod anti-affinity term Amount, over Key
+	SoftenSpread                   // spread constraint Amount, over Key, becomes ScheduleAnyway
+	RaiseSkew                      // maxSkew of spread constraint Index over Key, to Amount
 	RemoveGates                    // the pod's scheduling gates
 	DropDeviceClaims               // the pod's resource claims
 	DropGroup                      // the pod's scheduling group
-	CreateClaim                    // the claim Key comes to be, bound
-	BindClaim                      // the claim Key gets a volume that every node reaches
-	AddVolume                      // a volume of Amount bytes and class Value for claim Key, within reach of Node
-	AddStorageCapacity             // of Amount bytes for class Value, within reach of Node
+	CreateClaim                    // the claim Key, bound
+	BindClaim                      // the claim Key, to a volume that every node can use
+	AddVolume                      // of Amount bytes and class Value for claim Key, accessible from Node
+	AddStorageCapacity             // of Amount bytes for class Value, accessible from Node
 	NumKinds
 )
 
@@ -49,7 +49,7 @@ var kindNames = [NumKinds]string{
 	"MakeClaim", "BindClaim", "AddVolume", "AddStorageCapacity",
 }
 
-// String is the kind's name.
+// String returns the kind's name.
 func (k Kind) String() string {
 	if k < NumKinds {
 		return kindNames[k]
@@ -57,26 +57,26 @@ func (k Kind) String() string {
 	return ""
 }
 
-// Change is one change. Which fields are set depends on Kind.
+// Change is one change. Kind determines which fields are set.
 type Change struct {
 	Kind       Kind
 	Node       string
-	Pod        *model.Pod // as it is counted
+	Pod        *model.Pod // as the state has it
 	Key, Value string
 	OldValue   string
-	Amount     int64 // thousandths of a core, bytes, counts
+	Amount     int64 // millicores, bytes or counts
 	Index      int
 	Taint      model.Taint
 	Labels     model.Labels
-	Size       model.Resources // only what differs from the node's
+	Size       model.Resources // only what differs from the node
 	Larger     bool
 }
 
-// OfPod says that the change is one of the pod itself or of something that no
-// particular node has.
+// OfPod reports whether the change affects the pod itself or something that belongs to no
+// particular node.
 func (c *Change) OfPod() bool { return c.Kind >= AddToleration && c.Kind < AddVolume }
 
-// key tells changes apart.
+// key identifies the change.
 func (c *Change) key() string {
 	pod := ""
 	if c.Pod != nil {
@@ -85,11 +85,11 @@ func (c *Change) key() string {
 	return fmt.Sprint(c.Kind, "|", c.Node, "|", pod, "|", c.Key, "|", c.Value, "|", c.Amount, "|", c.Index, "|", c.Taint, "|", c.Labels)
 }
 
-// changesKey tells sets of changes apart; their order does not matter to it.
+// changesKey identifies a set of changes, regardless of order.
 func changesKey(cs []Change) string { return joinKeys(cs, (*Change).key) }
 
-// kindKey is the same for sets of changes of which a reader needs to see a few only:
-// the same thing on other nodes, with other pods, by other amounts.
+// kindKey identifies sets of changes that differ only in nodes, pods or amounts. Users need to see
+// only a few of them.
 func kindKey(cs []Change) string {
 	return joinKeys(cs, func(c *Change) string {
 		if c.Kind == RemovePod || c.Kind == AddNode {

@@ -7,22 +7,21 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// The cost of a change, in arbitrary units: how much trouble it means, and for
-// whom. Room that is made by an amount comes before what somebody must decide
-// (labels, cordons), then what changes the pod, then what hurts other pods,
-// then hardware. The sum over a remedy's changes orders remedies.
+// costs is the cost of each kind of change in arbitrary units, by effort and disruption. Freeing an
+// amount comes first, then decisions such as labels and cordons, then changes of the pod, then
+// disruption of other pods, then hardware. The sum over its changes orders suggestions.
 var costs = [NumKinds]int64{
-	FreeResource: 1000, // up to 2000 with the share of the node
+	FreeResource: 1000, // up to 2000, by share of the node
 	RemoveGates:  500, Uncordon: 1500, SetLabel: 2000, RemoveLabel: 2200,
-	AddToleration: 2500, LowerRequest: 2500, // up to 4500 with the share of the request
+	AddToleration: 2500, LowerRequest: 2500, // up to 4500, by share of the request
 	EndHold: 2300, BindClaim: 2500, CreateClaim: 2800, AddVolume: 3000, AddStorageCapacity: 3200, RunPod: 3300,
-	RemovePod: 3000, // and 8000 if it could not be preempted
+	RemovePod: 3000, // plus 8000 if the pod cannot preempt it
 	RaiseSkew: 3100, SoftenSpread: 3400, DropSelector: 3500, DropHostPorts: 3500, RemoveTaint: 3500,
 	DropNodeAffinity: 3800, DropAffinity: 4000, DropAntiAffinity: 4000, RaisePodLimit: 4200, InstallDriver: 4500,
 	AddNode: 5000, DropGroup: 5000, DropDeviceClaims: 6000,
 }
 
-// cost is the change's cost for a pod.
+// cost returns the cost of a change for the pod.
 func (f *finder) cost(c *Change) int64 {
 	n := costs[c.Kind]
 	switch c.Kind {
@@ -55,18 +54,18 @@ func (f *finder) cost(c *Change) int64 {
 	return n
 }
 
-// Preemptible says whether a pod is important enough to drive another one out.
+// Preemptible reports whether the pod may preempt the victim.
 func Preemptible(pod, victim *model.Pod) bool {
 	return !pod.Spec.NeverPreempts && victim.Spec.Priority < pod.Spec.Priority
 }
 
-// OfNodeState says whether a taint stands for the state of a node, so that it is
-// set and removed with that and not by people.
+// OfNodeState reports whether a taint reflects the state of a node, so that controllers set and
+// remove it.
 func OfNodeState(taint string) bool {
 	return strings.HasPrefix(taint, "node.kubernetes.io/") || strings.HasPrefix(taint, "node.cloudprovider.kubernetes.io/")
 }
 
-// amountOf reads an amount by the resource's name.
+// amountOf returns the amount of a resource by name.
 func amountOf(r *model.Resources, name string) int64 {
 	switch name {
 	case "cpu":
@@ -79,7 +78,7 @@ func amountOf(r *model.Resources, name string) int64 {
 	return r.Scalar(name)
 }
 
-// withAmount is r with another amount of a resource.
+// withAmount returns r with another amount of a resource.
 func withAmount(r model.Resources, name string, n int64) model.Resources {
 	switch name {
 	case "cpu":

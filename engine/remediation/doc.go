@@ -1,23 +1,20 @@
-// Package remediation finds the smallest changes to a cluster, or to a pod, after
-// which a pod that fits nowhere would be placed. It answers people; nothing acts
-// on it.
+// Package remediation finds the smallest changes to a cluster or a pod that make an unschedulable pod
+// schedulable. It only makes suggestions for people; nothing applies them.
 //
-//	verdict of a node ──▶ changes that undo it ──▶ tried on a fork ──▶ placed: a remedy
+//	verdict on a node ──▶ changes that resolve it ──▶ evaluated on a fork ──▶ scheduled: a suggestion
 //	      ▲                                              │
-//	      └───────── the next verdict of that node ◀─────┘
+//	      └─────── the next verdict on that node ◀───────┘
 //
-// Candidates are generated from verdicts, cheapest first; each has a cost that
-// stands for the trouble and the disruption it means (cost.go). A candidate that
-// does not suffice is continued with what the node says next. The files named
-// for rules (taints, labels, room, ...) say which changes undo which verdict.
+// Changes are generated from verdicts, cheapest first. Each has a cost that reflects its effort and
+// disruption (cost.go). A set of changes that is not enough is extended by the node's next verdict. The files
+// taints and labels (labels.go), resources.go, affinity.go and volumes.go generate the changes for verdicts of
+// those plugins.
 //
 // Invariants:
 //
-//   - Verified: a remedy was applied to a fork of the state, and
-//     placement.Evaluate placed the pod there.
-//   - NothingSpare: without any one of its changes a remedy does not place the pod.
-//   - Same state, pod and seed give the same remedies.
+//   - Verified: a suggestion was applied to a fork of the state, and placement.Evaluate scheduled the pod.
+//   - Minimal: without any one of its changes a suggestion does not make the pod schedulable.
+//   - Deterministic: the same state, pod and seed give the same suggestions.
 //
-// The search is bounded by a number of trials, not by time. That a pod has no
-// remedy in the result does not mean that there is none.
+// The number of trials bounds the search. A pod without suggestions may still have a solution.
 package remediation

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// expand opens the trials that could undo what stands in a trial's way.
+// expand enqueues trials that may resolve the verdicts of a failed trial.
 func (f *finder) expand(t *trial) {
 	switch {
 	case t.rec.Outcome == decision.Gated:
@@ -44,8 +44,8 @@ func ungateChange(r decision.Plugin) Change {
 	return Change{Kind: RemoveGates}
 }
 
-// nodesToFollow are the nodes whose verdicts are followed: the trial's own, or the most
-// promising of each kind of verdict.
+// nodesToFollow returns the nodes whose verdicts are followed: the trial's own, or the most
+// promising ones of each kind of verdict.
 func (f *finder) nodesToFollow(t *trial) []*decision.NodeRecord {
 	if t.node != "" {
 		i := slices.IndexFunc(t.rec.Nodes, func(n decision.NodeRecord) bool { return n.Name == t.node })
@@ -72,8 +72,8 @@ func (f *finder) nodesToFollow(t *trial) []*decision.NodeRecord {
 	return out
 }
 
-// shortfall is how much the pod asks for beyond what is left on a node, in thousandths of
-// what it asks for, summed over cpu, memory and the others.
+// shortfall returns how much of the pod's requests does not fit the node's free resources, in
+// thousandths of the requests, summed over all resources.
 func shortfall(s *cluster.State, pod *model.Pod, node string) int64 {
 	id, ok := s.NodeID(node)
 	if !ok {
@@ -96,7 +96,7 @@ func shortfall(s *cluster.State, pod *model.Pod, node string) int64 {
 	return sum
 }
 
-// kindOf tells verdicts apart by what would undo them.
+// kindOf identifies verdicts that the same changes resolve.
 func kindOf(v *decision.Verdict) string {
 	var b strings.Builder
 	b.WriteString(v.Plugin.String())
@@ -107,7 +107,7 @@ func kindOf(v *decision.Verdict) string {
 	return b.String()
 }
 
-// changesFor are the choices of changes that would undo a node's verdict.
+// changesFor returns alternatives that may resolve a node's verdict.
 func (f *finder) changesFor(t *trial, rec *decision.NodeRecord) [][]Change {
 	v := &rec.Verdict
 	id, ok := t.state.NodeID(rec.Name)
@@ -128,7 +128,7 @@ func (f *finder) changesFor(t *trial, rec *decision.NodeRecord) [][]Change {
 	return out
 }
 
-// changesForReason are the choices of changes that would undo a reason.
+// changesForReason returns alternatives that may resolve a reason.
 func (f *finder) changesForReason(t *trial, info *cluster.NodeInfo, r *decision.Reason) [][]Change {
 	n := info.Model
 	switch r.Kind {
@@ -168,8 +168,8 @@ func (f *finder) changesForReason(t *trial, info *cluster.NodeInfo, r *decision.
 	return nil
 }
 
-// verdictsWhenEmpty are the verdicts on the nodes as if nothing ran there, when they all
-// refuse the pod for what no leaving of pods can change.
+// verdictsWhenEmpty returns the verdicts on the nodes without any pods, if all still reject the pod
+// for reasons that removing pods cannot change.
 func (f *finder) verdictsWhenEmpty(rec *decision.Record) []decision.NodeRecord {
 	if rec.Outcome != decision.Infeasible || rec.PreFilter != nil {
 		return nil

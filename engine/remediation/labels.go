@@ -11,11 +11,10 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// unschedulableKey is the taint that stands for a cordon.
+// unschedulableKey is the taint of a cordoned node.
 const unschedulableKey = "node.kubernetes.io/unschedulable"
 
-// taintChanges is what undoes a taint's verdict. The subject is the taint as kubectl
-// writes it.
+// taintChanges resolves a taint verdict. subject is the taint in kubectl's notation.
 func taintChanges(n *model.Node, subject string) [][]Change {
 	for _, t := range n.Taints {
 		text := t.Key + "=" + t.Value + ":" + t.Effect.String()
@@ -37,8 +36,8 @@ func taintChanges(n *model.Node, subject string) [][]Change {
 	return nil
 }
 
-// nodeAffinityChanges is what undoes the verdict of node affinity: labels for the node, or
-// the pod's demand dropped.
+// nodeAffinityChanges resolves a node affinity verdict: labels for the node, or dropping the pod's
+// requirement.
 func (f *finder) nodeAffinityChanges(t *trial, n *model.Node, r *decision.Reason) [][]Change {
 	spec := t.pod.Spec
 	if r.Kind == decision.ReasonEnforcedAffinity {
@@ -65,14 +64,15 @@ func (f *finder) nodeAffinityChanges(t *trial, n *model.Node, r *decision.Reason
 	return append(out, drop[0])
 }
 
-// reservedLabel says that a label is one whose value says what a node is, so that no one
-// should write something else there.
+// reservedLabel reports whether a label describes what a node is, so that users should not change
+// it.
 func reservedLabel(key string) bool {
 	domain, _, _ := strings.Cut(key, "/")
 	return strings.HasSuffix(domain, "kubernetes.io") || strings.HasSuffix(domain, "k8s.io")
 }
 
-// nodeTermChanges is, for each alternative that labels can meet, the labels to set and to remove.
+// nodeTermChanges returns, for each node selector term that labels can satisfy, the labels to set
+// and remove.
 func nodeTermChanges(list []model.NodeSelectorTerm, n *model.Node) [][]Change {
 	var out [][]Change
 	for i := range list {
@@ -99,7 +99,7 @@ func nodeTermChanges(list []model.NodeSelectorTerm, n *model.Node) [][]Change {
 	return out
 }
 
-// labelChange is the label that a node needs, or must lose, to meet a requirement.
+// labelChange returns the label change that satisfies a requirement.
 func labelChange(r *model.Requirement, n *model.Node) (Change, bool) {
 	old, has := n.Labels.Get(r.Key)
 	c := Change{Kind: SetLabel, Node: n.Name, Key: r.Key, OldValue: old}
@@ -128,7 +128,7 @@ func labelChange(r *model.Requirement, n *model.Node) (Change, bool) {
 	return c, true
 }
 
-// domainLabelChanges gives a node that lacks a topology key one of the values that others have.
+// domainLabelChanges labels a node that lacks a topology key with one of the values of other nodes.
 func (f *finder) domainLabelChanges(n *model.Node, key string) [][]Change {
 	if _, has := n.Labels.Get(key); has {
 		return nil
@@ -151,7 +151,7 @@ func (f *finder) domainLabelChanges(n *model.Node, key string) [][]Change {
 	return out
 }
 
-// findPod finds a pod that takes room, by "namespace/name".
+// findPod returns an assigned pod by "namespace/name".
 func findPod(s *cluster.State, key string) *model.Pod {
 	for _, id := range s.NodeIDs() {
 		for _, p := range s.Node(id).Pods {

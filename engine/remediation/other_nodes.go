@@ -11,9 +11,9 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// SingleNode is the node that a remedy changes, or has another one like, and where the pod
-// goes with it; empty where there are several or none, and where other pods leave, as
-// the same cannot be done on another node then.
+// SingleNode returns the only node that the suggestion changes or duplicates, if the pod is
+// scheduled there. It is empty if there are several or none, and for RemovePod, because the same is
+// not possible on another node.
 func (r *Suggestion) SingleNode() string {
 	node, added := "", false
 	for i := range r.Changes {
@@ -33,7 +33,7 @@ func (r *Suggestion) SingleNode() string {
 	return ""
 }
 
-// GroupKey is the same for remedies that differ in nothing but OneNode; empty without one.
+// GroupKey is equal for suggestions that differ only in SingleNode; empty without one.
 func (r *Suggestion) GroupKey() string {
 	if r.SingleNode() == "" {
 		return ""
@@ -45,9 +45,9 @@ func (r *Suggestion) GroupKey() string {
 	})
 }
 
-// tryOtherNodes tries remedies that concern one node on the nodes with the same verdict, too, of
-// which the search follows a few only. Those that are left when there are enough, or when a
-// quarter more of trials is used up, are counted.
+// tryOtherNodes tries suggestions with a SingleNode on other nodes with the same verdict, of which
+// the search follows only a few. Nodes that are not tried because of MaxPerVerdict or the limit of
+// trials are counted in Untried.
 func (f *finder) tryOtherNodes(rec *decision.Record) {
 	last := f.result.Trials + f.options.MaxTrials/4
 	known := map[string][]string{}
@@ -82,8 +82,8 @@ func sameVerdict(a, b *decision.Verdict) bool {
 	return a.Plugin == b.Plugin && slices.Equal(a.Reasons, b.Reasons)
 }
 
-// sameEffect says that what a remedy does would not be another thing on a node: labels are
-// changed from what they are, and the smallest amount is freed.
+// sameEffect reports whether the suggestion means the same on another node: labels change from the
+// same value, and the same amount is free.
 func (f *finder) sameEffect(r *Suggestion, node string) bool {
 	free := func(n *cluster.NodeInfo, key string) int64 {
 		return amountOf(&n.Model.Allocatable, key) - amountOf(&n.Used, key)
@@ -110,8 +110,7 @@ func (f *finder) sameEffect(r *Suggestion, node string) bool {
 	return true
 }
 
-// tryOnNode tries a remedy's changes on another node, and keeps them if they place the pod
-// there and none of them can be done without.
+// tryOnNode tries a suggestion on another node and adds it if it is enough and minimal there.
 func (f *finder) tryOnNode(r *Suggestion, node string) bool {
 	t := &trial{changes: slices.Clone(r.Changes)}
 	for i := range t.changes {

@@ -9,11 +9,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// maxVictims is how many pods a single step may remove.
+// maxVictims limits the pods that one step removes.
 const maxVictims = 5
 
-// resourceChanges is what undoes "too many pods" and "insufficient": to free what is
-// missing, to remove pods, to ask for less, or a node like this one beside it.
+// resourceChanges resolves "too many pods" and "insufficient resource": free the missing amount,
+// remove pods, lower the pod's requests, or add a node.
 func (f *finder) resourceChanges(t *trial, info *cluster.NodeInfo, reasons []decision.Reason) [][]Change {
 	name := info.Model.Name
 	var free, lower []Change
@@ -27,7 +27,7 @@ func (f *finder) resourceChanges(t *trial, info *cluster.NodeInfo, reasons []dec
 			continue
 		}
 		if short := r.Want - (r.Have - r.Used); r.Want > r.Have || short > amountOf(&info.Used, r.Subject) {
-			fits = false // no removal makes this much room
+			fits = false // removing pods cannot free this much
 		} else {
 			free = append(free, Change{Kind: FreeResource, Node: name, Key: r.Subject, Amount: short})
 		}
@@ -57,9 +57,9 @@ func (f *finder) resourceChanges(t *trial, info *cluster.NodeInfo, reasons []dec
 	return out
 }
 
-// victimSets are sets of pods on a node whose leaving makes up for the shortages: the
-// least important one that suffices alone, the one whose leaving frees least, and, if
-// no pod suffices alone, several from the least important on.
+// victimSets returns sets of pods whose removal covers the shortages: the least important pod that
+// suffices alone, the smallest such pod, and, if none suffices alone, several pods from the least
+// important on.
 func (f *finder) victimSets(info *cluster.NodeInfo, reasons []decision.Reason) [][]Change {
 	pods := slices.DeleteFunc(slices.Clone(info.Pods), func(p *model.Pod) bool { return p.UID == f.pod.UID })
 	slices.SortStableFunc(pods, func(a, b *model.Pod) int {
@@ -94,12 +94,12 @@ func (f *finder) victimSets(info *cluster.NodeInfo, reasons []decision.Reason) [
 	return nil
 }
 
-// dominantShare is how much of a node a pod takes, in thousandths of what it takes most of.
+// dominantShare returns the pod's largest share of the node's resources, in thousandths.
 func dominantShare(p *model.Pod, n *model.Node) int64 {
 	return max(1000*p.Spec.Requests.MilliCPU/max(1, n.Allocatable.MilliCPU), p.Spec.Requests.Memory/max(1, n.Allocatable.Memory/1000))
 }
 
-// sufficient says whether the leaving of pods makes up for all shortages.
+// sufficient reports whether removing the pods covers all shortages.
 func sufficient(reasons []decision.Reason, pods ...*model.Pod) bool {
 	for i := range reasons {
 		r := &reasons[i]
@@ -126,5 +126,5 @@ func removePods(info *cluster.NodeInfo, pods ...*model.Pod) []Change {
 	return out
 }
 
-// single is a choice of a single change.
+// single returns one alternative with one change.
 func single(c Change) [][]Change { return [][]Change{{c}} }

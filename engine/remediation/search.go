@@ -11,44 +11,44 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// Suggestion is a set of changes after which the pod is placed, in the order in which
-// they were found to be necessary; pods that must leave first.
+// Suggestion is a set of changes that make the pod schedulable, in the order in which they were
+// found necessary; RemovePod comes first.
 type Suggestion struct {
 	Changes []Change
-	Node    string // where the pod would go
+	Node    string // where the pod would be scheduled
 	Cost    int64
-	Untried int // further nodes with the same verdict, where the same was not tried; see Options.Equals
+	Untried int // further nodes with the same verdict that were not tried; see Options.MaxPerVerdict
 }
 
 // Options bound the search.
 type Options struct {
-	MaxTrials      int // most evaluations; 0: 240, fewer in large clusters
-	MaxSuggestions int // remedies; 0: 12
-	MaxPerKind     int // of these, of one sort; 0: 2
-	MaxPerVerdict  int // nodes with one verdict that the same is tried on, beyond Most and Alike; 0: as it comes
+	MaxTrials      int // evaluations; 0: 240, fewer in large clusters
+	MaxSuggestions int // 0: 12
+	MaxPerKind     int // suggestions with the same kindKey; 0: 2
+	MaxPerVerdict  int // nodes with one verdict on which the same suggestion is tried, beyond the other limits; 0: not tried
 }
 
-// Result is what was found.
+// Result is the result of a search.
 type Result struct {
 	Suggestions []Suggestion // cheapest first
-	// VerdictsWhenEmpty are the verdicts on the nodes as if nothing ran there, when the pod would
-	// fit none of them even then; nil when it would fit one, and when affinity or spread
-	// forbid to say so.
+	// VerdictsWhenEmpty are the verdicts on the nodes without any pods, if the pod would fit none of
+	// them even then. It is nil if the pod would fit one, and if affinity or spread constraints make
+	// that undecidable.
 	VerdictsWhenEmpty []decision.NodeRecord
 	Trials            int
 }
 
-// The bounds of one remedy.
+// Limits of one suggestion.
 const (
 	maxSteps      = 4
 	maxChanges    = 6
 	maxNodes      = 40  // whose verdicts are followed
 	nodesPerKind  = 3   // of these, with verdicts of one kind
-	defaultTrials = 240 // trials, in a small cluster
+	defaultTrials = 240 // in a small cluster
 )
 
-// Find looks for remedies of a pod that fits nowhere; rec is what Evaluate said
-// of it on the same state. The state is not changed.
+// Find searches for suggestions for an unschedulable pod; rec is the record that Evaluate returned
+// for it on the same state. The state is not changed.
 func Find(s *cluster.State, p *placement.Profile, seed uint64, pod *model.Pod, rec *decision.Record, o Options) *Result {
 	if rec.Outcome != decision.Infeasible && rec.Outcome != decision.Gated {
 		return &Result{}
@@ -78,16 +78,16 @@ type finder struct {
 	pod     *model.Pod
 	options Options
 	open    trials
-	seen    map[string]bool // sets of changes that were thought of
-	kinds   map[string]int  // remedies by sort
+	seen    map[string]bool // sets of changes that were enqueued
+	kinds   map[string]int  // suggestions by kindKey
 	serial  int
 	result  Result
 }
 
-// trial is a set of changes and, once it was tried, what came of it.
+// trial is a set of changes and, once it was evaluated, its result.
 type trial struct {
 	changes []Change
-	node    string // that its changes are meant for; empty: any
+	node    string // node that the changes are for; empty: any
 	steps   int
 	cost    int64
 	serial  int
@@ -113,7 +113,7 @@ func (f *finder) run() {
 	}
 }
 
-// alreadySuggested says that a part of the changes is a remedy already.
+// alreadySuggested reports whether a subset of the changes is a suggestion already.
 func (f *finder) alreadySuggested(changes []Change) bool {
 	return slices.ContainsFunc(f.result.Suggestions, func(r Suggestion) bool {
 		for i := range r.Changes {
@@ -138,8 +138,7 @@ func (f *finder) evaluate(t *trial) {
 	t.rec = placement.Evaluate(t.state, f.profile, f.seed, t.pod)
 }
 
-// accept takes a trial that placed the pod as a remedy, without the changes that it
-// can do without.
+// accept minimizes a successful trial and adds it as a suggestion.
 func (f *finder) accept(t *trial) {
 	f.minimize(t)
 	if f.kinds[kindKey(t.changes)] >= f.options.MaxPerKind || f.alreadySuggested(t.changes) {
@@ -149,7 +148,7 @@ func (f *finder) accept(t *trial) {
 	f.result.Suggestions = append(f.result.Suggestions, f.suggestion(t))
 }
 
-// minimize leaves out of a trial that placed the pod what it can do without.
+// minimize removes unnecessary changes from a successful trial.
 func (f *finder) minimize(t *trial) {
 	for i := 0; len(t.changes) > 1 && i < len(t.changes); {
 		less := &trial{changes: removeAt(t.changes, i)}
@@ -161,7 +160,7 @@ func (f *finder) minimize(t *trial) {
 	}
 }
 
-// suggestion is a trial that placed the pod.
+// suggestion converts a successful trial.
 func (f *finder) suggestion(t *trial) Suggestion {
 	slices.SortStableFunc(t.changes, func(a, b Change) int { return trueFirst(a.Kind == RemovePod, b.Kind == RemovePod) })
 	r := Suggestion{Changes: t.changes, Node: t.rec.Choice}
@@ -181,7 +180,7 @@ func trueFirst(a, b bool) int {
 	return 1
 }
 
-// enqueue opens a trial with the changes of another and some more.
+// enqueue adds a trial with the changes of another and more.
 func (f *finder) enqueue(t *trial, node string, more []Change) {
 	if len(more) == 0 || len(t.changes)+len(more) > maxChanges || t.steps == maxSteps {
 		return
@@ -203,7 +202,7 @@ func (f *finder) enqueue(t *trial, node string, more []Change) {
 	heap.Push(&f.open, next)
 }
 
-// trials are a heap: the cheapest first, then the oldest.
+// trials is a heap: the cheapest first, then the oldest.
 type trials []*trial
 
 func (h trials) Len() int { return len(h) }

@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// applyVolume makes a claim, a volume or room for one.
+// applyVolume adds a claim, a volume or storage capacity.
 func (c *Change) applyVolume(s *cluster.State, pod *model.Pod) {
 	claim := model.PersistentVolumeClaim{Namespace: pod.Namespace, Name: c.Key, UID: "remedy/" + c.Key, AccessModes: model.ReadWriteOnce}
 	if old, ok := s.PVC(pod.Namespace, c.Key); ok {
@@ -39,7 +39,7 @@ func (c *Change) applyVolume(s *cluster.State, pod *model.Pod) {
 	}
 }
 
-// hostSelector selects a node by its host name; all nodes when it has none.
+// hostSelector selects a node by its hostname label, or all nodes if it has none.
 func hostSelector(s *cluster.State, node string) *model.Selector {
 	if id, ok := s.NodeID(node); ok {
 		if host, has := s.Node(id).Model.Labels.Get(placement.HostnameKey); has {
@@ -49,8 +49,8 @@ func hostSelector(s *cluster.State, node string) *model.Selector {
 	return &model.Selector{}
 }
 
-// claimChanges is what undoes the refusal of a pod for its claims: those that are not
-// there come to be, those that wait for a volume from outside get one.
+// claimChanges resolves the rejection of a pod for its claims: missing claims are created, and
+// claims that wait for an external volume are bound.
 func (f *finder) claimChanges() [][]Change {
 	var step []Change
 	for i := range f.pod.Spec.Claims {
@@ -73,7 +73,7 @@ func (f *finder) claimChanges() [][]Change {
 	return [][]Change{step}
 }
 
-// storageChanges is what undoes a node's verdict about one claim or driver.
+// storageChanges resolves a node's verdict on a claim or driver.
 func (f *finder) storageChanges(node string, r *decision.Reason) [][]Change {
 	switch r.Kind {
 	case decision.ReasonDriverMissing:

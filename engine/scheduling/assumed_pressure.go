@@ -7,19 +7,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// assumedPressure is a node that has thrown pods out, or has not taken them, and has not said anything
-// newer since. It is placed on as if it had the taints already that its conditions are going to bring
-// (kubernetes#76325, #31778), and as if it had no more left than it says (lack.go). It follows from
-// the pods and the node alone, so that a restart changes nothing.
+// assumedPressure is a node that evicted or rejected pods and has not reported its condition since.
+// The scheduler treats it as if it had the taints of that condition (kubernetes#76325, #31778) and
+// no more resources than it reported. It is derived from pods and nodes alone, so a restart does
+// not change it.
 type assumedPressure struct {
 	node         string
-	reported     *model.Node // as it was reported; nil while it is not known
+	reported     *model.Node // the node as reported; nil if unknown
 	expiry       [model.NumPressures]time.Time
-	lastEviction [model.NumPressures]time.Time // of the last pod that it threw out
+	lastEviction [model.NumPressures]time.Time // time of the last eviction, by condition
 	corrections  []capacityCorrection
 }
 
-// nextExpiry is when the first of its assumptions ends.
+// nextExpiry returns when the first assumption expires.
 func (p *assumedPressure) nextExpiry() (at time.Time) {
 	for _, end := range p.expiry {
 		if !end.IsZero() && (at.IsZero() || end.Before(at)) {
@@ -34,8 +34,8 @@ func (p *assumedPressure) nextExpiry() (at time.Time) {
 	return at
 }
 
-// expire drops what is over, or what the node knows better by now, and says whether
-// anything is left. A condition that is True stands until its taint is there.
+// expire drops assumptions that expired or that the node's own conditions replace. It reports
+// whether any is left. A condition that is True counts only once its taint exists.
 func (p *assumedPressure) expire(now time.Time) bool {
 	left := false
 	for k := range p.expiry {
@@ -53,7 +53,7 @@ func (p *assumedPressure) expire(now time.Time) bool {
 	return left || len(p.corrections) > 0
 }
 
-// withAssumptions is the node as it is placed on.
+// withAssumptions returns the node with the assumed taints and corrections.
 func (p *assumedPressure) withAssumptions() *model.Node {
 	n := *p.reported
 	n.Taints = slices.Clone(n.Taints)
@@ -75,8 +75,7 @@ func (m *Machine) findPressure(node string) *assumedPressure {
 	return nil
 }
 
-// ReportedNode is a node as it was reported, without the pressure that is assumed of it; nil when it is
-// not known.
+// ReportedNode returns a node as reported, without assumptions, or nil.
 func (m *Machine) ReportedNode(node string) *model.Node {
 	if p := m.findPressure(node); p != nil && p.reported != nil {
 		return p.reported
@@ -91,10 +90,10 @@ func (m *Machine) dropPressure(node string) {
 	m.assumedPressures = slices.DeleteFunc(m.assumedPressures, func(p *assumedPressure) bool { return p.node == node })
 }
 
-// assumePressure takes in that a node threw a pod out, or did not take it.
+// assumePressure handles an eviction or rejection by a node.
 func (m *Machine) assumePressure(now time.Time, e *model.NodeEviction) {
 	end := e.At.Add(m.cfg.AssumedPressureDuration)
-	if e.At.After(now) { // the node's clock is ahead, or it is no node that says so
+	if e.At.After(now) { // the node's clock is ahead, or the status is not the kubelet's
 		end = now.Add(m.cfg.AssumedPressureDuration)
 	}
 	if e.Node == "" || !end.After(now) {
@@ -125,7 +124,7 @@ func (m *Machine) assumePressure(now time.Time, e *model.NodeEviction) {
 	}
 }
 
-// withAssumedPressure is a node as it is placed on, given as it was reported.
+// withAssumedPressure returns the reported node with the pressure assumed of it.
 func (m *Machine) withAssumedPressure(now time.Time, n *model.Node) *model.Node {
 	p := m.findPressure(n.Name)
 	if p == nil {
@@ -139,7 +138,7 @@ func (m *Machine) withAssumedPressure(now time.Time, n *model.Node) *model.Node 
 	return p.withAssumptions()
 }
 
-// expirePressure ends assumptions whose time is over.
+// expirePressure drops expired assumptions.
 func (m *Machine) expirePressure(now time.Time) {
 	for _, p := range slices.Clone(m.assumedPressures) {
 		switch {

@@ -6,9 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// audit decides, once in a while, about one pod that waits for a change, without taking it
-// out of the queue; each kind of pods in turn. None should fit: one that does was not
-// woken when it should have been, which is a fault of ours. It is woken and reported.
+// audit checks one pod of the unschedulable pool without dequeuing it, each equivalence class in
+// turn. A pod that fits a node missed a wake-up, which is a bug: it is activated and reported.
 func (m *Machine) audit(now time.Time) {
 	if m.cfg.AuditInterval <= 0 || m.queue.Depths().Unschedulable == 0 {
 		m.nextAudit = time.Time{}
@@ -22,7 +21,7 @@ func (m *Machine) audit(now time.Time) {
 	}
 	m.nextAudit = now.Add(m.cfg.AuditInterval)
 	uid, rules, ok := m.queue.NextToAudit()
-	if !ok || m.nominations[uid] != nil || rules.Has(decision.NoPlugin) { // who was refused by an extender may well fit
+	if !ok || m.nominations[uid] != nil || rules.Has(decision.NoPlugin) { // a pod that an extender refused may fit
 		return
 	}
 	pod := m.state.Pod(uid)

@@ -6,11 +6,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// maxBindAttempts is how often an attempt asks for its node while it has no answer: again at
-// once, then after Config.LookAgain, and after twice as long each time.
+// maxBindAttempts limits how often an attempt sends Bind without an outcome. The first retry is
+// immediate; the next one follows after Config.RetryInterval, which then doubles.
 const maxBindAttempts = 5
 
-// bind asks for the attempt's node.
+// bind sends the attempt's Bind.
 func (m *Machine) bind(now time.Time, a *attempt, pod *model.Pod, again bool) {
 	a.bindCount++
 	id := m.emit(func(id uint64) Effect {
@@ -22,7 +22,7 @@ func (m *Machine) bind(now time.Time, a *attempt, pod *model.Pod, again bool) {
 	m.setStage(a, binding, id, now.Add(m.cfg.BindTimeout))
 }
 
-// handleBindOutcome takes in the answer to a Bind.
+// handleBindOutcome handles the outcome of a Bind.
 func (m *Machine) handleBindOutcome(now time.Time, a *attempt, o Outcome) {
 	switch {
 	case o.Result == Done:
@@ -44,8 +44,8 @@ func (m *Machine) handleBindOutcome(now time.Time, a *attempt, o Outcome) {
 	}
 }
 
-// completeAttempt ends the attempt of a pod that is finished or has a node. Where a Bind for that
-// node had no answer, or has none in the end, it is told that it was granted.
+// completeAttempt ends the attempt of a pod that is bound or finished. If the Bind to that node has
+// no outcome, it is reported as bound.
 func (m *Machine) completeAttempt(now time.Time, p *model.Pod) {
 	a := m.attempts[p.UID]
 	m.endAttempt(p.UID)
@@ -54,7 +54,8 @@ func (m *Machine) completeAttempt(now time.Time, p *model.Pod) {
 	}
 }
 
-// reportBound tells that the attempt's pod has its node, unless the answer to its first Bind does, or may yet.
+// reportBound emits ReportBound, unless the outcome of the first Bind reports it or may still do
+// so.
 func (m *Machine) reportBound(now time.Time, a *attempt) {
 	if a.firstBindID != 0 {
 		a.boundObserved = true
@@ -63,7 +64,7 @@ func (m *Machine) reportBound(now time.Time, a *attempt) {
 	}
 	pod := m.state.Pod(a.uid)
 	if pod == nil || a.boundReported {
-		return // it is gone, or somebody knows
+		return // the pod was deleted, or the binding was reported
 	}
 	a.boundReported = true
 	m.emit(func(id uint64) Effect {
@@ -71,8 +72,8 @@ func (m *Machine) reportBound(now time.Time, a *attempt) {
 	})
 }
 
-// handleFirstBindOutcome takes in the answer to the attempt's first Bind, whenever it comes, as far as it is about who
-// tells of it: an answer that says Done does.
+// handleFirstBindOutcome handles the outcome of the attempt's first Bind, however late. Done
+// reports the binding.
 func (m *Machine) handleFirstBindOutcome(now time.Time, a *attempt, o Outcome) {
 	delete(m.attemptsByEffect, o.ID)
 	a.firstBindID, a.boundReported = 0, o.Result == Done
@@ -81,27 +82,27 @@ func (m *Machine) handleFirstBindOutcome(now time.Time, a *attempt, o Outcome) {
 	}
 }
 
-// handleBindTimeout looks at a pod whose Bind had no answer.
+// handleBindTimeout refreshes a pod whose Bind has no outcome.
 func (m *Machine) handleBindTimeout(now time.Time, a *attempt, why string) {
 	a.uncertainUntil, a.bindError = now.Add(m.cfg.BindTimeout), why
 	m.refreshPod(now, a)
 }
 
-// refreshPod asks how the attempt's pod is.
+// refreshPod reads the attempt's pod from the API.
 func (m *Machine) refreshPod(now time.Time, a *attempt) {
 	pod := m.state.Pod(a.uid)
 	id := m.emit(func(id uint64) Effect { return RefreshPod{ID: id, Pod: pod} })
 	m.setStage(a, refreshing, id, now.Add(m.cfg.BindTimeout))
 }
 
-// handleRefreshedPod takes in what a Look found.
+// handleRefreshedPod handles the pod that RefreshPod returned.
 func (m *Machine) handleRefreshedPod(now time.Time, a *attempt, p *model.Pod) {
 	if p == nil || p.UID != a.uid {
 		m.removePod(now, a.uid)
 		return
 	}
 	m.upsertPod(now, p)
-	if m.attempts[a.uid] != a { // it is bound, or finished
+	if m.attempts[a.uid] != a { // the pod is bound or finished
 		return
 	}
 	if _, ok := m.state.NodeID(a.node); ok && !p.Deleting {
@@ -114,10 +115,9 @@ func (m *Machine) handleRefreshedPod(now time.Time, a *attempt, p *model.Pod) {
 	m.requeue(now, p)
 }
 
-// retryBind goes on with an attempt whose pod a Look found without a node. The same node is
-// asked for again, less and less often, since a server that fails is not helped by being
-// asked, and then no more. The room is given back when a Look that was sent after the
-// doubt was over finds the pod unbound still.
+// retryBind continues an attempt whose refreshed pod has no node. It retries Bind with the same
+// node and increasing delays. It aborts the attempt when a refresh sent after uncertainUntil still
+// finds the pod unbound.
 func (m *Machine) retryBind(now time.Time, a *attempt) {
 	sent := a.deadline.Add(-m.cfg.BindTimeout)
 	again := a.firstBindAt.Add(m.cfg.RetryInterval * (1<<(a.bindCount-1) - 1))

@@ -8,8 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// bindVolumes has the claims of an assumed pod given to their volumes. The room for pod and
-// volumes is taken from here on.
+// bindVolumes assumes the volume bindings and sends BindVolumes.
 func (m *Machine) bindVolumes(now time.Time, a *attempt, pod *model.Pod, plan *model.VolumePlan) {
 	m.state.AssumeVolumes(pod, plan)
 	a.volumePlan, a.volumesDeadline = plan, now.Add(m.cfg.BindTimeout).Add(plan.BindTimeout)
@@ -22,8 +21,8 @@ func (m *Machine) sendBindVolumes(now time.Time, a *attempt, pod *model.Pod) {
 	m.setStage(a, bindingVolumes, id, minTime(now.Add(m.cfg.BindTimeout), a.volumesDeadline))
 }
 
-// handleBindVolumesOutcome takes in the answer to a Prepare. Done means written; the claims
-// may be bound at once, or by and by.
+// handleBindVolumesOutcome handles the outcome of BindVolumes. After Done the claims may be bound
+// at once or later.
 func (m *Machine) handleBindVolumesOutcome(now time.Time, a *attempt, o Outcome) {
 	switch o.Result {
 	case Done:
@@ -39,7 +38,7 @@ func (m *Machine) handleBindVolumesOutcome(now time.Time, a *attempt, o Outcome)
 	}
 }
 
-// retryBindVolumes asks once more what had no answer, or gives up.
+// retryBindVolumes retries an unanswered BindVolumes or aborts the attempt.
 func (m *Machine) retryBindVolumes(now time.Time, a *attempt) {
 	if now.Before(a.volumesDeadline) {
 		m.sendBindVolumes(now, a, m.state.Pod(a.uid))
@@ -48,7 +47,7 @@ func (m *Machine) retryBindVolumes(now time.Time, a *attempt) {
 	m.abortAttempt(now, a, "the volumes for node \""+a.node+"\" were not bound within "+a.volumePlan.BindTimeout.String())
 }
 
-// checkVolumes binds an attempt whose volumes are bound, and ends one that waits in vain.
+// checkVolumes binds an attempt whose volumes are bound and aborts one whose volumes cannot be.
 func (m *Machine) checkVolumes(now time.Time, a *attempt) {
 	pod := m.state.Pod(a.uid)
 	switch why := m.state.VolumePlanError(pod); {
@@ -60,7 +59,7 @@ func (m *Machine) checkVolumes(now time.Time, a *attempt) {
 	}
 }
 
-// checkAllVolumes looks after all that waits for volumes, when something about volumes changed.
+// checkAllVolumes checks all attempts that wait for volumes, if a volume object changed.
 func (m *Machine) checkAllVolumes(now time.Time) {
 	if !m.volumesChanged {
 		return
@@ -73,7 +72,7 @@ func (m *Machine) checkAllVolumes(now time.Time) {
 	}
 }
 
-// dropVolumeBind takes an attempt off the list of those that wait for volumes.
+// dropVolumeBind removes an attempt from the list of those that wait for volumes.
 func (m *Machine) dropVolumeBind(a *attempt) {
 	if a.volumePlan == nil {
 		return
@@ -83,7 +82,7 @@ func (m *Machine) dropVolumeBind(a *attempt) {
 	}
 }
 
-// notifyVolumesFreed wakes those whom volumes, or claims, help that a pod held until now.
+// notifyVolumesFreed requeues pods that volumes or claims released by a pod may help.
 func (m *Machine) notifyVolumesFreed(now time.Time, held bool) {
 	if held {
 		m.notifyChange(now, decision.Delta{Events: decision.PVChanged | decision.PVCChanged})

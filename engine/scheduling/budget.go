@@ -10,9 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// updateBudget takes in a budget as the answer to a Preempt tells of it. The watch may have overtaken that: it
-// shows a budget no second time, so what is older must not take the place of what it showed, nor bring
-// back one that the choice counted with and that is deleted since.
+// updateBudget applies a budget from the outcome of a Preempt. The watch may be ahead of that
+// outcome, so an older version must not replace a newer one or restore a budget deleted since.
 func (m *Machine) updateBudget(now time.Time, n *nomination, b *model.Budget) {
 	known := m.knownBudget(b)
 	switch {
@@ -23,7 +22,8 @@ func (m *Machine) updateBudget(now time.Time, n *nomination, b *model.Budget) {
 	}
 }
 
-// older compares versions of an object, which are numbers in decimal; one that is not known is not older.
+// older reports whether resource version a is older than b. Versions are decimal numbers; an empty
+// version is not older.
 func older(a, b string) bool {
 	return a != "" && cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) < 0
 }

@@ -8,31 +8,31 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// capacityCorrection is that a node has less left of a resource than its pods and its size say: it did not take
-// a pod and said so (kubernetes#106419). There may be pods on it of which nobody else knows any
-// more, or it has shrunk. What it has less is taken off its size for a while.
+// capacityCorrection records that a node has less of a resource than it reports: it rejected a pod
+// for lack of it (kubernetes#106419). The node may run pods that the API does not have, or it has
+// shrunk. The deficit is subtracted from the node's allocatable resources for a while.
 type capacityCorrection struct {
 	resource     string
 	deficit      int64
-	reportedSize int64 // what it said that it has when this was found out
+	reportedSize int64 // what the node reported at that time
 	expires      time.Time
 }
 
-// addCapacityCorrection takes in of what a node had too little, and says whether that is news.
+// addCapacityCorrection records a node's deficit. It reports whether anything changed.
 func (m *Machine) addCapacityCorrection(p *assumedPressure, e *model.NodeEviction, ends time.Time) bool {
 	id, known := m.state.NodeID(e.Node)
 	if !known || p.reported == nil {
-		return false // what is not known is not placed on
+		return false // no pod is placed on an unknown node
 	}
 	size := allocatableOf(p.reported, e.Shortage.Resource)
 	less := size - m.usedWithoutPod(m.state.Node(id), e.Shortage) - e.Shortage.Free
 	if less <= 0 {
-		return false // that it is full is no news
+		return false // the node is just full
 	}
 	for i := range p.corrections {
 		if l := &p.corrections[i]; l.resource == e.Shortage.Resource {
 			if less <= l.deficit && !ends.After(l.expires) {
-				return false // known
+				return false // already recorded
 			}
 			l.deficit, l.reportedSize, l.expires = max(l.deficit, less), size, ends
 			return true
@@ -42,7 +42,7 @@ func (m *Machine) addCapacityCorrection(p *assumedPressure, e *model.NodeEvictio
 	return true
 }
 
-// usedWithoutPod is what is taken of the resource, but for the pod that was not.
+// usedWithoutPod returns the amount of the resource in use, without the rejected pod.
 func (m *Machine) usedWithoutPod(n *cluster.NodeInfo, l *model.ResourceShortage) int64 {
 	there := slices.IndexFunc(n.Pods, func(p *model.Pod) bool { return p.UID == l.Pod })
 	if l.Resource == "pods" {
@@ -58,15 +58,14 @@ func (m *Machine) usedWithoutPod(n *cluster.NodeInfo, l *model.ResourceShortage)
 	return used
 }
 
-// expireCorrections drops those that are over, and those of which the node has said something newer:
-// that it is of another size.
+// expireCorrections drops corrections that expired or whose node reports a new size.
 func (p *assumedPressure) expireCorrections(now time.Time) {
 	p.corrections = slices.DeleteFunc(p.corrections, func(l capacityCorrection) bool {
 		return !l.expires.After(now) || p.reported != nil && allocatableOf(p.reported, l.resource) != l.reportedSize
 	})
 }
 
-// applyCorrections takes what a node has less off its size.
+// applyCorrections subtracts the deficits from a node's allocatable resources.
 func (p *assumedPressure) applyCorrections(n *model.Node) {
 	for _, l := range p.corrections {
 		left := max(allocatableOf(n, l.resource)-l.deficit, 0)

@@ -2,8 +2,7 @@ package scheduling
 
 import "time"
 
-// deadlines is a heap of instants at which attempts and nominees are looked after. An
-// entry is void once what it is for has another deadline, or none.
+// deadlines is a heap of deadlines. An entry is stale once its owner has another deadline or none.
 type deadlines []deadline
 
 type deadline struct {
@@ -11,9 +10,9 @@ type deadline struct {
 	owner deadlineOwner
 }
 
-// deadlineOwner is what has a deadline.
+// deadlineOwner is a value with a deadline.
 type deadlineOwner interface {
-	due() time.Time // zero: none
+	due() time.Time // zero: no deadline
 	pod() string    // uid
 }
 
@@ -37,7 +36,7 @@ func (d *deadlines) add(at time.Time, of deadlineOwner) {
 	}
 }
 
-// first is the earliest deadline that counts.
+// first returns the earliest deadline that is not stale.
 func (d *deadlines) first() (time.Time, bool) {
 	for len(*d) > 0 {
 		if e := (*d)[0]; e.owner.due().Equal(e.at) {
@@ -48,7 +47,7 @@ func (d *deadlines) first() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// next takes out what has its deadline behind it.
+// next removes and returns an owner whose deadline has passed.
 func (d *deadlines) next(now time.Time) (deadlineOwner, bool) {
 	at, ok := d.first()
 	if !ok || at.After(now) {

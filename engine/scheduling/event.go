@@ -2,35 +2,35 @@ package scheduling
 
 import "github.com/berthproject/berth/engine/model"
 
-// Event is something that happened. A pointer to a value of engine/model says how
-// that object of the cluster is now; it may not be changed any more. A Remove says that an
-// object is gone, and an Outcome answers an effect.
+// Event is a change of the cluster. A pointer to a type of engine/model is the current state of
+// that object and must not be modified afterwards. Remove reports a deleted object, and Outcome the
+// result of an effect.
 type Event any
 
-// Remove says that an object is gone. Of Object only the identity is read: the
-// uid of a pod, the names of everything else.
+// Remove reports a deleted object. Only the identity of Object is read: the uid of a pod, the names
+// of all other objects.
 type Remove struct{ Object any }
 
-// Outcome answers an effect.
+// Outcome is the result of an effect.
 type Outcome struct {
 	ID     uint64
 	Result Result
 	Reason string // unless Done
-	// Pod is, for a Look that is Done, the pod as it is; nil when it is gone.
+	// Pod is the pod that a RefreshPod returned, or nil if it was deleted.
 	Pod *model.Pod
-	// ExtenderResult is for an Ask that is Done, Candidates for an AskVictims.
+	// ExtenderResult is for CallExtenders, Candidates for CallPreemptionExtenders.
 	ExtenderResult *ExtenderResult
 	Candidates     []Candidate
-	// Budgets are, for a Preempt that is Refused, those that did not allow it, and those that got back what was taken before, as they are.
+	// Budgets are, for a refused Preempt, the budgets that did not allow it and those whose debit was
+	// reverted.
 	Budgets []*model.Budget
 }
 
 // Result is how an effect ended.
 type Result uint8
 
-// The results. Refused will not change by asking again; Conflict means that
-// the object is not as it was thought to be; Unknown that it was sent, or may have been,
-// and nothing was heard.
+// The results. Refused means that a retry does not help. Conflict means that the object has
+// changed. Unknown means that the request may have been carried out.
 const (
 	Done Result = iota
 	Refused
@@ -38,7 +38,7 @@ const (
 	Unknown
 )
 
-// String is the result's word.
+// String returns the result's name.
 func (r Result) String() string {
 	return [...]string{"done", "refused", "conflict", "unknown"}[r]
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// handleEvent takes in one event.
+// handleEvent applies one event.
 func (m *Machine) handleEvent(now time.Time, e Event) {
 	switch e := e.(type) {
 	case Remove:
@@ -86,7 +86,7 @@ func (m *Machine) remove(now time.Time, object any) {
 	m.notifyChange(now, d)
 }
 
-// knownGroup is what is known of a group; nil when nothing is.
+// knownGroup returns the group as the state has it, or nil.
 func (m *Machine) knownGroup(o *model.SpreadGroup) *model.SpreadGroup {
 	groups := m.state.SpreadGroups(o.Namespace)
 	i := slices.IndexFunc(groups, func(g model.SpreadGroup) bool { return g.Kind == o.Kind && g.Name == o.Name })
@@ -97,7 +97,7 @@ func (m *Machine) knownGroup(o *model.SpreadGroup) *model.SpreadGroup {
 	return &old
 }
 
-// knownBudget is what is known of a budget; nil when nothing is.
+// knownBudget returns the budget as the state has it, or nil.
 func (m *Machine) knownBudget(o *model.Budget) *model.Budget {
 	for _, b := range m.state.Budgets(o.Namespace) {
 		if b.Name == o.Name {

@@ -10,45 +10,45 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// Explainer is a Placer that can say all about a decision, for pods that extenders have
-// a say in. The placers of profiles with extenders must be Surveyors.
+// Explainer is a Placer that returns full decision records. Profiles with extenders must use an
+// Explainer.
 type Explainer interface {
-	// Explain says all about the decision for a pod.
+	// Explain returns the full record of the decision for a pod.
 	Explain(pod *model.Pod) *decision.Record
-	// Fits says whether the pod fits on the node as things are now.
+	// Fits reports whether the pod fits the node in the current state.
 	Fits(pod *model.Pod, node string) bool
-	// SelectHost is the node with the most points.
+	// SelectHost returns the node with the highest score.
 	SelectHost(pod *model.Pod, nodes []NodeScore) string
-	// FindCandidates are the nodes that preemption could make fit, given the record of a
-	// pod that is Infeasible, and what preemption would choose among them.
+	// FindCandidates returns the nodes where preemption helps, given the record of an infeasible pod,
+	// and the candidate that preemption selects.
 	FindCandidates(pod *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption)
-	// SelectCandidate chooses among candidates whose victims may have been changed.
+	// SelectCandidate selects one of the candidates, whose victims an extender may have changed.
 	SelectCandidate(pod *model.Pod, candidates []Candidate) *decision.Preemption
 }
 
-// extenderCall is what was put to extenders for an attempt.
+// extenderCall is a pending call to extenders.
 type extenderCall struct {
 	attempt     queue.QueuedPodInfo
 	record      *decision.Record
-	nodes       []NodeScore       // in an Ask
-	summary     *decision.Summary // in an AskVictims
-	withoutHold bool              // the node that is held for the pod was refused: rec is that of a pod for which none is
+	nodes       []NodeScore       // for CallExtenders
+	summary     *decision.Summary // for CallPreemptionExtenders
+	withoutHold bool              // an extender refused the reserved node: record was made without the Hold
 }
 
-// scheduleWithExtenders decides about a pod that extenders have a say in: by the plain path, and then by
-// what they answer.
+// scheduleWithExtenders schedules a pod that extenders filter: first by the reference evaluator,
+// then by the extenders' answers.
 func (m *Machine) scheduleWithExtenders(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer Explainer) {
 	m.scheduleWithExtendersOpt(now, a, pod, placer, false)
 }
 
-// scheduleWithExtendersOpt is survey; passed: without the node that is held for the pod.
+// scheduleWithExtendersOpt is scheduleWithExtenders, optionally ignoring the pod's Holds.
 func (m *Machine) scheduleWithExtendersOpt(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer Explainer, withoutHold bool) {
 	rec := placer.Explain(podForEvaluation(pod, withoutHold))
 	if rec.Outcome != decision.Scheduled {
 		m.concludeRecord(now, a, pod, rec, withoutHold)
 		return
 	}
-	if !m.profiles[pod.Spec.SchedulerName].callsExtenders(pod) { // they have a say in its victims alone
+	if !m.profiles[pod.Spec.SchedulerName].callsExtenders(pod) { // only preemption extenders want this pod
 		m.assumeAndBind(now, a, pod, rec.Choice)
 		return
 	}
@@ -61,24 +61,24 @@ func (m *Machine) scheduleWithExtendersOpt(now time.Time, a queue.QueuedPodInfo,
 	m.callExtenders(now, pod, &extenderCall{attempt: a, record: rec, nodes: nodes, withoutHold: withoutHold}, func(id uint64) Effect { return CallExtenders{ID: id, Pod: pod, Nodes: nodes} })
 }
 
-// podForEvaluation is the form of a pod for the plain path, with or without what is held for it.
+// podForEvaluation returns the pod to evaluate, optionally as if it had no Holds.
 func podForEvaluation(pod *model.Pod, withoutHold bool) *model.Pod {
 	if !withoutHold {
 		return pod
 	}
-	older := *pod // than any Hold: nobody's replacement
+	older := *pod // created before any Hold, so no reservation applies to it
 	older.Created = time.Time{}
 	return &older
 }
 
-// callExtenders puts a question. Nothing is assumed meanwhile.
+// callExtenders starts a call. Nothing is assumed until it is answered.
 func (m *Machine) callExtenders(now time.Time, pod *model.Pod, q *extenderCall, e func(uint64) Effect) {
 	at := &attempt{uid: pod.UID, number: q.attempt.Attempts, firstQueued: q.attempt.FirstEnqueued, extenderCall: q}
 	m.attempts[pod.UID] = at
 	m.setStage(at, callingExtenders, m.emit(e), now.Add(m.cfg.ExtenderTimeout))
 }
 
-// handleExtenderOutcome takes in what extenders made of a question.
+// handleExtenderOutcome continues the attempt with the extenders' answer.
 func (m *Machine) handleExtenderOutcome(now time.Time, a *attempt, o Outcome) {
 	q, pod := a.extenderCall, m.state.Pod(a.uid)
 	placer, ok := m.placers[pod.Spec.SchedulerName].(Explainer)
@@ -96,8 +96,8 @@ func (m *Machine) handleExtenderOutcome(now time.Time, a *attempt, o Outcome) {
 	}
 }
 
-// handleExtenderNodes takes the best of the nodes that extenders left. The cluster has moved on
-// meanwhile: a node that does not fit any more begins the attempt again.
+// handleExtenderNodes selects the best of the nodes that the extenders returned. If that node no
+// longer fits, the attempt starts again.
 func (m *Machine) handleExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer Explainer, answer *ExtenderResult) {
 	var left []NodeScore
 	for _, n := range q.nodes {
@@ -117,8 +117,8 @@ func (m *Machine) handleExtenderNodes(now time.Time, q *extenderCall, pod *model
 	m.assumeAndBind(now, q.attempt, pod, node)
 }
 
-// handleNoExtenderNodes takes in that extenders refused all nodes. If it was the nominated one, or one that is held for
-// the pod, alone, the others come next.
+// handleNoExtenderNodes handles a refusal of all nodes. If only the nominated or the reserved node
+// was offered, the other nodes are tried next.
 func (m *Machine) handleNoExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer Explainer, failed []FailedNode) {
 	if q.record.NominatedFirst && pod.NominatedNodeName != "" {
 		m.clearNomination(now, pod)
@@ -140,10 +140,9 @@ func (m *Machine) handleNoExtenderNodes(now time.Time, q *extenderCall, pod *mod
 	m.concludeRecord(now, q.attempt, pod, &rec, q.withoutHold)
 }
 
-// extenderVerdict is an extender's verdict on a node. The rules let the pod onto it with everybody
-// staying: that somebody leaves cannot help by the rules, and what else could, only the
-// extender knows. So preemption does not try the node, as upstream, where it comes to
-// nothing for want of a victim.
+// extenderVerdict returns the verdict for a node that an extender refused. The pod fits there by
+// all other plugins, so evicting pods cannot help as far as they can tell. Preemption therefore
+// skips the node; upstream tries it and finds no victims.
 func extenderVerdict(node string, failed []FailedNode) decision.Verdict {
 	v := decision.Verdict{Plugin: decision.NoPlugin, Code: decision.UnschedulableAndUnresolvable}
 	text := "node(s) were refused by an extender"
@@ -156,7 +155,7 @@ func extenderVerdict(node string, failed []FailedNode) decision.Verdict {
 	return v
 }
 
-// concludeRecord ends an attempt by a record, if it is not Scheduled.
+// concludeRecord ends an attempt whose record is not Scheduled.
 func (m *Machine) concludeRecord(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, rec *decision.Record, withoutHold bool) {
 	s := placement.Summarize(rec, m.state.NumNodes())
 	if s.Outcome != decision.Infeasible {
@@ -166,8 +165,8 @@ func (m *Machine) concludeRecord(now time.Time, a queue.QueuedPodInfo, pod *mode
 	m.handleInfeasible(now, a, pod, s, rec, withoutHold)
 }
 
-// handleExtenderVictims takes the best of the candidates that extenders left. The cluster has moved on
-// meanwhile: when the pod fits somewhere now, or the choice would not be made any more, the attempt begins again.
+// handleExtenderVictims selects one of the candidates that the extenders returned. If the pod now
+// fits a node, or the choice is no longer valid, the attempt starts again.
 func (m *Machine) handleExtenderVictims(now time.Time, q *extenderCall, pod *model.Pod, placer Explainer, left []Candidate) {
 	p := placer.SelectCandidate(pod, left)
 	if p.Outcome == decision.PreemptionNominated && !m.choiceStillValid(p, q, pod, placer) {
@@ -181,8 +180,8 @@ func (m *Machine) handleExtenderVictims(now time.Time, q *extenderCall, pod *mod
 	m.requeueUnschedulable(now, q.attempt, pod, q.summary)
 }
 
-// mergeExtenderRefusals is what is found now in the place of a record that extenders have changed: a node that one of them
-// refused stays refused.
+// mergeExtenderRefusals applies the extenders' refusals in an old record to a new record of the
+// same pod.
 func mergeExtenderRefusals(old, now *decision.Record) *decision.Record {
 	refused := map[string]decision.Verdict{}
 	for i := range old.Nodes {
@@ -206,8 +205,8 @@ func mergeExtenderRefusals(old, now *decision.Record) *decision.Record {
 	return &rec
 }
 
-// choiceStillValid says whether a choice that followed from a record can still be made: the pod fits nowhere,
-// the node is a candidate, and the victims are there.
+// choiceStillValid reports whether a preemption chosen from an earlier record is still valid: the
+// pod is infeasible, the node is a candidate, and the victims are running.
 func (m *Machine) choiceStillValid(p *decision.Preemption, q *extenderCall, pod *model.Pod, placer Explainer) bool {
 	rec := mergeExtenderRefusals(q.record, placer.Explain(podForEvaluation(pod, q.withoutHold)))
 	if rec.Outcome != decision.Infeasible {

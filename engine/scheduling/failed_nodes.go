@@ -9,19 +9,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// failedNodes is where room could not be made for a pod: nodes with victims that did not leave in
-// time, or may not be made to leave. For as long as one of them is there, the node is chosen
-// only if no other can be helped. The pod's end is the end of it.
+// failedNodes are the nodes where preemption for a pod failed: victims did not terminate in time or
+// could not be evicted. While such a victim is on the node, preemption chooses the node only if no
+// other node can be helped.
 type failedNodes struct {
 	uid         string
 	nodes       map[string][]string // uids of the victims, by node
-	pausedUntil time.Time           // until then no room is made for the pod; zero: it does not rest
+	pausedUntil time.Time           // preemption for the pod is paused until then; zero: it is not
 }
 
 func (f *failedNodes) due() time.Time { return f.pausedUntil }
 func (f *failedNodes) pod() string    { return f.uid }
 
-// addFailedNode notes that victims on a nominee's node do not leave.
+// addFailedNode records that the victims on the nominated node do not terminate.
 func (m *Machine) addFailedNode(n *nomination, victims []*model.Pod) *failedNodes {
 	f := m.failedNodes[n.uid]
 	if f == nil {
@@ -36,19 +36,19 @@ func (m *Machine) addFailedNode(n *nomination, victims []*model.Pod) *failedNode
 	return f
 }
 
-// preemptionPaused says whether no room is made for a pod for now.
+// preemptionPaused reports whether preemption for the pod is paused.
 func (m *Machine) preemptionPaused(uid string) bool {
 	f := m.failedNodes[uid]
 	return f != nil && !f.pausedUntil.IsZero()
 }
 
-// resumePreemption has a pod tried again for which no room was made for a while.
+// resumePreemption activates a pod whose preemption was paused.
 func (m *Machine) resumePreemption(now time.Time, f *failedNodes) {
 	f.pausedUntil = time.Time{}
 	m.activate(now, f.uid)
 }
 
-// nodeFailed says whether a pod has forsaken a node.
+// nodeFailed reports whether preemption for the pod failed on the node and a victim is still there.
 func (m *Machine) nodeFailed(uid, node string) bool {
 	f := m.failedNodes[uid]
 	return f != nil && slices.ContainsFunc(f.nodes[node], func(victim string) bool {
@@ -57,8 +57,8 @@ func (m *Machine) nodeFailed(uid, node string) bool {
 	})
 }
 
-// findCandidates are the nodes that preemption could make fit, given the record of a pod that is
-// Infeasible, and the choice among them: without those forsaken, if there are others.
+// findCandidates returns the preemption candidates for an infeasible pod and the selected one.
+// Failed nodes are left out if there are others.
 func (m *Machine) findCandidates(pod *model.Pod, placer Explainer, rec *decision.Record) ([]Candidate, *decision.Preemption) {
 	all, p := placer.FindCandidates(pod, rec)
 	if p.Outcome != decision.PreemptionNominated {
@@ -74,7 +74,8 @@ func (m *Machine) findCandidates(pod *model.Pod, placer Explainer, rec *decision
 	return all, p
 }
 
-// terminatingVictims are the pods that are leaving a pod's nominated node for its sake.
+// terminatingVictims returns the pods that terminate on the pod's nominated node because of
+// preemption.
 func (m *Machine) terminatingVictims(pod *model.Pod) (list []*model.Pod) {
 	id, ok := m.state.NodeID(pod.NominatedNodeName)
 	if !ok {
@@ -88,11 +89,11 @@ func (m *Machine) terminatingVictims(pod *model.Pod) (list []*model.Pod) {
 	return list
 }
 
-// maxGraceSeconds is more than anybody waits, and small enough to count with.
+// maxGraceSeconds caps grace periods so that sums do not overflow.
 const maxGraceSeconds = 10 * 365 * 24 * 60 * 60
 
-// victimsTimeout is how long a nominee's victims may take: the longest grace that any of them has,
-// and Config.VictimsTimeout.
+// victimsTimeout returns how long the victims may take: the longest of their grace periods plus
+// Config.VictimsTimeout.
 func (m *Machine) victimsTimeout(victims []*model.Pod) time.Duration {
 	var grace int64
 	for _, v := range victims {

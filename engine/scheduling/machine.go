@@ -10,43 +10,40 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// Placer decides for one profile on the state that it was made for.
+// Placer makes scheduling decisions for one profile on the state that it was created for.
 type Placer interface {
-	// Gate says why a pod is held back before the queue; nil when it is not.
+	// Gate returns why a pod may not enter the queue, or nil.
 	Gate(pod *model.Pod) *decision.Verdict
-	// Decide fills out with the choice for pod, or the reasons why there is none.
+	// Decide stores the decision for pod in out: a node, or why there is none.
 	Decide(pod *model.Pod, out *decision.Summary)
-	// Preempt says whose leaving would make room for a pod that was found
-	// Infeasible, sum being what Decide left behind. Nil: nothing was tried.
+	// Preempt returns the victims that would make an infeasible pod fit. sum is what Decide returned.
+	// Nil means that preemption was not tried.
 	Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemption
-	// VolumePlan is what must happen to the pod's claims before it can be bound to the
-	// node that was chosen; nil when there is nothing to do.
+	// VolumePlan returns what to do with the pod's claims before it is bound to the node, or nil.
 	VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error)
 }
 
-// Config is the machine's policy.
+// Config configures a Machine.
 type Config struct {
 	Profiles []Profile // names are unique
 	Queue    queue.Config
 
-	BindTimeout    time.Duration // a bind without an outcome is looked at after this
-	ConfirmTimeout time.Duration // a bound pod not seen on its node is looked at after this
-	RetryInterval  time.Duration // what had no answer is asked again after this
+	BindTimeout    time.Duration // a Bind without an outcome is checked after this
+	ConfirmTimeout time.Duration // a bound pod that the watch does not show on its node is checked after this
+	RetryInterval  time.Duration // delay before an unanswered effect is retried
 
-	ExtenderTimeout time.Duration // extenders that have not answered within this have failed
-	VictimsTimeout  time.Duration // a pod whose victims are not gone within their grace and this chooses anew
+	ExtenderTimeout time.Duration // extenders must answer within this
+	VictimsTimeout  time.Duration // time after their grace period in which victims must be gone
 
-	// AuditInterval is how often one waiting pod, in turn, is checked to have no node
-	// still; 0: never.
+	// AuditInterval is how often one pod of the unschedulable pool is audited; 0: never.
 	AuditInterval time.Duration
 
-	// AssumedPressureDuration is how long a node that has just thrown a pod out is taken to be
-	// under that pressure, unless it says something newer itself; 0: never.
+	// AssumedPressureDuration is how long a node that evicted a pod is assumed to be under that
+	// pressure, unless it reports its condition; 0: never.
 	AssumedPressureDuration time.Duration
 }
 
-// DefaultConfig has kube-scheduler's queue, placement's table of who wakes whom, and
-// no profile.
+// DefaultConfig returns kube-scheduler's queue settings, placement's queueing hints and no profile.
 func DefaultConfig() Config {
 	q := queue.DefaultConfig()
 	q.EventsToRegister = placement.EventsToRegister
@@ -55,43 +52,42 @@ func DefaultConfig() Config {
 		AssumedPressureDuration: 20 * time.Second}
 }
 
-// Machine is the scheduling machine. It is a plain value of its owner: one
-// caller at a time.
+// Machine is the scheduling machine. It is not safe for concurrent use.
 type Machine struct {
 	cfg         Config
 	state       *cluster.State
 	queue       *queue.Queue
-	keysVersion uint64              // the version of what makes waiting pods equal
+	keysVersion uint64              // version of the label keys that distinguish waiting pods
 	placers     map[string]Placer   // by profile name
 	profiles    map[string]*Profile // by name
 
 	nextID           uint64
-	attemptsByEffect map[uint64]*attempt // by the id of the effect that is awaited
+	attemptsByEffect map[uint64]*attempt // by the id of the effect in flight
 	attempts         map[string]*attempt // by uid
 	deadlines        deadlines
 
-	volumeBinds    []*attempt // those that wait for volumes, in the order in which they began
-	volumesChanged bool       // something about volumes changed in this step
+	volumeBinds    []*attempt // attempts that wait for volumes, in order of their start
+	volumesChanged bool       // an event of this step changed a volume object
 
 	nominations         map[string]*nomination  // by uid
-	nominationsByEffect map[uint64]*nomination  // by the id of the effect that is awaited
-	markedVictims       map[string]markedVictim // victims, by uid
-	failedNodes         map[string]*failedNodes // by the uid of who has forsaken nodes
+	nominationsByEffect map[uint64]*nomination  // by the id of the effect in flight
+	markedVictims       map[string]markedVictim // by uid
+	failedNodes         map[string]*failedNodes // by the preemptor's uid
 
-	reports         map[string]*report // the last about each pod, by uid, until it is written
+	reports         map[string]*report // the last report about each pod, by uid, until it is written
 	reportsByEffect map[uint64]*report // by the id of the effect
 	reportRetries   []*report          // by time
 
-	assumedPressures []*assumedPressure // nodes, in the order in which they came to be
+	assumedPressures []*assumedPressure // in order of creation
 
-	nextAudit time.Time // when a waiting pod is checked next; zero while nobody waits
+	nextAudit time.Time // zero while the unschedulable pool is empty
 
 	effects []Effect
 	summary *decision.Summary // for the next decision
 	scratch []*model.Pod
 }
 
-// New makes a machine that knows of nothing yet.
+// New returns a machine with an empty state.
 func New(cfg Config) *Machine {
 	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{}, profiles: map[string]*Profile{},
 		attemptsByEffect: map[uint64]*attempt{}, attempts: map[string]*attempt{},
@@ -105,9 +101,9 @@ func New(cfg Config) *Machine {
 	return m
 }
 
-// Step takes in events, in their order, and then makes at most limit decisions. The
-// effects are valid until the next Step. Wake is when to call again at the latest: now
-// when there is more to decide, zero when only an event can bring something to do.
+// Step applies the events in order and then makes at most limit decisions. The effects are valid
+// until the next Step. wake is when to call Step again at the latest: now if there is more to
+// decide, zero if only an event can cause work.
 func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effect, wake time.Time) {
 	clear(m.effects)
 	m.effects = m.effects[:0]
@@ -152,17 +148,17 @@ func (m *Machine) nextWake(now time.Time) time.Time {
 	return w
 }
 
-// State is what the machine knows of the cluster. It must not be changed; take
-// a Fork for anything that outlives the next Step.
+// State returns the machine's cluster state. It must not be modified; Fork it to keep it beyond the
+// next Step.
 func (m *Machine) State() *cluster.State { return m.state }
 
-// Depths are the numbers of waiting pods.
+// Depths returns the numbers of pods in the queue's pools.
 func (m *Machine) Depths() queue.Depths { return m.queue.Depths() }
 
-// Arrivals calls f with how many pods came into each pool of the queue, and why.
+// Arrivals calls f with the number of pods that entered each pool of the queue, by cause.
 func (m *Machine) Arrivals(f func(p queue.Pool, c queue.Cause, n uint64)) { m.queue.IncomingPods(f) }
 
-// emit appends an effect made with a fresh id.
+// emit appends an effect with a new id.
 func (m *Machine) emit(e func(id uint64) Effect) uint64 {
 	m.nextID++
 	m.effects = append(m.effects, e(m.nextID))

@@ -9,8 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// upsertNode takes in a node. The pods of a node that was not known until now count from
-// now on, as if they came.
+// upsertNode applies a node. The pods of a new node count from now on.
 func (m *Machine) upsertNode(now time.Time, n *model.Node) {
 	n = m.withAssumedPressure(now, n)
 	id, known := m.state.NodeID(n.Name)
@@ -29,7 +28,7 @@ func (m *Machine) upsertNode(now time.Time, n *model.Node) {
 	}
 }
 
-// removeNode takes in that a node is gone. Its pods do not count any more.
+// removeNode removes a node and its pods' usage.
 func (m *Machine) removeNode(now time.Time, name string) {
 	id, known := m.state.NodeID(name)
 	if !known {
@@ -52,8 +51,8 @@ func (m *Machine) eachPod(id cluster.NodeID, f func(*model.Pod)) {
 	}
 }
 
-// nodeChange says in what a node became more schedulable, or other than it was. Less
-// of a resource and a node that became unschedulable can help nobody.
+// nodeChange returns how a node changed in ways that can make pods schedulable. Less of a resource
+// and a cordon cannot.
 func nodeChange(old, now *model.Node) decision.ClusterEvents {
 	if old.UID != now.UID {
 		return decision.NodeAdded | decision.NodeRemoved
@@ -77,14 +76,14 @@ func nodeChange(old, now *model.Node) decision.ClusterEvents {
 	return c
 }
 
-// invalidatesNominations says whether a node may be out of the question for those that are nominated
-// to it, who are free then to make room elsewhere.
+// invalidatesNominations reports whether a change may make the node infeasible for pods nominated
+// to it, which must then be free to choose another node.
 func invalidatesNominations(old, now *model.Node) bool {
 	return !old.Unschedulable && now.Unschedulable || anyGreater(&old.Allocatable, &now.Allocatable) ||
 		!equalLabels(old.Labels, now.Labels) || !slices.Equal(old.Taints, now.Taints) || !slices.Equal(old.Features, now.Features)
 }
 
-// anyGreater says whether a has more than b of any resource.
+// anyGreater reports whether a has more than b of any resource.
 func anyGreater(a, b *model.Resources) bool {
 	if a.MilliCPU > b.MilliCPU || a.Memory > b.Memory || a.Ephemeral > b.Ephemeral {
 		return true

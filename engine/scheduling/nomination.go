@@ -12,39 +12,38 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// nomination is a pod about whose nomination something was decided that is not over: the
-// API is yet to be told, or victims are still leaving. Until the API shows it, the
-// state is told of the pod as if it did.
+// nomination is the pending state of a pod's nomination: it is not written yet, or victims are
+// still terminating. Until the API shows the nomination, the state has the pod as if it did.
 type nomination struct {
-	uid, node      string // node empty: the nomination is taken back
+	uid, node      string // an empty node clears the nomination
 	phase          phase
-	apiNode        string               // the nomination as the API last showed it
-	effectPod      *model.Pod           // the pod in the effect: as the API is to show it
-	podCopy        model.Pod            // shown, of a Preempt
-	plan           *decision.Preemption // of a Preempt; nil for an Unnominate, and when another process preempts
-	effectID       uint64               // of the effect under way; 0 when none is
-	choice         int                  // of the choice
-	victimsSince   time.Time            // the victims' time counts from here
+	apiNode        string               // the nomination in the API
+	effectPod      *model.Pod           // the pod as the effect writes it
+	podCopy        model.Pod            // backing storage of effectPod for a Preempt
+	plan           *decision.Preemption // of a Preempt; nil for a ClearNomination or when another process preempts
+	effectID       uint64               // of the effect in flight; 0: none
+	choice         int                  // number of the choice, from 1
+	victimsSince   time.Time            // start of the victims' timeout
 	deadline       time.Time
-	unconfirmed    bool // the effect had no answer, and may have been carried out
-	retryRequested bool // the pod came up while the effect was under way
-	abandoned      bool // nobody waits any more; only what comes of the victims matters
+	unconfirmed    bool // the effect has no outcome and may have been carried out
+	retryRequested bool // the pod left the queue while the effect was in flight
+	abandoned      bool // the pod no longer waits; only the victims' fate matters
 }
 
 func (n *nomination) due() time.Time { return n.deadline }
 func (n *nomination) pod() string    { return n.uid }
 
-// phase is how far a nominee has come.
+// phase is the state of a nomination.
 type phase uint8
 
 const (
-	effectInFlight    phase = iota // the effect is under way
-	effectUnanswered               // it had no answer, and is sent again at the deadline
-	waitingForVictims              // the API knows; at the deadline the victims should be gone
-	replanning                     // nothing came of it; at the deadline, if there is one, the pod is tried
+	effectInFlight    phase = iota // the effect has no outcome yet
+	effectUnanswered               // the effect timed out and is sent again at the deadline
+	waitingForVictims              // the API has the nomination; victims must be gone by the deadline
+	replanning                     // the Preempt failed; the pod is tried at the deadline, if there is one
 )
 
-// sendNomination sends the effect of a nominee.
+// sendNomination sends a nomination's effect.
 func (m *Machine) sendNomination(now time.Time, n *nomination) {
 	n.effectID = m.emit(func(id uint64) Effect {
 		if n.plan == nil {
@@ -56,7 +55,7 @@ func (m *Machine) sendNomination(now time.Time, n *nomination) {
 	m.setPhase(n, effectInFlight, now.Add(m.cfg.BindTimeout))
 }
 
-// setPhase moves a nominee to a phase.
+// setPhase sets a nomination's phase and deadline.
 func (m *Machine) setPhase(n *nomination, p phase, deadline time.Time) {
 	n.phase, n.deadline = p, deadline
 	if !deadline.IsZero() {
@@ -64,7 +63,7 @@ func (m *Machine) setPhase(n *nomination, p phase, deadline time.Time) {
 	}
 }
 
-// handleNominationOutcome takes in the answer to a Preempt or Unnominate.
+// handleNominationOutcome handles the outcome of a Preempt or ClearNomination.
 func (m *Machine) handleNominationOutcome(now time.Time, n *nomination, o Outcome) {
 	delete(m.nominationsByEffect, n.effectID)
 	n.effectID = 0
@@ -81,7 +80,7 @@ func (m *Machine) handleNominationOutcome(now time.Time, n *nomination, o Outcom
 			n.retryRequested = false
 			m.activate(now, n.uid)
 		}
-	case n.plan == nil: // no worse than a nomination too many, which the next choice corrects
+	case n.plan == nil: // at worst the API keeps an obsolete nomination, which the next choice replaces
 		m.setPhase(n, waitingForVictims, time.Time{})
 		if n.apiNode == "" {
 			delete(m.nominations, n.uid)
@@ -97,11 +96,11 @@ func (m *Machine) handleNominationOutcome(now time.Time, n *nomination, o Outcom
 	}
 }
 
-// handlePreemptRefused takes in that a Preempt drove nobody out. The first time that a budget did not
-// allow it, the choice is made again on what the budgets are now; the second one
-// goes past budgets. Where something else did not allow it, the choice is made again, once,
-// without that node. Any other refusal is an error, and no other choice is made for a while. After a
-// Conflict the pod is not as it was thought to be, and the choice is made again a little later.
+// handlePreemptRefused handles a Preempt that evicted nothing. After the first refusal by a budget
+// the choice is made again with the current budgets; the second choice overrules budgets. After any
+// other refusal the choice is made once more without that node. A further refusal is an error and
+// pauses preemption for the pod. After a Conflict the choice is made again after
+// Config.RetryInterval.
 func (m *Machine) handlePreemptRefused(now time.Time, n *nomination, o Outcome) {
 	m.unmarkVictims(now, n)
 	for _, b := range o.Budgets {
@@ -131,13 +130,13 @@ func (m *Machine) handlePreemptRefused(now time.Time, n *nomination, o Outcome) 
 	}
 }
 
-// handleNominationTimeout acts on a nominee whose deadline has come.
+// handleNominationTimeout handles a nomination whose deadline passed.
 func (m *Machine) handleNominationTimeout(now time.Time, n *nomination) {
 	n.deadline = time.Time{}
 	switch {
 	case n.effectID != 0:
 		m.handleNominationOutcome(now, n, Outcome{Result: Unknown})
-	case m.attempts[n.uid] != nil: // extenders are being asked
+	case m.attempts[n.uid] != nil: // extenders are being called
 		m.setPhase(n, n.phase, now.Add(m.cfg.RetryInterval))
 	case n.phase == replanning:
 		m.activate(now, n.uid)
@@ -148,15 +147,14 @@ func (m *Machine) handleNominationTimeout(now time.Time, n *nomination) {
 	}
 }
 
-// checkVictims acts on a nominee that still waits. When its victims have had their time, the
-// nomination is taken back, so that the pod chooses anew; until then what had no answer is
-// asked again.
+// checkVictims clears the nomination if its victims exceeded their timeout, so that the pod chooses
+// again. Before that it retries an unanswered effect.
 func (m *Machine) checkVictims(now time.Time, n *nomination) {
 	pod := m.state.Pod(n.uid)
 	victims := m.terminatingVictims(pod)
 	end := n.victimsSince.Add(m.victimsTimeout(victims))
 	switch {
-	case n.phase == waitingForVictims && len(victims) == 0: // they went just now
+	case n.phase == waitingForVictims && len(victims) == 0: // the last one was just deleted
 	case !now.Before(end):
 		m.addFailedNode(n, victims)
 		m.clearNomination(now, pod)
@@ -168,7 +166,7 @@ func (m *Machine) checkVictims(now time.Time, n *nomination) {
 	}
 }
 
-// resendNomination asks again for what had no answer, unless it would overdraw a budget by now.
+// resendNomination retries an unanswered Preempt unless it would now overdraw a budget.
 func (m *Machine) resendNomination(now time.Time, n *nomination) {
 	if b := m.overdrawnBudget(n); b != nil {
 		m.handlePreemptRefused(now, n, Outcome{Result: Refused, Reason: "a disruption budget does not allow it any more", Budgets: []*model.Budget{b}})
@@ -177,8 +175,8 @@ func (m *Machine) resendNomination(now time.Time, n *nomination) {
 	m.sendNomination(now, n)
 }
 
-// overdrawnBudget is a budget that does not allow any more what a Preempt that had no answer
-// was to pay for: with its victims gone, too few pods would be healthy. Nil: there is none.
+// overdrawnBudget returns a budget that no longer allows an unanswered Preempt, because too few
+// pods would be healthy without its victims, or nil.
 func (m *Machine) overdrawnBudget(n *nomination) *model.Budget {
 	if displacement.Preemption.Policy().Overrules(n.choice) {
 		return nil
@@ -189,7 +187,7 @@ func (m *Machine) overdrawnBudget(n *nomination) *model.Budget {
 		if i < 0 || len(d.Granted) == 0 {
 			continue
 		}
-		var healthy int32 // the victims are marked, and not counted
+		var healthy int32 // marked victims are not counted
 		for _, id := range m.state.NodeIDs() {
 			healthy += budget.Ledger.CountHealthy(budgets[i], m.state.Node(id).Pods)
 		}
@@ -200,7 +198,7 @@ func (m *Machine) overdrawnBudget(n *nomination) *model.Budget {
 	return nil
 }
 
-// clearNomination takes a pod's nomination back, here at once.
+// clearNomination clears a pod's nomination, in the state immediately.
 func (m *Machine) clearNomination(now time.Time, pod *model.Pod) {
 	api := pod.NominatedNodeName
 	if n := m.nominations[pod.UID]; n != nil {
@@ -218,7 +216,7 @@ func (m *Machine) clearNomination(now time.Time, pod *model.Pod) {
 	m.sendNomination(now, n)
 }
 
-// endNomination forgets what was decided about making room for a pod, which is done with.
+// endNomination drops all preemption state of a pod that no longer needs it.
 func (m *Machine) endNomination(now time.Time, uid string) {
 	if f := m.failedNodes[uid]; f != nil {
 		delete(m.failedNodes, uid)
@@ -227,8 +225,7 @@ func (m *Machine) endNomination(now time.Time, uid string) {
 	m.dropNomination(now, uid)
 }
 
-// dropNomination forgets what was decided about a pod's nomination. Victims of a Preempt
-// that is under way are waited for all the same.
+// dropNomination drops a pod's nomination. The victims of a Preempt in flight stay marked.
 func (m *Machine) dropNomination(now time.Time, uid string) {
 	n, ok := m.nominations[uid]
 	if !ok {
@@ -245,7 +242,7 @@ func (m *Machine) dropNomination(now time.Time, uid string) {
 	}
 }
 
-// withNomination is a reported pod with the nomination that was decided for it.
+// withNomination returns a reported pod with the nomination that the machine decided.
 func (m *Machine) withNomination(now time.Time, p *model.Pod) *model.Pod {
 	n, ok := m.nominations[p.UID]
 	if !ok {
@@ -264,8 +261,8 @@ func (m *Machine) withNomination(now time.Time, p *model.Pod) *model.Pod {
 	return &q
 }
 
-// clearLowerNominations takes back the nominations to a pod's node of pods of lower priority: they
-// are tried again.
+// clearLowerNominations clears the nominations of lower-priority pods to the pod's node and
+// activates those pods.
 func (m *Machine) clearLowerNominations(now time.Time, pod *model.Pod) {
 	id, ok := m.state.NodeID(pod.NominatedNodeName)
 	if !ok {
@@ -279,25 +276,25 @@ func (m *Machine) clearLowerNominations(now time.Time, pod *model.Pod) {
 	})
 }
 
-// clearNodeNominations takes back the nominations to a node that is gone. It must be called before
-// the state forgets the node.
+// clearNodeNominations clears the nominations to a deleted node. It must be called before the state
+// removes the node.
 func (m *Machine) clearNodeNominations(now time.Time, name string) {
 	id, ok := m.state.NodeID(name)
 	if !ok {
 		return
 	}
 	m.eachNominated(id, func(q *model.Pod) {
-		if !q.Placeholder { // its Hold says so until it ends
+		if !q.Placeholder { // its Hold keeps the nomination until it ends
 			m.clearNomination(now, q)
 			m.activate(now, q.UID)
 		}
 	})
 }
 
-// eachNominated calls f, which may change nominations, for those that a node has now.
+// eachNominated calls f, which may change nominations, for each pod nominated to the node.
 func (m *Machine) eachNominated(id cluster.NodeID, f func(*model.Pod)) {
 	list := append(m.scratch, m.state.Nominated(id)...)
-	m.scratch = nil // for the case that f comes here, too
+	m.scratch = nil // f may call eachNominated
 	for _, q := range list {
 		f(q)
 	}
@@ -305,7 +302,7 @@ func (m *Machine) eachNominated(id cluster.NodeID, f func(*model.Pod)) {
 	m.scratch = list[:0]
 }
 
-// activate has a waiting pod tried at once.
+// activate moves a waiting pod to the active queue.
 func (m *Machine) activate(now time.Time, uid string) {
 	if pod := m.state.Pod(uid); pod != nil && m.queue.PoolOf(uid) == queue.InFlight {
 		m.queue.Update(now, queuePod(pod), true)

@@ -8,14 +8,14 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// upsertPod takes in a pod: a new one, a change, or what became of an attempt.
+// upsertPod applies a pod that is new, has changed, or has an attempt.
 func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	if _, ours := m.placers[p.Spec.SchedulerName]; !ours {
-		p = p.WithoutNomination() // who nominated it keeps that room, as nobody else knows of it
+		p = p.WithoutNomination() // another scheduler nominated it and keeps that reservation itself
 	}
 	old := m.state.Pod(p.UID)
 	if old != nil && old.NodeName != "" && p.NodeName == "" && !m.state.Assumed(p.UID) {
-		return // a report from before the bind, which a Look has overtaken
+		return // an event from before the bind, older than a RefreshPod
 	}
 	p = m.withNomination(now, m.applyVictimMark(p))
 	held := m.state.HasAssumedVolumes(p.UID)
@@ -36,7 +36,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		return
 	}
 	if a, ok := m.attempts[p.UID]; ok {
-		if is := m.state.Pod(p.UID); occupiesNode(old) { // it takes room already, as it is now
+		if is := m.state.Pod(p.UID); occupiesNode(old) { // it already uses resources, as updated
 			m.notifyChange(now, delta(podChange(old, is), old, is))
 		}
 		m.updateAttemptedPod(now, a, p)
@@ -45,7 +45,7 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	if old != nil && old.NominatedNodeName != "" && (old.NominatedNodeName != p.NominatedNodeName || !equalLabels(old.Labels, p.Labels)) {
 		m.notifyFreed(now, old)
 	}
-	if p.NominatedNodeName != "" && (p.Deleting || old != nil && old.Spec != p.Spec) { // what was chosen for it is void
+	if p.NominatedNodeName != "" && (p.Deleting || old != nil && old.Spec != p.Spec) { // its preemption is obsolete
 		m.clearNomination(now, p)
 		p = m.state.Pod(p.UID)
 	}
@@ -63,9 +63,8 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 	m.queue.Update(now, queuePod(p), moves)
 }
 
-// updateAttemptedPod takes in a change of a pod that has an attempt, whose outcome decides;
-// what is new is read then. Where nothing was asked of the pod yet, one that is on its way
-// out is given up at once.
+// updateAttemptedPod applies a change of a pod that has an attempt. The attempt's outcome decides
+// what happens next. If no Bind was sent, a terminating pod's attempt ends.
 func (m *Machine) updateAttemptedPod(now time.Time, a *attempt, p *model.Pod) {
 	if p.Deleting && a.stage.beforeBind() {
 		m.endAttempt(p.UID)
@@ -78,14 +77,14 @@ func (m *Machine) updateAttemptedPod(now time.Time, a *attempt, p *model.Pod) {
 	}
 }
 
-// responsibleFor says whether a pending pod is ours to place.
+// responsibleFor reports whether the machine schedules the pod.
 func (m *Machine) responsibleFor(p *model.Pod) bool {
 	_, ours := m.placers[p.Spec.SchedulerName]
 	return ours && !p.Deleting
 }
 
-// requeue brings the queue in line with a pending pod that has no attempt: it
-// enters it if it is ours and not there, and leaves it if it is not.
+// requeue adds a pending pod without an attempt to the queue, or removes it if it is not the
+// machine's.
 func (m *Machine) requeue(now time.Time, p *model.Pod) {
 	if !m.responsibleFor(p) {
 		m.queue.Remove(p.UID)
@@ -101,8 +100,7 @@ func (m *Machine) requeue(now time.Time, p *model.Pod) {
 	m.queue.Add(now, queuePod(p))
 }
 
-// removePod takes in that a pod is gone, which frees its room, assumed,
-// nominated or real.
+// removePod removes a pod and the resources that it used or reserved.
 func (m *Machine) removePod(now time.Time, uid string) {
 	old := m.state.Pod(uid)
 	if old == nil {
@@ -121,17 +119,17 @@ func (m *Machine) removePod(now time.Time, uid string) {
 	m.handlePodGone(now, old)
 }
 
-// occupiesNode says whether a pod takes room on a node.
+// occupiesNode reports whether a pod uses resources of a node.
 func occupiesNode(p *model.Pod) bool { return p != nil && p.NodeName != "" && !p.Finished() }
 
-// podChange compares a pod that is bound or finished with what was known of it.
+// podChange returns how a bound or finished pod changed.
 func podChange(old, p *model.Pod) decision.ClusterEvents {
 	switch was, is := occupiesNode(old), occupiesNode(p); {
 	case was && !is:
 		return decision.PodRemoved
 	case !was && !is:
 		if old != nil && old.NominatedNodeName != "" && !old.Finished() {
-			return decision.PodRemoved // it held room there
+			return decision.PodRemoved // it had reserved resources there
 		}
 		return decision.NoEvent
 	case !was:
@@ -160,8 +158,8 @@ func podChange(old, p *model.Pod) decision.ClusterEvents {
 	return c
 }
 
-// equalButResources says whether two specifications of an assigned pod mean the same to others but for
-// the resources, which are all that the API lets change.
+// equalButResources reports whether two specifications of an assigned pod mean the same to other
+// pods apart from resources, the only part that the API lets change.
 func equalButResources(a, b *model.PodSpec) bool {
 	return a.Priority == b.Priority && len(a.Ports) == len(b.Ports) && len(a.Claims) == len(b.Claims) &&
 		len(a.Affinity) == len(b.Affinity) && len(a.AntiAffinity) == len(b.AntiAffinity)

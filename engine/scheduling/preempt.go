@@ -10,9 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// handleInfeasible gives a pod back to the queue that no node can take, after a look at
-// whether the leaving of others would make room. rec is the record of that decision; nil:
-// nobody needed one so far. passed: it is without what is held for the pod (surveyPast).
+// handleInfeasible tries preemption for an infeasible pod and requeues it. rec is the record of the
+// decision, if one was made. withoutHold: rec ignores the pod's Holds.
 func (m *Machine) handleInfeasible(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary, rec *decision.Record, withoutHold bool) {
 	placer := m.placers[pod.Spec.SchedulerName]
 	surveyor, _ := placer.(Explainer)
@@ -46,8 +45,7 @@ func (m *Machine) handleInfeasible(now time.Time, a queue.QueuedPodInfo, pod *mo
 	m.requeueUnschedulable(now, a, pod, s)
 }
 
-// requeueUnschedulable gives a pod back to the queue for which s.Preemption was tried, and acts on
-// what came of that.
+// requeueUnschedulable requeues an infeasible pod and acts on s.Preemption.
 func (m *Machine) requeueUnschedulable(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary) {
 	rules := s.UnschedulablePlugins
 	p := s.Preemption
@@ -55,7 +53,7 @@ func (m *Machine) requeueUnschedulable(now time.Time, a queue.QueuedPodInfo, pod
 		rules = rules.With(decision.DefaultPreemption)
 	}
 	if p != nil && (p.Outcome == decision.PreemptionNominated || p.Outcome == decision.PreemptionVictimsTerminating) {
-		m.queue.EndProbe(a.UID) // room is made for it; others like it may have the same chance
+		m.queue.EndProbe(a.UID) // it has its own victims; equal pods may need others
 	}
 	m.queue.RequeueUnschedulable(now, a.UID, rules)
 	m.reportUnschedulable(pod, a.Attempts, s)
@@ -70,9 +68,10 @@ func (m *Machine) requeueUnschedulable(now time.Time, a queue.QueuedPodInfo, pod
 	}
 }
 
-// unfinishedPreemption is the choice that another process made for a pod and did not carry out to its
-// end: victims are marked, which happens to all of them before the first is deleted, and
-// after the budgets were debited. A budget made since then gets its entries now.
+// unfinishedPreemption returns a preemption that another process chose and did not complete: some
+// victims have the condition DisruptionTarget but are not deleted. That condition is written to all
+// victims before the first is deleted and after the budgets are debited. Budgets created since then
+// are debited now.
 func (m *Machine) unfinishedPreemption(pod *model.Pod) *decision.Preemption {
 	id, ok := m.state.NodeID(pod.NominatedNodeName)
 	if !ok || pod.Spec.NeverPreempts || m.nominations[pod.UID] != nil {
@@ -93,13 +92,13 @@ func (m *Machine) unfinishedPreemption(pod *model.Pod) *decision.Preemption {
 	return p
 }
 
-// debiter is a Placer that says what victims take from budgets.
+// debiter is a Placer that returns the budget debits of given victims.
 type debiter interface {
 	Debits(victims []*model.Pod) []decision.Debit
 }
 
-// adoptPreemption sets the deadline for victims that another process drives out, or drove
-// out before a restart, or that leave for another pod's sake where a choice of this one was refused.
+// adoptPreemption sets the deadline for victims that terminate because of another process, an
+// earlier run, or another pod.
 func (m *Machine) adoptPreemption(now time.Time, pod *model.Pod) {
 	n := m.nominations[pod.UID]
 	switch {
@@ -115,7 +114,7 @@ func (m *Machine) adoptPreemption(now time.Time, pod *model.Pod) {
 	m.setPhase(n, waitingForVictims, now.Add(m.cfg.VictimsTimeout))
 }
 
-// preempt nominates a pod and drives the victims out. From here on its room is held.
+// preempt nominates a pod and evicts the victims. From here on the nomination reserves resources.
 func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption) {
 	n := &nomination{uid: pod.UID, node: p.Node, choice: 1, apiNode: pod.NominatedNodeName, victimsSince: now}
 	if old := m.nominations[pod.UID]; old != nil {
@@ -139,11 +138,10 @@ func (m *Machine) preempt(now time.Time, pod *model.Pod, p *decision.Preemption)
 	m.sendNomination(now, n)
 }
 
-// markVictims marks the victims in the state, so that nobody counts on them any more, and
-// returns the plan without those who need no driving: who is leaving already, and who
-// is only assumed and goes back to the queue.
+// markVictims marks the victims as terminating. It returns the plan without victims that need no
+// eviction: those already terminating, and assumed pods, which return to the queue.
 func (m *Machine) markVictims(now time.Time, n *nomination, pod *model.Pod, p *decision.Preemption) *decision.Preemption {
-	var without []*model.Pod // those who need none
+	var without []*model.Pod // those that need no eviction
 	for _, v := range p.Victims {
 		a := m.attempts[v.UID]
 		switch {
@@ -170,7 +168,7 @@ func (m *Machine) markVictims(now time.Time, n *nomination, pod *model.Pod, p *d
 	return &out
 }
 
-// preemptAssumed ends an attempt that nobody else knows of, in favour of another pod.
+// preemptAssumed aborts the attempt of an assumed pod without a Bind, in favour of another pod.
 func (m *Machine) preemptAssumed(now time.Time, a *attempt, victim, pod *model.Pod) {
 	m.endAttempt(a.uid)
 	m.forgetAssumed(now, a.uid)
@@ -182,8 +180,8 @@ func (m *Machine) preemptAssumed(now time.Time, a *attempt, victim, pod *model.P
 	m.requeue(now, m.state.Pod(a.uid))
 }
 
-// preemptInFlight says whether a Preempt for the pod is under way. Then it is not
-// tried: what it would be tried on is not known.
+// preemptInFlight reports whether a Preempt for the pod is in flight. If so the pod is not
+// scheduled, because the state it would be scheduled on is uncertain.
 func (m *Machine) preemptInFlight(uid string) bool {
 	n, ok := m.nominations[uid]
 	if !ok || n.node == "" || n.phase != effectInFlight {

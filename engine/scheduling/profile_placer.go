@@ -10,14 +10,14 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// Profile is a scheduler name with its way to decide.
+// Profile is a scheduler name and the Placer for its pods.
 type Profile struct {
 	Name      string
 	NewPlacer func(*cluster.State) Placer
 
-	// WantsExtenders says whether extenders want to be asked about the nodes for a pod,
-	// AskedForVictims whether about its preemption. Nil: never. Otherwise the
-	// placer must be a Surveyor.
+	// WantsExtenders reports whether extenders filter or score nodes for a pod,
+	// WantsPreemptionExtenders whether they take part in its preemption. Nil means never; otherwise
+	// NewPlacer must return an Explainer.
 	WantsExtenders, WantsPreemptionExtenders func(*model.Pod) bool
 }
 
@@ -29,22 +29,21 @@ func (p *Profile) callsPreemptionExtenders(pod *model.Pod) bool {
 	return p.WantsPreemptionExtenders != nil && p.WantsPreemptionExtenders(pod)
 }
 
-// PlacementOptions is how a profile places pods.
+// PlacementOptions configures NewProfileWithOptions.
 type PlacementOptions struct {
-	Seed uint64 // chooses between nodes that are equal
-	// CacheBytes is the memory in bytes that the views of pod shapes may take; 0 is
-	// placement's default.
+	Seed uint64 // breaks ties between nodes
+	// CacheBytes limits the memory of the score caches; 0 is placement's default.
 	CacheBytes int
 	Preemption preemption.Options
 }
 
-// NewProfile is a profile that decides by the rules of placement, on its fast path, with
-// preemption's default options.
+// NewProfile returns a profile that uses placement's fast path and preemption's default options.
+// cacheBytes limits the score caches; 0 is placement's default.
 func NewProfile(p *placement.Profile, seed uint64, room int) Profile {
 	return NewProfileWithOptions(p, PlacementOptions{Seed: seed, CacheBytes: room, Preemption: preemption.Defaults()})
 }
 
-// NewProfileWithOptions is Placed with all options given.
+// NewProfileWithOptions returns a profile with the given options.
 func NewProfileWithOptions(p *placement.Profile, by PlacementOptions) Profile {
 	return Profile{Name: p.Name(), NewPlacer: func(s *cluster.State) Placer {
 		e := placement.NewEngine(s, p, by.Seed)
@@ -55,7 +54,7 @@ func NewProfileWithOptions(p *placement.Profile, by PlacementOptions) Profile {
 	}}
 }
 
-// profilePlacer brings the two together that choose for a profile. It is a Surveyor.
+// profilePlacer combines placement and preemption for a profile. It is an Explainer.
 type profilePlacer struct {
 	*placement.Engine
 	planner *preemption.Planner
@@ -64,22 +63,22 @@ type profilePlacer struct {
 	options PlacementOptions
 }
 
-// Preempt asks the planner.
+// Preempt implements Placer by the preemption planner.
 func (p *profilePlacer) Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemption {
 	return p.planner.Plan(pod, sum)
 }
 
-// Debits are what victims that were chosen before take from budgets.
+// Debits returns what victims that were chosen before take from budgets.
 func (p *profilePlacer) Debits(victims []*model.Pod) []decision.Debit {
 	return preemption.Debits(p.state, p.options.Preemption, victims)
 }
 
-// Explain is the plain path.
+// Explain uses the reference evaluator.
 func (p *profilePlacer) Explain(pod *model.Pod) *decision.Record {
 	return placement.Evaluate(p.state, p.profile, p.options.Seed, pod)
 }
 
-// Fits judges one node by the plain path.
+// Fits filters one node by the reference evaluator.
 func (p *profilePlacer) Fits(pod *model.Pod, node string) bool {
 	id, ok := p.state.NodeID(node)
 	if !ok {
@@ -93,7 +92,8 @@ func (p *profilePlacer) Fits(pod *model.Pod, node string) bool {
 	return err == nil && v.IsSuccess()
 }
 
-// SelectHost goes by points, then by the order of ties. Nodes that are gone are left out.
+// SelectHost returns the node with the highest score, ties broken as in placement. It ignores
+// deleted nodes.
 func (p *profilePlacer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
 	ties := placement.NewTieBreaker(p.options.Seed, pod.TieKey())
 	var best *cluster.NodeInfo
@@ -113,7 +113,7 @@ func (p *profilePlacer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
 	return best.Model.Name
 }
 
-// FindCandidates is preemption's plain path.
+// FindCandidates uses preemption's reference evaluator.
 func (p *profilePlacer) FindCandidates(pod *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption) {
 	r := preemption.Evaluate(p.state, p.profile, p.options.Seed, p.options.Preemption, pod, rec)
 	out := make([]Candidate, 0, len(r.Candidates))
@@ -123,7 +123,7 @@ func (p *profilePlacer) FindCandidates(pod *model.Pod, rec *decision.Record) ([]
 	return out, &r.Preemption
 }
 
-// SelectCandidate chooses by preemption's criteria.
+// SelectCandidate applies preemption's criteria.
 func (p *profilePlacer) SelectCandidate(pod *model.Pod, candidates []Candidate) *decision.Preemption {
 	left := make([]preemption.Candidate, 0, len(candidates))
 	for _, c := range candidates {

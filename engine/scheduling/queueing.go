@@ -9,13 +9,13 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// hinter is a Placer that says what can help a waiting pod. Pods of others are woken
-// by any change of a kind that concerns the rules which rejected them.
+// hinter is a Placer with queueing hints. Pods of other Placers are requeued by every event that
+// concerns the plugins which rejected them.
 type hinter interface {
 	QueueingHints(pod *model.Pod) (key any, w *placement.QueueingHints)
 }
 
-// waitingKind is what a waiting pod has in common with others.
+// waitingKind returns the class of a waiting pod and its queueing hints.
 func (m *Machine) waitingKind(uid string) (any, queue.QueueingHints) {
 	pod := m.state.Pod(uid)
 	if pod == nil {
@@ -29,7 +29,7 @@ func (m *Machine) waitingKind(uid string) (any, queue.QueueingHints) {
 	return key, k
 }
 
-// notifyChange tells the queue of a change, after the state knows of it.
+// notifyChange requeues pods after a change. The state must already have it.
 func (m *Machine) notifyChange(now time.Time, d decision.Delta) {
 	if v := m.state.Index().KeysVersion(); v != m.keysVersion {
 		m.keysVersion = v
@@ -38,7 +38,7 @@ func (m *Machine) notifyChange(now time.Time, d decision.Delta) {
 	m.queue.HandleEvent(now, d)
 }
 
-// delta is a change of an object; old and is are nil when there is none.
+// delta returns a change of an object; old and is are nil if there is none.
 func delta[T any](kinds decision.ClusterEvents, old, is *T) decision.Delta {
 	d := decision.Delta{Events: kinds}
 	if old != nil {
@@ -50,8 +50,8 @@ func delta[T any](kinds decision.ClusterEvents, old, is *T) decision.Delta {
 	return d
 }
 
-// notifyAssumed tells that a pod takes room on a node from now on: it was assumed. What it
-// held elsewhere as nominated is free.
+// notifyAssumed requeues pods after a pod was assumed, and for the resources that it had reserved
+// on another node.
 func (m *Machine) notifyAssumed(now time.Time, uid string) {
 	m.queue.MarkAssumed(uid)
 	p := m.state.Pod(uid)
@@ -63,8 +63,7 @@ func (m *Machine) notifyAssumed(now time.Time, uid string) {
 	}
 }
 
-// forgetAssumed ends the assumption of a pod and tells of the room and the volumes that are free
-// again.
+// forgetAssumed forgets an assumed pod and requeues pods for its resources and volumes.
 func (m *Machine) forgetAssumed(now time.Time, uid string) {
 	old, held := m.state.Pod(uid), m.state.HasAssumedVolumes(uid)
 	m.state.Forget(uid)
@@ -74,20 +73,18 @@ func (m *Machine) forgetAssumed(now time.Time, uid string) {
 	m.notifyVolumesFreed(now, held)
 }
 
-// notifyFreed tells that a pod does not hold its room any more: it was counted, or
-// nominated, as old says.
+// notifyFreed requeues pods for the resources that a pod used or reserved, as old says.
 func (m *Machine) notifyFreed(now time.Time, old *model.Pod) {
 	m.notifyChange(now, delta(decision.PodRemoved, old, nil))
 }
 
-// updateNominated tells that the state knows of another nomination of a waiting pod,
-// or of none. It is not as others any more, or again.
+// updateNominated updates a waiting pod in the queue after its nomination changed.
 func (m *Machine) updateNominated(now time.Time, pod *model.Pod) {
 	m.queue.Update(now, queuePod(pod), false)
 }
 
-// Waiting calls yield with all pods in the queue, in its order, until it says no.
+// Waiting calls yield with all pods in the queue, in queue order, until it returns false.
 func (m *Machine) Waiting(yield func(queue.PendingPod) bool) { m.queue.PendingPods(yield) }
 
-// WakeupCounts are counts of what became of waiting pods.
+// WakeupCounts returns counts of requeued pods.
 func (m *Machine) WakeupCounts() queue.Counts { return m.queue.Counts() }

@@ -8,17 +8,16 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// report is what was last said about a pod that waits. When it cannot be
-// written, because the API does not answer, it is said again: the pod may wait for long
-// until something else is to be said.
+// report is the last report about a waiting pod. If it cannot be written it is retried, because the
+// pod may wait long for the next one.
 type report struct {
 	pod          *model.Pod
-	verdict      *decision.Verdict // of a Hold
-	summary      *decision.Summary // of a Reject
+	verdict      *decision.Verdict // of a ReportGated
+	summary      *decision.Summary // of a ReportUnschedulable
 	number       int               // of the attempt
 	effectID     uint64            // of the effect
-	retryAt      time.Time         // when to repeat it; zero while it is under way
-	maybeWritten bool              // it may have been written before
+	retryAt      time.Time         // zero while the effect is in flight
+	maybeWritten bool              // an earlier effect may have written it
 }
 
 // reportUnschedulable reports that a pod has no node.
@@ -26,13 +25,13 @@ func (m *Machine) reportUnschedulable(pod *model.Pod, number int, s *decision.Su
 	m.sendReport(&report{pod: pod, summary: s, number: number})
 }
 
-// gatePod keeps a pod before the queue and reports it.
+// gatePod keeps a pod out of the active queue and reports it.
 func (m *Machine) gatePod(now time.Time, pod *model.Pod, v *decision.Verdict) {
 	m.queue.AddGated(now, queuePod(pod), v.Plugin)
 	m.sendReport(&report{pod: pod, verdict: v})
 }
 
-// sendReport emits a report, which supersedes the one before about that pod.
+// sendReport emits a report that replaces the previous one about the pod.
 func (m *Machine) sendReport(r *report) {
 	m.dropReport(r.pod.UID)
 	m.reports[r.pod.UID] = r
@@ -50,7 +49,7 @@ func (m *Machine) emitReport(r *report) {
 	m.reportsByEffect[r.effectID] = r
 }
 
-// dropReport forgets the report about a pod; it is not repeated.
+// dropReport drops the report about a pod; it is not retried.
 func (m *Machine) dropReport(uid string) {
 	if r, ok := m.reports[uid]; ok {
 		delete(m.reportsByEffect, r.effectID)
@@ -58,7 +57,7 @@ func (m *Machine) dropReport(uid string) {
 	}
 }
 
-// handleReportOutcome takes in what became of a report.
+// handleReportOutcome handles the outcome of a report.
 func (m *Machine) handleReportOutcome(now time.Time, r *report, o Outcome) {
 	if o.Result != Unknown {
 		m.dropReport(r.pod.UID)
@@ -66,11 +65,10 @@ func (m *Machine) handleReportOutcome(now time.Time, r *report, o Outcome) {
 	}
 	delete(m.reportsByEffect, r.effectID)
 	r.effectID, r.retryAt, r.maybeWritten = 0, now.Add(m.cfg.RetryInterval), true
-	m.reportRetries = append(m.reportRetries, r) // all wait equally long, so this is in order of time
+	m.reportRetries = append(m.reportRetries, r) // the delays are equal, so this is sorted by time
 }
 
-// resendReports sends the reports again whose time has come, if they are still the
-// last word about a pod that waits.
+// resendReports retries the reports that are due, if they are still the latest about a waiting pod.
 func (m *Machine) resendReports(now time.Time) {
 	n := 0
 	for ; n < len(m.reportRetries) && !m.reportRetries[n].retryAt.After(now); n++ {

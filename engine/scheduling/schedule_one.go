@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// scheduleOne tries the next pod; false when there is none.
+// scheduleOne schedules the next pod of the queue. It reports whether there was one.
 func (m *Machine) scheduleOne(now time.Time) bool {
 	a, ok := m.queue.Pop(now)
 	if !ok {
@@ -35,12 +35,12 @@ func (m *Machine) scheduleOne(now time.Time) bool {
 		m.assumeAndBind(now, a, pod, s.Choice)
 		return true
 	}
-	m.summary = newSummary() // this one is given away
+	m.summary = newSummary() // the effect keeps this summary
 	m.handleSchedulingFailure(now, a, pod, s)
 	return true
 }
 
-// newSummary has room for the few rows that most refusals have.
+// newSummary returns a summary with space for the few rows that most refusals have.
 func newSummary() *decision.Summary {
 	s := &struct {
 		decision.Summary
@@ -50,7 +50,7 @@ func newSummary() *decision.Summary {
 	return &s.Summary
 }
 
-// handleSchedulingFailure ends an attempt that found no node.
+// handleSchedulingFailure ends an attempt without a feasible node.
 func (m *Machine) handleSchedulingFailure(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary) {
 	switch s.Outcome {
 	case decision.Infeasible:
@@ -63,10 +63,10 @@ func (m *Machine) handleSchedulingFailure(now time.Time, a queue.QueuedPodInfo, 
 	}
 }
 
-// assumeAndBind assumes the pod on its node and asks for the bind, or first for its volumes.
-// The room is taken from here on, which can be what others wait for (pod affinity).
+// assumeAndBind assumes the pod on the node and sends Bind, or BindVolumes first. From here on the
+// pod uses resources, which can be what other pods wait for (pod affinity).
 func (m *Machine) assumeAndBind(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, node string) {
-	if n := m.nominations[pod.UID]; n != nil && n.node != "" && n.phase <= effectUnanswered { // nobody knows what came of it
+	if n := m.nominations[pod.UID]; n != nil && n.node != "" && n.phase <= effectUnanswered { // the outcome of the Preempt is unknown
 		m.clearNomination(now, pod)
 		pod = m.state.Pod(pod.UID)
 	}
@@ -82,7 +82,7 @@ func (m *Machine) assumeAndBind(now time.Time, a queue.QueuedPodInfo, pod *model
 	m.dropReport(pod.UID)
 	at := &attempt{uid: pod.UID, node: node, number: a.Attempts, firstQueued: a.FirstEnqueued}
 	m.attempts[pod.UID] = at
-	if n := m.nominations[pod.UID]; n != nil && n.node != "" { // one that is taken back must still be told
+	if n := m.nominations[pod.UID]; n != nil && n.node != "" { // a cleared nomination must still be written
 		m.dropNomination(now, pod.UID)
 	}
 	if plan != nil {
@@ -92,7 +92,7 @@ func (m *Machine) assumeAndBind(now time.Time, a queue.QueuedPodInfo, pod *model
 	m.bind(now, at, pod, false)
 }
 
-// requeueWithError takes a pod back from flight with an error and reports it.
+// requeueWithError returns a pod to the queue with an error and reports it.
 func (m *Machine) requeueWithError(now time.Time, pod *model.Pod, number int, why string) {
 	m.queue.RequeueFailed(now, pod.UID)
 	m.reportUnschedulable(pod, number, m.errorSummary(why))

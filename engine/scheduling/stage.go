@@ -6,52 +6,52 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// stage is how far an attempt has come.
+// stage is the state of an attempt.
 type stage uint8
 
 const (
-	callingExtenders  stage = iota // an Ask or AskVictims is under way; no room is taken
-	bindingVolumes                 // assumed; a Prepare is under way, or due again at the deadline
-	waitingForVolumes              // the claims are given away, but not bound yet
-	binding                        // assumed; a Bind is under way
-	bound                          // the bind was granted; the pod is not seen on its node yet
-	refreshing                     // a Look is under way
-	waitingToRefresh               // the next Look is due at the deadline
+	callingExtenders  stage = iota // an extender call is in flight; nothing is assumed
+	bindingVolumes                 // assumed; a BindVolumes is in flight or due again at the deadline
+	waitingForVolumes              // the claims are assigned but not bound yet
+	binding                        // assumed; a Bind is in flight
+	bound                          // the Bind succeeded; the watch does not show it yet
+	refreshing                     // a RefreshPod is in flight
+	waitingToRefresh               // the next RefreshPod is due at the deadline
 )
 
-// beforeBind says that no Bind was asked for, so that nobody else knows of the attempt.
+// beforeBind reports whether no Bind was sent, so that the API does not reflect the attempt.
 func (s stage) beforeBind() bool { return s < binding }
 
-// attempt is a pod on its way from the queue to a node.
+// attempt is a pod between the queue and its node.
 type attempt struct {
 	uid, node   string
 	number      int
 	firstQueued time.Time
 	stage       stage
-	effectID    uint64 // of the awaited effect; 0 when none is
+	effectID    uint64 // of the effect in flight; 0: none
 	deadline    time.Time
-	// uncertainUntil lasts while an unanswered Bind may still be granted: until then a
-	// refusal of another one proves nothing. It is zero while none is unanswered.
+	// uncertainUntil is set while an unanswered Bind may still succeed. Until then the refusal of
+	// another Bind is not conclusive.
 	uncertainUntil time.Time
-	bindCount      int       // how many were asked for
-	firstBindAt    time.Time // when the first of them was
-	bindError      string    // the last one was not granted
-	// firstBindID is the first one's id until it is answered, which may be long after it was given up. Found: the
-	// pod has its node, as something else has shown before that. Told: somebody was told that it has.
+	bindCount      int       // number of Binds sent
+	firstBindAt    time.Time // time of the first Bind
+	bindError      string    // why the last Bind failed
+	// firstBindID is the id of the first Bind until its outcome arrives, however late. boundObserved:
+	// something else showed that the pod is bound. boundReported: the binding was reported.
 	firstBindID                  uint64
 	boundObserved, boundReported bool
 
-	volumePlan      *model.VolumePlan // what was asked of its volumes; nil when nothing was
+	volumePlan      *model.VolumePlan // plan for the pod's volumes, or nil
 	volumesDeadline time.Time         // when the volumes must be bound
-	extenderCall    *extenderCall     // what was put to extenders; nil when nothing was
+	extenderCall    *extenderCall     // the call to extenders, or nil
 }
 
 func (a *attempt) due() time.Time { return a.deadline }
 func (a *attempt) pod() string    { return a.uid }
 
-// setStage moves the attempt to a stage and supersedes the effect it waited for.
+// setStage sets the attempt's stage and replaces the effect it waits for.
 func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
-	if a.effectID != a.firstBindID { // who tells of the pod depends on that
+	if a.effectID != a.firstBindID { // the first Bind's outcome decides who reports the binding
 		delete(m.attemptsByEffect, a.effectID)
 	}
 	a.stage, a.effectID, a.deadline = s, id, deadline
@@ -61,7 +61,7 @@ func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
 	m.deadlines.add(deadline, a)
 }
 
-// endAttempt ends the attempt of a pod, if there is one; what comes for it from now on is dropped.
+// endAttempt ends the attempt of a pod, if any. Later outcomes for it are dropped.
 func (m *Machine) endAttempt(uid string) {
 	if a, ok := m.attempts[uid]; ok {
 		delete(m.attemptsByEffect, a.effectID)
@@ -72,7 +72,8 @@ func (m *Machine) endAttempt(uid string) {
 	}
 }
 
-// handleOutcome takes in the answer to an effect. What nobody waits for any more is dropped.
+// handleOutcome dispatches the outcome of an effect. Outcomes that are no longer waited for are
+// dropped.
 func (m *Machine) handleOutcome(now time.Time, o Outcome) {
 	if r, ok := m.reportsByEffect[o.ID]; ok {
 		m.handleReportOutcome(now, r, o)
@@ -89,7 +90,7 @@ func (m *Machine) handleOutcome(now time.Time, o Outcome) {
 	if o.ID == a.firstBindID {
 		m.handleFirstBindOutcome(now, a, o)
 	}
-	if o.ID != a.effectID || m.attempts[a.uid] != a { // given up since, or the pod was seen on its node before
+	if o.ID != a.effectID || m.attempts[a.uid] != a { // superseded, or the pod was already seen on its node
 		return
 	}
 	switch a.stage {
@@ -108,9 +109,8 @@ func (m *Machine) handleOutcome(now time.Time, o Outcome) {
 	}
 }
 
-// abortAttempt gives the room back and the pod to the queue, with an error that is reported.
-// After a Conflict, why is empty: the pod, or what it needs, is not as it was
-// thought to be; the watch will tell, and nothing is reported.
+// abortAttempt forgets the pod, requeues it and reports the error. After a Conflict, why is empty:
+// the watch will bring the change, and nothing is reported.
 func (m *Machine) abortAttempt(now time.Time, a *attempt, why string) {
 	m.endAttempt(a.uid)
 	m.forgetAssumed(now, a.uid)
@@ -123,7 +123,7 @@ func (m *Machine) abortAttempt(now time.Time, a *attempt, why string) {
 	m.requeue(now, pod)
 }
 
-// handleDeadlines acts on what was not answered in time.
+// handleDeadlines handles everything whose deadline passed.
 func (m *Machine) handleDeadlines(now time.Time) {
 	for {
 		t, ok := m.deadlines.next(now)
@@ -141,7 +141,7 @@ func (m *Machine) handleDeadlines(now time.Time) {
 	}
 }
 
-// handleAttemptTimeout acts on an attempt that was not answered in time.
+// handleAttemptTimeout handles an attempt whose effect timed out.
 func (m *Machine) handleAttemptTimeout(now time.Time, a *attempt) {
 	switch a.stage {
 	case callingExtenders:

@@ -7,17 +7,17 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// markedVictim is a pod that is being driven out. Until the API shows it, the state is told of the
-// pod as if it did, so that its budgets count it as gone and nobody drives it out twice.
+// markedVictim is a pod that is being preempted. Until the API shows its deletion, the state has it
+// as terminating, so that budgets do not count it and no other pod preempts it.
 type markedVictim struct {
 	preemptor *nomination
-	reported  *model.Pod // as it was reported
+	reported  *model.Pod // the pod as the API reported it
 }
 
-// markVictim notes a victim.
+// markVictim marks a victim as terminating in the state.
 func (m *Machine) markVictim(now time.Time, n *nomination, v *model.Pod) {
 	seen := v
-	if m.state.Assumed(v.UID) { // its Bind is under way
+	if m.state.Assumed(v.UID) { // its Bind is in flight
 		bare := *v
 		bare.NodeName = ""
 		seen = &bare
@@ -27,7 +27,7 @@ func (m *Machine) markVictim(now time.Time, n *nomination, v *model.Pod) {
 	m.notifyChange(now, delta(podChange(v, m.state.Pod(v.UID)), v, m.state.Pod(v.UID)))
 }
 
-// withDisruptionTarget is a pod as the API is going to show it.
+// withDisruptionTarget returns the pod as the API will show it after the eviction.
 func withDisruptionTarget(p *model.Pod) *model.Pod {
 	if displacement.Preemption.IsTerminating(p) {
 		return p
@@ -37,7 +37,7 @@ func withDisruptionTarget(p *model.Pod) *model.Pod {
 	return &q
 }
 
-// applyVictimMark is a reported pod with what was decided about it.
+// applyVictimMark returns a reported pod, marked as terminating if it is a victim.
 func (m *Machine) applyVictimMark(p *model.Pod) *model.Pod {
 	l, ok := m.markedVictims[p.UID]
 	if !ok {
@@ -48,7 +48,7 @@ func (m *Machine) applyVictimMark(p *model.Pod) *model.Pod {
 	return withDisruptionTarget(p)
 }
 
-// unmarkVictims takes the marks from the victims of a Preempt that did not happen.
+// unmarkVictims reverts the marks of a failed Preempt.
 func (m *Machine) unmarkVictims(now time.Time, n *nomination) {
 	if n.plan == nil {
 		return
@@ -64,8 +64,8 @@ func (m *Machine) unmarkVictims(now time.Time, n *nomination) {
 	}
 }
 
-// handlePodGone takes in that a pod does not take room any more. Who waited for it alone is
-// tried at once.
+// handlePodGone handles a pod that no longer uses resources. Pods nominated to its node that waited
+// only for it are activated.
 func (m *Machine) handlePodGone(now time.Time, p *model.Pod) {
 	delete(m.markedVictims, p.UID)
 	if displacement.Preemption.IsTerminating(p) {
@@ -73,8 +73,7 @@ func (m *Machine) handlePodGone(now time.Time, p *model.Pod) {
 	}
 }
 
-// activateNominated has the pods tried that are nominated to a node and wait for nobody to
-// leave.
+// activateNominated activates the pods nominated to a node that wait for no victim.
 func (m *Machine) activateNominated(now time.Time, node string) {
 	id, ok := m.state.NodeID(node)
 	if !ok {

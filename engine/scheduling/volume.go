@@ -5,8 +5,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// upsertVolume takes in what has to do with volumes, and says what change it
-// is; none for anything else.
+// upsertVolume applies a storage object and returns the change; the zero Delta for other objects.
 func (m *Machine) upsertVolume(object any) decision.Delta {
 	switch o := object.(type) {
 	case *model.PersistentVolume:
@@ -39,7 +38,7 @@ func (m *Machine) upsertVolume(object any) decision.Delta {
 	return decision.Delta{}
 }
 
-// removeVolume is upsertVolume for what is gone.
+// removeVolume removes a storage object and returns the change.
 func (m *Machine) removeVolume(object any) decision.Delta {
 	switch o := object.(type) {
 	case *model.PersistentVolume:

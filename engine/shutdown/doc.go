@@ -1,16 +1,14 @@
-// Package shutdown is the order in which a node that is being shut down ends its
-// pods: class by class, by ascending priority, each class for as long as it is given.
+// Package shutdown orders the termination of a node's pods during node shutdown: class by class, by ascending
+// priority, each class within its own grace period.
 //
-//	class 0 ── all ended, or its time is over ──▶ class 1 ──▶ ... ──▶ done
+//	class 0 ── all terminated, or time is up ──▶ class 1 ──▶ ... ──▶ done
 //
-// The agent tells it which pods there are and which have ended; it answers whom to
-// stop within which grace. A pod belongs to the highest class that is not above its
-// priority, and to the lowest if all are.
+// The node agent reports which pods have terminated; the machine returns which pods to stop with which grace
+// period. A pod belongs to the highest class that is not above its priority, or to the lowest class.
 //
-// Invariants, each held by a test:
+// Invariants, each with a test:
 //
-//   - a pod is stopped once, and no earlier than all pods of lower classes have ended or
-//     had their time;
-//   - no pod has more time than it asks for, nor than its class has;
-//   - the whole takes no longer than the sum of the classes' times.
+//   - a pod is stopped once, and only after the pods of lower classes have terminated or their time is up;
+//   - no pod gets more time than it requests or than its class has;
+//   - the shutdown takes no longer than the sum of the classes' times.
 package shutdown

@@ -6,48 +6,48 @@ import (
 	"time"
 )
 
-// Class is how long pods have of at least a priority.
+// Class is the grace period of pods from a priority on.
 type Class struct {
 	Priority int32
 	Grace    time.Duration
 }
 
-// CriticalPriority is that of system-cluster-critical.
+// CriticalPriority is the priority of system-cluster-critical.
 const CriticalPriority = 2_000_000_000
 
-// DefaultClasses are the two by which a node is shut down without a list of them: the end of the total time is
-// for critical pods alone.
+// DefaultClasses returns the two classes of a shutdown without configured classes: the end of the
+// total time is reserved for critical pods.
 func DefaultClasses(total, critical time.Duration) []Class {
 	return []Class{{0, max(total-critical, 0)}, {CriticalPriority, critical}}
 }
 
-// Pod is one that runs when the shutdown begins.
+// Pod is a pod that runs when the shutdown begins.
 type Pod struct {
 	UID      string
 	Priority int32
-	Grace    time.Duration // what it asks for
+	Grace    time.Duration // its own grace period
 }
 
-// Stop asks for the end of a pod.
+// Stop requests the termination of a pod.
 type Stop struct {
 	Pod   string
 	Grace time.Duration
 }
 
-// Machine is one shutdown of one node. Make it with New.
+// Machine is the shutdown of one node. Create it with New.
 type Machine struct {
 	groups        []group
-	groupDeadline time.Time // when the first group's time is over; zero: it has not begun
+	groupDeadline time.Time // end of the first group's time; zero: not started
 }
 
-// group are the pods of a class.
+// group is the pods of a class.
 type group struct {
 	grace   time.Duration
 	pods    []Pod
-	running map[string]bool // those that have not ended
+	running map[string]bool // pods that have not terminated
 }
 
-// sortedClasses are classes by ascending priority; without any, one that has no time.
+// sortedClasses returns classes by ascending priority, or one class without time.
 func sortedClasses(classes []Class) []Class {
 	if len(classes) == 0 {
 		return []Class{{}}
@@ -57,7 +57,7 @@ func sortedClasses(classes []Class) []Class {
 	return classes
 }
 
-// classIndex is the index of a priority's class among sorted ones.
+// classIndex returns the index of a priority's class in sorted classes.
 func classIndex(classes []Class, priority int32) (at int) {
 	for i, c := range classes {
 		if c.Priority <= priority {
@@ -67,13 +67,13 @@ func classIndex(classes []Class, priority int32) (at int) {
 	return at
 }
 
-// Grace is how long a pod has from when it is stopped, by these classes in any order.
+// Grace returns how long a pod has once it is stopped. classes can be in any order.
 func Grace(classes []Class, p Pod) time.Duration {
 	classes = sortedClasses(classes)
 	return min(p.Grace, classes[classIndex(classes, p.Priority)].Grace)
 }
 
-// New is a shutdown of these pods by these classes, in any order.
+// New returns a shutdown of the pods. classes can be in any order.
 func New(classes []Class, pods []Pod) *Machine {
 	classes = sortedClasses(classes)
 	m := &Machine{groups: make([]group, len(classes))}
@@ -88,8 +88,8 @@ func New(classes []Class, pods []Pod) *Machine {
 	return m
 }
 
-// Step takes in which pods have ended and answers which ones to stop now. wake is when to
-// call again if nothing happens before; done says that no pod is left, or none has time.
+// Step applies which pods have terminated and returns the pods to stop now. wake is when to call
+// again if nothing happens before; done reports that no pod is left or all time is up.
 func (m *Machine) Step(now time.Time, ended ...string) (stops []Stop, wake time.Time, done bool) {
 	for i := range m.groups {
 		for _, uid := range ended {

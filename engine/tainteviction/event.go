@@ -6,22 +6,22 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Event is something that a machine is told.
+// Event is a Node or Pod as it is now, or one of the types below.
 type Event interface{ event() }
 
-// Node is a node as it is now. Taints other than NoExecute do not matter here.
+// Node is a node as it is now. Only its NoExecute taints matter.
 type Node struct {
 	Name   string
 	Taints []model.TimedTaint
 }
 
-// NodeDeleted says that there is no such node any more. Its pods are no concern of taints then.
+// NodeDeleted reports that a node was deleted. Taints no longer affect its pods.
 type NodeDeleted struct{ Name string }
 
-// PodDeleted says that there is no such pod any more.
+// PodDeleted reports that a pod was deleted.
 type PodDeleted struct{ Namespace, Name string }
 
-// EvictFailed says that an Evict was not carried out, and may be asked for again.
+// EvictFailed reports that an Evict failed.
 type EvictFailed struct{ Namespace, Name, UID string }
 
 func (Node) event()        {}
@@ -30,21 +30,21 @@ func (Pod) event()         {}
 func (PodDeleted) event()  {}
 func (EvictFailed) event() {}
 
-// Effect is something to be done: an Evict or a Cancel.
+// Effect is an Evict or a Cancel.
 type Effect interface{ effect() }
 
-// Evict asks for a pod to be displaced, with its own grace and past disruption budgets.
+// Evict evicts a pod with its own grace period, regardless of disruption budgets.
 type Evict struct {
 	Pod   Pod
-	Taint model.Taint // the one that drives it out
-	Added time.Time   // when that was put on, or seen first
+	Taint model.Taint // the taint that evicts it
+	Added time.Time   // when the taint was added or first seen
 	Due   time.Time
-	// Tolerated: the pod bears the taint for Seconds, which are over.
+	// Tolerated: the pod tolerated the taint for Seconds.
 	Tolerated bool
 	Seconds   int64
 }
 
-// Cancel says that a pod that was to leave later stays: it is worth an event.
+// Cancel reports that a planned eviction was cancelled, for an event.
 type Cancel struct {
 	Pod Pod
 	Due time.Time // when it would have been due

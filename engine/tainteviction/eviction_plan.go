@@ -6,29 +6,29 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Options of a machine.
+// Options configure a Machine.
 type Options struct {
-	// FixedDueTime keeps a pod's moment once it is set, as Kubernetes does, until no taint
-	// would drive the pod out.
+	// FixedDueTime keeps a pod's due time once it is set, as Kubernetes does, until no taint evicts
+	// the pod.
 	FixedDueTime bool
-	// NumericTolerations lets the operators Gt and Lt bear taints.
+	// NumericTolerations enables the toleration operators Gt and Lt.
 	NumericTolerations bool
-	// StartupGrace is how long after its start the machine does not trust taints of
-	// lost nodes that are older than it is.
+	// StartupGrace is how long after its start the machine ignores older taints of nodes that are not
+	// ready.
 	StartupGrace time.Duration
 }
 
-// Pod is what is read of a pod that is bound.
+// Pod is what taint eviction reads of a bound pod.
 type Pod struct {
 	Namespace, Name, UID string
 	Node                 string
-	Bound                time.Time // when it came to its node; zero: when it is seen first
+	Bound                time.Time // when it was bound; zero: when it is first seen
 	Deleting             bool
 	Tolerations          []model.Toleration
 }
 
-// PodOf is what is read of a pod. It is bound since PodScheduled is true, or else since it
-// was started, or made.
+// PodOf converts a pod. It is bound since PodScheduled became True, or else since it was started or
+// created.
 func PodOf(p *model.Pod) Pod {
 	out := Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.NodeName, Deleting: p.Deleting}
 	if p.Spec != nil {
@@ -45,27 +45,27 @@ func PodOf(p *model.Pod) Pod {
 	return out
 }
 
-// Key is "namespace/name".
+// Key returns "namespace/name".
 func (p *Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// effectiveTaint is a NoExecute taint, and from when it counts.
+// effectiveTaint is a NoExecute taint and the time from which it counts.
 type effectiveTaint struct {
 	model.TimedTaint
 	from time.Time
-	// untrusted: it is a lost node's, and older than the machine.
+	// untrusted: of a node that is not ready, and older than the machine.
 	untrusted bool
 }
 
-// evictionPlan is what the taints of its node mean for a pod.
+// evictionPlan is the effect of a node's taints on a pod.
 type evictionPlan struct {
-	evict     bool // false: it stays, as far as taints go
+	evict     bool // false: the pod stays
 	due       time.Time
-	taint     effectiveTaint // by which it is due
+	taint     effectiveTaint // the taint that determines due
 	tolerated bool
-	seconds   int64 // for which the taint is borne
+	seconds   int64 // for which the taint is tolerated
 }
 
-// planEviction says what taints mean for a pod that was bound at a time.
+// planEviction computes the effect of taints on a pod that was bound at the given time.
 func planEviction(tolerations []model.Toleration, bound time.Time, taints []effectiveTaint, o Options, started time.Time) evictionPlan {
 	var f evictionPlan
 	for i := range taints {
@@ -88,7 +88,7 @@ func planEviction(tolerations []model.Toleration, bound time.Time, taints []effe
 	return f
 }
 
-// matchingToleration is the first toleration that bears a taint, nil when none does.
+// matchingToleration returns the first toleration that tolerates a taint, or nil.
 func matchingToleration(list []model.Toleration, t *model.Taint, numeric bool) *model.Toleration {
 	for i := range list {
 		if list[i].ToleratesTaint(t, numeric) {
@@ -98,7 +98,7 @@ func matchingToleration(list []model.Toleration, t *model.Taint, numeric bool) *
 	return nil
 }
 
-// maxSeconds is a toleration above which it makes no difference.
+// maxSeconds caps tolerations so that times do not overflow.
 const maxSeconds = int64(100 * 365 * 24 * 3600)
 
 func addSeconds(t time.Time, seconds int64) time.Time {

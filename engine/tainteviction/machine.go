@@ -9,13 +9,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// How long an eviction that failed waits.
+// Retry delays of a failed eviction.
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 30 * time.Second
 )
 
-// Machine knows all bound pods and the NoExecute taints of all nodes. Make it with New.
+// Machine is the taint eviction state machine. Create it with New. It is not safe for concurrent
+// use.
 type Machine struct {
 	options Options
 	started time.Time
@@ -26,31 +27,31 @@ type Machine struct {
 }
 
 type node struct {
-	known  bool // false: only its pods are
+	known  bool // false: only its pods are known
 	taints []effectiveTaint
 	pods   map[string]*pod
 }
 
-// pod is a pod and what is planned for it.
+// pod is a pod and its planned eviction.
 type pod struct {
 	Pod
 	key       string
 	bound     time.Time
 	plan      evictionPlan
-	inFlight  bool          // an Evict is under way
+	inFlight  bool          // an Evict was sent
 	backoff   time.Duration // after the last failure
-	notBefore time.Time     // not asked for before, after a failure
-	evictAt   time.Time     // when it is to be asked for
-	index     int           // in the schedule; -1: not there
+	notBefore time.Time     // end of the backoff
+	evictAt   time.Time     // when to send Evict
+	index     int           // in the queue; -1: not queued
 }
 
-// New is a machine that knows nothing.
+// New returns a machine without nodes and pods.
 func New(o Options, started time.Time) *Machine {
 	return &Machine{options: o, started: started, nodes: map[string]*node{}, pods: map[string]*pod{}}
 }
 
-// Step takes in events, in order, and returns what is to be done, and when to be called
-// again if nothing happens before; zero: not at all.
+// Step applies the events in order and returns what to do, and when to call again if nothing
+// happens before; zero: never.
 func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake time.Time) {
 	m.effects = nil
 	for _, e := range events {
@@ -80,7 +81,7 @@ func (m *Machine) Step(now time.Time, events []Event) (effects []Effect, wake ti
 	return m.effects, wake
 }
 
-// Due is when a pod is to leave, and by which taint; false when it stays.
+// Due returns when a pod is evicted and by which taint. It returns false if the pod stays.
 func (m *Machine) Due(namespace, name string) (time.Time, model.Taint, bool) {
 	p := m.pods[namespace+"/"+name]
 	if p == nil || !p.plan.evict {
@@ -112,7 +113,7 @@ func (m *Machine) dropNode(name string) {
 	m.pruneNode(name)
 }
 
-// replanNode judges the pods of a node anew, in the order of their names.
+// replanNode recomputes the plans of a node's pods, in name order.
 func (m *Machine) replanNode(now time.Time, n *node) {
 	pods := make([]*pod, 0, len(n.pods))
 	for _, p := range n.pods {
@@ -146,7 +147,7 @@ func (m *Machine) setPod(now time.Time, e Pod) {
 	m.replan(now, p, n)
 }
 
-// dropPod forgets a pod that is gone, or going.
+// dropPod forgets a pod that is deleted or terminating.
 func (m *Machine) dropPod(key string) {
 	p := m.pods[key]
 	if p == nil {
@@ -171,7 +172,7 @@ func (m *Machine) handleFailed(now time.Time, e EvictFailed) {
 	}
 }
 
-// node is the entry of a node, known or not.
+// node returns the entry of a node, creating it if necessary.
 func (m *Machine) node(name string) *node {
 	n := m.nodes[name]
 	if n == nil {
@@ -181,7 +182,7 @@ func (m *Machine) node(name string) *node {
 	return n
 }
 
-// pruneNode drops the entry of a node that there is nothing to say of.
+// pruneNode deletes the entry of an unknown node without pods.
 func (m *Machine) pruneNode(name string) {
 	if n := m.nodes[name]; !n.known && len(n.pods) == 0 {
 		delete(m.nodes, name)

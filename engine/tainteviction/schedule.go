@@ -8,8 +8,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// effectiveTaints are the NoExecute taints of a node with the moment each counts from: when it was put on,
-// or, when that is not known, when it was seen first. One that was known keeps its moment.
+// effectiveTaints returns a node's NoExecute taints with the time from which each counts: when it
+// was added, or when it was first seen. Known taints keep their time.
 func effectiveTaints(now time.Time, known []effectiveTaint, taints []model.TimedTaint, started time.Time) []effectiveTaint {
 	var out []effectiveTaint
 	for _, t := range taints {
@@ -26,8 +26,8 @@ func effectiveTaints(now time.Time, known []effectiveTaint, taints []model.Timed
 	return out
 }
 
-// effectiveTime reads a time of an object, which has whole seconds: what has just happened
-// happened now. So does what has no time, or one that is to come (another clock).
+// effectiveTime interprets a time of an object, which has whole seconds: less than a second ago
+// means now. So do the zero time and times in the future (clock skew).
 func effectiveTime(now, t time.Time) time.Time {
 	if t.IsZero() || now.Sub(t) < time.Second {
 		return now
@@ -35,12 +35,12 @@ func effectiveTime(now, t time.Time) time.Time {
 	return t
 }
 
-// notReadyTaint says whether a taint is of those that lost nodes get.
+// notReadyTaint reports whether the taint is set on nodes that are not ready.
 func notReadyTaint(key string) bool {
 	return key == "node.kubernetes.io/not-ready" || key == "node.kubernetes.io/unreachable"
 }
 
-// replan brings what is planned for a pod up to date.
+// replan recomputes a pod's plan.
 func (m *Machine) replan(now time.Time, p *pod, n *node) {
 	was := p.plan
 	p.plan = evictionPlan{}
@@ -60,8 +60,8 @@ func (m *Machine) replan(now time.Time, p *pod, n *node) {
 	}
 }
 
-// fixedPlan is the fate by Kubernetes' rule: the shortest toleration, counted from now, is set once.
-// That a taint is not borne at all changes it; nothing else does, but that the pod need not leave.
+// fixedPlan returns the plan by Kubernetes' rule: the shortest toleration, counted from now, is set
+// once. Only a taint without a toleration, or the absence of any evicting taint, changes it.
 func (m *Machine) fixedPlan(now time.Time, was evictionPlan, p *pod, n *node) evictionPlan {
 	f := p.plan
 	if !f.evict {
@@ -94,7 +94,7 @@ func (m *Machine) fixedPlan(now time.Time, was evictionPlan, p *pod, n *node) ev
 	return short
 }
 
-// schedule has a pod asked for when it is due, and not too soon after a failure.
+// schedule queues a pod for when it is due and its backoff is over.
 func (m *Machine) schedule(p *pod) {
 	p.evictAt = maxTime(p.plan.due, p.notBefore)
 	if p.index >= 0 {
@@ -110,7 +110,7 @@ func (m *Machine) unschedule(p *pod) {
 	}
 }
 
-// schedule is a heap of pods by the time to ask for them, then by name.
+// schedule is a heap of pods by eviction time, then by name.
 type schedule []*pod
 
 func (s schedule) Len() int { return len(s) }
@@ -125,7 +125,7 @@ func (s schedule) Swap(i, j int) {
 	s[i].index, s[j].index = i, j
 }
 
-// Push is for container/heap.
+// Push implements heap.Interface.
 func (s *schedule) Push(x any) {
 	p, ok := x.(*pod)
 	if !ok {
@@ -135,7 +135,7 @@ func (s *schedule) Push(x any) {
 	*s = append(*s, p)
 }
 
-// Pop is for container/heap.
+// Pop implements heap.Interface.
 func (s *schedule) Pop() any {
 	old := *s
 	p := old[len(old)-1]

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// The pause after a pod died on the spot: First, doubled by each further one, Longest at most.
+// The delay after a pod failed soon after its start, doubled by each further failure.
 const (
 	InitialBackoff = 10 * time.Second
 	MaxBackoff     = 10 * time.Minute
 )
 
-// quickFailure is below which a life counts as none; living longer forgives the past.
+// quickFailure is the runtime below which a failure counts as quick; a longer one resets the delay.
 const quickFailure = MaxBackoff
 
-// PodFailure is the end of a pod of one owner: it failed on a node, by no choice of its own.
+// PodFailure is the failure of a pod of one owner on a node.
 type PodFailure struct {
-	Node, Cause         string    // Cause: its status' reason (Evicted, OutOfcpu, NodeAffinity, ...)
-	StartedAt, FailedAt time.Time // Born: when it was made, or started if that is later
+	Node, Cause         string    // Cause: the reason of its status (Evicted, OutOfcpu, NodeAffinity, ...)
+	StartedAt, FailedAt time.Time // StartedAt: when it was created, or started if that is later
 }
 
-// FailureOf says how a pod died; ok is false for one that did not fail.
+// FailureOf returns how a pod failed; ok is false for a pod that did not fail.
 func FailureOf(p *Pod) (d PodFailure, ok bool) {
 	if p.Ended.IsZero() || p.Node == "" {
 		return PodFailure{}, false
@@ -33,13 +33,12 @@ func FailureOf(p *Pod) (d PodFailure, ok bool) {
 	return d, d.Cause != ""
 }
 
-// BackoffUntil says until when an owner should make no pod, by how its last ones died: zero for at
-// once. It is counted by node and cause, from the death: 10 s, doubled by each further
-// one that died within ten minutes of its birth, up to 10 minutes. Pods that were born
-// before the last counted death are no further attempt, but its companions.
+// BackoffUntil returns until when an owner should create no pod, given its recent failures; zero: now. Failures
+// count by node and cause. The delay from the last failure is 10 s, doubled by each further failure within ten
+// minutes of its start, up to 10 minutes. Pods that existed before the last counted failure do not count.
 //
-// node is where the template puts the pod. Where it names none (""), the scheduler may find
-// a better place, so only the second death in the same way makes a pause.
+// node is where the template puts the pod. If it is "", the scheduler may choose another node, so only the
+// second failure of the same kind causes a delay.
 func BackoffUntil(deaths []PodFailure, node string) (until time.Time, why PodFailure) {
 	deaths = slices.Clone(deaths)
 	slices.SortFunc(deaths, func(a, b PodFailure) int {
@@ -68,14 +67,14 @@ func BackoffUntil(deaths []PodFailure, node string) (until time.Time, why PodFai
 	return until, why
 }
 
-// countConsecutive counts the last attempts that died on the spot, of deaths in their order, and tells the last one.
+// countConsecutive returns the number of consecutive quick failures and the last one.
 func countConsecutive(chain []PodFailure) (count int, last PodFailure) {
 	for _, d := range chain {
 		switch {
 		case d.FailedAt.Sub(d.StartedAt) >= quickFailure:
 			count = 0
 		case count > 0 && d.StartedAt.Before(last.FailedAt):
-			continue // made before anybody knew
+			continue // created before the last failure
 		default:
 			count++
 		}
@@ -84,9 +83,9 @@ func countConsecutive(chain []PodFailure) (count int, last PodFailure) {
 	return count, last
 }
 
-// backoffAfter is the pause after so many deaths in a row, 1 at least.
+// backoffAfter returns the delay after n consecutive failures, at least 1.
 func backoffAfter(n int) time.Duration {
-	if n > 7 { // 10 s · 2^6 is beyond the longest
+	if n > 7 { // 10 s · 2^6 exceeds the maximum
 		return MaxBackoff
 	}
 	return min(InitialBackoff<<(n-1), MaxBackoff)

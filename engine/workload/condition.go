@@ -2,29 +2,29 @@ package workload
 
 import "time"
 
-// Status is a condition's.
+// Status is the status of a condition.
 type Status string
 
-// The statuses of conditions.
+// The statuses.
 const (
 	True    Status = "True"
 	False   Status = "False"
 	Unknown Status = "Unknown"
 )
 
-// Condition is one of a workload's status.
+// Condition is a condition of a workload's status.
 type Condition struct {
 	Type            string
 	Status          Status
 	Reason, Message string
-	Updated         time.Time // when it was written last, for kinds that keep that
-	Changed         time.Time // when Status became what it is
+	Updated         time.Time // last write, for kinds that store it
+	Changed         time.Time // last transition of Status
 }
 
-// Conditions are those of one object, in its order.
+// Conditions are the conditions of one object, in its order.
 type Conditions []Condition
 
-// Get finds a condition; nil if there is none.
+// Get returns the condition of a type, or nil.
 func (c Conditions) Get(kind string) *Condition {
 	for i := range c {
 		if c[i].Type == kind {
@@ -34,8 +34,9 @@ func (c Conditions) Get(kind string) *Condition {
 	return nil
 }
 
-// With is c with one condition set, at now. Of one that has the same status and reason nothing
-// changes, not even the message; one of the same status keeps its time of change. The one that is set comes last, as in Kubernetes.
+// With returns c with one condition set at now. If status and reason are equal, c is unchanged,
+// including the message. If only the status is equal, the transition time stays. As upstream, the
+// condition moves to the end.
 func (c Conditions) With(now time.Time, n Condition) Conditions {
 	n.Updated, n.Changed = now, now
 	if old := c.Get(n.Type); old != nil {
@@ -49,7 +50,7 @@ func (c Conditions) With(now time.Time, n Condition) Conditions {
 	return append(c.Without(n.Type), n)
 }
 
-// Without is c without the conditions of a type.
+// Without returns c without the conditions of a type.
 func (c Conditions) Without(kind string) Conditions {
 	out := make(Conditions, 0, len(c)+1)
 	for i := range c {
@@ -60,7 +61,7 @@ func (c Conditions) Without(kind string) Conditions {
 	return out
 }
 
-// earliest is the earlier of two times of which zero means never.
+// earliest returns the earlier of two times; zero means never.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

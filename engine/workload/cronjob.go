@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Schedule tells when something is due.
+// Schedule is a cron schedule.
 type Schedule interface {
-	// Next is the first time after t; zero if there is none.
+	// Next returns the first time after t; zero if there is none.
 	Next(t time.Time) time.Time
 }
 
-// TooManyMissed is above how many missed times a CronJob says so.
+// TooManyMissed is the number of missed times above which a CronJob warns.
 const TooManyMissed = 100
 
-// Concurrency is what a CronJob does when its last job still runs.
+// Concurrency is a CronJob's concurrencyPolicy.
 type Concurrency uint8
 
 // The policies.
@@ -25,31 +25,31 @@ const (
 	Replace
 )
 
-// CronJob is what is asked for.
+// CronJob is the desired and actual state of a CronJob.
 type CronJob struct {
 	Schedule      Schedule
 	Created       time.Time
-	LastScheduled time.Time // when it was due for the last job that was made; zero: never
+	LastScheduled time.Time // scheduled time of the last job; zero: none
 	Deadline      time.Duration
-	HasDeadline   bool // a job may be Deadline late; else any time
+	HasDeadline   bool // Deadline is startingDeadlineSeconds
 	Suspend       bool
 	Deleting      bool
 	Concurrency   Concurrency
-	Active        int // jobs of it that are not over
+	Active        int // jobs that are not finished
 }
 
 // CronPlan is what to do now.
 type CronPlan struct {
-	Create         bool      // make a job
-	Due            time.Time // for this time
-	Replace        bool      // after deleting the active ones
-	StillActive    bool      // it was due, but the last one still runs
-	DeadlineMissed bool      // it was due, but its deadline is over
-	Missed         int       // times since the last one, Due included, counted up to MissedMany+1
-	Next           time.Time // when to look again; zero: never
+	Create         bool      // create a job
+	Due            time.Time // its scheduled time
+	Replace        bool      // delete the active jobs first
+	StillActive    bool      // due, but the last job is still active
+	DeadlineMissed bool      // due, but past its deadline
+	Missed         int       // times since the last job including Due, counted up to TooManyMissed+1
+	Next           time.Time // when to plan again; zero: never
 }
 
-// Plan decides about a CronJob. Of several times that were missed only the last one counts.
+// Plan plans a CronJob. Of several missed times only the last one counts.
 func (c *CronJob) Plan(now time.Time) CronPlan {
 	var p CronPlan
 	if c.Suspend || c.Deleting {
@@ -85,8 +85,8 @@ func (c *CronJob) Plan(now time.Time) CronPlan {
 	return p
 }
 
-// LastDue is the last time after since, and not after now, at which something was due; zero if there is
-// none. It looks back from now by steps that double, so a clock that jumped by years costs no more than one by hours.
+// LastDue returns the last scheduled time after since and not after now; zero if there is none. It
+// searches back from now in doubling steps, so that a large clock jump is cheap.
 func LastDue(s Schedule, since, now time.Time) time.Time {
 	var last time.Time
 	for back := time.Minute; ; back *= 2 {
@@ -103,15 +103,16 @@ func LastDue(s Schedule, since, now time.Time) time.Time {
 	}
 }
 
-// FinishedJob is a job of a CronJob that is over.
+// FinishedJob is a finished job of a CronJob.
 type FinishedJob struct {
 	Name     string
 	Failed   bool
-	Started  time.Time // zero if it never was
+	Started  time.Time // zero if it never started
 	Finished time.Time
 }
 
-// ExcessJobs tells which of the jobs that are over are to be deleted, as indexes, oldest first: beyond the limits, nil being none.
+// ExcessJobs returns the indices of the finished jobs that exceed the history limits, oldest first;
+// a nil limit keeps all.
 func ExcessJobs(jobs []FinishedJob, succeeded, failed *int32) (out []int) {
 	for _, limit := range []struct {
 		failed bool

@@ -8,69 +8,69 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// DaemonBurst is how many pods of a DaemonSet one plan makes or deletes at most.
+// DaemonBurst limits the pods that one plan of a DaemonSet creates or deletes.
 const DaemonBurst = 250
 
-// DaemonSet is what is asked for: one pod on each node where it belongs.
+// DaemonSet is the desired state: one pod on each eligible node.
 type DaemonSet struct {
-	Hash     string // of the template as it is now; pods made of it say so
-	OnDelete bool   // old pods stay until somebody deletes them
-	// MaxUnavailable and MaxSurge bound a rolling update, as counts; one of them is 0.
+	Hash     string // of the current template; its pods have it as a label
+	OnDelete bool   // old pods stay until they are deleted by a user
+	// MaxUnavailable and MaxSurge limit a rolling update, as counts; one of them is 0.
 	MaxUnavailable, MaxSurge int32
 	MinReady                 time.Duration
 	Generation               int64
-	Deleting                 bool // it is to go: nothing is made or deleted any more
+	Deleting                 bool // nothing is created or deleted any more
 }
 
 // DaemonNode is a node as a DaemonSet sees it.
 type DaemonNode struct {
 	Name                      string
-	ShouldRun, ShouldContinue bool      // one belongs there; one that is there may stay (placement.Belongs)
-	NotBefore                 time.Time // no pod is made there before; zero: at once
+	ShouldRun, ShouldContinue bool      // a pod should run there; an existing one may stay (placement)
+	NotBefore                 time.Time // no pod is created there before; zero: now
 }
 
 // DaemonPod is a pod of a DaemonSet.
 type DaemonPod struct {
 	Pod
-	Target string // the node that it is for, bound or not
-	Hash   string // of the template that it was made of
+	Target string // its node, bound or not
+	Hash   string // of its template
 }
 
-// DaemonReason says why a pod of a DaemonSet goes.
+// DaemonReason is why a DaemonSet deletes a pod.
 type DaemonReason uint8
 
 // The reasons.
 const (
-	DaemonMisplaced DaemonReason = iota // it does not belong there, or its node is gone
+	DaemonMisplaced DaemonReason = iota // the node is not eligible or was deleted
 	DaemonFailed
 	DaemonSucceeded
-	DaemonExcess   // there is another one on the node
-	DaemonOutdated // the rolling update's turn
+	DaemonExcess   // the node has another one
+	DaemonOutdated // by the rolling update
 )
 
 // DaemonDelete is a pod to delete.
 type DaemonDelete struct {
-	Pod    int // index into the pods that were given
+	Pod    int // index into the given pods
 	Reason DaemonReason
 }
 
-// DaemonStatus is what there is, in nodes.
+// DaemonStatus is the status of a DaemonSet, in nodes.
 type DaemonStatus struct {
 	Desired, Current, Misscheduled, Ready, Updated, Available, Unavailable int32
-	Observed                                                               int64 // generation
+	Observed                                                               int64 // observedGeneration
 }
 
 // DaemonPlan is what to do now.
 type DaemonPlan struct {
 	Create  []string // nodes that get a pod, by name
 	Delete  []DaemonDelete
-	Delayed int // nodes that would get one, if it were not too early
+	Delayed int // nodes whose pod is delayed by NotBefore
 	Status  DaemonStatus
-	Wake    time.Time // look again then; zero: never
+	Wake    time.Time // when to plan again; zero: never
 }
 
-// Plan decides about a DaemonSet with these nodes and pods, in any order. Pods that ended
-// and are deleted do not count any more.
+// Plan plans a DaemonSet. nodes and pods can be in any order. Finished pods that are being deleted
+// do not count.
 func (d *DaemonSet) Plan(now time.Time, nodes []DaemonNode, pods []DaemonPod) DaemonPlan {
 	p := &daemonPlanner{set: d, now: now, pods: pods, podsByNode: map[string][]int{}}
 	for i := range pods {
@@ -116,18 +116,18 @@ type daemonPlanner struct {
 	set        *DaemonSet
 	now        time.Time
 	pods       []DaemonPod
-	podsByNode map[string][]int // pods by the node they are for
+	podsByNode map[string][]int // indices
 	plan       DaemonPlan
 }
 
-// daemonNodePods is a node with its pods, as indexes; -1 is none.
+// daemonNodePods is a node with the indices of its pods; -1 is none.
 type daemonNodePods struct {
 	node              *DaemonNode
-	all               []int // oldest first, bound ones before those that wait
-	terminating       int   // how many are being stopped
-	running           []int // neither ended nor being stopped
-	updated, outdated int   // those kept of the present template and of older ones
-	allDeleted        bool  // all that is there is deleted anyway
+	all               []int // oldest first, bound pods before unbound ones
+	terminating       int   // number of terminating pods
+	running           []int // neither finished nor terminating
+	updated, outdated int   // the pods to keep, of the current and of an older template
+	allDeleted        bool  // all its pods are deleted anyway
 }
 
 func (p *daemonPlanner) classify(n *DaemonNode) daemonNodePods {
@@ -147,7 +147,7 @@ func (p *daemonPlanner) classify(n *DaemonNode) daemonNodePods {
 	return b
 }
 
-// countStatus adds a node to the status; its oldest pod speaks for it.
+// countStatus adds a node to the status, by its oldest pod.
 func (p *daemonPlanner) countStatus(b *daemonNodePods) {
 	s := &p.plan.Status
 	if !b.node.ShouldRun {
@@ -173,7 +173,7 @@ func (p *daemonPlanner) countStatus(b *daemonNodePods) {
 	}
 }
 
-// available also has the plan made again when the pod will have been ready for long enough.
+// available reports whether a pod is available, and sets Wake for when it will be.
 func (p *daemonPlanner) available(i int) bool {
 	ok, at := p.pods[i].Available(p.now, p.set.MinReady)
 	p.plan.Wake = earliest(p.plan.Wake, at)
@@ -184,7 +184,7 @@ func (p *daemonPlanner) delete(i int, why DaemonReason) {
 	p.plan.Delete = append(p.plan.Delete, DaemonDelete{i, why})
 }
 
-// create makes a pod on a node, or waits until it may.
+// create creates a pod on a node, or delays it.
 func (p *daemonPlanner) create(n *DaemonNode) {
 	if n.NotBefore.After(p.now) {
 		p.plan.Delayed++
@@ -194,7 +194,7 @@ func (p *daemonPlanner) create(n *DaemonNode) {
 	p.plan.Create = append(p.plan.Create, n.Name)
 }
 
-// reconcileNode sees to it that one pod is there where one belongs, and none elsewhere.
+// reconcileNode keeps one pod on an eligible node and none on others.
 func (p *daemonPlanner) reconcileNode(b *daemonNodePods) {
 	if !b.node.ShouldContinue {
 		b.allDeleted = true
@@ -217,8 +217,8 @@ func (p *daemonPlanner) reconcileNode(b *daemonNodePods) {
 	p.deleteExcess(b)
 }
 
-// deleteEnded deletes a pod that ended, so that another can be made. One that failed is left to be
-// seen until then.
+// deleteEnded deletes a finished pod so that it can be replaced. A failed pod is kept during its
+// backoff, for inspection.
 func (p *daemonPlanner) deleteEnded(n *DaemonNode, i int) {
 	switch pod := &p.pods[i]; {
 	case pod.Deleting:

@@ -1,7 +1,7 @@
 package workload
 
-// deleteExcess keeps the oldest of the pods that run on a node; while a surge is under way, the oldest
-// of the present template and of the older ones.
+// deleteExcess keeps the oldest running pod of a node; during a surging update the oldest of the
+// current template and of the older ones.
 func (p *daemonPlanner) deleteExcess(b *daemonNodePods) {
 	for n, i := range b.running {
 		updated := p.pods[i].Hash == p.set.Hash
@@ -18,9 +18,8 @@ func (p *daemonPlanner) deleteExcess(b *daemonNodePods) {
 	}
 }
 
-// rollingUpdate deletes old pods, so that new ones are made, as long as no more than
-// MaxUnavailable nodes are without an available one. An old pod that is not available costs
-// nothing. One where no new pod could be made stays.
+// rollingUpdate deletes old pods while at most MaxUnavailable nodes lack an available one.
+// Unavailable old pods are free to delete. An old pod stays if no new one could be created there.
 func (p *daemonPlanner) rollingUpdate(groups []daemonNodePods) {
 	var without int32
 	var candidates []int
@@ -35,7 +34,7 @@ func (p *daemonPlanner) rollingUpdate(groups []daemonNodePods) {
 				without++
 			}
 		case b.outdated < 0:
-			without++ // one is being made or stopped
+			without++ // its pod is being created or terminated
 		case !b.node.ShouldRun:
 		case !p.available(b.outdated):
 			without++
@@ -49,9 +48,9 @@ func (p *daemonPlanner) rollingUpdate(groups []daemonNodePods) {
 	}
 }
 
-// surgingUpdate makes new pods beside old ones, MaxSurge at a time, and deletes an old one when the
-// new one is available. Where the old one is not even ready, it goes at once, if the
-// new one is there; and a new one beside an old one that is not available costs nothing.
+// surgingUpdate creates new pods beside old ones, MaxSurge at a time, and deletes an old one once
+// its new one is available. An old pod that is not ready is deleted once the new one exists; a new
+// one beside an unavailable old one does not count against MaxSurge.
 func (p *daemonPlanner) surgingUpdate(groups []daemonNodePods) {
 	var surging int32
 	var candidates []*DaemonNode

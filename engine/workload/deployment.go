@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Deployment is what is asked for: pods of a template, changed step by step when the template changes.
+// Deployment is the desired state of a Deployment.
 type Deployment struct {
 	Replicas int32
-	// Recreate stops all old pods before it makes new ones; else Surge and Unavailable bound the change.
+	// Recreate terminates all old pods before new ones are created; otherwise MaxSurge and
+	// MaxUnavailable apply.
 	Recreate bool
-	// MaxSurge is how many pods more than Replicas there may be, Unavailable how many of Replicas
-	// may be missing; not both 0, unless Recreate.
+	// MaxSurge and MaxUnavailable are counts; they are not both 0 unless Recreate is set.
 	MaxSurge, MaxUnavailable int32
-	// ProgressDeadline is how long a rollout may go without progress; 0 is for ever.
+	// ProgressDeadline is progressDeadlineSeconds; 0: none.
 	ProgressDeadline time.Duration
 	// RevisionHistoryLimit is how many old ReplicaSets are kept.
 	RevisionHistoryLimit int32
@@ -23,70 +23,70 @@ type Deployment struct {
 	Status               DeploymentStatus
 }
 
-// DeploymentStatus is what there is.
+// DeploymentStatus is the status of a Deployment.
 type DeploymentStatus struct {
 	Replicas, Updated, Ready, Available, Unavailable, Terminating int32
-	Observed                                                      int64 // generation
+	Observed                                                      int64 // observedGeneration
 	Conditions                                                    Conditions
 }
 
-// Set is one of a Deployment's ReplicaSets.
+// Set is a ReplicaSet of a Deployment.
 type Set struct {
 	Name     string
 	Created  time.Time
 	Revision int64 // 0 if it has none yet
-	// Current says that its template is the Deployment's.
+	// Current: its template is the Deployment's.
 	Current  bool
 	Deleting bool
 
-	// Replicas is what it is to have. Actual, Ready, Available and Terminating are from its
-	// status, which Observed says to be about this Replicas.
+	// Replicas is spec.replicas. Actual, Ready, Available and Terminating are from the status;
+	// Observed reports whether the status is of this spec.
 	Replicas                              int32
 	Actual, Ready, Available, Terminating int32
 	Observed                              bool
-	// Desired and Max are Replicas and Replicas+Surge of the Deployment when the set was scaled
-	// last, as its annotations say; -1 without.
+	// Desired and Max are the Deployment's replicas and replicas+maxSurge when the set was last
+	// scaled, from its annotations; -1 without them.
 	Desired, Max int32
-	// Failure is its ReplicaFailure condition; nil if all goes well.
+	// Failure is its ReplicaFailure condition, or nil.
 	Failure *Condition
 
-	replicasBefore int32 // Replicas before the plan changed them
+	replicasBefore int32 // Replicas before the plan
 }
 
-// available is how many available pods the set keeps for sure: those that are about to be
-// taken away because Replicas was lowered do not count.
+// available returns how many available pods the set certainly keeps: pods that a lower Replicas
+// deletes do not count.
 func (s *Set) available() int32 { return min(s.Available, s.Replicas, s.replicasBefore) }
 
-// maxPods is how many pods the set may have at the most.
+// maxPods returns how many pods the set may have at most.
 func (s *Set) maxPods() int32 { return max(s.Replicas, s.Actual) }
 
 // Scaling is a change of a set's replicas.
 type Scaling struct {
-	Set int // index into the sets that were given
+	Set int // index into the given sets
 	To  int32
 }
 
 // DeploymentPlan is what to do now, in this order.
 type DeploymentPlan struct {
-	// Current is the index of the set with the Deployment's template, -1 if there is none;
-	// then Create says whether to make one, with CreateReplicas.
+	// Current is the index of the set with the Deployment's template, or -1. If it is -1, Create
+	// reports whether to create it, with CreateReplicas.
 	Current        int
 	Create         bool
 	CreateReplicas int32
-	// Revision is what the current set, made or found, and the Deployment are to be labelled with.
+	// Revision is the revision annotation of the current set and the Deployment.
 	Revision int64
-	// Scale are the sets to scale, and Annotate those whose annotations of Desired and Max
-	// alone are out of date.
+	// Scale are the sets to scale. Annotate are the sets of which only the annotations Desired and Max
+	// change.
 	Scale    []Scaling
 	Annotate []int
-	// Delete are old sets beyond the history.
+	// Delete are old sets beyond the history limit.
 	Delete []int
 	Status DeploymentStatus
-	// Wake is when to look again without an event; zero: never.
+	// Wake is when to plan again without an event; zero: never.
 	Wake time.Time
 }
 
-// MaxPods is how many pods there may be.
+// MaxPods returns the maximum number of pods.
 func (d *Deployment) MaxPods() int32 {
 	if d.Replicas == 0 {
 		return 0
@@ -94,11 +94,11 @@ func (d *Deployment) MaxPods() int32 {
 	return d.Replicas + d.MaxSurge
 }
 
-// minAvailable is how many pods are to be available.
+// minAvailable returns the minimum number of available pods.
 func (d *Deployment) minAvailable() int32 { return max(0, d.Replicas-d.MaxUnavailable) }
 
-// Plan decides about a Deployment with these sets. name is that of the current set, also if it
-// is not there yet. oldPods says whether any pod of an old set has not ended, be it about to go; only Recreate asks.
+// Plan plans a Deployment. name is the name of the current set, even if it does not exist yet.
+// oldPods reports whether an old set has a pod that has not finished; only Recreate uses it.
 func (d *Deployment) Plan(now time.Time, sets []Set, name string, oldPods bool) DeploymentPlan {
 	r := rollout{deployment: d, now: now, name: name, sets: slices.Clone(sets)}
 	for i := range r.sets {
@@ -127,20 +127,20 @@ func (d *Deployment) Plan(now time.Time, sets []Set, name string, oldPods bool) 
 	return r.plan
 }
 
-// rollout is one look at a Deployment. Its sets are changed as the plan scales them.
+// rollout makes one plan. It changes its copy of the sets as it scales them.
 type rollout struct {
 	deployment *Deployment
 	now        time.Time
 	name       string
 	sets       []Set
-	// current is the index of the current set, or -1; old are those of all others, oldest first.
+	// current is the index of the current set, or -1; old are the others, oldest first.
 	current    int
 	old        []int
 	conditions Conditions
 	plan       DeploymentPlan
 }
 
-// findCurrent finds the current set: the oldest one with the right template.
+// findCurrent finds the current set: the oldest one with the Deployment's template.
 func (r *rollout) findCurrent() {
 	order := make([]int, len(r.sets))
 	for i := range order {
@@ -160,7 +160,7 @@ func (r *rollout) findCurrent() {
 	}
 }
 
-// revision is one more than that of all old sets, or what the current set has, if that is more.
+// revision returns the largest old revision plus one, or the current set's if that is larger.
 func (r *rollout) revision() int64 {
 	var last int64
 	for _, i := range r.old {
@@ -173,7 +173,7 @@ func (r *rollout) revision() int64 {
 	return last
 }
 
-// byAge are the sets by age, the current one last, if there is one.
+// byAge returns the sets by age, the current one last.
 func (r *rollout) byAge() []int {
 	if r.current < 0 {
 		return r.old
@@ -181,8 +181,8 @@ func (r *rollout) byAge() []int {
 	return append(slices.Clone(r.old), r.current)
 }
 
-// observed says that every set has taken notice of how many pods it is to have. One that has not may
-// still make or delete what it was to have before, so that nobody knows how many there will be.
+// observed reports whether every ReplicaSet controller has seen its current spec. Otherwise a set
+// may still create or delete pods for an older one.
 func (r *rollout) observed() bool {
 	for i := range r.sets {
 		if !r.sets[i].Observed {
@@ -192,7 +192,7 @@ func (r *rollout) observed() bool {
 	return true
 }
 
-// headroom is how many pods may be made.
+// headroom returns how many pods may be created.
 func (r *rollout) headroom() int32 {
 	if !r.observed() {
 		return 0
@@ -204,7 +204,7 @@ func (r *rollout) headroom() int32 {
 	return max(0, available)
 }
 
-// collectPlan collects what the steps decided.
+// collectPlan collects the changes of the sets.
 func (r *rollout) collectPlan(before []Set) {
 	for _, i := range r.byAge() {
 		s := &r.sets[i]
@@ -215,14 +215,14 @@ func (r *rollout) collectPlan(before []Set) {
 			r.plan.Annotate = append(r.plan.Annotate, i)
 		}
 	}
-	// What is to be made goes before what is to be taken away.
+	// Scale up before scaling down.
 	slices.SortStableFunc(r.plan.Scale, func(a, b Scaling) int {
 		return cmp.Compare(cmp.Compare(a.To, before[a.Set].Replicas), cmp.Compare(b.To, before[b.Set].Replicas)) * -1
 	})
 	r.plan.Status = r.status()
 }
 
-// setReplicas sets what a set is to have.
+// setReplicas scales a set.
 func (r *rollout) setReplicas(i int, to int32) {
 	s := &r.sets[i]
 	s.Replicas, s.Desired, s.Max = to, r.deployment.Replicas, r.deployment.Replicas+r.deployment.MaxSurge

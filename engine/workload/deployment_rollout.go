@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// rollingUpdate takes a rolling update one step further: makes new pods as far as there is room, and takes
-// old ones away as far as enough are available.
+// rollingUpdate takes the next step of a rolling update: it creates new pods within maxSurge and
+// deletes old ones within maxUnavailable.
 func (r *rollout) rollingUpdate() {
 	d := r.deployment
 	known := r.observed()
@@ -24,7 +24,7 @@ func (r *rollout) rollingUpdate() {
 	}
 }
 
-// scaleUpNew takes the current set to where it should be, as far as there is room.
+// scaleUpNew scales the current set toward the Deployment's replicas.
 func (r *rollout) scaleUpNew() {
 	s := &r.sets[r.current]
 	to := s.Replicas
@@ -38,8 +38,8 @@ func (r *rollout) scaleUpNew() {
 	}
 }
 
-// scaleDownOld takes pods of old sets away: first those that are not available, since nobody misses them, then
-// as many as are available beyond what must be. The oldest set goes first.
+// scaleDownOld scales old sets down, oldest first: unavailable pods, then as many available ones as
+// minAvailable permits.
 func (r *rollout) scaleDownOld() {
 	var all, available, newUnavailable int32
 	for i := range r.sets {
@@ -49,8 +49,7 @@ func (r *rollout) scaleDownOld() {
 	if r.current >= 0 {
 		newUnavailable = r.sets[r.current].Replicas - r.sets[r.current].available()
 	}
-	// New pods that are not available yet may become so only if they are left alone, so they do
-	// not make up for old ones.
+	// New pods that are not available yet need time, so they do not permit deleting old ones.
 	spare := all - r.deployment.minAvailable() - newUnavailable
 	for _, i := range r.old {
 		s := &r.sets[i]
@@ -69,7 +68,7 @@ func (r *rollout) scaleDownOld() {
 	}
 }
 
-// recreate stops all old pods, waits until they are gone, and only then makes new ones.
+// recreate terminates all old pods before it creates new ones.
 func (r *rollout) recreate(oldPods bool) {
 	waits := oldPods
 	for _, i := range r.old {
@@ -94,7 +93,7 @@ func (r *rollout) recreate(oldPods bool) {
 	}
 }
 
-// cleanupHistory has the oldest revisions deleted that the history has no place for, if nothing is left of them.
+// cleanupHistory deletes the oldest empty revisions beyond the history limit.
 func (r *rollout) cleanupHistory() {
 	var old []int
 	for _, i := range r.old {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// isScaling says that the Deployment's replicas changed since its sets were scaled last.
+// isScaling reports whether the Deployment's replicas changed since its sets were last scaled.
 func (r *rollout) isScaling() bool {
 	for i := range r.sets {
 		if s := &r.sets[i]; s.Replicas > 0 && s.Desired >= 0 && s.Desired != r.deployment.Replicas {
@@ -15,7 +15,7 @@ func (r *rollout) isScaling() bool {
 	return false
 }
 
-// scaleProportionally scales without taking the rollout further: each set that has replicas gets its share.
+// scaleProportionally scales all sets with replicas by their share, without advancing the rollout.
 func (r *rollout) scaleProportionally() {
 	if i := r.soleActive(); i >= 0 {
 		r.scaleToward(i)
@@ -24,7 +24,7 @@ func (r *rollout) scaleProportionally() {
 	if r.current >= 0 {
 		s := &r.sets[r.current]
 		if s.Replicas == r.deployment.Replicas && s.available() == r.deployment.Replicas && s.Desired == r.deployment.Replicas {
-			for _, i := range r.old { // all is new already; what is old is left over
+			for _, i := range r.old { // the rollout is complete; old pods are left over
 				if r.sets[i].Replicas > 0 {
 					r.setReplicas(i, 0)
 				}
@@ -37,7 +37,8 @@ func (r *rollout) scaleProportionally() {
 	}
 }
 
-// soleActive is the set that alone has replicas; if none has, the current or else the newest one; -1 if several have, or there is no set.
+// soleActive returns the only set with replicas; if none has, the current or else the newest one;
+// -1 if several have, or there is no set.
 func (r *rollout) soleActive() int {
 	found := -1
 	for _, i := range r.byAge() {
@@ -56,7 +57,7 @@ func (r *rollout) soleActive() int {
 	return found
 }
 
-// scaleToward takes one set to the Deployment's replicas, as far as there is room.
+// scaleToward scales one set toward the Deployment's replicas within maxSurge.
 func (r *rollout) scaleToward(i int) {
 	s := &r.sets[i]
 	to := r.deployment.Replicas
@@ -68,8 +69,9 @@ func (r *rollout) scaleToward(i int) {
 	}
 }
 
-// scaleShares divides what is to be added or taken away among the sets that have replicas, in proportion to
-// what they have; what is left over by rounding goes to the largest. Among equals the newer gets more, and the older loses more.
+// scaleShares divides the change among the sets with replicas in proportion to their size. The
+// rounding remainder goes to the largest set. Among equals the newer set gains more and the older
+// loses more.
 func (r *rollout) scaleShares() {
 	var active []int
 	var total int32
@@ -84,7 +86,7 @@ func (r *rollout) scaleShares() {
 		add = min(add, r.headroom())
 	}
 	if add == 0 && total != r.deployment.MaxPods() || !r.observed() {
-		return // until there is room, or it is known how much
+		return // wait until pods may be created
 	}
 	slices.Reverse(active) // newer first
 	if add < 0 {
@@ -116,7 +118,7 @@ func (r *rollout) scaleShares() {
 	}
 }
 
-// replicaShare is what a set gains or loses for its share of the new limit, rounded to the nearest.
+// replicaShare returns the change of a set for its share of the new maximum, rounded to nearest.
 func (r *rollout) replicaShare(s *Set) int32 {
 	if r.deployment.Replicas == 0 {
 		return -s.Replicas
@@ -132,8 +134,8 @@ func (r *rollout) replicaShare(s *Set) int32 {
 	return int32((2*want+was)/(2*was)) - s.Replicas
 }
 
-// keepAvailable moves what sets are to have from pods that are not available to such as are, as far as
-// fewer than must be would be left. Rounding could do that.
+// keepAvailable shifts replicas from unavailable to available pods where rounding would violate
+// minAvailable.
 func (r *rollout) keepAvailable(active []int, to []int32) {
 	var left int32
 	for k, i := range active {

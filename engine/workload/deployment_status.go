@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The conditions of a Deployment, and their reasons, as in Kubernetes.
+// Condition types and reasons of a Deployment, as in Kubernetes.
 const (
 	Available   = "Available"
 	Progressing = "Progressing"
@@ -22,7 +22,8 @@ const (
 	ResumedReason              = "DeploymentResumed"
 )
 
-// notePaused notes that the Deployment was paused or resumed, unless its rollout has failed already.
+// notePaused sets the condition when the Deployment was paused or resumed, unless its rollout has
+// timed out.
 func (r *rollout) notePaused() {
 	if r.deployment.ProgressDeadline <= 0 || r.deployment.Deleting {
 		return
@@ -40,9 +41,9 @@ func (r *rollout) notePaused() {
 	}
 }
 
-// noteFound starts the rollout's clock: when there is a current set of which nothing was said yet, when one is made,
-// and when an old one has become the current one again (Kubernetes leaves that last
-// rollout without a deadline until it makes progress).
+// noteFound starts the progress deadline: when the current set has no condition yet, and when an
+// old set became current again (upstream has no deadline in the latter case until the rollout
+// progresses).
 func (r *rollout) noteFound() {
 	if r.deployment.ProgressDeadline <= 0 || r.current < 0 {
 		return
@@ -59,7 +60,7 @@ func (r *rollout) noteFound() {
 	}
 }
 
-// setProgressing sets the condition and its time, whatever it was before.
+// setProgressing sets the condition and its update time.
 func (r *rollout) setProgressing(s Status, reason, message string) {
 	n := Condition{Type: Progressing, Status: s, Reason: reason, Message: message, Updated: r.now, Changed: r.now}
 	if old := r.conditions.Get(Progressing); old != nil && old.Status == s {
@@ -68,7 +69,7 @@ func (r *rollout) setProgressing(s Status, reason, message string) {
 	r.conditions = append(r.conditions.Without(Progressing), n)
 }
 
-// countStatus are the numbers of the status.
+// countStatus returns the numbers of the status.
 func (r *rollout) countStatus() DeploymentStatus {
 	s := DeploymentStatus{Observed: r.deployment.Generation}
 	var total int32
@@ -87,13 +88,14 @@ func (r *rollout) countStatus() DeploymentStatus {
 	return s
 }
 
-// complete says that all is new and available.
+// complete reports whether all pods are updated and available.
 func (r *rollout) complete() bool {
 	s := r.countStatus()
 	return s.Updated == r.deployment.Replicas && s.Replicas == r.deployment.Replicas && s.Available == r.deployment.Replicas
 }
 
-// status is what the status is to say. While the Deployment was only scaled, or is paused, nothing is said of progress.
+// status returns the new status. While the Deployment is scaled or paused, its progress is not
+// evaluated.
 func (r *rollout) status() DeploymentStatus {
 	s := r.countStatus()
 	n := Condition{Type: Available, Status: False, Reason: MinimumReplicasUnavailable, Message: "Deployment does not have minimum availability."}
@@ -113,14 +115,14 @@ func (r *rollout) status() DeploymentStatus {
 	return s
 }
 
-// judgeProgress judges how the rollout goes.
+// judgeProgress updates the Progressing condition.
 func (r *rollout) judgeProgress(s *DeploymentStatus) {
 	if r.plan.Create {
 		r.setProgressing(True, NewReplicaSetReason, fmt.Sprintf("Created new replica set %q", r.name))
 	}
 	c := r.conditions.Get(Progressing)
 	if c != nil && c.Reason == NewRSAvailableReason && s.Replicas == s.Updated {
-		return // it was done; that pods fail later is no matter of the rollout
+		return // the rollout was complete; later pod failures do not matter
 	}
 	old := &r.deployment.Status
 	switch {
@@ -136,15 +138,15 @@ func (r *rollout) judgeProgress(s *DeploymentStatus) {
 		r.setProgressing(False, TimedOutReason, fmt.Sprintf("ReplicaSet %q has timed out progressing.", r.name))
 	}
 	if c = r.conditions.Get(Progressing); c != nil && c.Reason != TimedOutReason && c.Reason != NewRSAvailableReason {
-		// A second more, since times are written in whole ones.
+		// Add a second, because times are stored in whole seconds.
 		r.plan.Wake = earliest(r.plan.Wake, c.Updated.Add(r.deployment.ProgressDeadline+time.Second))
 	}
 }
 
-// noteFailure shows the failure of a set, of the current one first.
+// noteFailure copies the failure of a set, preferably the current one.
 func (r *rollout) noteFailure() {
 	var f *Condition
-	for _, i := range r.byAge() { // the current one is the last, and the last one counts
+	for _, i := range r.byAge() { // the current set is last and takes precedence
 		if r.sets[i].Failure != nil {
 			f = r.sets[i].Failure
 		}

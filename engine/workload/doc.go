@@ -1,22 +1,21 @@
-// Package workload decides how many pods a workload should have, and which ones go: for
-// controllers/workload over the API and for the simulator alike.
+// Package workload decides how many pods a workload should have and which ones to delete. The workload
+// controllers and the simulator use it.
 //
-// It knows counts, names, times and hashes, never templates: those stay in the shell, which
-// turns "make two" into pods. Every decision is a function of a snapshot: what is asked for, what
-// there is, and now. What a plan needs later is told as a time (Wake), and nothing is remembered
-// in between, so that a loop that was restarted goes on as if nothing had happened. What the shell
-// wrote but does not see yet is its own affair: it hands in what it knows to be there.
+// It handles counts, names, times and hashes, not templates; the controller turns "create two" into pods.
+// Every plan is a function of a snapshot: the desired state, the actual state, and now. A plan returns when it
+// must be made again (Wake) and stores nothing, so a restarted controller continues where it was. The
+// controller must include its own writes that its watch does not show yet.
 //
-//	Deployment ──▶ ReplicaSets: how many pods each ──▶ ReplicaSet: make n, delete these
+//	Deployment ──▶ ReplicaSets: replicas of each ──▶ ReplicaSet: create n pods, delete these
 //
-// Invariants, each held by a test:
+// Invariants, each with a test:
 //
-//   - a rollout never asks for more than replicas + maxSurge pods;
-//   - a rollout never takes what is available below replicas - maxUnavailable;
-//   - a rollout whose pods become available ends, from every state;
-//   - of the pods of a ReplicaSet those go first whose loss costs least (Rank).
+//   - a rollout never requests more than replicas + maxSurge pods;
+//   - a rollout never reduces the available pods below replicas - maxUnavailable;
+//   - a rollout whose pods become available completes, from every state;
+//   - a ReplicaSet deletes first the pods whose loss costs least (RankForDeletion).
 //
-// Departures from Kubernetes: pods that die on the spot are made again after a pause that
-// doubles (Pause), and a rollout counts the pods that a ReplicaSet still has, not only
-// those that it is to have, so that a slow ReplicaSet loop cannot break its limits.
+// Differences from Kubernetes: pods that fail soon after their start are replaced after a delay that doubles
+// (BackoffUntil). A rollout counts the pods that a ReplicaSet still has, not only its spec.replicas, so a
+// slow ReplicaSet controller cannot break the limits.
 package workload

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Indexes is a set of numbers of an indexed Job's pods, as disjoint spans in order.
+// Indexes is a set of completion indexes as disjoint spans in ascending order.
 type Indexes []Span
 
-// Span is First to Last, both included.
+// Span is First to Last, inclusive.
 type Span struct{ First, Last int32 }
 
-// ParseIndexes reads a set as it stands in a Job's status, "1,3-5,7". Numbers from limit on are
-// left out: the Job may have shrunk.
+// ParseIndexes parses a set in the format of a Job's status, "1,3-5,7". Indexes from limit on are
+// dropped: the Job may have been scaled down.
 func ParseIndexes(s string, limit int32) (Indexes, error) {
 	var out Indexes
 	if s == "" {
@@ -38,7 +38,7 @@ func ParseIndexes(s string, limit int32) (Indexes, error) {
 	return out, nil
 }
 
-// String writes the set as it stands in a Job's status.
+// String returns the set in the format of a Job's status.
 func (s Indexes) String() string {
 	var b strings.Builder
 	for i, r := range s.merged() {
@@ -56,7 +56,7 @@ func (s Indexes) String() string {
 	return b.String()
 }
 
-// merged joins spans that follow on each other.
+// merged joins adjacent spans.
 func (s Indexes) merged() Indexes {
 	var out Indexes
 	for _, r := range s {
@@ -69,7 +69,7 @@ func (s Indexes) merged() Indexes {
 	return out
 }
 
-// Len is how many numbers are in the set.
+// Len returns the number of indexes.
 func (s Indexes) Len() (n int32) {
 	for _, r := range s {
 		n += r.Last - r.First + 1
@@ -77,13 +77,13 @@ func (s Indexes) Len() (n int32) {
 	return n
 }
 
-// Has says whether a number is in the set.
+// Has reports whether the set contains i.
 func (s Indexes) Has(i int32) bool {
 	_, found := s.find(i)
 	return found
 }
 
-// find is the span that has i, or before which it would stand.
+// find returns the position of the span that contains i, or where it would be.
 func (s Indexes) find(i int32) (at int, found bool) {
 	return slices.BinarySearchFunc(s, i, func(r Span, i int32) int {
 		switch {
@@ -96,7 +96,7 @@ func (s Indexes) find(i int32) (at int, found bool) {
 	})
 }
 
-// With is the set with one more number.
+// With returns the set with i added.
 func (s Indexes) With(i int32) Indexes {
 	at, found := s.find(i)
 	if found {
@@ -105,7 +105,7 @@ func (s Indexes) With(i int32) Indexes {
 	return Indexes(slices.Insert(slices.Clone(s), at, Span{i, i})).merged()
 }
 
-// CountCommon is how many numbers two sets have both.
+// CountCommon returns the number of indexes in both sets.
 func (s Indexes) CountCommon(o Indexes) (n int32) {
 	for i, j := 0, 0; i < len(s) && j < len(o); {
 		if first, last := max(s[i].First, o[j].First), min(s[i].Last, o[j].Last); first <= last {

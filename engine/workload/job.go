@@ -2,44 +2,45 @@ package workload
 
 import "time"
 
-// NoIndex is the Index of a pod that has none.
+// NoIndex is the Index of a pod without one.
 const NoIndex = -1
 
-// Job is what is asked for: pods that end well, so many of them.
+// Job is the desired and actual state of a Job.
 type Job struct {
 	Namespace            string
 	Parallelism          int32
 	Completions          int32
-	AnyCompletion        bool // completions is not given: one success ends it, once all pods have ended
-	Indexed              bool // each number below Completions must end well once
+	AnyCompletion        bool // completions is not set: the Job completes when one pod has succeeded and all have finished
+	Indexed              bool // each index below Completions must succeed once
 	BackoffLimit         int32
-	BackoffPerIndex      bool  // a failure counts against its index' limit, too:
+	BackoffPerIndex      bool  // failures count per index:
 	BackoffLimitPerIndex int32 // backoffLimitPerIndex
 	MaxFailedIndexes     int32 // negative: no limit
 	Policy               []FailureRule
 	Success              []SuccessRule
-	// ReplaceOnlyFailed: a pod is replaced when it has ended, not when its end begins (podReplacementPolicy: Failed).
+	// ReplaceOnlyFailed: a pod is replaced once it is Failed, not when it is terminating
+	// (podReplacementPolicy: Failed).
 	ReplaceOnlyFailed bool
-	CountRestarts     bool // containers are restarted in place, which counts against BackoffLimit
+	CountRestarts     bool // container restarts count against BackoffLimit
 	Deadline          time.Duration
-	HasDeadline       bool // it may run as long as Deadline
+	HasDeadline       bool // Deadline is activeDeadlineSeconds
 	Suspend           bool
 	Deleting          bool
 	Status            JobStatus
 }
 
-// JobStatus is what there is.
+// JobStatus is the status of a Job.
 type JobStatus struct {
 	Start, Completion                             time.Time // zero: not yet
 	Active, Ready, Terminating, Succeeded, Failed int32
 	Completed, FailedIndexes                      Indexes
-	// UncountedSucceeded and UncountedFailed are the uids of pods that ended, whose finalizer
-	// goes next; then they are counted.
+	// UncountedSucceeded and UncountedFailed are the uids of finished pods whose finalizer is removed
+	// next; then they are counted.
 	UncountedSucceeded, UncountedFailed []string
 	Conditions                          Conditions
 }
 
-// The types of a Job's conditions.
+// Condition types of a Job.
 const (
 	JobSuspended          = "Suspended"
 	JobFailureTarget      = "FailureTarget"
@@ -48,7 +49,7 @@ const (
 	JobFailed             = "Failed"
 )
 
-// Finished says that the Job is over, and when that was.
+// Finished reports whether the Job is finished, and since when.
 func (s *JobStatus) Finished() (over bool, at time.Time) {
 	for _, kind := range []string{JobComplete, JobFailed} {
 		if c := s.Conditions.Get(kind); c != nil && c.Status == True {
@@ -66,26 +67,26 @@ func (s *JobStatus) hasCondition(kind string) bool {
 // JobPod is a pod of a Job.
 type JobPod struct {
 	Pod
-	Tracked  bool  // it has the finalizer that keeps it until it is counted
-	Index    int32 // NoIndex: none
-	Failures int32 // of its index before it
-	Ignored  int32 // failures of its index before it that do not count
-	// RestartSum is how often its containers were restarted, all together.
+	Tracked  bool  // has the finalizer that keeps it until it is counted
+	Index    int32 // or NoIndex
+	Failures int32 // earlier failures of its index
+	Ignored  int32 // earlier failures of its index that do not count
+	// RestartSum is the number of restarts of all its containers.
 	RestartSum int32
 	Exits      []Exit
 	Conditions []PodCondition
 }
 
-// Exit is a container that ended with a code other than 0.
+// Exit is a container that exited with a non-zero code.
 type Exit struct {
 	Container string
 	Code      int32
 }
 
-// PodCondition is a condition of a pod.
+// PodCondition is a pod condition.
 type PodCondition struct{ Type, Status string }
 
-// FailureAction is what a rule about failed pods has done.
+// FailureAction is the action of a podFailurePolicy rule.
 type FailureAction uint8
 
 // The actions.
@@ -96,12 +97,12 @@ const (
 	FailJob
 )
 
-// FailureRule is a rule of a podFailurePolicy. It is about exit codes, or about conditions.
+// FailureRule is a rule of a podFailurePolicy, on exit codes or on conditions.
 type FailureRule struct {
 	Action     FailureAction
 	OnExit     bool
 	Container  string // "": any
-	NotIn      bool   // the codes are those that do not match
+	NotIn      bool   // matches all codes but these
 	Codes      []int32
 	Conditions []PodCondition // any of them
 }
@@ -113,32 +114,32 @@ type SuccessRule struct {
 	Count      int32 // 0: all of Indexes
 }
 
-// JobCreate is a pod to make.
+// JobCreate is a pod to create.
 type JobCreate struct {
-	Index             int32 // NoIndex: none
-	Failures, Ignored int32 // to be written on it: those of its index before it
+	Index             int32 // or NoIndex
+	Failures, Ignored int32 // earlier failures of its index, for its annotations
 }
 
 // JobDelete is a pod to delete.
 type JobDelete struct {
-	Pod int // index into the pods that were given
-	// RemoveFinalizer: its finalizer goes first, so that it is no failure.
+	Pod int // index into the given pods
+	// RemoveFinalizer first, so that the pod does not count as failed.
 	RemoveFinalizer bool
 }
 
-// JobEvent is something to tell of a Job.
+// JobEvent is an event about a Job.
 type JobEvent struct {
 	Warning         bool
 	Reason, Message string
 }
 
-// JobPlan is what to do now. Creates and deletes come first, then Status is written, and only when it is
-// stored the finalizers of Untrack go: so each pod that ended is in the status or still there.
+// JobPlan is what to do now. Create and delete pods first, then write Status, and only then remove
+// the finalizers of RemoveFinalizers. Thus each finished pod is in the status or still exists.
 type JobPlan struct {
 	Create           []JobCreate
 	Delete           []JobDelete
 	Status           JobStatus
 	RemoveFinalizers []int
 	Events           []JobEvent // once Status is written
-	Wake             time.Time  // look again then; zero: never
+	Wake             time.Time  // when to plan again; zero: never
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Plan decides about a Job whose pods are these, in any order.
+// Plan plans a Job. pods can be in any order.
 func (j *Job) Plan(now time.Time, pods []JobPod) JobPlan {
 	p := &jobPlanner{job: j, now: now, pods: pods}
 	p.plan.Status = j.Status
@@ -48,16 +48,16 @@ type jobPlanner struct {
 	pods []JobPod
 	plan JobPlan
 
-	failing, succeeding bool  // how it ends is decided; its pods are being cleared away
-	active, terminating []int // pods that run or wait; those being stopped
+	failing, succeeding bool  // the result is decided and the pods are being deleted
+	active, terminating []int // active: pods that are pending or running
 	succeeded, failed   int32 // counted or to be counted
 	failJob             string
-	latest              map[int32]int // by index: the failed pod whose successor would be next
+	latest              map[int32]int // by index: the failed pod that is replaced next
 }
 
 func (p *jobPlanner) status() *JobStatus { return &p.plan.Status }
 
-// countUntracked counts pods whose finalizer is gone.
+// countUntracked counts pods whose finalizer is removed.
 func (p *jobPlanner) countUntracked() {
 	s := p.status()
 	tracked := make(map[string]bool, len(p.pods))
@@ -79,7 +79,7 @@ func (p *jobPlanner) countUntracked() {
 	s.UncountedFailed = count(s.UncountedFailed, &s.Failed)
 }
 
-// releaseAll lets all pods go: nobody counts any more.
+// releaseAll removes all finalizers of a finished Job.
 func (p *jobPlanner) releaseAll() {
 	for i := range p.pods {
 		if p.pods[i].Tracked {
@@ -88,7 +88,7 @@ func (p *jobPlanner) releaseAll() {
 	}
 }
 
-// updateSuspended starts the clock, and keeps the condition Suspended.
+// updateSuspended sets the start time and the condition Suspended.
 func (p *jobPlanner) updateSuspended() {
 	s := p.status()
 	if p.job.Suspend {
@@ -112,7 +112,7 @@ func (p *jobPlanner) addEvent(warning bool, reason, message string) {
 	p.plan.Events = append(p.plan.Events, JobEvent{warning, reason, message})
 }
 
-// classify tells the pods apart that have not ended, and finds the last failure of each index.
+// classify sorts the pods by state and finds the last failure of each index.
 func (p *jobPlanner) classify() {
 	p.latest = map[int32]int{}
 	for i := range p.pods {
@@ -131,10 +131,10 @@ func (p *jobPlanner) classify() {
 	}
 }
 
-// failuresBefore is how many pods of its index failed before a pod.
+// failuresBefore returns how many pods of its index failed before the pod.
 func failuresBefore(p *JobPod) int32 { return p.Failures + p.Ignored }
 
-// isFailure says that a pod failed, or is taken to have, because it is being stopped.
+// isFailure reports whether a pod failed, or counts as failed because it is terminating.
 func (p *jobPlanner) isFailure(pod *JobPod) bool {
 	return pod.Phase == model.Failed || pod.Terminating() && !p.job.ReplaceOnlyFailed
 }
@@ -170,7 +170,7 @@ func (p *jobPlanner) setCondition(kind, reason, message string) {
 	s.Conditions = s.Conditions.With(p.now, Condition{Type: kind, Status: True, Reason: reason, Message: message})
 }
 
-// failureReason is why the Job has failed; "" if it has not.
+// failureReason returns why the Job has failed, or "".
 func (p *jobPlanner) failureReason() (reason, message string) {
 	j, s := p.job, p.status()
 	switch {
@@ -197,7 +197,7 @@ func (p *jobPlanner) failureReason() (reason, message string) {
 	return "", ""
 }
 
-// restartsExceeded says that containers were restarted in place too often.
+// restartsExceeded reports whether containers restarted too often.
 func (p *jobPlanner) restartsExceeded() bool {
 	var n int32
 	if p.job.CountRestarts {
@@ -208,7 +208,7 @@ func (p *jobPlanner) restartsExceeded() bool {
 	return n > 0 && n >= p.job.BackoffLimit
 }
 
-// countStatus makes the numbers of the status that say what there is now.
+// countStatus sets the status numbers of the current pods.
 func (p *jobPlanner) countStatus() {
 	s := p.status()
 	deleted := make(map[int]bool, len(p.plan.Delete))
@@ -224,7 +224,7 @@ func (p *jobPlanner) countStatus() {
 	}
 }
 
-// finish ends the Job when all its pods have ended and are counted.
+// finish finishes the Job once all its pods are finished and counted.
 func (p *jobPlanner) finish() {
 	s := p.status()
 	if !p.failing && !p.succeeding || s.Active > 0 || s.Terminating > 0 || len(p.plan.RemoveFinalizers) > 0 ||

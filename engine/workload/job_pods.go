@@ -8,9 +8,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// countEnded writes pods that ended into the status, and lets them go. A success of an index is in the set
-// of completed ones, so that it counts once however often it is seen; all others are kept
-// by uid until their finalizer is gone.
+// countEnded adds finished pods to the status and releases their finalizers. The success of an
+// index is stored in the set of completed indexes, so it counts once; all other pods are stored by
+// uid until their finalizer is removed.
 func (p *jobPlanner) countEnded() {
 	s := p.status()
 	var failed []int
@@ -61,7 +61,7 @@ func (p *jobPlanner) countSuccess(i int) {
 	}
 }
 
-// failIndex gives up an index whose limit is reached.
+// failIndex marks an index as failed if its limit is reached.
 func (p *jobPlanner) failIndex(pod *JobPod) {
 	s := p.status()
 	if !p.job.BackoffPerIndex || pod.Index < 0 || pod.Index >= p.job.Completions || s.Completed.Has(pod.Index) {
@@ -73,8 +73,8 @@ func (p *jobPlanner) failIndex(pod *JobPod) {
 	}
 }
 
-// retainsFailed says that a failed pod stays until its successor is there, to which it hands
-// over how often its index failed.
+// retainsFailed reports whether a failed pod is kept until its successor exists, which takes over
+// its failure count.
 func (p *jobPlanner) retainsFailed(i int) bool {
 	s, pod := p.status(), &p.pods[i]
 	if !p.job.BackoffPerIndex || p.failing || p.succeeding || pod.Index < 0 || pod.Index >= p.job.Completions || p.latest[pod.Index] != i ||
@@ -86,7 +86,7 @@ func (p *jobPlanner) retainsFailed(i int) bool {
 	})
 }
 
-// managePods makes pods, or deletes those that are too many.
+// managePods creates missing pods or deletes excess ones.
 func (p *jobPlanner) managePods() {
 	j, active := p.job, int32(len(p.active))
 	want := min(max(0, j.Completions-p.succeeded), j.Parallelism)
@@ -123,8 +123,8 @@ func (p *jobPlanner) managePods() {
 	}
 }
 
-// deleteExcess deletes pods that are too many: first those whose index is not (any more) to be worked on,
-// or has another pod; then those whose loss costs least.
+// deleteExcess deletes n excess pods: first those whose index needs no work, then those whose loss
+// costs least.
 func (p *jobPlanner) deleteExcess(n int32) {
 	active := make([]Pod, 0, len(p.active))
 	for _, i := range p.active {
@@ -133,7 +133,7 @@ func (p *jobPlanner) deleteExcess(n int32) {
 	ranked := RankForDeletion(p.now, active, nil)
 	var first, rest []int
 	seen := map[int32]bool{}
-	for k := len(ranked) - 1; k >= 0; k-- { // the one that is missed most keeps its index
+	for k := len(ranked) - 1; k >= 0; k-- { // the most valuable pod keeps its index
 		i := p.active[ranked[k]]
 		x := p.pods[i].Index
 		if p.job.Indexed && (x < 0 || x >= p.job.Completions || seen[x] || p.status().Completed.Has(x) || p.status().FailedIndexes.Has(x)) {
@@ -150,8 +150,8 @@ func (p *jobPlanner) deleteExcess(n int32) {
 	p.plan.Delete = p.plan.Delete[:min(len(p.plan.Delete), Burst)]
 }
 
-// backoffUntil is until when no pod is made: 10 s after the first failure since the last success, twice
-// as long after each further one, up to ten minutes.
+// backoffUntil returns until when no pod is created: 10 s after the first failure since the last
+// success, doubled by each further failure up to ten minutes.
 func (p *jobPlanner) backoffUntil() time.Time {
 	var ended []*JobPod
 	for i := range p.pods {
@@ -176,7 +176,7 @@ func (p *jobPlanner) backoffUntil() time.Time {
 	return last.Add(backoffAfter(failures))
 }
 
-// createIndexes makes up to need pods for the lowest numbers that have none.
+// createIndexes creates up to need pods for the lowest missing indexes.
 func (p *jobPlanner) createIndexes(need int32) {
 	s, busy := p.status(), map[int32]bool{}
 	for _, i := range p.active {
@@ -208,7 +208,7 @@ func (p *jobPlanner) createIndexes(need int32) {
 	}
 }
 
-// nextPod is the next pod of an index, and when it may be made.
+// nextPod returns the next pod of an index and when it may be created.
 func (p *jobPlanner) nextPod(x int32) (c JobCreate, until time.Time) {
 	c.Index = x
 	i, failed := p.latest[x]

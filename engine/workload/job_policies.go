@@ -7,7 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// matchFailurePolicy is what the first rule that matches a failed pod has done; without one, the failure counts.
+// matchFailurePolicy returns the action of the first rule that matches a failed pod; without a
+// match the failure counts.
 func (j *Job) matchFailurePolicy(p *JobPod) (action FailureAction, message string) {
 	if p.Phase != model.Failed {
 		return CountFailure, ""
@@ -30,12 +31,12 @@ func (j *Job) matchFailurePolicy(p *JobPod) (action FailureAction, message strin
 	return CountFailure, ""
 }
 
-// podKey is how messages name a pod.
+// podKey returns the pod's name in messages.
 func podKey(j *Job, p *JobPod) string { return j.Namespace + "/" + p.Name }
 
 var actionNames = [...]string{CountFailure: "Count", IgnoreFailure: "Ignore", FailIndex: "FailIndex", FailJob: "FailJob"}
 
-// matchExit is the first container that the rule is about; nil if there is none.
+// matchExit returns the first container that the rule matches, or nil.
 func (r *FailureRule) matchExit(p *JobPod) *Exit {
 	for i := range p.Exits {
 		e := &p.Exits[i]
@@ -46,7 +47,7 @@ func (r *FailureRule) matchExit(p *JobPod) *Exit {
 	return nil
 }
 
-// matchSuccessPolicy is the number of the first success rule that is met; -1 if there is none.
+// matchSuccessPolicy returns the index of the first satisfied success rule, or -1.
 func (j *Job) matchSuccessPolicy(done Indexes) int {
 	for n, r := range j.Success {
 		have := done.Len()

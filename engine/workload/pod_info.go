@@ -6,47 +6,48 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Pod is what workloads read of one of their pods.
+// Pod is what workloads read of their pods.
 type Pod struct {
 	Name, UID string
 	Labels    model.Labels
 	Created   time.Time
-	Node      string // where it is bound; empty while it waits
+	Node      string // empty: not bound
 	Phase     model.Phase
 	Deleting  bool // deletionTimestamp is set
 
 	Ready      bool      // condition Ready is True
-	ReadySince time.Time // when Ready became what it is; zero when unknown
+	ReadySince time.Time // transition time of Ready; zero: unknown
 
-	Started time.Time // status.startTime; zero when unknown
-	// Ended is when it succeeded or failed, as well as its status tells; zero while it has not.
+	Started time.Time // status.startTime; zero: unknown
+	// Ended is when it succeeded or failed, as far as its status shows; zero: it has not.
 	Ended  time.Time
 	Reason string // status.reason: Evicted, OutOfcpu, ...
 	// Disrupted is the reason of a DisruptionTarget condition that is True.
 	Disrupted string
 
-	// Restarts is that of the container that was restarted most, SidecarRestarts
-	// the same of restartable init containers.
+	// Restarts is the largest restart count of its containers, SidecarRestarts that of restartable
+	// init containers.
 	Restarts, SidecarRestarts int32
-	// Cost is what controller.kubernetes.io/pod-deletion-cost says; 0 without.
+	// Cost is controller.kubernetes.io/pod-deletion-cost; 0 without it.
 	Cost int32
-	// ExpectedReplacement is the name of the pod that was made for it before it goes; empty: none was. That holds while its owner
-	// has the generation StandInUntil, as what asked for the one more may be taken back; 0: no longer.
+	// ExpectedReplacement is the name of the pod that was created to replace it before its deletion,
+	// or empty. It is valid while the owner's generation is ReplacementGeneration, because the request
+	// for the extra pod may be reverted; 0: no longer valid.
 	ExpectedReplacement   string
 	ReplacementGeneration int64
 }
 
-// Active says that the pod counts as a replica: it neither ended nor is about to go.
+// Active reports whether the pod counts as a replica: it is neither finished nor terminating.
 func (p *Pod) Active() bool { return !p.Finished() && !p.Deleting }
 
-// Finished says that the pod has run to its end.
+// Finished reports whether the pod succeeded or failed.
 func (p *Pod) Finished() bool { return p.Phase == model.Succeeded || p.Phase == model.Failed }
 
-// Terminating says that the pod is being stopped and has not ended yet.
+// Terminating reports whether the pod is terminating and not finished.
 func (p *Pod) Terminating() bool { return p.Deleting && !p.Finished() }
 
-// Available says that the pod has been ready for as long as minReady asks. One that is
-// ready, but not for long enough, becomes so at the time that is told; else that is zero.
+// Available reports whether the pod has been ready for minReady. If it is ready, but not for long
+// enough, at is when it becomes available; else at is zero.
 func (p *Pod) Available(now time.Time, minReady time.Duration) (ok bool, at time.Time) {
 	if !p.Ready {
 		return false, time.Time{}
@@ -55,7 +56,7 @@ func (p *Pod) Available(now time.Time, minReady time.Duration) (ok bool, at time
 		return true, time.Time{}
 	}
 	if p.ReadySince.IsZero() {
-		return false, time.Time{} // nobody knows since when
+		return false, time.Time{} // unknown since when
 	}
 	if at = p.ReadySince.Add(minReady); at.After(now) {
 		return false, at

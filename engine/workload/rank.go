@@ -9,13 +9,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// RankForDeletion orders pods by how little their loss costs, as indexes of the slice: those to delete first come first. crowd
-// says how many pods of the same purpose are on a node (nil: nobody counts); where there are more,
-// one is missed less.
+// RankForDeletion returns the indices of the pods in deletion order. podsByNode is the number of pods of the
+// same workload by node, or nil.
 //
-// The order is Kubernetes': not bound, then not running, then not ready, then the lower deletion
-// cost, the more crowded node, ready for a shorter time, more restarts, younger. Times are compared by
-// the power of two of the seconds, so that of pods of about the same age any may go, and then by uid.
+// The order is upstream's: unbound, not running, not ready, lower deletion cost, more pods on the same node,
+// ready for a shorter time, more restarts, younger. Times are compared by the power of two of their age in
+// seconds; the uid breaks ties.
 func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int {
 	order := make([]int, len(pods))
 	for i := range order {
@@ -39,7 +38,7 @@ func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int
 	return order
 }
 
-// phaseRank: what does not run yet goes before what nobody knows of, and that before what runs.
+// phaseRank: pending before unknown before running pods.
 var phaseRank = [...]int{model.Pending: 0, model.UnknownPhase: 1, model.Running: 2, model.Succeeded: 3, model.Failed: 3}
 
 func trueFirst(a, b bool) int {
@@ -59,7 +58,7 @@ func readyLater(now time.Time, a, b *Pod) int {
 	return younger(now, a.ReadySince, b.ReadySince, a.UID, b.UID)
 }
 
-// younger puts the later time first, an unknown one before all.
+// younger orders the later time first, and an unknown one before all.
 func younger(now, a, b time.Time, aUID, bUID string) int {
 	if a.Equal(b) {
 		return 0
@@ -70,5 +69,5 @@ func younger(now, a, b time.Time, aUID, bUID string) int {
 	return cmp.Or(cmp.Compare(ageMagnitude(now.Sub(a)), ageMagnitude(now.Sub(b))), cmp.Compare(aUID, bUID))
 }
 
-// ageMagnitude is the power of two of an age in seconds; -1 for one below a second.
+// ageMagnitude returns the power of two of an age in seconds; -1 below a second.
 func ageMagnitude(age time.Duration) int { return bits.Len64(uint64(max(0, age/time.Second))) - 1 }

@@ -7,53 +7,52 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Burst is how many pods one plan makes or deletes at most.
+// Burst limits the pods that one plan creates or deletes.
 const Burst = 500
 
-// ReplicaFailure is the condition that pods could not be made or deleted.
+// ReplicaFailure is the condition that creating or deleting pods failed.
 const ReplicaFailure = "ReplicaFailure"
 
-// ReplicaSet is what is asked for: so many pods of one template.
+// ReplicaSet is the desired and actual state of a ReplicaSet.
 type ReplicaSet struct {
 	Replicas   int32
 	MinReady   time.Duration
 	Generation int64
-	Deleting   bool         // it is to go: nothing is made or deleted any more
-	Node       string       // that the template names; "" leaves it to a scheduler
+	Deleting   bool         // nothing is created or deleted any more
+	Node       string       // of the template; "": a scheduler chooses it
 	Labels     model.Labels // of the template
 	Status     ReplicaSetStatus
 }
 
-// ReplicaSetStatus is what there is.
+// ReplicaSetStatus is the status of a ReplicaSet.
 type ReplicaSetStatus struct {
 	Replicas, FullyLabeled, Ready, Available, Terminating int32
-	Observed                                              int64 // generation
+	Observed                                              int64 // observedGeneration
 	Conditions                                            Conditions
 }
 
 // ReplicaSetPlan is what to do now.
 type ReplicaSetPlan struct {
-	// Create is how many pods to make. Where a pause holds them back it is 0, and Held says how many wait.
+	// Create is how many pods to create. During a backoff it is 0 and Delayed is how many wait.
 	Create, Delayed int32
-	// Delete are the pods to delete, as indexes into the pods that were given, the most dispensable first.
+	// Delete are the indices of the pods to delete, in deletion order.
 	Delete []int
-	// Status is what the status should say, but for the outcome of Create and Delete.
+	// Status is the new status, without the outcome of Create and Delete.
 	Status ReplicaSetStatus
-	// Wake is when to look again without an event; zero: never.
+	// Wake is when to plan again without an event; zero: never.
 	Wake time.Time
 }
 
-// Plan decides about a ReplicaSet whose pods are these, in any order: those that are about to
-// go and those that ended are left out of the count. crowd is as in Rank. No pod
-// is made before notBefore (zero: at once; see Pause), nor for one that is about to go and has its stand-in among them,
-// until the ReplicaSet is changed: with its replicas set back the stand-in is one of those that are asked for.
+// Plan plans a ReplicaSet. pods can be in any order; terminating and finished pods do not count.
+// podsByNode is as in RankForDeletion. No pod is created before notBefore (zero: now; see
+// BackoffUntil), nor for a terminating pod whose expected replacement is among the pods while the
+// ReplicaSet's generation is unchanged.
 func (r *ReplicaSet) Plan(now time.Time, pods []Pod, podsByNode map[string]int, notBefore time.Time) ReplicaSetPlan {
 	plan := ReplicaSetPlan{Status: ReplicaSetStatus{Observed: r.Generation, Conditions: r.Status.Conditions}}
-	// The active pods as Rank is to see them: one that is ready, but not for as long as minReadySeconds
-	// asks, counts as not ready, so that it goes before those on which a rollout relies. Kubernetes
-	// may take either.
+	// A pod that is ready, but not yet available, ranks as not ready, so it is deleted before the
+	// available pods that a rollout relies on. Kubernetes may delete either.
 	active := make([]Pod, 0, len(pods))
-	var index []int // of each active pod among all
+	var index []int // index of each active pod in pods
 	for i := range pods {
 		p := &pods[i]
 		if p.Active() {
@@ -87,7 +86,7 @@ func (r *ReplicaSet) Plan(now time.Time, pods []Pod, podsByNode map[string]int, 
 	return plan
 }
 
-// countReplaced is how many pods are about to go whose stand-ins are there on top of the others.
+// countReplaced returns how many terminating pods have an active expected replacement.
 func (r *ReplicaSet) countReplaced(pods []Pod) (n int32) {
 	for i := range pods {
 		p := &pods[i]
@@ -101,7 +100,7 @@ func (r *ReplicaSet) countReplaced(pods []Pod) (n int32) {
 	return n
 }
 
-// countPod adds an active pod to the status, and tells whether it is available.
+// countPod adds an active pod to the status and reports whether it is available.
 func (p *ReplicaSetPlan) countPod(now time.Time, r *ReplicaSet, pod *Pod) (available bool) {
 	p.Status.Replicas++
 	if hasAll(pod.Labels, r.Labels) {
@@ -119,7 +118,7 @@ func (p *ReplicaSetPlan) countPod(now time.Time, r *ReplicaSet, pod *Pod) (avail
 	return ok
 }
 
-// hasAll says whether labels include all of want.
+// hasAll reports whether labels contain all of want.
 func hasAll(labels, want model.Labels) bool {
 	for _, l := range want {
 		if v, ok := labels.Get(l.Key); !ok || v != l.Value {
@@ -129,14 +128,14 @@ func hasAll(labels, want model.Labels) bool {
 	return true
 }
 
-// WithReplicaFailure is the conditions of a ReplicaSet after its plan was carried out: reason is
-// FailedCreate or FailedDelete with the message, or "" if all went well.
+// WithReplicaFailure returns the conditions after a plan was carried out: reason is FailedCreate or
+// FailedDelete with the message, or "" if all succeeded.
 func (c Conditions) WithReplicaFailure(now time.Time, reason, message string) Conditions {
 	if reason == "" {
 		return c.Without(ReplicaFailure)
 	}
 	if c.Get(ReplicaFailure) != nil {
-		return c // the first failure stays until all goes well
+		return c // the first failure stays until all succeeds
 	}
 	return c.With(now, Condition{Type: ReplicaFailure, Status: True, Reason: reason, Message: message})
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// StatefulSet is what is asked for: pods with numbers, from Start on.
+// StatefulSet is the desired state: pods with ordinals from Start on.
 type StatefulSet struct {
 	Replicas, Start int32
-	Ordered         bool  // one after the other (OrderedReady); else all at once (Parallel)
-	OnDelete        bool  // old pods stay until somebody deletes them
-	Partition       int32 // pods below Start+Partition stay at, and are made at, the Current revision
-	MaxUnavailable  int32 // of a rolling update; 1 at least
+	Ordered         bool  // podManagementPolicy OrderedReady; else Parallel
+	OnDelete        bool  // old pods stay until they are deleted by a user
+	Partition       int32 // pods below Start+Partition stay at the Current revision
+	MaxUnavailable  int32 // of a rolling update; at least 1
 	MinReady        time.Duration
 	Generation      int64
 	Deleting        bool
-	Current, Update string // revisions: the last one rolled out as a whole, and that of the template
+	Current, Update string // revisions: the last complete one, and that of the template
 }
 
 // StatefulPod is a pod of a StatefulSet.
@@ -26,11 +26,11 @@ type StatefulPod struct {
 	Pod
 	Ordinal  int32
 	Revision string
-	// NotBefore is when a pod may be made in place of this one, which failed; zero: at once.
+	// NotBefore is when this failed pod may be replaced; zero: now.
 	NotBefore time.Time
 }
 
-// StatefulReason says why a pod of a StatefulSet goes.
+// StatefulReason is why a StatefulSet deletes a pod.
 type StatefulReason uint8
 
 // The reasons.
@@ -39,10 +39,10 @@ const (
 	StatefulSucceeded
 	StatefulScaledDown
 	StatefulOutdated
-	StatefulExcess // another one has its number
+	StatefulExcess // another pod has its ordinal
 )
 
-// StatefulCreate is a pod to make.
+// StatefulCreate is a pod to create.
 type StatefulCreate struct {
 	Ordinal  int32
 	Revision string
@@ -50,35 +50,34 @@ type StatefulCreate struct {
 
 // StatefulDelete is a pod to delete.
 type StatefulDelete struct {
-	Pod    int // index into the pods that were given
+	Pod    int // index into the given pods
 	Reason StatefulReason
 }
 
-// StatefulStatus is what there is.
+// StatefulStatus is the status of a StatefulSet.
 type StatefulStatus struct {
 	Replicas, Ready, Available       int32
-	CurrentReplicas, UpdatedReplicas int32 // pods of the two revisions that are not being stopped
+	CurrentReplicas, UpdatedReplicas int32 // pods of the two revisions that are not terminating
 	Current, Update                  string
-	Observed                         int64 // generation
+	Observed                         int64 // observedGeneration
 }
 
 // StatefulPlan is what to do now, in this order.
 type StatefulPlan struct {
 	Create []StatefulCreate
 	Delete []StatefulDelete
-	// ScaledDown are the pods, as indexes, whose number is not asked for (any more), deleted yet or not: by
-	// the claims' retention policy, their claims go with them.
+	// ScaledDown are the indices of the pods whose ordinal is out of range, deleted or not: the
+	// retention policy applies to their claims.
 	ScaledDown []int
 	Status     StatefulStatus
-	Wake       time.Time // look again then; zero: never
+	Wake       time.Time // when to plan again; zero: never
 }
 
-// Plan decides about a StatefulSet whose pods are these, in any order.
+// Plan plans a StatefulSet. pods can be in any order.
 //
-// Ordered, it does one thing at a time: the lowest number that is missing, ended or not available
-// comes first, and nothing happens after it until it is; then the highest number too many; then
-// the highest pod of an old revision. Parallel, it makes and deletes all at once, but still replaces
-// old pods only as far as MaxUnavailable allows.
+// With Ordered it does one thing at a time: it waits for the lowest ordinal that is missing, finished or
+// unavailable; then deletes the highest excess ordinal; then the highest pod of an old revision. Otherwise it
+// creates and deletes all at once, but replaces old pods only within MaxUnavailable.
 func (s *StatefulSet) Plan(now time.Time, pods []StatefulPod) StatefulPlan {
 	p := &statefulPlanner{set: s, now: now, pods: pods, slots: make([]int, s.planSize(pods))}
 	for i := range p.slots {
@@ -95,8 +94,8 @@ func (s *StatefulSet) Plan(now time.Time, pods []StatefulPod) StatefulPlan {
 	return p.plan
 }
 
-// planSize is how many numbers a plan looks at: those that are taken, and as many more as it may make pods of. It
-// is not Replicas, which may be two thousand millions by a slip of somebody's finger.
+// planSize returns how many ordinals a plan covers: those in use, and as many more as it may
+// create. It does not depend on Replicas alone, which may be huge by mistake.
 func (s *StatefulSet) planSize(pods []StatefulPod) int32 {
 	taken := int32(0)
 	for i := range pods {
@@ -112,12 +111,13 @@ type statefulPlanner struct {
 	set       *StatefulSet
 	now       time.Time
 	pods      []StatefulPod
-	slots     []int // pod by number less Start, as far as the plan reaches; -1: none
-	condemned []int // pods of other numbers, the lowest first
+	slots     []int // pod by ordinal minus Start; -1: none
+	condemned []int // pods of other ordinals, lowest first
 	plan      StatefulPlan
 }
 
-// assignOrdinals tells each pod its place. Of two with one number the older stays: the other one can only be adopted.
+// assignOrdinals assigns pods to slots. Of two pods with one ordinal the older stays: the other one
+// can only be adopted.
 func (p *statefulPlanner) assignOrdinals() {
 	for i := range p.pods {
 		n := p.pods[i].Ordinal - p.set.Start
@@ -143,7 +143,8 @@ func (p *statefulPlanner) assignOrdinals() {
 	p.plan.ScaledDown = p.condemned
 }
 
-// countStatus makes the status. The update revision becomes the current one when every replica has it and is ready.
+// countStatus computes the status. The update revision becomes the current one when every replica
+// has it and is ready.
 func (p *statefulPlanner) countStatus() {
 	st, set := &p.plan.Status, p.set
 	*st = StatefulStatus{Current: set.Current, Update: set.Update, Observed: set.Generation}
@@ -174,7 +175,7 @@ func (p *statefulPlanner) countStatus() {
 	}
 }
 
-// available says that a pod does its work; one that will, if nothing happens, is looked at again then.
+// available reports whether a pod is available, and sets Wake for when it will be.
 func (p *statefulPlanner) available(i int) bool {
 	pod := &p.pods[i]
 	if pod.Phase != model.Running {
@@ -185,7 +186,7 @@ func (p *statefulPlanner) available(i int) bool {
 	return ok
 }
 
-// healthy is available and to stay.
+// healthy reports whether the pod is available and not terminating.
 func (p *statefulPlanner) healthy(i int) bool {
 	return i >= 0 && !p.pods[i].Deleting && p.available(i)
 }
@@ -194,7 +195,7 @@ func (p *statefulPlanner) delete(i int, why StatefulReason) {
 	p.plan.Delete = append(p.plan.Delete, StatefulDelete{i, why})
 }
 
-// revision is that of which a missing pod is made.
+// revision returns the revision of a missing pod.
 func (p *statefulPlanner) revision(n int) string {
 	if !p.set.OnDelete && n < int(p.set.Partition) {
 		return p.set.Current

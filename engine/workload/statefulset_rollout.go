@@ -2,8 +2,8 @@ package workload
 
 import "github.com/berthproject/berth/engine/model"
 
-// ensureReplicas makes what is missing and clears what ended. It says whether the plan may go
-// on: ordered, only if every replica does its work.
+// ensureReplicas creates missing pods and deletes finished ones. It reports whether the plan may
+// continue: with Ordered, only if every replica is healthy.
 func (p *statefulPlanner) ensureReplicas() bool {
 	for n, i := range p.slots {
 		done := true
@@ -11,7 +11,7 @@ func (p *statefulPlanner) ensureReplicas() bool {
 		case i < 0:
 			p.plan.Create = append(p.plan.Create, StatefulCreate{p.set.Start + int32(n), p.revision(n)})
 			if len(p.plan.Create) == Burst {
-				return false // the others when these are there
+				return false // the rest follows in the next plan
 			}
 			done = false
 		case p.pods[i].Finished():
@@ -27,7 +27,8 @@ func (p *statefulPlanner) ensureReplicas() bool {
 	return true
 }
 
-// deleteEnded deletes a pod that ended, so that it can be made again; one that failed not before its pause is over.
+// deleteEnded deletes a finished pod so that it can be replaced; a failed pod only after its
+// backoff.
 func (p *statefulPlanner) deleteEnded(i int) {
 	switch pod := &p.pods[i]; {
 	case pod.Deleting:
@@ -40,11 +41,11 @@ func (p *statefulPlanner) deleteEnded(i int) {
 	}
 }
 
-// scaleDown deletes pods that are too many, the highest number first. It says whether the plan may
-// go on: ordered, only when there is none left.
+// scaleDown deletes excess pods, the highest ordinal first. It reports whether the plan may continue: with
+// Ordered, only if none is left.
 //
-// Ordered, a pod goes only while all others do their work; one that does not itself goes if
-// it is the only one, or else nothing could ever go.
+// With Ordered a pod is deleted only while all others are healthy. An unhealthy pod is deleted if it is the
+// only unhealthy one, so that scaling down cannot block forever.
 func (p *statefulPlanner) scaleDown() bool {
 	for k := len(p.condemned) - 1; k >= 0; k-- {
 		i := p.condemned[k]
@@ -62,8 +63,8 @@ func (p *statefulPlanner) scaleDown() bool {
 	return true
 }
 
-// firstUnhealthy is the pod with the lowest number that does not do its work; -1 if there
-// is none. When it is asked, all replicas do.
+// firstUnhealthy returns the unhealthy excess pod with the lowest ordinal, or -1. All replicas are
+// healthy when it is called.
 func (p *statefulPlanner) firstUnhealthy() int {
 	for _, i := range p.condemned {
 		if !p.healthy(i) {
@@ -73,10 +74,10 @@ func (p *statefulPlanner) firstUnhealthy() int {
 	return -1
 }
 
-// rollingUpdate deletes pods of old revisions, the highest number first, so that they are made again of the
-// new one: as many as MaxUnavailable says may be without work, those that have none anyway included.
+// rollingUpdate deletes pods of old revisions, the highest ordinal first, within MaxUnavailable.
+// Pods that are already unavailable count.
 func (p *statefulPlanner) rollingUpdate() {
-	beyond := p.set.Replicas - int32(len(p.slots)) // missing, too
+	beyond := p.set.Replicas - int32(len(p.slots)) // also missing
 	allowed, down := p.set.MaxUnavailable-beyond, beyond
 	for n, i := range p.slots {
 		if p.healthy(i) {
@@ -94,7 +95,7 @@ func (p *statefulPlanner) rollingUpdate() {
 		}
 		if p.healthy(i) {
 			if down >= p.set.MaxUnavailable {
-				continue // another one that is down goes first
+				continue // an unavailable pod comes first
 			}
 			down++
 		}
@@ -103,7 +104,7 @@ func (p *statefulPlanner) rollingUpdate() {
 	}
 }
 
-// outdated says that the pod of a place is to be made again by the rolling update.
+// outdated reports whether the rolling update replaces the pod of a slot.
 func (p *statefulPlanner) outdated(n int) bool {
 	return n >= int(p.set.Partition) && p.pods[p.slots[n]].Revision != p.set.Update
 }

@@ -1,36 +1,35 @@
-// Package usage is what simulated pods and nodes use over time, as annotations say it,
-// for the simulated nodes of berth up and for those under virtual time.
+// Package usage parses scripted resource usage of simulated pods and nodes from annotations. The simulated
+// nodes of berth up and the simulator use it.
 //
-// Annotation sim.berth.dev/usage of a pod, for its first container, or with a
-// container's name in front (main.sim.berth.dev/usage):
+// Annotation sim.berth.dev/usage of a pod, for its first container, or prefixed with a container's name
+// (main.sim.berth.dev/usage):
 //
 //	memory=50Mi,1Gi@60s;disk=100Mi@10s,5Gi@5m;pids=20
 //
-// is a list of KEY=POINTS, with semicolons between. POINTS are AMOUNT@TIME with commas between;
-// TIME is a duration since the container started, 0s when it is left out. Between two
-// points the amount goes in a straight line, before the first and after the last it stays; two
-// points of one time are a step. AMOUNT is a number with an optional suffix (k, M, G, T, Ki,
-// Mi, Gi, Ti). Keys:
+// It is a list of KEY=POINTS separated by semicolons. POINTS are AMOUNT@TIME separated by commas; TIME is a
+// duration since the container started and defaults to 0s. Between two points the amount is interpolated
+// linearly; before the first and after the last point it is constant. Two points with the same time are a
+// step. AMOUNT is a number with an optional suffix (k, M, G, T, Ki, Mi, Gi, Ti). Keys:
 //
 //	memory        bytes of the working set that are not page cache
-//	cache         bytes of page cache that is in the working set
-//	refaults      pages that were read again after they had been reclaimed, altogether
+//	cache         bytes of page cache in the working set
+//	refaults      total pages read again after they were reclaimed
 //	disk          bytes of the writable layer
 //	logs          bytes of the log
 //	inodes        files of the writable layer
-//	pids          processes, 1 when nothing is said
+//	pids          processes, 1 by default
 //	volume/NAME   bytes in a volume of the pod
 //
-// The same annotation of a node says what it uses itself, since the node was first seen, with
-// the keys memory, disk (on nodefs), inodes (there), pids, and two that collecting brings to 0:
-// images, the bytes of images that nobody uses, and containers, those of dead containers.
+// The same annotation of a node is its own usage, since the node was first seen, with the keys memory, disk
+// (on nodefs), inodes (there), pids, and two that reclaiming resets to 0: images, the bytes of unused images,
+// and containers, the bytes of terminated containers.
 //
-// Annotation sim.berth.dev/capacity of a node says what it has beyond its status.capacity:
+// Annotation sim.berth.dev/capacity of a node is its capacity beyond status.capacity:
 //
 //	nodefs=100Gi;inodes=6000000;imagefs=50Gi;imagefs-inodes=3000000;pids=32768;split
 //
-// With imagefs, images lie on a filesystem of their own, and writable layers with them unless
-// split is said. Without nodefs it is status.capacity's ephemeral-storage; one inode comes for each 16 KiB.
+// With imagefs, images are on their own filesystem, and so are writable layers unless split is given. nodefs
+// defaults to the ephemeral-storage of status.capacity, and inodes to one per 16 KiB.
 //
-// What a container uses is gone when it ends. Nothing is killed for want of memory or space.
+// A container's usage ends with the container. Nothing is killed for lack of memory or space.
 package usage

@@ -8,13 +8,13 @@ import (
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
-// Capacity is what a node has.
+// Capacity is a node's capacity.
 type Capacity struct {
 	Memory      int64 // bytes
-	Allocatable int64 // bytes of memory that pods may use together
+	Allocatable int64 // bytes of memory that all pods may use
 	NodeFs      filesystem
-	ImageFs     *filesystem // nil: images lie on NodeFs
-	Split       bool        // writable layers lie on NodeFs all the same
+	ImageFs     *filesystem // nil: images are on NodeFs
+	Split       bool        // writable layers are on NodeFs despite ImageFs
 	PIDs        int64
 }
 
@@ -23,11 +23,11 @@ type filesystem struct{ bytes, inodes int64 }
 const (
 	defaultDisk   = 100 << 30
 	defaultPIDs   = 32768
-	bytesPerInode = 16 << 10 // as mkfs.ext4 has it
+	bytesPerInode = 16 << 10 // as mkfs.ext4
 )
 
-// ParseCapacity reads a node's annotation of capacity, which may be empty, over what its status says
-// that it has: bytes of memory, of memory for pods, and of ephemeral storage.
+// ParseCapacity parses a node's capacity annotation, which may be empty. The defaults come from its
+// status: bytes of memory, of memory for pods, and of ephemeral storage.
 func ParseCapacity(text string, memory, allocatable, storage int64) (c Capacity, err error) {
 	c = Capacity{Memory: memory, Allocatable: allocatable, NodeFs: filesystem{bytes: storage}, PIDs: defaultPIDs}
 	if storage == 0 {
@@ -66,21 +66,21 @@ func (f *filesystem) complete() *filesystem {
 	return f
 }
 
-// Layout is how the node's filesystems relate.
+// Layout returns how the node's filesystems relate.
 func (c *Capacity) Layout() nodepressure.Layout {
 	return nodepressure.Layout{DedicatedImageFs: c.ImageFs != nil, DedicatedContainerFs: c.Split}
 }
 
-// Node is a simulated node: what it has, and what it uses itself.
+// Node is a simulated node: its capacity and its own usage.
 type Node struct {
 	Capacity   Capacity
 	NodeScript Script
 	Since      time.Time // when it was first seen
-	// What has been collected so far.
+	// images and containers are the bytes reclaimed so far.
 	images, containers int64
 }
 
-// Reclaim brings to 0 what nobody uses.
+// Reclaim frees unused images and containers.
 func (n *Node) Reclaim(now time.Time, c nodepressure.ReclaimNodeResources) {
 	if c.Images {
 		n.images = n.NodeScript.At(Images, now.Sub(n.Since))
@@ -90,7 +90,7 @@ func (n *Node) Reclaim(now time.Time, c nodepressure.ReclaimNodeResources) {
 	}
 }
 
-// Observe is what is seen of the node at now, while pods run whose usage Use gives.
+// Observe returns the observation of the node at now, with the given usage of its pods.
 func (n *Node) Observe(now time.Time, pods []PodUsage) (o nodepressure.Observation) {
 	age := now.Sub(n.Since)
 	own := func(key string) int64 { return n.NodeScript.At(key, age) }

@@ -13,17 +13,17 @@ type RunningContainer struct {
 	Since  time.Time
 }
 
-// PodUsage is what a pod uses at a moment.
+// PodUsage is the usage of a pod at one time.
 type PodUsage struct {
 	stats                                                nodepressure.PodStats
 	memory, cache, refaults, disk, logs, inodes, volumes int64
 }
 
-// Stats is the usage as the machine takes it.
+// Stats returns the usage for package nodepressure.
 func (u *PodUsage) Stats() *nodepressure.PodStats { return &u.stats }
 
-// PodUsageAt is what the containers of a pod use at now. Only volumes that terms have as local are
-// counted as the node's.
+// PodUsageAt returns the usage of a pod's containers at now. Only volumes that spec has as local
+// count for the node.
 func PodUsageAt(now time.Time, containers []RunningContainer, terms *nodepressure.EvictionSpec) (u PodUsage) {
 	u.stats.MemoryKnown, u.stats.EphemeralKnown = true, true
 	for i := range containers {

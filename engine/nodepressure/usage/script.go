@@ -28,7 +28,7 @@ const (
 	PIDs       = "pids"
 	Images     = "images"
 	Containers = "containers"
-	volume     = "volume/" // and its name
+	volume     = "volume/" // prefix of the volume's name
 )
 
 var (
@@ -36,7 +36,7 @@ var (
 	nodeKeys = []string{Memory, Disk, Inodes, PIDs, Images, Containers}
 )
 
-// Script is what something uses over time, by key.
+// Script is usage over time, by key.
 type Script struct{ lines []line }
 
 type line struct {
@@ -49,13 +49,13 @@ type point struct {
 	amount int64
 }
 
-// Empty says that nothing is used.
+// Empty reports whether nothing is used.
 func (s *Script) Empty() bool { return len(s.lines) == 0 }
 
-// ParsePod reads a pod's annotation.
+// ParsePod parses a pod's annotation.
 func ParsePod(text string) (Script, error) { return parse(text, podKeys, true) }
 
-// ParseNode reads a node's.
+// ParseNode parses a node's annotation.
 func ParseNode(text string) (Script, error) { return parse(text, nodeKeys, false) }
 
 func parse(text string, keys []string, volumes bool) (s Script, err error) {
@@ -112,7 +112,7 @@ var suffixes = []struct {
 	factor float64
 }{{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"", 1}}
 
-// Amount reads a number of bytes, files or processes.
+// Amount parses a number of bytes, files or processes.
 func Amount(text string) (int64, error) {
 	for _, s := range suffixes {
 		number, ok := strings.CutSuffix(text, s.text)
@@ -129,10 +129,10 @@ func Amount(text string) (int64, error) {
 	return 0, fmt.Errorf("%q: must be an amount such as 500, 100Mi or 1.5Gi", text)
 }
 
-// At is the amount of a key at an age; 0 when nothing is said of it.
+// At returns the amount of a key at an age; 0 if the script does not have the key.
 func (s *Script) At(key string, age time.Duration) int64 { return s.atOr(key, age, 0) }
 
-// atOr is At with another amount when nothing is said.
+// atOr is At with another default.
 func (s *Script) atOr(key string, age time.Duration, otherwise int64) int64 {
 	for i := range s.lines {
 		if s.lines[i].key == key {
@@ -157,7 +157,7 @@ func interpolate(points []point, age time.Duration) int64 {
 	return a.amount + scale(b.amount-a.amount, age-a.at, b.at-a.at)
 }
 
-// scale is amount*of/whole, where of is at most whole.
+// scale returns amount*of/whole, where of is at most whole.
 func scale(amount int64, of, whole time.Duration) int64 {
 	size := amount
 	if amount < 0 {
@@ -171,7 +171,7 @@ func scale(amount int64, of, whole time.Duration) int64 {
 	return int64(n)
 }
 
-// volumes are the names of the volumes that the script fills.
+// volumes returns the names of the volumes that the script fills.
 func (s *Script) volumes() (names []string) {
 	for i := range s.lines {
 		if name, ok := strings.CutPrefix(s.lines[i].key, volume); ok {
