@@ -79,25 +79,12 @@ type CallExtenders struct {
 	Nodes []NodeScore // sorted by name
 }
 
-// NodeScore is a node with its score.
-type NodeScore struct {
-	Node  string
-	Score int64
-}
-
 // CallPreemptionExtenders offers preemption candidates to the extenders that support preemption.
 // Its Outcome has the remaining Candidates with their remaining victims.
 type CallPreemptionExtenders struct {
 	ID         uint64
 	Pod        *model.Pod
 	Candidates []Candidate // sorted by node name
-}
-
-// Candidate is a node where preemption helps.
-type Candidate struct {
-	Node       string
-	Victims    []*model.Pod
-	Violations int
 }
 
 // ExtenderResult is the extenders' answer to CallExtenders.

@@ -10,22 +10,6 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 )
 
-// Explainer is a Placer that returns full decision records. Profiles with extenders must use an
-// Explainer.
-type Explainer interface {
-	// Explain returns the full record of the decision for a pod.
-	Explain(pod *model.Pod) *decision.Record
-	// Fits reports whether the pod fits the node in the current state.
-	Fits(pod *model.Pod, node string) bool
-	// SelectHost returns the node with the highest score.
-	SelectHost(pod *model.Pod, nodes []NodeScore) string
-	// FindCandidates returns the nodes where preemption helps, given the record of an infeasible pod,
-	// and the candidate that preemption selects.
-	FindCandidates(pod *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption)
-	// SelectCandidate selects one of the candidates, whose victims an extender may have changed.
-	SelectCandidate(pod *model.Pod, candidates []Candidate) *decision.Preemption
-}
-
 // extenderCall is a pending call to extenders.
 type extenderCall struct {
 	attempt     queue.QueuedPodInfo

@@ -18,8 +18,8 @@ type failedNodes struct {
 	pausedUntil time.Time           // preemption for the pod is paused until then; zero: it is not
 }
 
-func (f *failedNodes) due() time.Time { return f.pausedUntil }
-func (f *failedNodes) pod() string    { return f.uid }
+func (f *failedNodes) Due() time.Time { return f.pausedUntil }
+func (f *failedNodes) PodUID() string { return f.uid }
 
 // addFailedNode records that the victims on the nominated node do not terminate.
 func (m *Machine) addFailedNode(n *nomination, victims []*model.Pod) *failedNodes {

@@ -8,20 +8,9 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/assumption"
+	"github.com/berthproject/berth/engine/scheduling/deadlines"
 )
-
-// Placer makes scheduling decisions for one profile on the state that it was created for.
-type Placer interface {
-	// Gate returns why a pod may not enter the queue, or nil.
-	Gate(pod *model.Pod) *decision.Verdict
-	// Decide stores the decision for pod in out: a node, or why there is none.
-	Decide(pod *model.Pod, out *decision.Summary)
-	// Preempt returns the victims that would make an infeasible pod fit. sum is what Decide returned.
-	// Nil means that preemption was not tried.
-	Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemption
-	// VolumePlan returns what to do with the pod's claims before it is bound to the node, or nil.
-	VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error)
-}
 
 // Config configures a Machine.
 type Config struct {
@@ -64,7 +53,7 @@ type Machine struct {
 	nextID           uint64
 	attemptsByEffect map[uint64]*attempt // by the id of the effect in flight
 	attempts         map[string]*attempt // by uid
-	deadlines        deadlines
+	deadlines        deadlines.Heap
 
 	volumeBinds    []*attempt // attempts that wait for volumes, in order of their start
 	volumesChanged bool       // an event of this step changed a volume object
@@ -78,7 +67,7 @@ type Machine struct {
 	reportsByEffect map[uint64]*report // by the id of the effect
 	reportRetries   []*report          // by time
 
-	assumedPressures []*assumedPressure // in order of creation
+	assumedPressures []*assumption.Node // in order of creation
 
 	nextAudit time.Time // zero while the unschedulable pool is empty
 
@@ -128,7 +117,7 @@ func (m *Machine) Step(now time.Time, events []Event, limit int) (effects []Effe
 
 func (m *Machine) nextWake(now time.Time) time.Time {
 	w := m.queue.NextWakeup(now)
-	if at, ok := m.deadlines.first(); ok && (w.IsZero() || at.Before(w)) {
+	if at, ok := m.deadlines.First(); ok && (w.IsZero() || at.Before(w)) {
 		w = at
 	}
 	if len(m.reportRetries) > 0 && (w.IsZero() || m.reportRetries[0].retryAt.Before(w)) {
@@ -138,7 +127,7 @@ func (m *Machine) nextWake(now time.Time) time.Time {
 		w = at
 	}
 	for _, p := range m.assumedPressures {
-		if at := p.nextExpiry(); w.IsZero() || at.Before(w) {
+		if at := p.NextExpiry(); w.IsZero() || at.Before(w) {
 			w = at
 		}
 	}

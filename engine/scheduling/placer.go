@@ -10,50 +10,6 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// Profile is a scheduler name and the Placer for its pods.
-type Profile struct {
-	Name      string
-	NewPlacer func(*cluster.State) Placer
-
-	// WantsExtenders reports whether extenders filter or score nodes for a pod,
-	// WantsPreemptionExtenders whether they take part in its preemption. Nil means never; otherwise
-	// NewPlacer must return an Explainer.
-	WantsExtenders, WantsPreemptionExtenders func(*model.Pod) bool
-}
-
-func (p *Profile) callsExtenders(pod *model.Pod) bool {
-	return p.WantsExtenders != nil && p.WantsExtenders(pod)
-}
-
-func (p *Profile) callsPreemptionExtenders(pod *model.Pod) bool {
-	return p.WantsPreemptionExtenders != nil && p.WantsPreemptionExtenders(pod)
-}
-
-// PlacementOptions configures NewProfileWithOptions.
-type PlacementOptions struct {
-	Seed uint64 // breaks ties between nodes
-	// CacheBytes limits the memory of the score caches; 0 is placement's default.
-	CacheBytes int
-	Preemption preemption.Options
-}
-
-// NewProfile returns a profile that uses placement's fast path and preemption's default options.
-// cacheBytes limits the score caches; 0 is placement's default.
-func NewProfile(p *placement.Profile, seed uint64, room int) Profile {
-	return NewProfileWithOptions(p, PlacementOptions{Seed: seed, CacheBytes: room, Preemption: preemption.Defaults()})
-}
-
-// NewProfileWithOptions returns a profile with the given options.
-func NewProfileWithOptions(p *placement.Profile, by PlacementOptions) Profile {
-	return Profile{Name: p.Name(), NewPlacer: func(s *cluster.State) Placer {
-		e := placement.NewEngine(s, p, by.Seed)
-		if by.CacheBytes > 0 {
-			e.SetCacheLimit(by.CacheBytes)
-		}
-		return &profilePlacer{Engine: e, planner: preemption.NewPlanner(s, p, by.Seed, by.Preemption), state: s, profile: p, options: by}
-	}}
-}
-
 // profilePlacer combines placement and preemption for a profile. It is an Explainer.
 type profilePlacer struct {
 	*placement.Engine

@@ -46,8 +46,8 @@ type attempt struct {
 	extenderCall    *extenderCall     // the call to extenders, or nil
 }
 
-func (a *attempt) due() time.Time { return a.deadline }
-func (a *attempt) pod() string    { return a.uid }
+func (a *attempt) Due() time.Time { return a.deadline }
+func (a *attempt) PodUID() string { return a.uid }
 
 // setStage sets the attempt's stage and replaces the effect it waits for.
 func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
@@ -58,7 +58,7 @@ func (m *Machine) setStage(a *attempt, s stage, id uint64, deadline time.Time) {
 	if id != 0 {
 		m.attemptsByEffect[id] = a
 	}
-	m.deadlines.add(deadline, a)
+	m.deadlines.Add(deadline, a)
 }
 
 // endAttempt ends the attempt of a pod, if any. Later outcomes for it are dropped.
@@ -126,7 +126,7 @@ func (m *Machine) abortAttempt(now time.Time, a *attempt, why string) {
 // handleDeadlines handles everything whose deadline passed.
 func (m *Machine) handleDeadlines(now time.Time) {
 	for {
-		t, ok := m.deadlines.next(now)
+		t, ok := m.deadlines.Next(now)
 		if !ok {
 			return
 		}

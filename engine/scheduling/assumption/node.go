@@ -1,0 +1,92 @@
+// Package assumption holds what the scheduler assumes about a node that evicted or rejected pods and has not
+// reported its condition since.
+//
+// The scheduler treats such a node as if it had the taints of the condition that will follow
+// (kubernetes#76325, #31778) and no more resources than its rejection showed (kubernetes#106419). An
+// assumption is derived from pods and nodes alone, so a restart does not change it.
+package assumption
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berthproject/berth/engine/model"
+)
+
+// Node is a node with assumptions.
+type Node struct {
+	name         string
+	reported     *model.Node // nil if unknown
+	expiry       [model.NumPressures]time.Time
+	lastEviction [model.NumPressures]time.Time
+	corrections  []correction
+}
+
+// New returns a node without assumptions. reported is the node as reported, or nil if it is unknown.
+func New(name string, reported *model.Node) *Node { return &Node{name: name, reported: reported} }
+
+// Name returns the node's name.
+func (n *Node) Name() string { return n.name }
+
+// Reported returns the node as reported, or nil.
+func (n *Node) Reported() *model.Node { return n.reported }
+
+// SetReported stores the node as reported.
+func (n *Node) SetReported(r *model.Node) { n.reported = r }
+
+// AddPressure assumes a pressure after an eviction at the given time. It reports whether the eviction is
+// newer than those seen before.
+func (n *Node) AddPressure(p model.Pressure, evicted, until time.Time) bool {
+	if !evicted.After(n.lastEviction[p]) {
+		return false
+	}
+	n.lastEviction[p], n.expiry[p] = evicted, until
+	return true
+}
+
+// NextExpiry returns when the first assumption expires.
+func (n *Node) NextExpiry() (at time.Time) {
+	for _, end := range n.expiry {
+		if !end.IsZero() && (at.IsZero() || end.Before(at)) {
+			at = end
+		}
+	}
+	for i := range n.corrections {
+		if end := n.corrections[i].expires; at.IsZero() || end.Before(at) {
+			at = end
+		}
+	}
+	return at
+}
+
+// Expire drops assumptions that expired or that the node's own conditions replace. It reports whether any
+// is left. A condition that is True counts only once its taint exists.
+func (n *Node) Expire(now time.Time) bool {
+	left := false
+	for k := range n.expiry {
+		known := false
+		if n.reported != nil {
+			c := &n.reported.Pressures[k]
+			known = c.Written.After(n.lastEviction[k]) && (!c.True || slices.Contains(n.reported.Taints, model.Pressure(k).Taint()))
+		}
+		if known || !n.expiry[k].After(now) {
+			n.expiry[k] = time.Time{}
+		}
+		left = left || !n.expiry[k].IsZero()
+	}
+	n.expireCorrections(now)
+	return left || len(n.corrections) > 0
+}
+
+// Assumed returns the reported node with the assumed taints and corrections.
+func (n *Node) Assumed() *model.Node {
+	out := *n.reported
+	out.Taints = slices.Clone(out.Taints)
+	for k, end := range n.expiry {
+		if t := model.Pressure(k).Taint(); !end.IsZero() && !slices.Contains(out.Taints, t) {
+			out.Taints = append(out.Taints, t)
+		}
+	}
+	n.applyCorrections(&out)
+	return &out
+}
