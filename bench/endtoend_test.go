@@ -13,6 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -32,7 +33,7 @@ func benchmarkEndToEnd(b *testing.B, nodes int) {
 		b.Fatal(err)
 	}
 	cfg := scheduling.DefaultConfig()
-	cfg.Profiles = []scheduling.Profile{scheduling.NewProfile(p, 1, 0)}
+	cfg.Profiles = []profiles.Profile{profiles.New(p, 1, 0)}
 	m, in := scheduling.New(cfg), conversion.New()
 	now := time.Unix(1_700_000_000, 0)
 	s := mixedCluster(nodes)

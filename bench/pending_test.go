@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // BenchmarkPendingPods is a full cluster with many pods that wait, in which 1,000
@@ -52,7 +53,7 @@ func newPendingBench(b *testing.B, nodes, waiting, shapes int) *pendingBench {
 		b.Fatal(err)
 	}
 	cfg := scheduling.DefaultConfig()
-	cfg.Profiles = []scheduling.Profile{scheduling.NewProfile(p, 1, 0)}
+	cfg.Profiles = []profiles.Profile{profiles.New(p, 1, 0)}
 	w := &pendingBench{Rand: rand.New(rand.NewPCG(3, 4)), b: b, m: scheduling.New(cfg), now: time.Unix(1_700_000_000, 0)}
 	s := mixedCluster(nodes)
 	w.apps = apps(s, shapes, commonKinds...)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // Machine says what is to be done next to drain nodes. Make it with New. It is a plain value of
@@ -16,8 +16,8 @@ type Machine struct {
 	timeouts Timeouts
 	nodes    []string
 	// placers answer where a pod would go, by scheduler name, on the state of the view.
-	placers  map[string]scheduling.Placer
-	profiles map[string]scheduling.Profile
+	placers  map[string]profiles.Placer
+	profiles map[string]profiles.Profile
 
 	moves            []*Move // those evicted first, then the others in their order
 	byUID            map[string]*Move
@@ -40,7 +40,7 @@ type Machine struct {
 
 // New is a machine that drains nodes of what v shows.
 func New(nodes []string, o Options, p Timeouts, s *Scheduler, v *View) *Machine {
-	placers, profiles := map[string]scheduling.Placer{}, map[string]scheduling.Profile{}
+	placers, profiles := map[string]profiles.Placer{}, map[string]profiles.Profile{}
 	for _, f := range s.machineConfig().Profiles {
 		placers[f.Name], profiles[f.Name] = f.NewPlacer(v.State), f
 	}

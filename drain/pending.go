@@ -6,7 +6,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // pendingTracker watches the pods that wait for a node.
@@ -67,7 +67,7 @@ func (m *Machine) isSettled(p *model.Pod) bool {
 }
 
 // chooseNode is the node that a pod would get; empty: none.
-func chooseNode(placer scheduling.Placer, p *model.Pod) string {
+func chooseNode(placer profiles.Placer, p *model.Pod) string {
 	var s decision.Summary
 	placer.Decide(p, &s)
 	if s.Outcome != decision.Scheduled {

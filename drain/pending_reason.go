@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/remediation"
-	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/explain"
 )
 
@@ -24,7 +24,7 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 			continue
 		}
 		p := &r.Pods[i]
-		j := slices.IndexFunc(cfg.Profiles, func(f scheduling.Profile) bool { return f.Name == q.Spec.SchedulerName })
+		j := slices.IndexFunc(cfg.Profiles, func(f profiles.Profile) bool { return f.Name == q.Spec.SchedulerName })
 		if j < 0 {
 			p.PendingReason = "it waits for scheduler " + q.Spec.SchedulerName + ", of which no profile is known here (--config)"
 			continue

@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // Cluster is what is foretold about.
@@ -35,7 +36,7 @@ func (s *Scheduler) machineConfig() scheduling.Config {
 	cfg := s.Machine
 	cfg.Profiles, cfg.AuditInterval = nil, 0
 	for _, p := range s.Profiles {
-		cfg.Profiles = append(cfg.Profiles, scheduling.NewProfileWithOptions(p, scheduling.PlacementOptions{Seed: s.Seed, Preemption: s.Preemption}))
+		cfg.Profiles = append(cfg.Profiles, profiles.NewWithOptions(p, profiles.Options{Seed: s.Seed, Preemption: s.Preemption}))
 	}
 	return cfg
 }

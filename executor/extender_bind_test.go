@@ -14,6 +14,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/config"
 )
 
@@ -65,7 +66,7 @@ func TestExtenderProcessPreemption(t *testing.T) {
 	pod := *web
 	pod.Spec = &model.PodSpec{Priority: 10}
 	low := &model.Pod{Namespace: "ns", Name: "old", UID: "v1", NodeName: "n1", Spec: &model.PodSpec{}}
-	ask := scheduling.CallPreemptionExtenders{Pod: &pod, Candidates: []scheduling.Candidate{
+	ask := scheduling.CallPreemptionExtenders{Pod: &pod, Candidates: []profiles.Candidate{
 		{Node: "n1", Victims: []*model.Pod{low}, Violations: 1}, {Node: "n2", Victims: []*model.Pod{low}}}}
 	meta := func(node string, violations int64, uids ...string) any {
 		v := &extenderv1.MetaVictims{NumPDBViolations: violations}

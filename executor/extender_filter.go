@@ -12,6 +12,7 @@ import (
 	extenderv1 "k8s.io/kube-scheduler/extender/v1"
 
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 const (
@@ -58,7 +59,7 @@ func (x *Extenders) FilterAndPrioritize(ctx context.Context, e scheduling.CallEx
 		points = x.prioritizeAll(ctx, e, pod, names)
 	}
 	for _, n := range names {
-		answer.Nodes = append(answer.Nodes, scheduling.NodeScore{Node: n, Score: points[n]})
+		answer.Nodes = append(answer.Nodes, profiles.NodeScore{Node: n, Score: points[n]})
 	}
 	return scheduling.Outcome{ExtenderResult: answer}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // ProcessPreemption puts the candidates of a preemption to the extenders that preempt, one
@@ -43,7 +44,7 @@ func (x *Extenders) ProcessPreemption(ctx context.Context, e scheduling.CallPree
 }
 
 // processPreemption asks one extender. The answer names victims by uid, whatever it knows.
-func (x *Extenders) processPreemption(ctx context.Context, ex *extender, original *corev1.Pod, pod *model.Pod, candidates []scheduling.Candidate) ([]scheduling.Candidate, error) {
+func (x *Extenders) processPreemption(ctx context.Context, ex *extender, original *corev1.Pod, pod *model.Pod, candidates []profiles.Candidate) ([]profiles.Candidate, error) {
 	args := &extenderv1.ExtenderPreemptionArgs{Pod: original}
 	if ex.NodeCacheCapable {
 		args.NodeNameToMetaVictims = metaVictims(candidates)
@@ -58,11 +59,11 @@ func (x *Extenders) processPreemption(ctx context.Context, ex *extender, origina
 		return nil, err
 	}
 	for node := range result.NodeNameToMetaVictims {
-		if !slices.ContainsFunc(candidates, func(c scheduling.Candidate) bool { return c.Node == node }) {
+		if !slices.ContainsFunc(candidates, func(c profiles.Candidate) bool { return c.Node == node }) {
 			return nil, ex.wrapError(ex.Preempt, fmt.Errorf("node %q is a candidate, and was not asked about", node))
 		}
 	}
-	var left []scheduling.Candidate
+	var left []profiles.Candidate
 	for _, c := range candidates {
 		v, ok := result.NodeNameToMetaVictims[c.Node]
 		if !ok {
@@ -89,8 +90,8 @@ func noVictimError(node string) error {
 }
 
 // applyVictims is a candidate with the victims that an extender names.
-func (x *Extenders) applyVictims(ctx context.Context, pod *model.Pod, c scheduling.Candidate, v *extenderv1.MetaVictims) (scheduling.Candidate, error) {
-	out := scheduling.Candidate{Node: c.Node, Violations: int(v.NumPDBViolations)}
+func (x *Extenders) applyVictims(ctx context.Context, pod *model.Pod, c profiles.Candidate, v *extenderv1.MetaVictims) (profiles.Candidate, error) {
+	out := profiles.Candidate{Node: c.Node, Violations: int(v.NumPDBViolations)}
 	if out.Violations < 0 {
 		return out, fmt.Errorf("node %q: NumPDBViolations: %d: must not be negative", c.Node, v.NumPDBViolations)
 	}
@@ -114,7 +115,7 @@ func (x *Extenders) applyVictims(ctx context.Context, pod *model.Pod, c scheduli
 
 // findVictim finds a pod that an extender names: one of the candidate's victims or
 // another pod of its node.
-func (x *Extenders) findVictim(ctx context.Context, c scheduling.Candidate, uid string) (*model.Pod, error) {
+func (x *Extenders) findVictim(ctx context.Context, c profiles.Candidate, uid string) (*model.Pod, error) {
 	if i := slices.IndexFunc(c.Victims, func(p *model.Pod) bool { return p.UID == uid }); i >= 0 {
 		return c.Victims[i], nil
 	}
@@ -128,7 +129,7 @@ func (x *Extenders) findVictim(ctx context.Context, c scheduling.Candidate, uid 
 	return x.convertPod(found), nil
 }
 
-func metaVictims(candidates []scheduling.Candidate) map[string]*extenderv1.MetaVictims {
+func metaVictims(candidates []profiles.Candidate) map[string]*extenderv1.MetaVictims {
 	out := map[string]*extenderv1.MetaVictims{}
 	for _, c := range candidates {
 		m := &extenderv1.MetaVictims{NumPDBViolations: int64(c.Violations)}
@@ -142,7 +143,7 @@ func metaVictims(candidates []scheduling.Candidate) map[string]*extenderv1.MetaV
 
 // fullVictims are candidates with whole pods. A victim that is gone meanwhile is left
 // out, and with it a candidate that has no other.
-func (x *Extenders) fullVictims(ctx context.Context, candidates []scheduling.Candidate) (map[string]*extenderv1.Victims, error) {
+func (x *Extenders) fullVictims(ctx context.Context, candidates []profiles.Candidate) (map[string]*extenderv1.Victims, error) {
 	out := map[string]*extenderv1.Victims{}
 	for _, c := range candidates {
 		m := &extenderv1.Victims{NumPDBViolations: int64(c.Violations)}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/config"
 )
 
@@ -117,7 +118,7 @@ func newTestExtenders(t *testing.T, list ...config.Extender) (*Extenders, *ignor
 }
 
 func threeNodes() scheduling.CallExtenders {
-	return scheduling.CallExtenders{ID: 7, Pod: web, Nodes: []scheduling.NodeScore{{Node: "n1", Score: 5}, {Node: "n2"}, {Node: "n3"}}}
+	return scheduling.CallExtenders{ID: 7, Pod: web, Nodes: []profiles.NodeScore{{Node: "n1", Score: 5}, {Node: "n2"}, {Node: "n3"}}}
 }
 
 // keepNodes answers a filter by names.
@@ -136,7 +137,7 @@ func TestExtenderFiltersRunInSequence(t *testing.T) {
 	fifth, d5 := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return keepNodes() })
 	x, _ := newTestExtenders(t, first, second, third)
 	out := x.FilterAndPrioritize(t.Context(), threeNodes())
-	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, []scheduling.NodeScore{{Node: "n3"}}) {
+	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n3"}}) {
 		t.Errorf("outcome %+v %+v", out, out.ExtenderResult)
 	}
 	want := []scheduling.FailedNode{{Node: "n1", Extender: second.URL, Reason: "hard", Unresolvable: true}, {Node: "n2", Extender: first.URL, Reason: "full"}}
@@ -211,7 +212,7 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 	gone := config.Extender{URL: "http://127.0.0.1:1", Prioritize: "score", Weight: 1, Timeout: time.Second}
 	x, c := newTestExtenders(t, a, b, broken, twice, gone)
 	out := x.FilterAndPrioritize(t.Context(), threeNodes())
-	want := []scheduling.NodeScore{{Node: "n1", Score: 3*2*10 + 1*5*10}, {Node: "n2"}, {Node: "n3", Score: 10 * 2 * 10}}
+	want := []profiles.NodeScore{{Node: "n1", Score: 3*2*10 + 1*5*10}, {Node: "n2"}, {Node: "n3", Score: 10 * 2 * 10}}
 	if out.Result != scheduling.Done || !slices.Equal(out.ExtenderResult.Nodes, want) {
 		t.Errorf("outcome %+v, points %+v, want %+v", out, out.ExtenderResult, want)
 	}
@@ -219,7 +220,7 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 		t.Errorf("complaints %q", c.list)
 	}
 	one, d := serve(t, config.Extender{Filter: "filter", Prioritize: "score", Weight: 1, NodeCacheCapable: true}, func(string, []string) any { return keepNodes("n2") })
-	if x, _ = newTestExtenders(t, one); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []scheduling.NodeScore{{Node: "n2"}}) || len(d.asked) != 1 {
+	if x, _ = newTestExtenders(t, one); !slices.Equal(x.FilterAndPrioritize(t.Context(), threeNodes()).ExtenderResult.Nodes, []profiles.NodeScore{{Node: "n2"}}) || len(d.asked) != 1 {
 		t.Errorf("one node is left, and is scored all the same: %q", d.asked)
 	}
 }

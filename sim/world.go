@@ -16,6 +16,7 @@ import (
 	"github.com/berthproject/berth/engine/podgc"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/sim/store"
@@ -79,8 +80,8 @@ func (o *Options) MachineConfig() scheduling.Config {
 	c := o.Machine
 	c.Profiles = nil
 	for _, p := range o.Profiles {
-		by := scheduling.PlacementOptions{Seed: o.TieBreakSeed, CacheBytes: o.ScoreCacheMemory / len(o.Profiles), Preemption: o.Preemption}
-		c.Profiles = append(c.Profiles, scheduling.NewProfileWithOptions(p, by))
+		by := profiles.Options{Seed: o.TieBreakSeed, CacheBytes: o.ScoreCacheMemory / len(o.Profiles), Preemption: o.Preemption}
+		c.Profiles = append(c.Profiles, profiles.NewWithOptions(p, by))
 	}
 	return c
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/conversion"
 )
 
@@ -49,7 +50,7 @@ type trackedPod struct {
 
 // timedPlacer is the placer with a clock around its decisions.
 type timedPlacer struct {
-	scheduling.Placer
+	profiles.Placer
 	decisions int
 	elapsed   time.Duration
 }
@@ -75,8 +76,8 @@ func newMachine(clock *timedPlacer) (*scheduling.Machine, error) {
 		return nil, err
 	}
 	cfg := scheduling.DefaultConfig()
-	placed := scheduling.NewProfile(p, 1, 0)
-	cfg.Profiles = []scheduling.Profile{{Name: placed.Name, NewPlacer: func(s *cluster.State) scheduling.Placer {
+	placed := profiles.New(p, 1, 0)
+	cfg.Profiles = []profiles.Profile{{Name: placed.Name, NewPlacer: func(s *cluster.State) profiles.Placer {
 		clock.Placer = placed.NewPlacer(s)
 		return clock
 	}}}

@@ -13,6 +13,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -147,8 +148,8 @@ func (o *Options) newMachine() (*scheduling.Machine, error) {
 }
 
 // newProfile is a profile of the machine.
-func (o *Options) newProfile(p *placement.Profile, cacheMemory int) scheduling.Profile {
-	out := scheduling.NewProfileWithOptions(p, scheduling.PlacementOptions{Seed: o.Seed, CacheBytes: cacheMemory, Preemption: o.Preemption})
+func (o *Options) newProfile(p *placement.Profile, cacheMemory int) profiles.Profile {
+	out := profiles.NewWithOptions(p, profiles.Options{Seed: o.Seed, CacheBytes: cacheMemory, Preemption: o.Preemption})
 	if len(o.Extenders) > 0 {
 		out.WantsExtenders, out.WantsPreemptionExtenders = o.Extenders.AnyInterested, o.Extenders.AnySupportsPreemption
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // machineWithoutWakeups is a machine that no change wakes anybody in, with a pod that waits for room
@@ -17,7 +18,7 @@ func machineWithoutWakeups(t *testing.T, audit, leftover time.Duration) (*Machin
 	cfg := DefaultConfig()
 	cfg.AuditInterval, cfg.Queue.MaxUnschedulableDuration = audit, leftover
 	cfg.Queue.EventsToRegister = func(decision.PluginSet) decision.ClusterEvents { return decision.NoEvent }
-	cfg.Profiles = []Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) Placer { return firstFit{s} }}}
+	cfg.Profiles = []profiles.Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) profiles.Placer { return firstFit{s} }}}
 	m, now := New(cfg), time.Unix(1000, 0)
 	node := &model.Node{Name: "n", UID: "n", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 100}}
 	pod := &model.Pod{Namespace: "ns", Name: "p", UID: "p", Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: 500}}}

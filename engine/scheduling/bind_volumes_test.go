@@ -8,6 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // stored is a tale with the real rules, two nodes, a volume on n1 and a claim on it, "c";
@@ -21,7 +22,7 @@ func stored(t *testing.T, limit time.Duration) *story {
 		t.Fatal(err)
 	}
 	c := DefaultConfig()
-	c.Profiles, c.AuditInterval = []Profile{NewProfile(p, 1, 0)}, 0
+	c.Profiles, c.AuditInterval = []profiles.Profile{profiles.New(p, 1, 0)}, 0
 	s := &story{t: t, m: New(c), now: t0}
 	host := func(n string) model.Labels {
 		return model.Labels{{Key: placement.HostnameKey, Value: n}}

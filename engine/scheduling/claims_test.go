@@ -8,6 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // A pod that waits for a device claim is judged again when the claim comes, and
@@ -18,7 +19,7 @@ func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := DefaultConfig()
-	cfg.Profiles = []Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) Placer { return NewProfile(profile, 1, 0).NewPlacer(s) }}}
+	cfg.Profiles = []profiles.Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) profiles.Placer { return profiles.New(profile, 1, 0).NewPlacer(s) }}}
 	s := &story{t: t, m: New(cfg), now: t0}
 	waiting := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: &model.PodSpec{
 		SchedulerName: "default-scheduler", ResourceClaims: []model.PodResourceClaim{{Name: "gpu", Claim: "c"}},

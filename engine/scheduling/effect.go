@@ -5,6 +5,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // Effect is a request to the caller: Bind, ReportUnschedulable, ReportGated, RefreshPod, Preempt,
@@ -76,7 +77,7 @@ type BindVolumes struct {
 type CallExtenders struct {
 	ID    uint64
 	Pod   *model.Pod
-	Nodes []NodeScore // sorted by name
+	Nodes []profiles.NodeScore // sorted by name
 }
 
 // CallPreemptionExtenders offers preemption candidates to the extenders that support preemption.
@@ -84,13 +85,13 @@ type CallExtenders struct {
 type CallPreemptionExtenders struct {
 	ID         uint64
 	Pod        *model.Pod
-	Candidates []Candidate // sorted by node name
+	Candidates []profiles.Candidate // sorted by node name
 }
 
 // ExtenderResult is the extenders' answer to CallExtenders.
 type ExtenderResult struct {
-	Nodes       []NodeScore  // the remaining nodes with the scores to add, sorted by name
-	FailedNodes []FailedNode // the other nodes
+	Nodes       []profiles.NodeScore // the remaining nodes with the scores to add, sorted by name
+	FailedNodes []FailedNode         // the other nodes
 }
 
 // FailedNode is a node that an extender refused.

@@ -1,6 +1,9 @@
 package scheduling
 
-import "github.com/berthproject/berth/engine/model"
+import (
+	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
+)
 
 // Event is a change of the cluster. A pointer to a type of engine/model is the current state of
 // that object and must not be modified afterwards. Remove reports a deleted object, and Outcome the
@@ -20,7 +23,7 @@ type Outcome struct {
 	Pod *model.Pod
 	// ExtenderResult is for CallExtenders, Candidates for CallPreemptionExtenders.
 	ExtenderResult *ExtenderResult
-	Candidates     []Candidate
+	Candidates     []profiles.Candidate
 	// Budgets are, for a refused Preempt, the budgets that did not allow it and those whose debit was
 	// reverted.
 	Budgets []*model.Budget

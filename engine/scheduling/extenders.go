@@ -8,38 +8,39 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // extenderCall is a pending call to extenders.
 type extenderCall struct {
 	attempt     queue.QueuedPodInfo
 	record      *decision.Record
-	nodes       []NodeScore       // for CallExtenders
-	summary     *decision.Summary // for CallPreemptionExtenders
-	withoutHold bool              // an extender refused the reserved node: record was made without the Hold
+	nodes       []profiles.NodeScore // for CallExtenders
+	summary     *decision.Summary    // for CallPreemptionExtenders
+	withoutHold bool                 // an extender refused the reserved node: record was made without the Hold
 }
 
 // scheduleWithExtenders schedules a pod that extenders filter: first by the reference evaluator,
 // then by the extenders' answers.
-func (m *Machine) scheduleWithExtenders(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer Explainer) {
+func (m *Machine) scheduleWithExtenders(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer profiles.Explainer) {
 	m.scheduleWithExtendersOpt(now, a, pod, placer, false)
 }
 
 // scheduleWithExtendersOpt is scheduleWithExtenders, optionally ignoring the pod's Holds.
-func (m *Machine) scheduleWithExtendersOpt(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer Explainer, withoutHold bool) {
+func (m *Machine) scheduleWithExtendersOpt(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer profiles.Explainer, withoutHold bool) {
 	rec := placer.Explain(podForEvaluation(pod, withoutHold))
 	if rec.Outcome != decision.Scheduled {
 		m.concludeRecord(now, a, pod, rec, withoutHold)
 		return
 	}
-	if !m.profiles[pod.Spec.SchedulerName].callsExtenders(pod) { // only preemption extenders want this pod
+	if !m.profiles[pod.Spec.SchedulerName].CallsExtenders(pod) { // only preemption extenders want this pod
 		m.assumeAndBind(now, a, pod, rec.Choice)
 		return
 	}
-	var nodes []NodeScore
+	var nodes []profiles.NodeScore
 	for i := range rec.Nodes {
 		if n := &rec.Nodes[i]; n.Verdict.IsSuccess() {
-			nodes = append(nodes, NodeScore{Node: n.Name, Score: n.Total})
+			nodes = append(nodes, profiles.NodeScore{Node: n.Name, Score: n.Total})
 		}
 	}
 	m.callExtenders(now, pod, &extenderCall{attempt: a, record: rec, nodes: nodes, withoutHold: withoutHold}, func(id uint64) Effect { return CallExtenders{ID: id, Pod: pod, Nodes: nodes} })
@@ -65,7 +66,7 @@ func (m *Machine) callExtenders(now time.Time, pod *model.Pod, q *extenderCall, 
 // handleExtenderOutcome continues the attempt with the extenders' answer.
 func (m *Machine) handleExtenderOutcome(now time.Time, a *attempt, o Outcome) {
 	q, pod := a.extenderCall, m.state.Pod(a.uid)
-	placer, ok := m.placers[pod.Spec.SchedulerName].(Explainer)
+	placer, ok := m.placers[pod.Spec.SchedulerName].(profiles.Explainer)
 	m.endAttempt(a.uid)
 	switch {
 	case o.Result != Done || !ok:
@@ -82,11 +83,11 @@ func (m *Machine) handleExtenderOutcome(now time.Time, a *attempt, o Outcome) {
 
 // handleExtenderNodes selects the best of the nodes that the extenders returned. If that node no
 // longer fits, the attempt starts again.
-func (m *Machine) handleExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer Explainer, answer *ExtenderResult) {
-	var left []NodeScore
+func (m *Machine) handleExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, answer *ExtenderResult) {
+	var left []profiles.NodeScore
 	for _, n := range q.nodes {
-		if i := slices.IndexFunc(answer.Nodes, func(t NodeScore) bool { return t.Node == n.Node }); i >= 0 {
-			left = append(left, NodeScore{Node: n.Node, Score: n.Score + answer.Nodes[i].Score})
+		if i := slices.IndexFunc(answer.Nodes, func(t profiles.NodeScore) bool { return t.Node == n.Node }); i >= 0 {
+			left = append(left, profiles.NodeScore{Node: n.Node, Score: n.Score + answer.Nodes[i].Score})
 		}
 	}
 	if len(left) == 0 {
@@ -103,7 +104,7 @@ func (m *Machine) handleExtenderNodes(now time.Time, q *extenderCall, pod *model
 
 // handleNoExtenderNodes handles a refusal of all nodes. If only the nominated or the reserved node
 // was offered, the other nodes are tried next.
-func (m *Machine) handleNoExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer Explainer, failed []FailedNode) {
+func (m *Machine) handleNoExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, failed []FailedNode) {
 	if q.record.NominatedFirst && pod.NominatedNodeName != "" {
 		m.clearNomination(now, pod)
 		m.scheduleWithExtenders(now, q.attempt, m.state.Pod(pod.UID), placer)
@@ -151,7 +152,7 @@ func (m *Machine) concludeRecord(now time.Time, a queue.QueuedPodInfo, pod *mode
 
 // handleExtenderVictims selects one of the candidates that the extenders returned. If the pod now
 // fits a node, or the choice is no longer valid, the attempt starts again.
-func (m *Machine) handleExtenderVictims(now time.Time, q *extenderCall, pod *model.Pod, placer Explainer, left []Candidate) {
+func (m *Machine) handleExtenderVictims(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, left []profiles.Candidate) {
 	p := placer.SelectCandidate(pod, left)
 	if p.Outcome == decision.PreemptionNominated && !m.choiceStillValid(p, q, pod, placer) {
 		m.scheduleWithExtenders(now, q.attempt, pod, placer)
@@ -191,13 +192,13 @@ func mergeExtenderRefusals(old, now *decision.Record) *decision.Record {
 
 // choiceStillValid reports whether a preemption chosen from an earlier record is still valid: the
 // pod is infeasible, the node is a candidate, and the victims are running.
-func (m *Machine) choiceStillValid(p *decision.Preemption, q *extenderCall, pod *model.Pod, placer Explainer) bool {
+func (m *Machine) choiceStillValid(p *decision.Preemption, q *extenderCall, pod *model.Pod, placer profiles.Explainer) bool {
 	rec := mergeExtenderRefusals(q.record, placer.Explain(podForEvaluation(pod, q.withoutHold)))
 	if rec.Outcome != decision.Infeasible {
 		return false
 	}
 	candidates, _ := m.findCandidates(pod, placer, rec)
-	return slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Node == p.Node }) &&
+	return slices.ContainsFunc(candidates, func(c profiles.Candidate) bool { return c.Node == p.Node }) &&
 		!slices.ContainsFunc(p.Victims, func(v *model.Pod) bool {
 			is := m.state.Pod(v.UID)
 			return is == nil || is.NodeName != p.Node || is.Finished()

@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // newExtenderStory has a node with one core and one with two, and extenders that want to be
@@ -20,13 +21,13 @@ func newExtenderStory(t *testing.T, victims bool) *story {
 		t.Fatal(err)
 	}
 	always := func(*model.Pod) bool { return true }
-	p := NewProfile(profile, 1, 0)
+	p := profiles.New(profile, 1, 0)
 	p.WantsExtenders = always
 	if victims {
 		p.WantsExtenders, p.WantsPreemptionExtenders = nil, always
 	}
 	cfg := DefaultConfig()
-	cfg.Profiles = []Profile{p}
+	cfg.Profiles = []profiles.Profile{p}
 	s := &story{t: t, m: New(cfg), now: t0}
 	for i, name := range []string{"n1", "n2"} {
 		s.step("", &model.Node{Name: name, UID: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: int64(1000 * (i + 1)), Memory: 1 << 30}})
@@ -44,15 +45,15 @@ func TestExtendersPointsDecide(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
 	s.where("a", queue.InFlight)
-	s.step("bind:a:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n1", 1000}, {"n2", 0}}}}))
+	s.step("bind:a:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n1", 1000}, {"n2", 0}}}}))
 }
 
 func TestNodeThatFilledUpMeanwhileIsNotTaken(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
-	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n1", 1000}, {"n2", 0}}}})
+	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n1", 1000}, {"n2", 0}}}})
 	s.step("ask:a:n2", small("b", "n1"), o)
-	s.step("bind:a:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n2", 0}}}}))
+	s.step("bind:a:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n2", 0}}}}))
 }
 
 func TestExtendersRefusalIsReportedAndUndoneByAnything(t *testing.T) {
@@ -73,7 +74,7 @@ func TestExtendersMayRefuseTheHeldNode(t *testing.T) {
 	h.Created, h.Placeholder = t0, &model.Pod{Namespace: "x", Name: h.Name, UID: "hold", Owner: h.Owner, NominatedNodeName: "n1", Placeholder: true, Spec: &model.PodSpec{}}
 	s.step("ask:web:n1", h, ofOwner("web", "web", 100))
 	s.step("ask:web:n1,n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
-	s.step("bind:web:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n2", 0}}, FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
+	s.step("bind:web:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n2", 0}}, FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
 }
 
 func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
@@ -93,7 +94,7 @@ func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
 func TestPodThatIsGoneIsNotAskedAbout(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
-	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []NodeScore{{"n1", 0}}}})
+	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n1", 0}}}})
 	dying := small("a", "")
 	dying.Deleting = true
 	s.step("", dying, o)
@@ -107,7 +108,7 @@ func TestExtendersSayWhoLeaves(t *testing.T) {
 	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
 	s.step("askvictims:high:n1,n2", high)
 	left := slices.Clone(s.last[0].(CallPreemptionExtenders).Candidates)
-	left = slices.DeleteFunc(left, func(c Candidate) bool { return c.Node == "n1" })
+	left = slices.DeleteFunc(left, func(c profiles.Candidate) bool { return c.Node == "n1" })
 	s.step("reject:high:unschedulable preempt:high:n2", s.answers(Outcome{Candidates: left}))
 	if p := s.last[0].(ReportUnschedulable).Summary.Preemption; p.Outcome != decision.PreemptionNominated || p.Node != "n2" {
 		t.Errorf("preemption is %+v", p)

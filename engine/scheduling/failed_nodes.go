@@ -7,6 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // failedNodes are the nodes where preemption for a pod failed: victims did not terminate in time or
@@ -59,12 +60,12 @@ func (m *Machine) nodeFailed(uid, node string) bool {
 
 // findCandidates returns the preemption candidates for an infeasible pod and the selected one.
 // Failed nodes are left out if there are others.
-func (m *Machine) findCandidates(pod *model.Pod, placer Explainer, rec *decision.Record) ([]Candidate, *decision.Preemption) {
+func (m *Machine) findCandidates(pod *model.Pod, placer profiles.Explainer, rec *decision.Record) ([]profiles.Candidate, *decision.Preemption) {
 	all, p := placer.FindCandidates(pod, rec)
 	if p.Outcome != decision.PreemptionNominated {
 		return all, p
 	}
-	left := slices.DeleteFunc(slices.Clone(all), func(c Candidate) bool { return m.nodeFailed(pod.UID, c.Node) })
+	left := slices.DeleteFunc(slices.Clone(all), func(c profiles.Candidate) bool { return m.nodeFailed(pod.UID, c.Node) })
 	if len(left) == len(all) {
 		return all, p
 	}

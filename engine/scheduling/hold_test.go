@@ -10,6 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 func heldNode(t model.HoldType, owner, node string, until time.Time) *model.Hold {
@@ -25,7 +26,7 @@ func newPlacementStory(t *testing.T) *story {
 		t.Fatal(err)
 	}
 	cfg := DefaultConfig()
-	cfg.Profiles = []Profile{NewProfile(p, 1, 0)}
+	cfg.Profiles = []profiles.Profile{profiles.New(p, 1, 0)}
 	s := &story{t: t, m: New(cfg), now: t0}
 	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}})
 	return s

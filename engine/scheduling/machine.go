@@ -10,11 +10,12 @@ import (
 	"github.com/berthproject/berth/engine/queue"
 	"github.com/berthproject/berth/engine/scheduling/assumption"
 	"github.com/berthproject/berth/engine/scheduling/deadlines"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // Config configures a Machine.
 type Config struct {
-	Profiles []Profile // names are unique
+	Profiles []profiles.Profile // names are unique
 	Queue    queue.Config
 
 	BindTimeout    time.Duration // a Bind without an outcome is checked after this
@@ -46,9 +47,9 @@ type Machine struct {
 	cfg         Config
 	state       *cluster.State
 	queue       *queue.Queue
-	keysVersion uint64              // version of the label keys that distinguish waiting pods
-	placers     map[string]Placer   // by profile name
-	profiles    map[string]*Profile // by name
+	keysVersion uint64                       // version of the label keys that distinguish waiting pods
+	placers     map[string]profiles.Placer   // by profile name
+	profiles    map[string]*profiles.Profile // by name
 
 	nextID           uint64
 	attemptsByEffect map[uint64]*attempt // by the id of the effect in flight
@@ -78,7 +79,7 @@ type Machine struct {
 
 // New returns a machine with an empty state.
 func New(cfg Config) *Machine {
-	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]Placer{}, profiles: map[string]*Profile{},
+	m := &Machine{cfg: cfg, state: cluster.New(), placers: map[string]profiles.Placer{}, profiles: map[string]*profiles.Profile{},
 		attemptsByEffect: map[uint64]*attempt{}, attempts: map[string]*attempt{},
 		nominations: map[string]*nomination{}, nominationsByEffect: map[uint64]*nomination{}, markedVictims: map[string]markedVictim{}, failedNodes: map[string]*failedNodes{},
 		reports: map[string]*report{}, reportsByEffect: map[uint64]*report{}, summary: newSummary()}

@@ -12,6 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // wakeupWorld is a cluster in which whoever sleeps is asked by the plain path, after
@@ -49,7 +50,7 @@ func newWakeupWorld(t *testing.T, seed uint64) *wakeupWorld {
 	cfg := DefaultConfig()
 	cfg.Queue.MaxUnschedulableDuration = 1000 * time.Hour // nothing is made good by a flush
 	cfg.AuditInterval = 0                                 // nor by an audit
-	cfg.Profiles = []Profile{NewProfile(p, seed, 0)}
+	cfg.Profiles = []profiles.Profile{profiles.New(p, seed, 0)}
 	s.p, s.m, s.nodes = p, New(cfg), 2+s.IntN(6)
 	for range 2 + s.IntN(5) {
 		s.specs = append(s.specs, s.spec())

@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // firstFit is a Placer that knows cpu, priorities, one budget and claims that are made
@@ -156,23 +157,23 @@ func (f firstFit) Fits(p *model.Pod, node string) bool {
 	return ok && f.reaches(p, id) && f.free(id, p, nil) >= p.Spec.Requests.MilliCPU
 }
 
-func (f firstFit) SelectHost(_ *model.Pod, nodes []NodeScore) string {
-	return slices.MaxFunc(nodes, func(a, b NodeScore) int { return int(a.Score - b.Score) }).Node
+func (f firstFit) SelectHost(_ *model.Pod, nodes []profiles.NodeScore) string {
+	return slices.MaxFunc(nodes, func(a, b profiles.NodeScore) int { return int(a.Score - b.Score) }).Node
 }
 
-func (f firstFit) FindCandidates(p *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption) {
+func (f firstFit) FindCandidates(p *model.Pod, rec *decision.Record) ([]profiles.Candidate, *decision.Preemption) {
 	best := f.Preempt(p, nil)
-	var out []Candidate
+	var out []profiles.Candidate
 	for _, n := range rec.Nodes {
 		id, _ := f.s.NodeID(n.Name)
 		if victims := f.victims(p, id); victims != nil && n.Verdict.Code == decision.Unschedulable {
-			out = append(out, Candidate{Node: n.Name, Victims: victims})
+			out = append(out, profiles.Candidate{Node: n.Name, Victims: victims})
 		}
 	}
 	return out, best
 }
 
-func (f firstFit) SelectCandidate(p *model.Pod, left []Candidate) *decision.Preemption {
+func (f firstFit) SelectCandidate(p *model.Pod, left []profiles.Candidate) *decision.Preemption {
 	out := &decision.Preemption{Outcome: decision.PreemptionNoCandidates, ClearNomination: p.NominatedNodeName != ""}
 	for _, c := range left {
 		if out.Victims == nil || len(c.Victims) < len(out.Victims) {

@@ -8,14 +8,15 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // handleInfeasible tries preemption for an infeasible pod and requeues it. rec is the record of the
 // decision, if one was made. withoutHold: rec ignores the pod's Holds.
 func (m *Machine) handleInfeasible(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary, rec *decision.Record, withoutHold bool) {
 	placer := m.placers[pod.Spec.SchedulerName]
-	surveyor, _ := placer.(Explainer)
-	asks := surveyor != nil && m.profiles[pod.Spec.SchedulerName].callsPreemptionExtenders(pod)
+	surveyor, _ := placer.(profiles.Explainer)
+	asks := surveyor != nil && m.profiles[pod.Spec.SchedulerName].CallsPreemptionExtenders(pod)
 	if m.preemptionPaused(pod.UID) {
 		m.requeueUnschedulable(now, a, pod, s)
 		return
@@ -34,7 +35,7 @@ func (m *Machine) handleInfeasible(now time.Time, a queue.QueuedPodInfo, pod *mo
 	if rec == nil {
 		rec = surveyor.Explain(pod)
 	}
-	var candidates []Candidate
+	var candidates []profiles.Candidate
 	candidates, s.Preemption = m.findCandidates(pod, surveyor, rec)
 	if asks && s.Preemption.Outcome == decision.PreemptionNominated {
 		m.callExtenders(now, pod, &extenderCall{attempt: a, record: rec, summary: s, withoutHold: withoutHold}, func(id uint64) Effect {

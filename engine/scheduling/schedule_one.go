@@ -6,6 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // scheduleOne schedules the next pod of the queue. It reports whether there was one.
@@ -24,7 +25,7 @@ func (m *Machine) scheduleOne(now time.Time) bool {
 		m.gatePod(now, pod, v)
 		return true
 	}
-	if sv, ok := placer.(Explainer); ok && m.profiles[pod.Spec.SchedulerName].callsExtenders(pod) {
+	if sv, ok := placer.(profiles.Explainer); ok && m.profiles[pod.Spec.SchedulerName].CallsExtenders(pod) {
 		m.scheduleWithExtenders(now, a, pod, sv)
 		return true
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 // fails says, once in n times, that something does not go as it should.
@@ -125,7 +126,7 @@ func (w *world) answer(e CallExtenders) Outcome {
 		if w.fails(4) {
 			o.ExtenderResult.FailedNodes = append(o.ExtenderResult.FailedNodes, FailedNode{Node: n.Node, Reason: "no"})
 		} else {
-			o.ExtenderResult.Nodes = append(o.ExtenderResult.Nodes, NodeScore{Node: n.Node, Score: w.r.Int63n(100)})
+			o.ExtenderResult.Nodes = append(o.ExtenderResult.Nodes, profiles.NodeScore{Node: n.Node, Score: w.r.Int63n(100)})
 		}
 	}
 	return o

@@ -9,12 +9,13 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/queue"
+	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
 func newMachine() *Machine {
 	cfg := DefaultConfig()
 	// Extenders have a say in pods of some sizes.
-	cfg.Profiles = []Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) Placer { return firstFit{s} },
+	cfg.Profiles = []profiles.Profile{{Name: "default-scheduler", NewPlacer: func(s *cluster.State) profiles.Placer { return firstFit{s} },
 		WantsExtenders:           func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 300 },
 		WantsPreemptionExtenders: func(p *model.Pod) bool { return p.Spec.Requests.MilliCPU == 400 }}}
 	return New(cfg)

@@ -1,4 +1,4 @@
-package scheduling
+package profiles
 
 import (
 	"github.com/berthproject/berth/engine/cluster"
@@ -61,35 +61,35 @@ type Profile struct {
 	WantsExtenders, WantsPreemptionExtenders func(*model.Pod) bool
 }
 
-func (p *Profile) callsExtenders(pod *model.Pod) bool {
+func (p *Profile) CallsExtenders(pod *model.Pod) bool {
 	return p.WantsExtenders != nil && p.WantsExtenders(pod)
 }
 
-func (p *Profile) callsPreemptionExtenders(pod *model.Pod) bool {
+func (p *Profile) CallsPreemptionExtenders(pod *model.Pod) bool {
 	return p.WantsPreemptionExtenders != nil && p.WantsPreemptionExtenders(pod)
 }
 
-// PlacementOptions configures NewProfileWithOptions.
-type PlacementOptions struct {
+// Options configures NewWithOptions.
+type Options struct {
 	Seed uint64 // breaks ties between nodes
 	// CacheBytes limits the memory of the score caches; 0 is placement's default.
 	CacheBytes int
 	Preemption preemption.Options
 }
 
-// NewProfile returns a profile that uses placement's fast path and preemption's default options.
+// New returns a profile that uses placement's fast path and preemption's default options.
 // cacheBytes limits the score caches; 0 is placement's default.
-func NewProfile(p *placement.Profile, seed uint64, cacheBytes int) Profile {
-	return NewProfileWithOptions(p, PlacementOptions{Seed: seed, CacheBytes: cacheBytes, Preemption: preemption.Defaults()})
+func New(p *placement.Profile, seed uint64, cacheBytes int) Profile {
+	return NewWithOptions(p, Options{Seed: seed, CacheBytes: cacheBytes, Preemption: preemption.Defaults()})
 }
 
-// NewProfileWithOptions returns a profile with the given options.
-func NewProfileWithOptions(p *placement.Profile, o PlacementOptions) Profile {
+// NewWithOptions returns a profile with the given options.
+func NewWithOptions(p *placement.Profile, o Options) Profile {
 	return Profile{Name: p.Name(), NewPlacer: func(s *cluster.State) Placer {
 		e := placement.NewEngine(s, p, o.Seed)
 		if o.CacheBytes > 0 {
 			e.SetCacheLimit(o.CacheBytes)
 		}
-		return &profilePlacer{Engine: e, planner: preemption.NewPlanner(s, p, o.Seed, o.Preemption), state: s, profile: p, options: o}
+		return &placer{Engine: e, planner: preemption.NewPlanner(s, p, o.Seed, o.Preemption), state: s, profile: p, options: o}
 	}}
 }

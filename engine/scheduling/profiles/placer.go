@@ -1,4 +1,4 @@
-package scheduling
+package profiles
 
 import (
 	"slices"
@@ -10,32 +10,32 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 )
 
-// profilePlacer combines placement and preemption for a profile. It is an Explainer.
-type profilePlacer struct {
+// placer combines placement and preemption for a profile. It is an Explainer.
+type placer struct {
 	*placement.Engine
 	planner *preemption.Planner
 	state   *cluster.State
 	profile *placement.Profile
-	options PlacementOptions
+	options Options
 }
 
 // Preempt implements Placer by the preemption planner.
-func (p *profilePlacer) Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemption {
+func (p *placer) Preempt(pod *model.Pod, sum *decision.Summary) *decision.Preemption {
 	return p.planner.Plan(pod, sum)
 }
 
 // Debits returns what victims that were chosen before take from budgets.
-func (p *profilePlacer) Debits(victims []*model.Pod) []decision.Debit {
+func (p *placer) Debits(victims []*model.Pod) []decision.Debit {
 	return preemption.Debits(p.state, p.options.Preemption, victims)
 }
 
 // Explain uses the reference evaluator.
-func (p *profilePlacer) Explain(pod *model.Pod) *decision.Record {
+func (p *placer) Explain(pod *model.Pod) *decision.Record {
 	return placement.Evaluate(p.state, p.profile, p.options.Seed, pod)
 }
 
 // Fits filters one node by the reference evaluator.
-func (p *profilePlacer) Fits(pod *model.Pod, node string) bool {
+func (p *placer) Fits(pod *model.Pod, node string) bool {
 	id, ok := p.state.NodeID(node)
 	if !ok {
 		return false
@@ -50,7 +50,7 @@ func (p *profilePlacer) Fits(pod *model.Pod, node string) bool {
 
 // SelectHost returns the node with the highest score, ties broken as in placement. It ignores
 // deleted nodes.
-func (p *profilePlacer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
+func (p *placer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
 	ties := placement.NewTieBreaker(p.options.Seed, pod.TieKey())
 	var best *cluster.NodeInfo
 	var points int64
@@ -70,7 +70,7 @@ func (p *profilePlacer) SelectHost(pod *model.Pod, nodes []NodeScore) string {
 }
 
 // FindCandidates uses preemption's reference evaluator.
-func (p *profilePlacer) FindCandidates(pod *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption) {
+func (p *placer) FindCandidates(pod *model.Pod, rec *decision.Record) ([]Candidate, *decision.Preemption) {
 	r := preemption.Evaluate(p.state, p.profile, p.options.Seed, p.options.Preemption, pod, rec)
 	out := make([]Candidate, 0, len(r.Candidates))
 	for _, c := range r.Candidates {
@@ -80,7 +80,7 @@ func (p *profilePlacer) FindCandidates(pod *model.Pod, rec *decision.Record) ([]
 }
 
 // SelectCandidate applies preemption's criteria.
-func (p *profilePlacer) SelectCandidate(pod *model.Pod, candidates []Candidate) *decision.Preemption {
+func (p *placer) SelectCandidate(pod *model.Pod, candidates []Candidate) *decision.Preemption {
 	left := make([]preemption.Candidate, 0, len(candidates))
 	for _, c := range candidates {
 		left = append(left, preemption.Candidate{Node: c.Node, Victims: c.Victims, Violations: c.Violations})
