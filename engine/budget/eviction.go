@@ -112,7 +112,7 @@ func (e Evictions) checkBudget(b *model.Budget, p *model.Pod, healthy int32, now
 	case HasRecentEntry(b, p, now) && (p.DisruptionReason != "" || slices.Contains(e.OwnEntries, b.Name) || !HasRecentEntry(b, p, now.Add(EntryAge-markTimeout))):
 		return Verdict{}
 	case HasRecentEntry(b, p, now):
-		v.Reason, v.RetryAfter = fmt.Sprintf("The pod is about to be evicted by somebody else, for whom the disruption budget %s has booked it", b.Name), time.Second
+		v.Reason, v.RetryAfter = fmt.Sprintf("Another eviction of the pod is in progress; the disruption budget %s has an entry for it", b.Name), time.Second
 	case len(b.Disrupted) > maxUnconfirmed:
 		v.Result, v.Reason = Forbidden, "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
 	case allowed > 0:

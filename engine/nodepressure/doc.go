@@ -28,7 +28,7 @@
 //
 // Without Options it decides as Kubernetes 1.36.3 does, to the message (conformance/eviction), except where
 // Kubernetes is not deterministic: memory thresholds come first, then the order of Config. Options enable
-// improvements; docs/divergence.md lists them.
+// improvements; docs/reference/differences.md lists them.
 //
 // DiskReserve is the disk-space manager of Kubernetes before 1.8: apart from thresholds, it rejects new pods
 // while a disk has less than a fixed number of free bytes.

@@ -45,15 +45,15 @@ func TestExtendersPointsDecide(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
 	s.where("a", queue.InFlight)
-	s.step("bind:a:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n1", 1000}, {"n2", 0}}}}))
+	s.step("bind:a:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}}))
 }
 
 func TestNodeThatFilledUpMeanwhileIsNotTaken(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
-	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n1", 1000}, {"n2", 0}}}})
+	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}})
 	s.step("ask:a:n2", small("b", "n1"), o)
-	s.step("bind:a:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n2", 0}}}}))
+	s.step("bind:a:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n2", Score: 0}}}}))
 }
 
 func TestExtendersRefusalIsReportedAndUndoneByAnything(t *testing.T) {
@@ -74,7 +74,7 @@ func TestExtendersMayRefuseTheHeldNode(t *testing.T) {
 	h.Created, h.Placeholder = t0, &model.Pod{Namespace: "x", Name: h.Name, UID: "hold", Owner: h.Owner, NominatedNodeName: "n1", Placeholder: true, Spec: &model.PodSpec{}}
 	s.step("ask:web:n1", h, ofOwner("web", "web", 100))
 	s.step("ask:web:n1,n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
-	s.step("bind:web:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n2", 0}}, FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
+	s.step("bind:web:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n2", Score: 0}}, FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
 }
 
 func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
@@ -94,7 +94,7 @@ func TestExtenderThatFailsFailsTheAttempt(t *testing.T) {
 func TestPodThatIsGoneIsNotAskedAbout(t *testing.T) {
 	s := newExtenderStory(t, false)
 	s.step("ask:a:n1,n2", small("a", ""))
-	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{"n1", 0}}}})
+	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 0}}}})
 	dying := small("a", "")
 	dying.Deleting = true
 	s.step("", dying, o)
