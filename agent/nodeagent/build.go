@@ -62,7 +62,7 @@ func (n *node) build(ctx context.Context) (err error) {
 		return err
 	}
 	if err := errors.Join(saveName(o.Root, o.Name), o.saveRuntime()); err != nil { // a full disk must not prevent the agent from freeing space
-		o.Log.Error(err, "The next agent of this directory is not told what its node is called, and what runs its pods", "node", o.Name)
+		o.Log.Error(err, "Failed to save node name and runtime", "node", o.Name)
 	}
 	n.closers = append(n.closers, n.startEvents())
 	if n.volumes, err = volume.New(volume.Options{Client: n.client, Root: o.Root, Node: n.current, Log: o.Log}); err != nil {
@@ -167,7 +167,7 @@ func (n *node) newServer() (*server.Server, error) {
 	o := &n.opts
 	config := rest.CopyConfig(o.Config)
 	if err := rest.LoadTLSFiles(config); err != nil {
-		return nil, fmt.Errorf("node %s: its credential: %w", o.Name, err)
+		return nil, fmt.Errorf("node %s: loading credentials: %w", o.Name, err)
 	}
 	certificate, err := server.ServingCertificate(o.Name, config.CertData, config.KeyData)
 	if err != nil {

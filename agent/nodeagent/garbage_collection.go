@@ -26,7 +26,7 @@ func (n *node) newCollector(ctx context.Context) (err error) {
 	keep := []string{containerd.PauseImage}
 	sandboxes, err := n.runtime.SandboxImage(ctx)
 	if err != nil {
-		return fmt.Errorf("node %s: which image its sandboxes run: %w", o.Name, err)
+		return fmt.Errorf("node %s: reading the sandbox image: %w", o.Name, err)
 	}
 	if sandboxes != "" {
 		keep = append(keep, sandboxes)
@@ -97,7 +97,7 @@ func (n *node) images(string) []corev1.ContainerImage {
 	defer cancel()
 	list, err := image.List(ctx, n.runtime, int(n.opts.Kubelet.NodeStatusImages))
 	if err != nil {
-		n.opts.Log.Error(err, "The node's status tells of the images that were there before")
+		n.opts.Log.Error(err, "Failed to list images, keeping the last list in the node's status")
 		if last := n.lastImages.Load(); last != nil {
 			return *last
 		}

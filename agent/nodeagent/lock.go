@@ -120,7 +120,7 @@ func lockCgroup(host *cgroup.Host, group string) (unlock func(), err error) {
 	}
 	_ = f.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, fmt.Errorf("cgroup %s: it is a node already, of another agent on this machine (berth up --real-node, or berth agent), whose pods would be removed: stop that one, or use berth up --virtual-nodes, or berth agent --cgroup with a group of its own", group)
+		return nil, fmt.Errorf("cgroup %s: in use by another agent on this machine (berth up --real-node or berth agent), whose pods would be removed: stop that agent, use berth up --virtual-nodes, or use berth agent --cgroup with another cgroup", group)
 	}
 	return nil, fmt.Errorf("cgroup %s: %s: %w", group, dir, err)
 }

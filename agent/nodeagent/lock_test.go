@@ -77,8 +77,8 @@ func TestCheckAllocatable(t *testing.T) {
 	}
 	for _, c := range []struct{ memory, storage, want string }{
 		{"1Gi", "1Gi", ""},
-		{"0", "1Gi", "evictionHard[memory.available]: together they take all of the node's memory (2Gi)"},
-		{"1Gi", "0", "evictionHard[nodefs.available]: together they take all of the node's ephemeral-storage (4Gi)"},
+		{"0", "1Gi", "evictionHard[memory.available]: the sum exceeds the node's memory (2Gi)"},
+		{"1Gi", "0", "evictionHard[nodefs.available]: the sum exceeds the node's ephemeral-storage (4Gi)"},
 	} {
 		err := checkAllocatable("n", list("2Gi", "4Gi"), list(c.memory, c.storage))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -42,7 +42,7 @@ func (o *Options) newNode(ctx context.Context, host *cgroup.Host, service runtim
 	n.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(port)
 	version, err := service.Version(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("node %s: the container runtime at %s does not answer: %w", o.Name, o.Endpoint, err)
+		return nil, fmt.Errorf("node %s: reading the version of the container runtime at %s: %w", o.Name, o.Endpoint, err)
 	}
 	n.Status.NodeInfo = corev1.NodeSystemInfo{
 		OperatingSystem: "linux", Architecture: goruntime.GOARCH, KubeletVersion: agent.Version,
@@ -58,7 +58,7 @@ func checkAllocatable(name string, capacity, allocatable corev1.ResourceList) er
 	for of, signal := range map[corev1.ResourceName]string{corev1.ResourceCPU: "", corev1.ResourceMemory: " and evictionHard[memory.available]",
 		corev1.ResourceEphemeralStorage: " and evictionHard[nodefs.available]"} {
 		if all, q := capacity[of], allocatable[of]; q.Sign() <= 0 {
-			return fmt.Errorf("node %s: KubeletConfiguration: systemReserved[%s], kubeReserved[%s]%s: together they take all of the node's %s (%s) and leave nothing for pods: lower them", name, of, of, signal, of, all.String())
+			return fmt.Errorf("node %s: KubeletConfiguration: systemReserved[%s], kubeReserved[%s]%s: the sum exceeds the node's %s (%s) and leaves nothing for pods: lower the values", name, of, of, signal, of, all.String())
 		}
 	}
 	return nil

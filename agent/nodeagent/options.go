@@ -59,11 +59,11 @@ type Options struct {
 func (o *Options) validate() error {
 	switch {
 	case o.Name == "":
-		return errors.New("real node: Name: must be given")
+		return errors.New("node: Name: required")
 	case o.Config == nil:
-		return fmt.Errorf("real node %s: Config: must be given", o.Name)
+		return fmt.Errorf("node %s: Config: required", o.Name)
 	case !filepath.IsAbs(o.Root):
-		return fmt.Errorf("real node %s: Root %q: must be an absolute path", o.Name, o.Root)
+		return fmt.Errorf("node %s: Root %q: must be an absolute path", o.Name, o.Root)
 	}
 	if o.Logs == "" {
 		o.Logs = filepath.Join(o.Root, "log", "pods")

@@ -52,7 +52,7 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 func (n *node) findFilesystems(ctx context.Context) (layout nodepressure.Layout, err error) {
 	info, err := n.runtime.ImageFsInfo(ctx)
 	if err != nil {
-		return layout, fmt.Errorf("node %s: where its images are: %w", n.opts.Name, err)
+		return layout, fmt.Errorf("node %s: reading the image file system: %w", n.opts.Name, err)
 	}
 	n.nodeFs = stats.NewDisk(n.opts.Root)
 	n.imageFs = n.nodeFs

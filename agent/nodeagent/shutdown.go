@@ -32,11 +32,11 @@ func (n *node) shutdownContext(ctx context.Context, stops func() bool) (context.
 		case <-ctx.Done():
 		}
 		if total := totalGrace(shutdownClasses(n.opts.Kubelet.Shutdown)); total > 0 && stops() {
-			n.opts.Log.Info("The machine is being shut down; its pods end first", "within", total)
+			n.opts.Log.Info("Machine is shutting down, terminating pods", "timeout", total)
 			bounded, done := context.WithTimeout(later, total+time.Second)
 			defer done()
 			if err := n.agent.Shutdown(bounded, n.opts.Name); err != nil {
-				n.opts.Log.Error(err, "Ending the pods of a machine that is being shut down")
+				n.opts.Log.Error(err, "Failed to terminate pods during shutdown")
 			}
 			time.Sleep(finalStatusDelay)
 		}

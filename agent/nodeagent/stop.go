@@ -30,7 +30,7 @@ func (n *node) reportRunningPods() {
 	n.opts.OnStop(ready)
 	if r, ok := n.runtime.(*embedded.Runtime); ok {
 		if err := r.RemoveNetworkIfUnused(ctx); err != nil {
-			n.opts.Log.Error(err, "The pods' network is left as it is, for the next agent", "node", n.opts.Name)
+			n.opts.Log.Error(err, "Failed to remove the pod network, leaving it for the next agent", "node", n.opts.Name)
 		}
 	}
 }

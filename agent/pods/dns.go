@@ -113,7 +113,7 @@ func CheckNameservers(resolvConf string) error {
 	if len(o.nodeConfig(false).Servers) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s names no server that pods reach: they resolve no names, unless dnsConfig or clusterDNS names one", o.ResolvConf)
+	return fmt.Errorf("%s: no nameserver that pods can reach: pods cannot resolve names unless dnsConfig or clusterDNS sets one", o.ResolvConf)
 }
 
 // setDefaults sets the default paths of the resolver files.

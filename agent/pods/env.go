@@ -134,7 +134,7 @@ func (e *environment) readSource(ctx context.Context, kind, name string, optiona
 	}
 	client := e.runner.opts.Client
 	if client == nil {
-		return nil, fmt.Errorf("%s %q: there is no API server to read it from", kind, name)
+		return nil, fmt.Errorf("%s %q: no API server to read it from", kind, name)
 	}
 	data := map[string]string{}
 	var err error

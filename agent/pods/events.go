@@ -52,7 +52,7 @@ func (r *Runner) watchEvents(ctx context.Context, broken chan<- struct{}) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.opts.Log.V(1).Info("No events from the runtime; containers are listed instead", "why", err)
+		r.opts.Log.V(1).Info("Runtime sends no events, polling containers instead", "err", err)
 		select {
 		case broken <- struct{}{}:
 		default:

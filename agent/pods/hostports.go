@@ -19,7 +19,7 @@ func (r *Runner) checkHostPorts(config *cri.PodSandboxConfig) error {
 		protocol := strings.ToLower(p.GetProtocol().String())
 		at, _ := netip.ParseAddr(p.GetHostIp()) // the zero address means all addresses
 		if who := r.opts.PortInUse(protocol, at, uint16(p.GetHostPort())); who != "" {
-			return &WaitingError{Reason: "HostPortInUse", Message: fmt.Sprintf("hostPort %d/%s: a program of the node listens at %s: choose another port, or end that program", p.GetHostPort(), protocol, who)}
+			return &WaitingError{Reason: "HostPortInUse", Message: fmt.Sprintf("hostPort %d/%s: a process of the node listens on %s: choose another port or stop that process", p.GetHostPort(), protocol, who)}
 		}
 	}
 	return nil

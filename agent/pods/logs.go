@@ -24,7 +24,7 @@ func (r *Runner) rotateLogs(ctx context.Context) {
 			return
 		}
 		if err := r.rotate(ctx, c); err != nil {
-			r.opts.Log.Error(err, "A log is not rotated", "pod", podKey(c.pod.latest()), "container", c.name)
+			r.opts.Log.Error(err, "Failed to rotate log", "pod", podKey(c.pod.latest()), "container", c.name)
 		}
 	}
 }

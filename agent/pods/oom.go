@@ -27,7 +27,7 @@ func (k *oomKillLog) start(log klog.Logger) {
 		_, err = unix.Seek(fd, 0, unix.SEEK_END)
 	}
 	if err != nil {
-		log.Info("The kernel's log cannot be read; which containers it killed for want of memory is told by their cgroups alone", "why", err.Error())
+		log.Info("Cannot read the kernel log, detecting OOM kills only through cgroups", "err", err.Error())
 		return
 	}
 	k.fd, k.readable = fd, true

@@ -74,17 +74,17 @@ type DNS struct {
 func (o *Options) validate() error {
 	switch {
 	case o.Service == nil:
-		return errors.New("pods: Service: must be given")
+		return errors.New("pods: Service: required")
 	case o.NodeName == "":
-		return errors.New("pods: NodeName: must be given")
+		return errors.New("pods: NodeName: required")
 	case o.Node == nil:
-		return errors.New("pods: Node: must be given")
+		return errors.New("pods: Node: required")
 	case !filepath.IsAbs(o.Root):
 		return errors.New("pods: Root: must be an absolute path")
 	case o.Images == nil:
-		return errors.New("pods: Images: must be given")
+		return errors.New("pods: Images: required")
 	case o.Volumes == nil:
-		return errors.New("pods: Volumes: must be given")
+		return errors.New("pods: Volumes: required")
 	}
 	if o.Logs == "" {
 		o.Logs = filepath.Join(o.Root, "log", "pods")

@@ -34,7 +34,7 @@ func (r *Runner) RemoveOrphans(known map[types.UID]bool) {
 	r.startWorker(func() {
 		r.orphansFromRuntime(known, note)
 		for _, p := range left {
-			r.opts.Log.Info("A pod that the API server does not have is removed", "pod", podKey(p))
+			r.opts.Log.Info("Removing orphaned pod", "pod", podKey(p))
 			r.getOrCreate(p).startTeardown(true)
 		}
 	})

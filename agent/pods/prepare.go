@@ -69,7 +69,7 @@ func (r *Runner) updateQoSCgroups() {
 	for level, weight := range map[corev1.PodQOSClass]int64{corev1.PodQOSBurstable: cpuShares(milli), corev1.PodQOSBestEffort: minCPUShares} {
 		path := qosCgroup(r.opts.CgroupRoot, level)
 		if err := r.opts.Cgroups.Create(path, cgroup.Limits{CPUShares: weight}); err != nil {
-			r.opts.Log.Error(err, "A cgroup of a quality of service cannot be made", "cgroup", path)
+			r.opts.Log.Error(err, "Failed to create QoS cgroup", "cgroup", path)
 		}
 	}
 }

@@ -153,7 +153,7 @@ func (r *Runner) ExistingContainers(object *corev1.Pod) (out []podlifecycle.Stat
 	f, err := r.existing(ctx, object.UID)
 	r.statusTimedOut.Store(err != nil)
 	if err != nil {
-		r.opts.Log.Error(err, "The runtime does not say what it has of a pod; its status counts", "pod", podKey(object))
+		r.opts.Log.Error(err, "Failed to read containers from the runtime, using the pod's status", "pod", podKey(object))
 		return nil
 	}
 	if f == nil || r.lookup(object.UID) != nil {
@@ -252,7 +252,7 @@ func (p *pod) adoptContainer(ctx context.Context, c *run) (done bool, err error)
 	p.mu.Unlock()
 	r.track(c)
 	if err := p.prepare(ctx); err != nil {
-		r.opts.Log.Error(err, "Volumes of a pod that runs cannot be taken up", "pod", podKey(p.latest()))
+		r.opts.Log.Error(err, "Failed to adopt volumes of running pod", "pod", podKey(p.latest()))
 	}
 	return true, nil
 }

@@ -94,7 +94,7 @@ func (p *pod) ensureSandbox(ctx context.Context) (*podSandbox, error) {
 			podKey(pod), pod.Spec.DNSPolicy, corev1.DNSDefault))
 	}
 	if bad := r.forbiddenSysctl(pod); bad != "" {
-		return nil, &WaitingError{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q is not among the allowed ones", bad)}
+		return nil, &WaitingError{Reason: "SysctlForbidden", Message: fmt.Sprintf("forbidden sysctl: %q not allowlisted", bad)}
 	}
 	if err := r.checkHostPorts(config); err != nil {
 		r.recordEvent(pod, "", corev1.EventTypeWarning, "HostPortInUse", err.Error())
@@ -185,7 +185,7 @@ func (p *pod) handleSandboxLost(id string) {
 	r.mu.Unlock()
 	r.recordEvent(pod, "", corev1.EventTypeNormal, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.")
 	if err := r.opts.Service.StopPodSandbox(r.ctx, id); err != nil {
-		r.opts.Log.Error(err, "A sandbox that is down cannot be stopped", "pod", podKey(pod))
+		r.opts.Log.Error(err, "Failed to stop lost sandbox", "pod", podKey(pod))
 	}
 	for _, c := range left {
 		p.mu.Lock()

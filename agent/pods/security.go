@@ -224,7 +224,7 @@ func (r *Runner) runtimeHandler(ctx context.Context, pod *corev1.Pod) (string, e
 		return "", nil
 	}
 	if r.opts.Client == nil {
-		return "", fmt.Errorf("runtimeClassName %q: there is no API server to read it from", *name)
+		return "", fmt.Errorf("runtimeClassName %q: no API server to read it from", *name)
 	}
 	class, err := r.opts.Client.NodeV1().RuntimeClasses().Get(ctx, *name, metav1.GetOptions{})
 	if err != nil {

@@ -60,7 +60,7 @@ func (p *pod) reportWaiting(c *run, err error) time.Duration {
 	if !w.RetryAt.IsZero() {
 		wait = max(time.Until(w.RetryAt), 10*time.Millisecond)
 	}
-	p.runner.opts.Log.V(1).Info("Container does not start yet", "pod", podKey(p.object), "container", c.name, "reason", w.Reason, "why", err.Error(), "again", wait)
+	p.runner.opts.Log.V(1).Info("Container does not start yet", "pod", podKey(p.object), "container", c.name, "reason", w.Reason, "err", err.Error(), "retryAfter", wait)
 	p.report(podlifecycle.Waiting{Container: c.name, Reason: w.Reason, Message: w.Message}, c)
 	return wait
 }
@@ -182,7 +182,7 @@ func (p *pod) recordStart(c *run, err error, status *cri.ContainerStatus, status
 func (p *pod) discard(c *run) {
 	r := p.runner
 	if err := r.opts.Service.RemoveContainer(r.ctx, c.id); err != nil {
-		r.opts.Log.Error(err, "A container that was not started cannot be removed", "pod", podKey(p.latest()), "container", c.id)
+		r.opts.Log.Error(err, "Failed to remove container that was not started", "pod", podKey(p.latest()), "container", c.id)
 	}
 }
 

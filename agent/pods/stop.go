@@ -61,7 +61,7 @@ func (p *pod) stopUntilExited(c *run, kill bool, grace time.Duration) {
 	if kill && r.opts.Cgroups != nil {
 		// The kernel is faster than the runtime.
 		if err := r.opts.Cgroups.Kill(path.Join(Cgroup(r.opts.CgroupRoot, p.latest()), c.id)); err != nil {
-			r.opts.Log.Error(err, "The cgroup of a container is not killed; its runtime is asked to", "pod", podKey(p.latest()), "container", c.id)
+			r.opts.Log.Error(err, "Failed to kill container cgroup, stopping the container through the runtime", "pod", podKey(p.latest()), "container", c.id)
 		}
 	}
 	if kill {
@@ -79,7 +79,7 @@ func (p *pod) stopUntilExited(c *run, kill bool, grace time.Duration) {
 			return
 		}
 		if err != nil {
-			r.opts.Log.V(1).Info("A container is not stopped yet", "pod", podKey(p.latest()), "container", c.id, "why", err.Error())
+			r.opts.Log.V(1).Info("Failed to stop container, retrying", "pod", podKey(p.latest()), "container", c.id, "err", err.Error())
 		}
 		sleep(r.ctx, wait, nil)
 	}
@@ -95,7 +95,7 @@ func (r *Runner) inspect(id string) {
 		case isNotFound(err):
 			c.pod.finishLost(c)
 		case err != nil:
-			r.opts.Log.V(1).Info("The runtime does not say how a container is", "container", id, "why", err.Error())
+			r.opts.Log.V(1).Info("Failed to read container status", "container", id, "err", err.Error())
 		case status.GetState() == cri.ContainerState_CONTAINER_EXITED || status.GetState() == cri.ContainerState_CONTAINER_UNKNOWN:
 			c.pod.mu.Lock()
 			defer c.pod.mu.Unlock()

@@ -71,7 +71,7 @@ func (p *pod) runTeardown() {
 			return // the next agent continues
 		}
 		if err != nil {
-			r.opts.Log.Info("A pod is not cleared away yet", "pod", podKey(p.latest()), "why", err.Error(), "again", wait)
+			r.opts.Log.Info("Failed to tear down pod, retrying", "pod", podKey(p.latest()), "err", err.Error(), "retryAfter", wait)
 			sleep(r.ctx, wait, p.wake)
 		}
 	}
@@ -144,7 +144,7 @@ func (p *pod) stopRemaining(containers []*cri.Container) {
 		if c.GetState() == cri.ContainerState_CONTAINER_RUNNING {
 			asked.Go(func() {
 				if err := p.runner.opts.Service.StopContainer(p.runner.ctx, c.GetId(), orphanGracePeriod); err != nil {
-					p.runner.opts.Log.V(1).Info("A container is ended with its sandbox", "pod", podKey(p.latest()), "container", c.GetId(), "why", err.Error())
+					p.runner.opts.Log.V(1).Info("Failed to stop container, stopping its sandbox", "pod", podKey(p.latest()), "container", c.GetId(), "err", err.Error())
 				}
 			})
 		}
@@ -234,7 +234,7 @@ func (p *pod) remove() error {
 // removeDir removes a pod's directory. It fails if a volume is still mounted.
 func (r *Runner) removeDir(uid types.UID) error {
 	if uid == "" {
-		return errors.New("a pod without uid has no directory")
+		return errors.New("removing pod directory: empty pod UID")
 	}
 	if err := r.opts.Volumes.Teardown(uid); err != nil {
 		return err

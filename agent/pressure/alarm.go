@@ -19,7 +19,7 @@ func (s *Manager) setAlarm() {
 		err = s.installAlarm(capacity)
 	}
 	if err != nil {
-		s.opts.Log.Error(err, "Memory is watched by the clock alone")
+		s.opts.Log.Error(err, "Failed to set memory alarm, polling memory only")
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *Manager) diskFigure(f nodepressure.Filesystem) (nodepressure.FsSpace, e
 		d = s.opts.NodeFs
 	}
 	if d == nil {
-		return nodepressure.FsSpace{}, errors.New("it is not known where it is")
+		return nodepressure.FsSpace{}, errors.New("unknown location")
 	}
 	u, err := d.Usage(time.Now())
 	return nodepressure.FsSpace{Capacity: u.Capacity, Available: u.Available}, err
@@ -116,7 +116,7 @@ func (s *Manager) Run(ctx context.Context, a Agent) error {
 	defer wg.Wait()
 	stop := context.AfterFunc(ctx, s.watch.wake)
 	defer stop()
-	s.opts.Log.Info("Watching the node", "memory", s.Describe(), "processes", "every 10 ms near a threshold, else every second", "disks", "statfs, every 2 s")
+	s.opts.Log.Info("Monitoring node resources", "memory", s.Describe(), "processes", "every 10 ms near a threshold, otherwise every 1 s", "disks", "statfs every 2 s")
 	wg.Go(func() {
 		// A dedicated thread with raised priority if permitted; it ends with the goroutine.
 		runtime.LockOSThread()
@@ -148,9 +148,9 @@ func (s *Manager) Close() { s.close() }
 // Describe describes how memory is monitored.
 func (s *Manager) Describe() string {
 	if s.watch.alarm == nil {
-		return fmt.Sprintf("cgroup %s, every 10 ms near a threshold, else up to every second (cgroups %s)", s.opts.Cgroup, s.opts.Host.Mode)
+		return fmt.Sprintf("polling cgroup %s every 10 ms near a threshold, otherwise every 1 s (cgroups %s)", s.opts.Cgroup, s.opts.Host.Mode)
 	}
-	return fmt.Sprintf("%s of cgroup %s (cgroups %s), and every 10 ms near a threshold", s.watch.alarm, s.watch.path, s.opts.Host.Mode)
+	return fmt.Sprintf("%s of cgroup %s (cgroups %s), polled every 10 ms near a threshold", s.watch.alarm, s.watch.path, s.opts.Host.Mode)
 }
 
 // logError logs an error of a kind unless the last error of this kind had the same text.
@@ -164,6 +164,6 @@ func (s *Manager) logError(of string, err error) {
 	s.lastErrors[of] = text
 	s.mu.Unlock()
 	if !same && err != nil {
-		s.opts.Log.Error(err, "Figures of the node cannot be read", "of", of)
+		s.opts.Log.Error(err, "Failed to read node statistics", "source", of)
 	}
 }

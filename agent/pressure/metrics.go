@@ -29,17 +29,17 @@ func NewMetrics() *Metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"eviction_signal"}),
 		reaction: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "berth_pressure_reaction_seconds", Help: "Time from waking up to SIGKILL sent to the victim's cgroup",
+			Name: "berth_pressure_reaction_seconds", Help: "Time from wake-up until SIGKILL was sent to the evicted pod's cgroup",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1},
 		}),
 		syncs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "berth_pressure_looks_total", Help: "How often the node's figures were read, by what asked for it",
+			Name: "berth_pressure_looks_total", Help: "Number of reads of the node's statistics by trigger",
 		}, []string{"by"}),
 		available: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "berth_pressure_available", Help: "What is available of a signal (bytes, inodes or processes), as read last",
+			Name: "berth_pressure_available", Help: "Last available amount of an eviction signal in bytes, inodes or processes",
 		}, []string{"eviction_signal"}),
 		stalled: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "berth_pressure_memory_stalled_seconds", Help: "Time in which some process of the node has waited for memory (PSI), since boot",
+			Name: "berth_pressure_memory_stalled_seconds", Help: "Total time since boot in which a process of the node waited for memory (PSI)",
 		}),
 	}
 	for s := range nodepressure.NumSignals {

@@ -58,13 +58,13 @@ type Agent interface {
 func (o *Options) validate() error {
 	switch {
 	case o.Node == "":
-		return errors.New("pressure: Node: must be given")
+		return errors.New("pressure: Node: required")
 	case o.Host == nil:
-		return errors.New("pressure: Host: must be given")
+		return errors.New("pressure: Host: required")
 	case o.Cgroup == "" || o.Pods == "":
-		return errors.New("pressure: Cgroup and Pods: must be given")
+		return errors.New("pressure: Cgroup and Pods: required")
 	case o.Stats == nil:
-		return errors.New("pressure: Stats: must be given")
+		return errors.New("pressure: Stats: required")
 	}
 	if o.MaxInterval == 0 {
 		o.MaxInterval = time.Second

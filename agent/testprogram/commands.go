@@ -43,7 +43,7 @@ func runCommand(args []string, out, errOut io.Writer) int {
 	case name == "get" && len(args) == 1:
 		err = httpGet(args[0], out)
 	default:
-		fmt.Fprintf(errOut, "workload: %s with %d arguments: want flags (-help lists them), or true, false, exit CODE, echo WORDS, env, cat FILES, exists FILE, touch FILE, remove FILE, sleep DURATION, get URL\n", name, len(args))
+		fmt.Fprintf(errOut, "workload: %s with %d arguments: expected flags (see -help), or true, false, exit CODE, echo WORDS, env, cat FILES, exists FILE, touch FILE, remove FILE, sleep DURATION, get URL\n", name, len(args))
 		return 2
 	}
 	if err != nil {
@@ -83,7 +83,7 @@ func httpGet(url string, out io.Writer) error {
 		return err
 	}
 	if r.StatusCode >= 400 {
-		return fmt.Errorf("%s answered %s", url, r.Status)
+		return fmt.Errorf("%s returned %s", url, r.Status)
 	}
 	return nil
 }

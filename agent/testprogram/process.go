@@ -45,9 +45,9 @@ func sleeperProgram() (path string, args []string, err error) {
 		self, err := os.Executable()
 		return self, []string{self, "-after=1000h"}, err
 	}
-	fd, err := unix.MemfdCreate("waiter", 0)
+	fd, err := unix.MemfdCreate("sleeper", 0)
 	if err != nil {
-		return "", nil, fmt.Errorf("a file in memory: %w", err)
+		return "", nil, fmt.Errorf("memfd_create: %w", err)
 	}
 	if _, err := unix.Write(fd, program); err != nil {
 		return "", nil, err
@@ -59,7 +59,7 @@ func sleeperProgram() (path string, args []string, err error) {
 		return "", nil, err
 	}
 	_ = unix.Close(fd)
-	return "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(read), []string{"waiter"}, nil
+	return "/proc/" + strconv.Itoa(os.Getpid()) + "/fd/" + strconv.Itoa(read), []string{"sleeper"}, nil
 }
 
 // burnCPU uses the CPU for a part of each 10 ms.

@@ -51,7 +51,7 @@ func makeDisk(image, dir string, bytes, inodes int64) error {
 func findMkfs() (string, error) {
 	program, err := exec.LookPath("mkfs.ext4")
 	if err != nil {
-		return "", errors.New("mkfs.ext4 is not found: virtual nodes need it (Debian: e2fsprogs)")
+		return "", errors.New("mkfs.ext4 not found: virtual nodes require it (Debian package e2fsprogs)")
 	}
 	return program, nil
 }
@@ -67,7 +67,7 @@ func mountLoop(file *os.File, dir string) error {
 	for range 50 {
 		index, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 		if err != nil {
-			return fmt.Errorf("loop devices: none is free: %w", err)
+			return fmt.Errorf("loop devices: getting a free device: %w", err)
 		}
 		name := fmt.Sprintf("/dev/loop%d", index)
 		device, err := openLoop(name, index)
@@ -85,7 +85,7 @@ func mountLoop(file *os.File, dir string) error {
 			return wrapError(err, "mounting %s at %s", name, dir)
 		}
 	}
-	return errors.New("loop devices: others take each that is free")
+	return errors.New("loop devices: all attempts failed, other processes took each free device")
 }
 
 // openLoop opens a loop device and creates its device file if there is no udev.

@@ -27,10 +27,10 @@ type Pool struct {
 // CheckRequirements returns why this machine cannot run virtual nodes, or nil.
 func CheckRequirements() error {
 	if os.Geteuid() != 0 {
-		return errors.New("virtual nodes are made of cgroups and mounts: that needs root")
+		return errors.New("virtual nodes require root: they use cgroups and mounts")
 	}
 	if _, err := os.Stat("/dev/loop-control"); err != nil {
-		return fmt.Errorf("virtual nodes have their disks on loop devices: %w", err)
+		return fmt.Errorf("virtual nodes require loop devices: %w", err)
 	}
 	_, err := findMkfs()
 	return err
@@ -39,7 +39,7 @@ func CheckRequirements() error {
 // NewPool returns the pool whose disks are in dir.
 func NewPool(dir string) (*Pool, error) {
 	if os.Geteuid() != 0 {
-		return nil, errors.New("virtual nodes are made of cgroups and mounts: that needs root")
+		return nil, errors.New("virtual nodes require root: they use cgroups and mounts")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

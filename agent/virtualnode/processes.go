@@ -61,7 +61,7 @@ func (p *Pool) waitUntilEmpty(ctx context.Context, group string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d processes do not die: %w", len(pids), ctx.Err())
+			return fmt.Errorf("waiting for %d killed processes to exit: %w", len(pids), ctx.Err())
 		case <-time.After(10 * time.Millisecond):
 		}
 		if err := p.host.Kill(group); err != nil {

@@ -188,7 +188,7 @@ func (s *Manager) watchNode(name string) {
 		}
 		var err error
 		if n, err = newNode(&s.opts, object); err != nil {
-			s.opts.Log.Error(err, "The node's usage cannot be read", "node", name)
+			s.opts.Log.Error(err, "Failed to parse the node's usage annotation", "node", name)
 			return
 		}
 		s.nodes[name] = n

@@ -55,7 +55,7 @@ func Dial(ctx context.Context, endpoint string) (*Client, error) {
 		return nil, err
 	}
 	if err := waitForFile(ctx, socket); err != nil {
-		return nil, fmt.Errorf("runtime endpoint %q: no socket there: %w", endpoint, err)
+		return nil, fmt.Errorf("runtime endpoint %q: waiting for the socket: %w", endpoint, err)
 	}
 	conn, err := grpc.NewClient("unix://"+socket,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -173,7 +173,7 @@ func (c *Client) SandboxImage(ctx context.Context) (string, error) {
 	}
 	if info := r.Info["config"]; info != "" {
 		if err := json.Unmarshal([]byte(info), &config); err != nil {
-			return "", fmt.Errorf("what the runtime tells of its configuration: %w", err)
+			return "", fmt.Errorf("parsing the runtime's configuration: %w", err)
 		}
 	}
 	return config.SandboxImage, nil

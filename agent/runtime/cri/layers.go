@@ -77,7 +77,7 @@ func (c *Client) snapshotter(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if name != "containerd" {
-		return "", status.Errorf(codes.Unimplemented, "runtime %s does not tell the size of layers", name)
+		return "", status.Errorf(codes.Unimplemented, "runtime %s does not report layer sizes", name)
 	}
 	info, err := c.ImageFsInfo(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Client) snapshotter(ctx context.Context) (string, error) {
 			return snapshotter, nil
 		}
 	}
-	return "", status.Error(codes.Unimplemented, "containerd does not tell where its layers are")
+	return "", status.Error(codes.Unimplemented, "containerd does not report its snapshotter")
 }
 
 // diffIDs returns the digests of the image's layers from containerd's verbose status.
@@ -110,7 +110,7 @@ func (c *Client) diffIDs(ctx context.Context, id string) ([]string, error) {
 		} `json:"imageSpec"`
 	}
 	if err := json.Unmarshal([]byte(r.Info["info"]), &info); err != nil {
-		return nil, fmt.Errorf("image %s: what containerd tells of it: %w", id, err)
+		return nil, fmt.Errorf("image %s: parsing containerd's image info: %w", id, err)
 	}
 	return info.ImageSpec.RootFS.DiffIDs, nil
 }

@@ -38,24 +38,24 @@ func (r *Runtime) ReopenContainerLog(_ context.Context, id string) error {
 		return notFound("container", id)
 	}
 	if state := c.state(); state != cri.ContainerState_CONTAINER_RUNNING {
-		return status.Errorf(codes.FailedPrecondition, "container %s is %v: only the log of a running one is opened anew", id, state)
+		return status.Errorf(codes.FailedPrecondition, "container %s is %v: the log can be reopened only while it is running", id, state)
 	}
 	conn, err := c.dialShim()
 	if err != nil {
-		return fmt.Errorf("log of container %s: %w", id, err)
+		return fmt.Errorf("reopening log of container %s: %w", id, err)
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(shimTimeout))
 	if _, err := conn.Write([]byte{shim.PacketReopen}); err != nil {
-		return fmt.Errorf("log of container %s: %w", id, err)
+		return fmt.Errorf("reopening log of container %s: %w", id, err)
 	}
 	answer := make([]byte, 4096)
 	n, err := conn.Read(answer)
 	if err != nil {
-		return fmt.Errorf("log of container %s: %w", id, err)
+		return fmt.Errorf("reopening log of container %s: %w", id, err)
 	}
 	if n > 1 {
-		return fmt.Errorf("log of container %s: %s", id, answer[1:n])
+		return fmt.Errorf("reopening log of container %s: %s", id, answer[1:n])
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const defaultCapabilities = "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETG
 func capabilityBit(name string) (uint64, error) {
 	i := slices.Index(capabilityNames, strings.TrimPrefix(strings.ToUpper(name), "CAP_"))
 	if i < 0 {
-		return 0, fmt.Errorf("securityContext.capabilities: %q: must be the name of a capability of Linux, e.g. NET_ADMIN", name)
+		return 0, fmt.Errorf("securityContext.capabilities: %q: must be the name of a Linux capability, for example NET_ADMIN", name)
 	}
 	return 1 << i, nil
 }

@@ -85,7 +85,7 @@ func (c *container) launch(r *Runtime, sb *sandbox) error {
 	exit := shim.Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: err.Error()}
 	err = &StartError{Message: err.Error(), Code: exit.Code}
 	if noted := shim.WriteExit(c.dir, exit); noted != nil {
-		r.log.Error(noted, "How a container ended cannot be noted", "container", c.record.ID)
+		r.log.Error(noted, "Failed to record exit status of container", "container", c.record.ID)
 	}
 	c.mu.Lock()
 	p := c.shim
@@ -155,7 +155,7 @@ func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 	text := make([]byte, 64<<10)
 	n, err := report.Read(text)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%s did not come to an end within %v", c.describeStuckStart(), limit)
+		return fmt.Errorf("%s timed out after %v", c.describeStuckStart(), limit)
 	}
 	if string(text[:n]) == "ok" {
 		return c.recordInitProcess()
@@ -163,7 +163,7 @@ func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 	code, message, _ := strings.Cut(string(text[:n]), " ")
 	number, err := strconv.Atoi(code)
 	if err != nil {
-		message = "its shim ended" + c.shimOutput()
+		message = "shim exited" + c.shimOutput()
 		number = 128
 	}
 	return &StartError{Message: message, Code: number}
@@ -171,7 +171,7 @@ func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 
 // describeStuckStart describes the step at which the start of a container hangs.
 func (c *container) describeStuckStart() string {
-	const otherwise = "the start of its first process"
+	const otherwise = "starting the init process"
 	ids, err := shim.ReadProcesses(c.dir)
 	if err != nil || shim.StartTime(ids.Container) != ids.Start {
 		return otherwise
@@ -184,7 +184,7 @@ func (c *container) describeStuckStart() string {
 		return otherwise
 	}
 	m := &spec.Mounts[index]
-	return fmt.Sprintf("mounting %s at %s (its file system does not answer)", m.Describe(), m.Target)
+	return fmt.Sprintf("mounting %s at %s (the file system does not respond)", m.Describe(), m.Target)
 }
 
 // shimOutput returns the first line that the shim has printed. It prints only internal errors.
@@ -217,11 +217,11 @@ func (r *Runtime) monitor(c *container) {
 	if err != nil {
 		// The shim was killed. Kill the container, because its exit could not be observed.
 		if err := r.host.Kill(c.record.Group); err != nil {
-			r.log.Error(err, "A container without its shim cannot be killed", "container", c.record.ID)
+			r.log.Error(err, "Failed to kill container without shim", "container", c.record.ID)
 		}
-		exit = shim.Exit{Code: 137, Finished: time.Now(), Reason: "ContainerStatusUnknown", Message: "the process that kept the container's exit status was killed" + c.shimOutput()}
+		exit = shim.Exit{Code: 137, Finished: time.Now(), Reason: "ContainerStatusUnknown", Message: "the container's shim was killed" + c.shimOutput()}
 		if err := shim.WriteExit(c.dir, exit); err != nil && !errors.Is(err, os.ErrNotExist) {
-			r.log.Error(err, "How a container ended cannot be noted", "container", c.record.ID)
+			r.log.Error(err, "Failed to record exit status of container", "container", c.record.ID)
 		}
 	}
 	r.recordExit(c, exit)
@@ -231,7 +231,7 @@ func (r *Runtime) monitor(c *container) {
 func (r *Runtime) recordExit(c *container, exit shim.Exit) {
 	// With a shared PID namespace, processes of the container may remain.
 	if err := r.host.Kill(c.record.Group); err != nil {
-		r.log.Error(err, "What a container has left behind cannot be killed", "container", c.record.ID)
+		r.log.Error(err, "Failed to kill remaining processes of container", "container", c.record.ID)
 	}
 	oom := r.host.OOMKills(c.record.Group) > 0 // as in containerd: whichever process of the container was killed
 	c.mu.Lock()
@@ -254,7 +254,7 @@ func (s *sandbox) withProcess(do func(fd int) error) error {
 	p := s.process
 	s.mu.Unlock()
 	if p == nil || p.hasExited() {
-		return errors.New("its sandbox is down")
+		return errors.New("sandbox is down")
 	}
 	return p.withFD(do)
 }

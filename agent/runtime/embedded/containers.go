@@ -87,7 +87,7 @@ func (r *Runtime) createCgroup(c *container) error {
 	}
 	for file, value := range res.GetUnified() {
 		if filepath.Base(file) != file {
-			return fmt.Errorf("cgroup setting %q: must be the name of a file", file)
+			return fmt.Errorf("cgroup setting %q: must be a file name", file)
 		}
 		if err := os.WriteFile(filepath.Join(r.host.Dir("memory", c.record.Group), file), []byte(value), 0o644); err != nil {
 			return fmt.Errorf("cgroup setting %s: %w", file, err)
@@ -105,7 +105,7 @@ func (r *Runtime) StartContainer(_ context.Context, id string) error {
 	c.opMu.Lock()
 	defer c.opMu.Unlock()
 	if state := c.state(); state != cri.ContainerState_CONTAINER_CREATED {
-		return status.Errorf(codes.FailedPrecondition, "container %s is %v: only one that was created can be started", id, state)
+		return status.Errorf(codes.FailedPrecondition, "container %s is %v: only a created container can be started", id, state)
 	}
 	s := r.findSandbox(c.record.Sandbox)
 	if s == nil {
@@ -166,7 +166,7 @@ func (r *Runtime) kill(ctx context.Context, c *container) error {
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
 		case <-patience.C:
-			return status.Errorf(codes.DeadlineExceeded, "container %s did not end within %v of SIGKILL", c.record.ID, killTimeout)
+			return status.Errorf(codes.DeadlineExceeded, "container %s did not exit within %v after SIGKILL", c.record.ID, killTimeout)
 		case <-again.C:
 		}
 	}

@@ -25,7 +25,7 @@ func (s *sandbox) dial(port int32) (net.Conn, error) {
 		}
 	}
 	if len(errs) == 0 { // both refused, or no IPv6
-		return nil, fmt.Errorf("connection refused: nothing in the pod listens at 127.0.0.1:%d or [::1]:%d", port, port)
+		return nil, fmt.Errorf("connection refused: no process in the pod listens on 127.0.0.1:%d or [::1]:%d", port, port)
 	}
 	return nil, errors.Join(errs...)
 }

@@ -13,7 +13,7 @@ func TestDialRefused(t *testing.T) {
 	const port = 1 // nobody's
 	s := &sandbox{record: sandboxRecord{Config: &cri.PodSandboxConfig{Linux: &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{
 		NamespaceOptions: &cri.NamespaceOption{Network: cri.NamespaceMode_NODE}}}}}}
-	want := fmt.Sprintf("connection refused: nothing in the pod listens at 127.0.0.1:%d", port)
+	want := fmt.Sprintf("connection refused: no process in the pod listens on 127.0.0.1:%d", port)
 	if _, err := s.dial(port); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v, want %q", err, want)
 	}

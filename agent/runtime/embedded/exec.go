@@ -38,7 +38,7 @@ func (r *Runtime) startExec(id string, args []string, terminal bool, files [3]*o
 	}
 	first := c.runningProcess()
 	if first == nil {
-		return nil, status.Errorf(codes.FailedPrecondition, "container %s is %v: commands run only in a running one", id, c.state())
+		return nil, status.Errorf(codes.FailedPrecondition, "container %s is %v: exec requires a running container", id, c.state())
 	}
 	text, err := os.ReadFile(filepath.Join(c.dir, shim.InitFile))
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Runtime) startExec(id string, args []string, terminal bool, files [3]*o
 		return err
 	})
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrProcessDone) {
-		return nil, status.Errorf(codes.FailedPrecondition, "container %s has just ended", id)
+		return nil, status.Errorf(codes.FailedPrecondition, "container %s has just exited", id)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("exec in container %s: %w", c.record.Config.GetMetadata().GetName(), err)
@@ -175,7 +175,7 @@ func (r *Runtime) execPiped(ctx context.Context, id string, command []string, ti
 	}
 	streams.copies.Wait()
 	if err != nil {
-		return 0, status.Errorf(codes.DeadlineExceeded, "command %q in container %s: not done in time", command, id)
+		return 0, status.Errorf(codes.DeadlineExceeded, "command %q in container %s timed out", command, id)
 	}
 	return p.exitCode(), nil
 }

@@ -30,7 +30,7 @@ func openExecutables() (*executables, error) {
 	}
 	if err != nil {
 		s.close()
-		return nil, fmt.Errorf("embedded runtime: this program's file: %w", err)
+		return nil, fmt.Errorf("embedded runtime: opening this program's executable: %w", err)
 	}
 	program, err := pause.Program()
 	if err != nil {
@@ -44,7 +44,7 @@ func openExecutables() (*executables, error) {
 	}
 	if err != nil {
 		s.close()
-		return nil, fmt.Errorf("embedded runtime: the sandboxes' program: %w", err)
+		return nil, fmt.Errorf("embedded runtime: creating the pause program: %w", err)
 	}
 	return s, nil
 }

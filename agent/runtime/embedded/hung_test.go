@@ -64,8 +64,8 @@ func TestStartWithoutSandbox(t *testing.T) {
 	if err := r.Service.StopPodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "its sandbox is down") {
-		t.Errorf("started: %v, want that its sandbox is down", err)
+	if err := r.Service.StartContainer(context.Background(), id); err == nil || !strings.Contains(err.Error(), "sandbox is down") {
+		t.Errorf("started: %v, want that sandbox is down", err)
 	}
 	for _, when := range []string{"then", "after a restart of the agent"} {
 		if s := r.status(id); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 128 || s.Reason != "StartError" {

@@ -49,19 +49,19 @@ func (o Options) Validate() error {
 		bad("dir %q: must be an absolute path", o.Dir)
 	}
 	if o.Images == nil {
-		bad("images: must be given")
+		bad("images: required")
 	}
 	switch prefix, err := netip.ParsePrefix(o.PodCIDR); {
 	case o.PodCIDR == "" && o.Bridge != "":
-		bad("bridge %q: must not be given without podCIDR", o.Bridge)
+		bad("bridge %q: requires podCIDR", o.Bridge)
 	case o.PodCIDR == "":
 	case err != nil:
-		bad("podCIDR %q: must be a network, e.g. 10.88.3.0/24", o.PodCIDR)
+		bad("podCIDR %q: must be a CIDR, for example 10.88.3.0/24", o.PodCIDR)
 	case prefix.Masked() != prefix || prefix.Addr().BitLen()-prefix.Bits() < 2 || !prefix.Addr().Is4():
-		bad("podCIDR %q: must be an IPv4 network of at least 4 addresses without host bits, e.g. 10.88.3.0/24", o.PodCIDR)
+		bad("podCIDR %q: must be an IPv4 CIDR with at least 4 addresses and no host bits, for example 10.88.3.0/24", o.PodCIDR)
 	}
 	if o.PodCIDR != "" && (o.Bridge == "" || len(o.Bridge) > 15 || strings.ContainsAny(o.Bridge, "/ \t:%")) {
-		bad("bridge %q: must be a name of 1 to 15 bytes for a network device, e.g. berth0", o.Bridge)
+		bad("bridge %q: must be a network device name of 1 to 15 bytes, for example berth0", o.Bridge)
 	}
 	return errors.Join(errs...)
 }

@@ -243,7 +243,7 @@ func readReport(report io.Reader) error {
 	code, message, _ := strings.Cut(string(text), " ")
 	number, err := strconv.Atoi(code)
 	if err != nil {
-		return fmt.Errorf("it ended: %q", text)
+		return fmt.Errorf("invalid report: %q", text)
 	}
 	return &StartError{strings.TrimSpace(message), number}
 }
@@ -275,7 +275,7 @@ func inPIDNamespace(fd int, do func() error) error {
 	runtime.LockOSThread()
 	if err := unix.Setns(fd, unix.CLONE_NEWPID); err != nil {
 		runtime.UnlockOSThread()
-		return fmt.Errorf("joining the container's process namespace: %w", err)
+		return fmt.Errorf("joining the container's PID namespace: %w", err)
 	}
 	err = do()
 	if back := unix.Setns(int(own.Fd()), unix.CLONE_NEWPID); back != nil {

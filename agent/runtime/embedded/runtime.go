@@ -153,7 +153,7 @@ func (r *Runtime) Version(context.Context) (*cri.VersionResponse, error) {
 func (r *Runtime) Status(context.Context) (*cri.RuntimeStatus, error) {
 	net := &cri.RuntimeCondition{Type: cri.NetworkReady, Status: true}
 	if r.network == nil {
-		net = &cri.RuntimeCondition{Type: cri.NetworkReady, Reason: "NoPodCIDR", Message: "no podCIDR was given: only pods of the host's network run"}
+		net = &cri.RuntimeCondition{Type: cri.NetworkReady, Reason: "NoPodCIDR", Message: "no podCIDR: only pods with the host network can run"}
 	}
 	return &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{{Type: cri.RuntimeReady, Status: true}, net}}, nil
 }

@@ -129,7 +129,7 @@ func (s *sandbox) stop(r *Runtime) error {
 	if p != nil {
 		p.kill(syscall.SIGKILL)
 		if !p.wait(killTimeout) {
-			errs = append(errs, fmt.Errorf("sandbox %s: its process %d did not end within %v of SIGKILL", s.record.ID, p.pid, killTimeout))
+			errs = append(errs, fmt.Errorf("sandbox %s: process %d did not exit within %v after SIGKILL", s.record.ID, p.pid, killTimeout))
 		}
 	}
 	return errors.Join(append(errs, s.unmountShm())...)

@@ -28,7 +28,7 @@ func (r *Runtime) RunPodSandbox(_ context.Context, config *cri.PodSandboxConfig,
 	s := &sandbox{dir: filepath.Join(r.opts.sandboxes(), id),
 		record: sandboxRecord{ID: id, Created: time.Now(), Group: path.Join("/", parent, id), Config: config}}
 	if !s.hostNetwork() && r.network == nil {
-		return "", errors.New("embedded runtime: no podCIDR was given: only pods of the host's network run (spec.hostNetwork)")
+		return "", errors.New("embedded runtime: no podCIDR: only pods with spec.hostNetwork can run")
 	}
 	s.opMu.Lock()
 	defer s.opMu.Unlock()

@@ -84,7 +84,7 @@ func (r *Runtime) processSpec(config *cri.ContainerConfig, image store.Image) (*
 	}
 	s.Args = append(slices.Clone(command), args...)
 	if len(s.Args) == 0 {
-		return nil, fmt.Errorf("no command specified: neither the container nor its image %s has one", config.GetImage().GetImage())
+		return nil, fmt.Errorf("no command specified in the container or its image %s", config.GetImage().GetImage())
 	}
 	if res := config.GetLinux().GetResources(); res != nil {
 		score := res.GetOomScoreAdj()

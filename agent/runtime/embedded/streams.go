@@ -112,7 +112,7 @@ func (s streamer) Exec(ctx context.Context, id string, command []string, in io.R
 		return utilexec.CodeExitError{Err: err, Code: start.Code}
 	}
 	if err == nil && code != 0 {
-		return utilexec.CodeExitError{Err: fmt.Errorf("command %q ended with exit code %d", command, code), Code: int(code)}
+		return utilexec.CodeExitError{Err: fmt.Errorf("command %q terminated with exit code %d", command, code), Code: int(code)}
 	}
 	return err
 }

@@ -12,25 +12,25 @@ import (
 
 // unsupported returns an error for a field that this runtime does not support.
 func unsupported(field, why string) error {
-	return status.Errorf(codes.InvalidArgument, "the embedded runtime refuses %s: %s; a node with a CRI runtime (containerd) runs it", field, why)
+	return status.Errorf(codes.InvalidArgument, "the embedded runtime does not support %s: %s; use a node with a CRI runtime such as containerd", field, why)
 }
 
 // checkSandboxSupported returns an error if a field of the pod is not supported.
 func checkSandboxSupported(config *cri.PodSandboxConfig, handler string) error {
 	security := config.GetLinux().GetSecurityContext()
 	if handler != "" {
-		return unsupported("spec.runtimeClassName", "it is the only runtime here, so a handler "+handler+" is not")
+		return unsupported("spec.runtimeClassName", "unknown handler "+handler)
 	}
 	if security.GetPrivileged() {
-		return unsupported("securityContext.privileged", "a privileged container would be the node's root")
+		return unsupported("securityContext.privileged", "a privileged container would have root access to the node")
 	}
 	if security.GetSelinuxOptions() != nil {
-		return unsupported("securityContext.seLinuxOptions", "it sets no SELinux labels")
+		return unsupported("securityContext.seLinuxOptions", "SELinux labels are not implemented")
 	}
 	for _, port := range config.GetPortMappings() {
 		if port.GetHostPort() > 0 {
 			if err := network.CheckPortMapping(); err != nil {
-				return unsupported("ports.hostPort", "ports of the host are mapped by the firewall, and "+err.Error())
+				return unsupported("ports.hostPort", "host ports require the firewall: "+err.Error())
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func checkSandboxSupported(config *cri.PodSandboxConfig, handler string) error {
 	for name := range config.GetLinux().GetSysctls() {
 		network := strings.HasPrefix(name, "net.")
 		if network && n.GetNetwork() == cri.NamespaceMode_NODE || !network && n.GetIpc() == cri.NamespaceMode_NODE {
-			return unsupported("securityContext.sysctls "+name, "the pod shares that namespace with the node, which it would change")
+			return unsupported("securityContext.sysctls "+name, "the pod shares that namespace with the node")
 		}
 	}
 	return checkNamespacesSupported(n)
@@ -46,13 +46,13 @@ func checkSandboxSupported(config *cri.PodSandboxConfig, handler string) error {
 
 func checkNamespacesSupported(n *cri.NamespaceOption) error {
 	if n.GetPid() == cri.NamespaceMode_NODE {
-		return unsupported("spec.hostPID", "its containers have process namespaces of their own")
+		return unsupported("spec.hostPID", "each container has its own PID namespace")
 	}
 	if n.GetPid() == cri.NamespaceMode_TARGET {
-		return unsupported("spec.ephemeralContainers.targetContainerName", "a container joins no other's process namespace")
+		return unsupported("spec.ephemeralContainers.targetContainerName", "a container cannot join another container's PID namespace")
 	}
 	if u := n.GetUsernsOptions(); u != nil && u.GetMode() != cri.NamespaceMode_NODE {
-		return unsupported("spec.hostUsers=false", "it makes no user namespaces")
+		return unsupported("spec.hostUsers=false", "user namespaces are not implemented")
 	}
 	return nil
 }
@@ -61,37 +61,37 @@ func checkNamespacesSupported(n *cri.NamespaceOption) error {
 func checkContainerSupported(config *cri.ContainerConfig) error {
 	s := config.GetLinux().GetSecurityContext()
 	if s.GetPrivileged() {
-		return unsupported("securityContext.privileged", "a privileged container would be the node's root")
+		return unsupported("securityContext.privileged", "a privileged container would have root access to the node")
 	}
 	if p := s.GetApparmor(); p != nil && p.GetProfileType() != cri.SecurityProfile_Unconfined {
-		return unsupported("securityContext.appArmorProfile", "it loads no AppArmor profiles")
+		return unsupported("securityContext.appArmorProfile", "AppArmor profiles are not implemented")
 	}
 	if p := s.GetApparmorProfile(); p != "" && p != "unconfined" { //nolint:staticcheck // the deprecated field of agents before 1.30
-		return unsupported("securityContext.appArmorProfile", "it loads no AppArmor profiles")
+		return unsupported("securityContext.appArmorProfile", "AppArmor profiles are not implemented")
 	}
 	if s.GetSelinuxOptions() != nil {
-		return unsupported("securityContext.seLinuxOptions", "it sets no SELinux labels")
+		return unsupported("securityContext.seLinuxOptions", "SELinux labels are not implemented")
 	}
 	if s.GetSeccomp().GetProfileType() == cri.SecurityProfile_Localhost {
-		return unsupported("securityContext.seccompProfile.type Localhost", "it has one filter only, which is always on")
+		return unsupported("securityContext.seccompProfile.type Localhost", "only the built-in filter is available, and it is always enabled")
 	}
 	if len(config.GetCDIDevices()) > 0 {
-		return unsupported("resources of devices (CDI)", "it hands no devices to containers")
+		return unsupported("resources of devices (CDI)", "devices are not implemented")
 	}
 	for _, d := range config.GetDevices() {
 		if !strings.Contains(d.GetPermissions(), "w") {
-			return unsupported("volumeDevices of a read-only volume", "without a device cgroup who has a device may write to it")
+			return unsupported("volumeDevices of a read-only volume", "read-only access to a device requires a device cgroup")
 		}
 	}
 	for _, m := range config.GetMounts() {
 		if m.GetPropagation() == cri.MountPropagation_PROPAGATION_BIDIRECTIONAL {
-			return unsupported("volumeMounts.mountPropagation Bidirectional", "what a container mounts stays in it")
+			return unsupported("volumeMounts.mountPropagation Bidirectional", "mounts of a container cannot propagate to the node")
 		}
 		if m.GetImage().GetImage() != "" {
-			return unsupported("volumes.image", "it mounts no images as volumes")
+			return unsupported("volumes.image", "image volumes are not implemented")
 		}
 		if len(m.GetUidMappings())+len(m.GetGidMappings()) > 0 {
-			return unsupported("spec.hostUsers=false", "it makes no user namespaces")
+			return unsupported("spec.hostUsers=false", "user namespaces are not implemented")
 		}
 	}
 	return checkNamespacesSupported(s.GetNamespaceOptions())

@@ -106,11 +106,11 @@ func TestStartErrors(t *testing.T) {
 		"no interpreter": {func(c *cri.ContainerConfig) {
 			c.Mounts = []*cri.Mount{{HostPath: dynamic, ContainerPath: "/bin/dynamic"}}
 			c.Command = []string{"dynamic"}
-		}, `exec: "/bin/dynamic": its interpreter /lib/ld-none.so.1 is not in the image`},
+		}, `exec: "/bin/dynamic": interpreter /lib/ld-none.so.1 not found in the image`},
 		"no shell": {func(c *cri.ContainerConfig) {
 			c.Mounts = []*cri.Mount{{HostPath: script, ContainerPath: "/script"}}
 			c.Command = []string{"/script"}
-		}, `exec: "/script": its interpreter /bin/none is not in the image`},
+		}, `exec: "/script": interpreter /bin/none not found in the image`},
 		"no such volume": {func(c *cri.ContainerConfig) {
 			c.Mounts = []*cri.Mount{{HostPath: "/etc/passwd/volume", ContainerPath: "/v"}}
 		}, "/etc/passwd/volume"},

@@ -40,7 +40,7 @@ const (
 )
 
 // errZygoteExited reports that the zygote did not receive the request.
-var errZygoteExited = errors.New("the process that shims are copied from has ended")
+var errZygoteExited = errors.New("zygote has exited")
 
 // startShim creates a shim for a container's directory. files are the shim.Passed files in order.
 // The shim starts its container after shim.Go.
@@ -83,7 +83,7 @@ func (s *shimFactory) requestCopy(dir string, files []int) (int, error) {
 	}
 	if err != nil || n == 0 {
 		s.stopZygote()
-		return 0, errors.Join(errors.New("no answer from the process that it would be copied from"), err)
+		return 0, errors.Join(errors.New("no answer from the zygote"), err)
 	}
 	pid, err := strconv.Atoi(string(answer[:n]))
 	if err != nil {

@@ -109,7 +109,7 @@ func (s *Service) beginCall(ctx context.Context, method string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return status.Error(codes.Unavailable, "the runtime is closed")
+		return status.Error(codes.Unavailable, "runtime is closed")
 	}
 	if errs := s.failures[method]; len(errs) > 0 {
 		s.failures[method] = errs[1:]
@@ -170,7 +170,7 @@ func (s *Service) Events(ctx context.Context, seen func(runtime.ContainerEvent))
 		case e := <-r.events:
 			seen(e)
 		case <-r.broken:
-			return status.Error(codes.Unavailable, "the stream of events broke")
+			return status.Error(codes.Unavailable, "event stream broke")
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -28,19 +28,19 @@ func InvalidAnnotations(pod *corev1.Pod) (faults []string) {
 		switch "sim.berth.dev/" + name {
 		case RunSeconds:
 			if _, ok := parseSeconds(value); !ok {
-				must = "must be a number of seconds, such as 30 or 0.5; until then its containers fail with exit code 128"
+				must = "must be a number of seconds, for example 30 or 0.5; until then its containers fail with exit code 128"
 			}
 		case ExitCode:
 			if _, err := strconv.ParseUint(value, 10, 8); err != nil {
-				must = "must be a number from 0 to 255, such as 1; until then its containers fail with exit code 128"
+				must = "must be a number from 0 to 255, for example 1; until then its containers fail with exit code 128"
 			}
 		case StopSeconds, PreStopSeconds:
 			if _, ok := parseSeconds(value); !ok {
-				must = "must be a number of seconds, such as 5 or 0.5; it counts for nothing"
+				must = "must be a number of seconds, for example 5 or 0.5; ignored"
 			}
 		case usage.Annotation:
 			if _, err := usage.ParsePod(value); err != nil {
-				must = truncate(strings.TrimPrefix(err.Error(), usage.Annotation+": "), 3*maxShownValue) + "; right would be memory=100Mi,500Mi@60s;disk=1Gi, and this counts for nothing"
+				must = truncate(strings.TrimPrefix(err.Error(), usage.Annotation+": "), 3*maxShownValue) + "; ignored; example: memory=100Mi,500Mi@60s;disk=1Gi"
 			}
 		}
 		if must != "" {

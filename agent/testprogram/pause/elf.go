@@ -15,7 +15,7 @@ const loadAddress = 0x400000
 func Program() ([]byte, error) {
 	code, machine := machineCode(runtime.GOARCH)
 	if code == nil {
-		return nil, fmt.Errorf("pause program: there is none for %s: name an image for sandboxes instead", runtime.GOARCH)
+		return nil, fmt.Errorf("pause program: unsupported architecture %s: configure a sandbox image instead", runtime.GOARCH)
 	}
 	return buildELF(code, machine), nil
 }

@@ -84,7 +84,7 @@ func (p *Daemon) waitUntilReady(ctx context.Context) error {
 	for !p.isReady(ctx) {
 		select {
 		case <-ctx.Done():
-			return errors.New("is not ready within " + readyTimeout.String())
+			return errors.New("not ready within " + readyTimeout.String())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -156,7 +156,7 @@ func (p *Daemon) supervise(ctx context.Context) {
 	defer runtime.UnlockOSThread() // or the thread would exit and kill other processes that it has started
 	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
 		if err := removeOrphanedNetns(p.options.state()); err != nil {
-			fmt.Fprintln(p.log, "berth: networks of pods that an earlier daemon has forgotten stay:", err)
+			fmt.Fprintln(p.log, "berth: failed to remove orphaned network namespaces:", err)
 		}
 		began := time.Now()
 		err := p.runOnce(ctx)
@@ -208,11 +208,11 @@ func (p *Daemon) describeFailure() string {
 	p.mu.Unlock()
 	words := ""
 	if exit != nil {
-		words = fmt.Sprintf(" (it ended: %v)", exit)
+		words = fmt.Sprintf(" (it exited: %v)", exit)
 	}
 	data, err := os.ReadFile(p.log.Name())
 	if err != nil || len(data) == 0 {
 		return words
 	}
-	return words + "; the end of its log:\n" + string(data[max(0, len(data)-1500):])
+	return words + "; last lines of its log:\n" + string(data[max(0, len(data)-1500):])
 }

@@ -36,7 +36,7 @@ func (p *Daemon) loadPause(ctx context.Context) error {
 	}
 	image, err := oci.Build(oci.Spec{Layers: [][]oci.File{{{Path: "/pause", Mode: 0o755, Data: program}}}, Entrypoint: []string{"/pause"}})
 	if err != nil {
-		return fmt.Errorf("image of the pause program: %w", err)
+		return fmt.Errorf("building the pause image: %w", err)
 	}
 	return p.Load(ctx, PauseImage, image)
 }
@@ -55,10 +55,10 @@ func (p *Daemon) Load(ctx context.Context, name string, image v1.Image) error {
 		return fmt.Errorf("image %s: %w", name, err)
 	}
 	if _, err := p.service.PullImage(ctx, &criapi.ImageSpec{Image: pulled}, nil, nil); err != nil {
-		return fmt.Errorf("image %s: loading: %w", name, err)
+		return fmt.Errorf("loading image %s: %w", name, err)
 	}
 	if err := p.renameImage(ctx, pulled, name); err != nil {
-		return fmt.Errorf("image %s: naming: %w", name, err)
+		return fmt.Errorf("renaming image %s: %w", name, err)
 	}
 	return p.waitForImage(ctx, name, registryHost(pulled)+"/")
 }

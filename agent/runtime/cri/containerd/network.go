@@ -28,7 +28,7 @@ func protectLoopback(o Options) error {
 		return nil // no network, or IPv6, for which the kernel has no such setting
 	}
 	if err := rules.ProtectLoopback(o.Bridge); err != nil {
-		return fmt.Errorf("containerd: keeping pods from the host's loopback addresses: %w", err)
+		return fmt.Errorf("containerd: blocking access of pods to the host's loopback addresses: %w", err)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func removeNetwork(bridge string) error {
 	errs := []error{rules.RemoveRules(context.Background(), func(network, _ string) bool { return network == bridge })}
 	if _, err := os.Stat("/sys/class/net/" + bridge); err == nil {
 		if out, err := exec.Command("ip", "link", "delete", bridge).CombinedOutput(); err != nil {
-			errs = append(errs, fmt.Errorf("network device %s: %w: %s", bridge, err, out))
+			errs = append(errs, fmt.Errorf("removing network device %s: %w: %s", bridge, err, out))
 		}
 	}
 	notes, err := filepath.Glob(filepath.Join(cniResultDir, bridge+"-*-eth0"))

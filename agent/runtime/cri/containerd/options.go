@@ -62,19 +62,19 @@ func (o Options) Validate() error {
 	if !filepath.IsAbs(o.state()) {
 		bad("state %q: must be an absolute path", o.State)
 	} else if long := len(filepath.Join(o.state(), "c.sock.ttrpc")); long > maxSocketPath {
-		bad("state %q: a socket there would have a path of %d bytes: must be at most %d; choose a shorter directory", o.state(), long, maxSocketPath)
+		bad("state %q: the socket path has %d bytes: must be at most %d: choose a shorter directory", o.state(), long, maxSocketPath)
 	}
 	switch prefix, err := netip.ParsePrefix(o.PodCIDR); {
 	case o.PodCIDR == "" && o.Bridge != "":
-		bad("bridge %q: must not be given without podCIDR", o.Bridge)
+		bad("bridge %q: requires podCIDR", o.Bridge)
 	case o.PodCIDR == "":
 	case err != nil:
-		bad("podCIDR %q: must be a network, e.g. 10.88.3.0/24", o.PodCIDR)
+		bad("podCIDR %q: must be a CIDR, for example 10.88.3.0/24", o.PodCIDR)
 	case prefix.Masked() != prefix || prefix.Addr().BitLen()-prefix.Bits() < 2:
-		bad("podCIDR %q: must be a network of at least 4 addresses without host bits, e.g. %s", o.PodCIDR, netip.PrefixFrom(prefix.Addr(), min(prefix.Bits(), prefix.Addr().BitLen()-8)).Masked())
+		bad("podCIDR %q: must have at least 4 addresses and no host bits, for example %s", o.PodCIDR, netip.PrefixFrom(prefix.Addr(), min(prefix.Bits(), prefix.Addr().BitLen()-8)).Masked())
 	}
 	if o.PodCIDR != "" && (o.Bridge == "" || len(o.Bridge) > 15 || strings.ContainsAny(o.Bridge, "/ \t:%")) {
-		bad("bridge %q: must be a name of 1 to 15 bytes for a network device, e.g. berth0", o.Bridge)
+		bad("bridge %q: must be a network device name of 1 to 15 bytes, for example berth0", o.Bridge)
 	}
 	return errors.Join(errs...)
 }
@@ -83,18 +83,18 @@ func (o Options) Validate() error {
 // withNetwork includes the CNI plugins.
 func CheckRequirements(withNetwork bool) error {
 	if os.Getuid() != 0 {
-		return errors.New("containerd: needs root: it mounts file systems and makes namespaces")
+		return errors.New("containerd: requires root to mount file systems and create namespaces")
 	}
 	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "runc"} {
 		if _, err := exec.LookPath(name); err != nil {
-			return fmt.Errorf("containerd: %s is not on PATH: install containerd and runc", name)
+			return fmt.Errorf("containerd: %s not found in PATH: install containerd and runc", name)
 		}
 	}
 	if !withNetwork {
 		return nil
 	}
 	if _, err := exec.LookPath("iptables"); err != nil {
-		return errors.New("containerd: iptables is not on PATH: the network of pods needs it")
+		return errors.New("containerd: iptables not found in PATH: the pod network requires it")
 	}
 	_, err := pluginDir()
 	return err
@@ -108,5 +108,5 @@ func pluginDir() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("containerd: the CNI plugin bridge is in none of %s: install the CNI plugins", strings.Join(places, ", "))
+	return "", fmt.Errorf("containerd: CNI plugin bridge not found in %s: install the CNI plugins", strings.Join(places, ", "))
 }

@@ -63,11 +63,11 @@ func dispatch(do func(*Spec) error) error {
 	}
 	text, err := io.ReadAll(os.NewFile(SpecFD, "spec"))
 	if err != nil {
-		return wrapError("reading what to do", err)
+		return wrapError("reading the spec", err)
 	}
 	var s Spec
 	if err := json.Unmarshal(text, &s); err != nil {
-		return wrapError("reading what to do", err)
+		return wrapError("reading the spec", err)
 	}
 	return do(&s)
 }
@@ -102,7 +102,7 @@ func setParentDeathSignal() error {
 		events, revents int16
 	}{fd: ReportFD}
 	if n, err := syscall6(syscall.SYS_PPOLL, pin(&report), 1, pin(&syscall.Timespec{}), 0, 0); err != nil || n > 0 {
-		return &startError{"its shim was killed", 128}
+		return &startError{"shim was killed", 128}
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func runExec(s *Spec) error {
 func runSandbox(s *Spec) error {
 	if s.Hostname != "" {
 		if err := syscall.Sethostname([]byte(s.Hostname)); err != nil {
-			return wrapError("setting the host's name to "+s.Hostname, err)
+			return wrapError("setting the host name to "+s.Hostname, err)
 		}
 	}
 	for name, value := range s.Sysctls {
@@ -165,7 +165,7 @@ func runSandbox(s *Spec) error {
 	// Wait until the agent has recorded this process. A process without a record must not stay.
 	var word [1]byte
 	if n, err := syscall.Read(0, word[:]); n != 1 {
-		return &startError{"the agent ended", 128}
+		return &startError{"the agent exited", 128}
 	} else if err != nil {
 		return wrapError("waiting for the agent", err)
 	}

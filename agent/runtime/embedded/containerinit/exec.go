@@ -32,7 +32,7 @@ func (s *Spec) execProgram(joins []int) error {
 	}
 	if s.Terminal {
 		if _, err := syscall6(syscall.SYS_IOCTL, 0, syscall.TIOCSCTTY, 0); err != nil {
-			return wrapError("taking the terminal", err)
+			return wrapError("setting the controlling terminal", err)
 		}
 	}
 	for fd := range 3 { // the user must be able to open /dev/stdout
@@ -189,7 +189,7 @@ func execError(name string, err error) error {
 		var info syscall.Stat_t
 		if syscall.Stat(name, &info) == nil { // the program exists, but its interpreter does not
 			if needs := interpreter(name); needs != "" {
-				return &startError{`exec: "` + name + `": its interpreter ` + needs + " is not in the image", 127}
+				return &startError{`exec: "` + name + `": interpreter ` + needs + " not found in the image", 127}
 			}
 		}
 		return &startError{`exec: "` + name + `": stat ` + name + ": no such file or directory", 127}

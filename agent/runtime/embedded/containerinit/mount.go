@@ -53,7 +53,7 @@ func (m *Mount) mountInto(root int) error {
 	const proc = 0x9fa0
 	var info syscall.Statfs_t
 	if m.Type == "bind" && syscall.Fstatfs(at, &info) == nil && info.Type == proc {
-		return &startError{"mounting " + m.Describe() + " at " + m.Target + ": it is inside of /proc, of which nothing may be hidden", 128}
+		return &startError{"mounting " + m.Describe() + " at " + m.Target + ": mounts inside of /proc are not allowed", 128}
 	}
 	return moveMount(fd, at)
 }

@@ -90,7 +90,7 @@ func (r *Root) mount() error {
 	}
 	options := "lowerdir=" + strings.Join(lower, ":") + ",upperdir=" + short(r.Upper) + ",workdir=" + short(r.Work)
 	if len(options) >= os.Getpagesize() {
-		return &startError{"the image has too many layers for one mount: flatten it", 128}
+		return &startError{"the image has too many layers: flatten it", 128}
 	}
 	// Writable layers need not survive a crash of the machine: skip syncing.
 	err := syscall.Mount("overlay", r.At, "overlay", syscall.MS_NODEV, options+",volatile")
@@ -129,14 +129,14 @@ func linkDevices(root int, terminal bool) error {
 // pivotRoot makes a directory the root and unmounts the old root.
 func pivotRoot(at string) error {
 	if err := syscall.Chdir(at); err != nil {
-		return wrapError("entering the root", err)
+		return wrapError("changing to the new root", err)
 	}
 	err := syscall.PivotRoot(".", ".")
 	if err == syscall.EINVAL {
 		// The host's root is an initramfs, which pivot_root does not support.
 		if err = syscall.Mount(".", "/", "", syscall.MS_MOVE, ""); err == nil {
 			if err = syscall.Chroot("."); err == nil {
-				return wrapError("entering the root", syscall.Chdir("/"))
+				return wrapError("changing to the new root", syscall.Chdir("/"))
 			}
 		}
 	}
@@ -144,9 +144,9 @@ func pivotRoot(at string) error {
 		return wrapError("pivot_root", err)
 	}
 	if err := syscall.Unmount(".", syscall.MNT_DETACH); err != nil {
-		return wrapError("letting go of the host's root", err)
+		return wrapError("unmounting the host's root", err)
 	}
-	return wrapError("entering the root", syscall.Chdir("/"))
+	return wrapError("changing to the new root", syscall.Chdir("/"))
 }
 
 // maskPaths hides the masked paths and makes the read-only paths read-only.
@@ -162,7 +162,7 @@ func (s *Spec) maskPaths() error {
 			err = syscall.Mount("/dev/null", p, "", syscall.MS_BIND, "")
 		}
 		if err != nil {
-			return wrapError("hiding "+p, err)
+			return wrapError("masking "+p, err)
 		}
 	}
 	for _, p := range s.Readonly {

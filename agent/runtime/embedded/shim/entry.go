@@ -83,7 +83,7 @@ func (s *shim) start() (fault string, err error) {
 		flags = syscall.CLONE_NEWNS
 		// Applies to children.
 		if _, errno := call(callSetns, SandboxFD, syscall.CLONE_NEWPID, 0, 0, 0); errno != 0 {
-			return "", &pathError{"joining the sandbox's process namespace", errno}
+			return "", &pathError{"joining the sandbox's PID namespace", errno}
 		}
 	}
 	if s.child, err = forkInit([6]int{childFDs[0], childFDs[1], childFDs[2], spec, report[1], SandboxFD}, uintptr(flags)); err != nil {
@@ -108,7 +108,7 @@ func (s *shim) start() (fault string, err error) {
 
 // errNotClaimed reports that the agent exited or gave up the container before it claimed this
 // shim.
-var errNotClaimed = errors.New("nobody has taken this shim")
+var errNotClaimed = errors.New("shim was not claimed")
 
 // lockName is LockFile as a C string.
 var lockName = append([]byte(LockFile), 0)
