@@ -11,11 +11,12 @@ import (
 	"github.com/berthproject/berth/agent/runtime/fake"
 )
 
-// cancelsStart is a runtime that gives up the first start of a container when who asked for it is gone, as containerd does.
+// cancelsStart is a runtime that gives up the first start of a container when the caller's
+// context ends, as containerd does.
 type cancelsStart struct {
 	*fake.Service
 	asked  chan struct{}
-	broken atomic.Value // the container's id
+	broken atomic.Value // container ID
 }
 
 func (s *cancelsStart) StartContainer(ctx context.Context, id string) error {
@@ -36,7 +37,8 @@ func (s *cancelsStart) ContainerStatus(ctx context.Context, id string) (*cri.Con
 	return status, err
 }
 
-// An agent that ends in the middle of a start takes no pod's only try with it.
+// TestCanceledStartIsRetried stops the agent during the only start of a pod with restartPolicy
+// Never.
 func TestCanceledStartIsRetried(t *testing.T) {
 	s := &cancelsStart{asked: make(chan struct{})}
 	g := newHarness(t, func(o *Options) {

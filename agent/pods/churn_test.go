@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// TestRealChurn has pods start, run and end while the agent is restarted and the runtime is killed: none is lost,
-// none doubled, nothing left.
+// TestRealChurn starts, runs and ends pods while the agent is restarted and the runtime is
+// killed. No pod is lost or started twice, and nothing is left.
 func TestRealChurn(t *testing.T) { onEach(t, realChurn) }
 
 func realChurn(t *testing.T, r *realParts) {
@@ -51,7 +51,7 @@ func realChurn(t *testing.T, r *realParts) {
 		}
 	}
 	for _, pod := range all {
-		g.delete(pod, 5*time.Second) // the API says it again to an agent that was restarted
+		g.delete(pod, 5*time.Second) // the API server repeats the deletion to a restarted agent
 	}
 	for _, pod := range all {
 		g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
@@ -77,7 +77,7 @@ func realChurn(t *testing.T, r *realParts) {
 	}
 }
 
-// once says that no container runs twice.
+// once checks that no container runs twice.
 func (g *harness) once() {
 	g.t.Helper()
 	all, err := g.opts.Service.ListContainers(g.t.Context(), &cri.ContainerFilter{State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})

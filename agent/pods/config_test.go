@@ -16,7 +16,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// createdConfigs is what the only container of the pod, and its sandbox, were made with.
+// createdConfigs returns the configurations of the pod's only container and of its sandbox.
 func createdConfigs(t *testing.T, g *harness, pod *corev1.Pod) (*cri.ContainerConfig, *cri.PodSandboxConfig) {
 	t.Helper()
 	g.admit(pod)

@@ -51,7 +51,7 @@ func TestDNS(t *testing.T) {
 	}
 }
 
-// TestCheckNameservers: a node whose pods resolve no names says so.
+// TestCheckNameservers checks the warning about pods without name servers.
 func TestCheckNameservers(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "resolv.conf")
 	for text, lacks := range map[string]bool{"nameserver 192.0.2.53\n": false, "nameserver 127.0.0.11\nsearch lan\n": true, "": true} {
@@ -59,7 +59,7 @@ func TestCheckNameservers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat("/run/systemd/resolve/resolv.conf"); err == nil && lacks {
-			continue // pods have those servers
+			continue // pods use that server
 		}
 		if err := CheckNameservers(conf); (err != nil) != lacks || lacks && !strings.Contains(err.Error(), conf+" names no server") {
 			t.Errorf("%q: %v", text, err)

@@ -20,7 +20,7 @@ func TestExpand(t *testing.T) {
 		"":                "",
 		"$(A)":            "1",
 		"x$(A)y$(A)":      "x1y1",
-		"$(B)":            "$(A)", // not again
+		"$(B)":            "$(A)", // not expanded recursively
 		"$$(A)":           "$(A)", // escaped
 		"$$$(A)":          "$1",
 		"$(NONE)":         "$(NONE)",
@@ -54,7 +54,7 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
-// newEnvHarness is a Runner with an API server that has these objects.
+// newEnvHarness returns a harness with an API server that has these objects.
 func newEnvHarness(t *testing.T) *harness {
 	t.Helper()
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "default", Name: name} }
@@ -145,7 +145,7 @@ func TestEnvironmentErrors(t *testing.T) {
 	}
 }
 
-// TestMissingConfigMapIsRetried shows the reason, and that the container then starts.
+// TestMissingConfigMapIsRetried checks the waiting reason and that the container starts later.
 func TestMissingConfigMapIsRetried(t *testing.T) {
 	g := newEnvHarness(t)
 	pod := testPod("web", "a")

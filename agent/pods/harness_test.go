@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// harness is a Runner over a runtime in memory, with an agent's loop in small: pods live by podlife.
+// harness is a Runner over a fake runtime with a minimal agent: a pod lifecycle machine per pod.
 type harness struct {
 	t               testing.TB
 	runner          *Runner
@@ -29,7 +29,7 @@ type harness struct {
 	volumes         *volumes
 	opts            Options
 	stop            func()
-	betweenRestarts func() // done between two agents; nil: nothing
+	betweenRestarts func() // optional
 
 	mu          sync.Mutex
 	changed     *sync.Cond
@@ -37,28 +37,28 @@ type harness struct {
 	events      []string
 	lives       map[types.UID]*lifecycle
 	timedOut    bool
-	onRecovered func() // called when a pod has been recalled
+	onRecovered func() // called when the state of a pod was restored
 
 	inboxMu    sync.Mutex
 	newReports []runtime.Report
-	newEvents  []string // events
+	newEvents  []string
 	ready      chan struct{}
 }
 
-// lifecycle is a pod in the agent's loop.
+// lifecycle is a pod of the minimal agent.
 type lifecycle struct {
 	pod      *corev1.Pod
 	machine  *podlifecycle.Machine
 	wake     *time.Timer
-	finished bool // nothing of it runs
+	finished bool // no container runs
 
 	released bool
 }
 
-// newHarness is one that ends with the test.
+// newHarness returns a harness that stops with the test.
 func newHarness(t *testing.T, change ...func(*Options)) *harness {
 	if !strings.Contains(t.Name(), "/") {
-		t.Parallel() // most of the time is waiting
+		t.Parallel() // mostly waiting
 	}
 	g := &harness{t: t, service: fake.New("busybox"), volumes: &volumes{}, lives: map[types.UID]*lifecycle{}, ready: make(chan struct{}, 1)}
 	g.changed = sync.NewCond(&g.mu)
@@ -77,7 +77,7 @@ func newHarness(t *testing.T, change ...func(*Options)) *harness {
 	return g
 }
 
-// start is a new agent on what is there.
+// start starts a new agent on the existing state.
 func (g *harness) start() {
 	r, err := New(g.opts, g.onReport)
 	if err != nil {
@@ -92,7 +92,7 @@ func (g *harness) start() {
 	g.stop = sync.OnceFunc(func() { cancel(); loops.Wait() })
 }
 
-// restart ends the agent and starts another, which knows of the pods what their status said.
+// restart stops the agent and starts another, which knows the pods' last status.
 func (g *harness) restart() {
 	g.stop()
 	g.mu.Lock()
@@ -117,7 +117,7 @@ func testNode() *corev1.Node {
 		Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "192.0.2.1"}}}}
 }
 
-// admit takes up a pod as the agent does.
+// admit adds a pod as the agent does.
 func (g *harness) admit(pod *corev1.Pod) {
 	was := g.runner.ExistingContainers(pod)
 	g.mu.Lock()
@@ -138,14 +138,14 @@ func (g *harness) admit(pod *corev1.Pod) {
 	g.step(l)
 }
 
-// delete has a pod end.
+// delete deletes a pod.
 func (g *harness) delete(pod *corev1.Pod, grace time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.step(g.lives[pod.UID], podlifecycle.Delete{Grace: grace})
 }
 
-// onReport takes a report from within the Runner: it is read by the loop.
+// onReport receives a report of the Runner. The loop processes it.
 func (g *harness) onReport(r runtime.Report) {
 	g.inboxMu.Lock()
 	defer g.inboxMu.Unlock()
@@ -160,7 +160,7 @@ func (g *harness) nudge() {
 	}
 }
 
-// loop gives reports to the lives.
+// loop passes reports to the lifecycle machines.
 func (g *harness) loop(ctx context.Context) {
 	for {
 		select {
@@ -188,7 +188,8 @@ func (g *harness) loop(ctx context.Context) {
 	}
 }
 
-// waitUntil waits until ok, which is asked with g.mu held, and fails the test if that takes too long.
+// waitUntil waits until ok returns true, which is called with g.mu held. It fails the test after
+// 20 s.
 func (g *harness) waitUntil(what string, ok func() bool) {
 	g.t.Helper()
 	late := time.AfterFunc(20*time.Second, func() {
@@ -208,7 +209,8 @@ func (g *harness) waitUntil(what string, ok func() bool) {
 	}
 }
 
-// states are those of a pod's containers in words, such as "init=done a=up b=ended(1)". g.mu is held.
+// states describes the states of a pod's containers, for example "init=done a=up b=ended(1)".
+// g.mu must be held.
 func (g *harness) states(pod *corev1.Pod) string {
 	l := g.lives[pod.UID]
 	init, main := l.machine.Statuses()
@@ -235,7 +237,7 @@ func (g *harness) waitForStates(pod *corev1.Pod, want string) {
 	g.waitUntil("states are "+want, func() bool { return g.states(pod) == want })
 }
 
-// count is how often a call was made.
+// count returns how often a call was made.
 func (g *harness) count(call string) (n int) {
 	for _, c := range g.service.Calls() {
 		if c == call {
@@ -253,7 +255,7 @@ func formatReports(all []runtime.Report) string {
 	return strings.Join(out, "\n")
 }
 
-// testPod is a pod of containers of these names.
+// testPod returns a pod with containers of these names.
 func testPod(name string, containers ...string) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("uid-" + name)},
 		Spec: corev1.PodSpec{NodeName: "n1", RestartPolicy: corev1.RestartPolicyAlways}}
@@ -263,7 +265,7 @@ func testPod(name string, containers ...string) *corev1.Pod {
 	return p
 }
 
-// imagePuller are images that the runtime has, or else not.
+// imagePuller pulls images from the fake runtime.
 type imagePuller struct{ service runtime.Service }
 
 func (i imagePuller) Ensure(ctx context.Context, _ *corev1.Pod, c *corev1.Container, sandbox *cri.PodSandboxConfig) (string, error) {
@@ -280,7 +282,7 @@ func (i imagePuller) Ensure(ctx context.Context, _ *corev1.Pod, c *corev1.Contai
 	return image.GetId(), nil
 }
 
-// volumes are none; a test may have them fail.
+// volumes has no volumes. A test may make it fail.
 type volumes struct {
 	mu       sync.Mutex
 	fail     []error
@@ -317,7 +319,7 @@ func (v *volumes) Teardown(uid types.UID) error {
 }
 func (v *volumes) Pods() ([]types.UID, error) { return nil, nil }
 
-// step asks the life what to do and does it. g.mu is held.
+// step runs the lifecycle machine and performs its effects. g.mu must be held.
 func (g *harness) step(l *lifecycle, events ...podlifecycle.Event) {
 	effects, wake := l.machine.Step(time.Now(), events...)
 	for _, e := range effects {

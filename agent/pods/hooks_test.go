@@ -19,7 +19,7 @@ func TestLifecycleHooks(t *testing.T) {
 	g := newHarness(t)
 	var ran []string
 	g.service.OnExec(func(c *cri.ContainerStatus, command []string) (*cri.ExecSyncResponse, error) {
-		ran = append(ran, strings.Join(command, " ")) // one hook at a time
+		ran = append(ran, strings.Join(command, " ")) // hooks run sequentially
 		return &cri.ExecSyncResponse{}, nil
 	})
 	pod := testPod("web", "a", "b")
@@ -80,5 +80,5 @@ func TestSleepHooks(t *testing.T) {
 	g.admit(pod)
 	g.waitForStates(pod, "a=up")
 	g.delete(pod, time.Second)
-	g.waitForStates(pod, "a=ended(143 )") // the grace is shorter than the sleep
+	g.waitForStates(pod, "a=ended(143 )") // the grace period is shorter than the sleep
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/berthproject/berth/agent/network"
 )
 
-// A host port at which somebody listens is not given to a pod: its state says who that is.
+// TestHostPortInUse checks that a pod does not get a host port on which a process listens, and
+// that its status names the process.
 func TestHostPortInUse(t *testing.T) {
 	r := &Runner{opts: Options{PortInUse: func(protocol string, at netip.Addr, port uint16) string {
 		if protocol == "tcp" && port == 6443 && !at.IsValid() {
@@ -33,7 +34,8 @@ func TestHostPortInUse(t *testing.T) {
 	}
 }
 
-// One that leads to a pod of another node of the machine, of which its runtime tells, neither.
+// TestHostPortOfAnotherNode checks the status if the runtime reports that a pod of another node
+// uses the host port.
 func TestHostPortOfAnotherNode(t *testing.T) {
 	var wait *WaitingError
 	err := sandboxError(fmt.Errorf("sandbox: %w of network b", network.ErrPortTaken))

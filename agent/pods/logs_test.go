@@ -43,7 +43,7 @@ func TestLogRotation(t *testing.T) {
 			t.Errorf("%s has %d bytes, %v", f, len(text), err)
 		}
 	}
-	// A runtime that does not open the new file still writes to the old one.
+	// If the runtime cannot open the new file, it still writes to the old one.
 	for range 3 {
 		if err := g.service.Log(c.ID, "stdout", strings.Repeat("y", 60)); err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestOOMKilledNeedsEvidence(t *testing.T) {
 	}
 }
 
-// oomCgroups are cgroups of which those of pods have counted kills for want of memory, as on version 2.
+// oomCgroups simulates cgroup v2: the cgroups of pods count OOM kills.
 type oomCgroups struct{ n atomic.Int64 }
 
 func (k *oomCgroups) OOMKills(group string) int64 {
@@ -149,7 +149,8 @@ func (*oomCgroups) Remove(context.Context, string) error { return nil }
 func (*oomCgroups) Exists(string) bool                   { return true }
 func (*oomCgroups) Children(string) ([]string, error)    { return nil, nil }
 
-// A kill that the pod's cgroup has counted is evidence of one end: not of another, once the agent has started anew.
+// TestOOMKillReportedOnce checks that a counted kill explains only one exit, also after a restart
+// of the agent.
 func TestOOMKillReportedOnce(t *testing.T) {
 	groups := &oomCgroups{}
 	g := newHarness(t, func(o *Options) { o.Cgroups = groups })

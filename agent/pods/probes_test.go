@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/engine/podlifecycle"
 )
 
-// prober writes down what it is told.
+// prober records its calls.
 type prober struct {
 	mu   sync.Mutex
 	told []string
@@ -27,7 +27,7 @@ func (p *prober) note(format string, args ...any) {
 	p.mu.Lock()
 	p.told = append(p.told, fmt.Sprintf(format, args...))
 	p.mu.Unlock()
-	go p.tell() // not with the pod's lock held
+	go p.tell() // without the pod's lock
 }
 
 func (p *prober) Start(t probe.Target) {
@@ -84,7 +84,8 @@ func TestProbesFollowContainer(t *testing.T) {
 	g.waitUntil("it is probed no more", func() bool { return g.lives[pod.UID].released && p.has("no Readiness a") })
 }
 
-// TestProbesResumeAfterRestart holds back the runtime: podlife asks before the container is found.
+// TestProbesResumeAfterRestart blocks the runtime: the probe is requested before the container is
+// adopted.
 func TestProbesResumeAfterRestart(t *testing.T) {
 	g, p := newProbeHarness(t)
 	pod := testPod("web", "a")

@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// onEach runs a test on each runtime of real containers.
+// onEach runs a test on each real container runtime.
 func onEach(t *testing.T, test func(t *testing.T, real *realParts)) {
 	t.Run("containerd", func(t *testing.T) {
 		t.Parallel()
@@ -30,19 +30,19 @@ func onEach(t *testing.T, test func(t *testing.T, real *realParts)) {
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
 		r := container.StartEmbedded(t, true, nil)
-		// It is in the agent's process, and ends and begins with it.
+		// The embedded runtime is part of the agent's process.
 		test(t, &realParts{Harness: r.Harness, kill: func() error { return nil }, between: func() { r.Restart(t) }})
 	})
 }
 
-// realParts are what a real rig has.
+// realParts are the parts of a harness with a real runtime.
 type realParts struct {
 	*container.Harness
-	kill    func() error // kills the runtime's daemon, if it has one
-	between func()       // between two agents
+	kill    func() error // kills the runtime's daemon, if any
+	between func()       // called between two agents
 }
 
-// newRealHarness is a rig on a runtime of its own, with real volumes and cgroups.
+// newRealHarness returns a harness with a real runtime, volumes and cgroups.
 func newRealHarness(t *testing.T, client kubernetes.Interface, r *realParts) *harness {
 	t.Helper()
 	r.LoadWorkload(t)
@@ -71,7 +71,7 @@ func newRealHarness(t *testing.T, client kubernetes.Interface, r *realParts) *ha
 	return g
 }
 
-// realPod is a pod whose containers run the workload program with these arguments.
+// realPod returns a pod whose containers run the test program with these arguments.
 func realPod(name string, containers map[string][]string) *corev1.Pod {
 	p := testPod(name)
 	for _, c := range []string{"a", "b"} {
@@ -82,7 +82,7 @@ func realPod(name string, containers map[string][]string) *corev1.Pod {
 	return p
 }
 
-// log waits until a container's log has text in it.
+// log waits until a container's log contains text.
 func (g *harness) log(pod *corev1.Pod, name, text string) {
 	g.t.Helper()
 	p, _ := g.runner.Pod(pod.Namespace, pod.Name)
@@ -142,7 +142,7 @@ func realPodLifecycle(t *testing.T, r *realParts) {
 	g.waitUntilRealPodGone(pod)
 }
 
-// waitUntilRealPodGone waits until nothing is left of a pod in the runtime of a real rig.
+// waitUntilRealPodGone waits until a real runtime has nothing left of a pod.
 func (g *harness) waitUntilRealPodGone(pod *corev1.Pod) {
 	g.t.Helper()
 	for end := time.Now().Add(20 * time.Second); g.runner.lookup(pod.UID) != nil; time.Sleep(5 * time.Millisecond) {
@@ -191,7 +191,7 @@ func realConfinement(t *testing.T, r *realParts) {
 	if code != 5 || out != "out\n" || err != nil {
 		t.Errorf("exec answers %d, %q, %v", code, out, err)
 	}
-	g.delete(pod, 3*time.Second) // the shell is deaf to SIGTERM
+	g.delete(pod, 3*time.Second) // the shell ignores SIGTERM
 	g.log(pod, "a", "bye")
 	g.waitForStates(pod, "a=ended(137 )")
 	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })

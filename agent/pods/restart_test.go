@@ -49,7 +49,7 @@ func TestRestartFindsExitedContainers(t *testing.T) {
 	}
 }
 
-// TestRestartCreatesNoDuplicates stops the agent at each call that makes something.
+// TestRestartCreatesNoDuplicates stops the agent at each call that creates something.
 func TestRestartCreatesNoDuplicates(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "CreateContainer", "StartContainer"} {
 		for name, answer := range map[string]error{"done": nil, "in doubt": status.Error(codes.Unavailable, "the connection broke")} {
@@ -74,8 +74,8 @@ func TestRestartCreatesNoDuplicates(t *testing.T) {
 	}
 }
 
-// TestSameAttemptStartsOnce has the runtime away when the agent asks what it has: the agent
-// begins from nothing.
+// TestSameAttemptStartsOnce makes the runtime unavailable when the agent reads the existing
+// containers, so the agent starts the pod from the beginning.
 func TestSameAttemptStartsOnce(t *testing.T) {
 	g := newHarness(t)
 	pod := testPod("web", "a")
@@ -178,7 +178,7 @@ func TestExitReportedOnce(t *testing.T) {
 	}
 }
 
-// TestStopBeforeAdoption deletes a pod while an agent that has just started looks for its containers.
+// TestStopBeforeAdoption deletes a pod while a restarted agent is adopting its containers.
 func TestStopBeforeAdoption(t *testing.T) {
 	g := newHarness(t)
 	pod := testPod("web", "a", "b")

@@ -166,7 +166,7 @@ func TestContainerIgnoringSIGTERMIsKilled(t *testing.T) {
 	pod := testPod("web", "a")
 	g.admit(pod)
 	g.waitForStates(pod, "a=up")
-	g.delete(pod, time.Second) // the least time between asking and killing is 2 s
+	g.delete(pod, time.Second) // the minimum grace period is 2 s
 	g.waitForStates(pod, "a=ended(137 )")
 }
 
@@ -206,7 +206,7 @@ func TestIdlePodHasNoWorker(t *testing.T) {
 	g.admit(pod)
 	g.waitForStates(pod, "a=up b=up")
 	p := g.runner.lookup(pod.UID)
-	p.workers.Wait() // ends only when the worker does
+	p.workers.Wait() // returns when the worker has returned
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.working || len(p.queue) > 0 {

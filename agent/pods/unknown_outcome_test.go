@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/fake"
 )
 
-// disconnects is a runtime that goes away when it has started a container, which has
-// ended when it is back.
+// disconnects is a runtime that becomes unavailable after it has started a container. The
+// container has exited when it is back.
 type disconnects struct {
 	*fake.Service
 	code int32
@@ -45,8 +45,8 @@ func TestStartOutcomeUnknown(t *testing.T) {
 	}
 }
 
-// unresponsive is a runtime that starts a container, goes away before it has said so, and then lists none until it
-// is released.
+// unresponsive is a runtime that starts a container, becomes unavailable before it responds, and
+// then lists no containers until it is released.
 type unresponsive struct {
 	*fake.Service
 	release func()
@@ -62,7 +62,8 @@ func (s *unresponsive) StartContainer(ctx context.Context, id string) error {
 	return away
 }
 
-// What may run is not said to have ended: it is looked up, and asked to stop.
+// TestStopAfterStartOutcomeUnknown checks that a container that may be running is looked up and
+// stopped, not reported as exited.
 func TestStopAfterStartOutcomeUnknown(t *testing.T) {
 	var service *unresponsive
 	g := newHarness(t, func(o *Options) {

@@ -25,7 +25,8 @@ func TestUnsupportedErrors(t *testing.T) {
 	}
 }
 
-// What the runtime refuses is told by one name, whenever it is seen.
+// TestUnsupportedPodReportsReason checks that every step reports unsupported fields with the same
+// reason.
 func TestUnsupportedPodReportsReason(t *testing.T) {
 	for _, method := range []string{"RunPodSandbox", "CreateContainer"} {
 		t.Run(method, func(t *testing.T) {

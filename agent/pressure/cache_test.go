@@ -10,14 +10,14 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// The two ways in which page cache looks like shortage (node.md 3.4): pods that
-// do no harm, and that upstream's reading would evict.
+// The two ways in which page cache looks like a shortage: pods that do no harm, but that the
+// kubelet would evict.
 var innocents = map[string]func(file string) []string{
-	// A writer of dirty pages: reclaim takes them for active ones.
+	// A writer of dirty pages, which reclaim counts as active.
 	"dirty": func(file string) []string {
 		return []string{"-write=1Gi", "-write-to=" + file, "-after=1h"}
 	},
-	// A reader that makes its file hot.
+	// A reader that makes the pages of its file active.
 	"hot": func(file string) []string {
 		return []string{"-write=380Mi", "-write-to=" + file, "-read=" + file, "-reads=4"}
 	},
@@ -34,14 +34,14 @@ func TestPageCacheDoesNotEvict(t *testing.T) {
 	}
 }
 
-// TestActivePageCacheEvicts: with the option off the kubelet's reading counts.
+// TestActivePageCacheEvicts disables the option: the kubelet's calculation applies.
 func TestActivePageCacheEvicts(t *testing.T) {
 	if n := evictions(t, "hot for ever", nodepressure.Options{}, 1); n == 0 {
 		t.Error("no eviction, where the kubelet's working set is above the threshold")
 	}
 }
 
-// TestSoakPageCache runs each fifty times, and says what the kubelet's reading would do.
+// TestSoakPageCache runs each workload fifty times and logs what the kubelet would do.
 func TestSoakPageCache(t *testing.T) {
 	const runs = 50
 	if os.Getenv("BERTH_SOAK") == "" {
@@ -54,7 +54,7 @@ func TestSoakPageCache(t *testing.T) {
 		}
 		t.Logf("soak: %s page cache: %d evictions in %d runs with confirmation", name, n, runs)
 	}
-	// Whether a dirty writer is caught without depends on the phase of writeback.
+	// Whether the dirty writer is evicted without the option depends on the phase of writeback.
 	for _, name := range []string{"dirty", "hot for ever"} {
 		n := evictions(t, name, nodepressure.Options{}, runs)
 		t.Logf("soak: %s page cache: %d evictions in %d runs without confirmation", name, n, runs)
@@ -69,7 +69,7 @@ func evictions(t *testing.T, name string, o nodepressure.Options, runs int) (evi
 	return evicted
 }
 
-// runPageCachePod runs one on a node of 512 MiB and counts evictions.
+// runPageCachePod runs one workload on a node of 512 MiB and returns the number of evictions.
 func runPageCachePod(t *testing.T, name string, o nodepressure.Options) int {
 	t.Helper()
 	n := fixtures.NewForTest(t, 512*mi, 1000)
@@ -100,7 +100,7 @@ func runPageCachePod(t *testing.T, name string, o nodepressure.Options) int {
 	return len(n.Evicted())
 }
 
-// disk is a directory on a disk: /tmp is in memory on some machines.
+// disk returns a directory on a disk; /tmp is a tmpfs on some machines.
 func disk() string {
 	if d := os.Getenv("BERTH_TEST_DISK"); d != "" {
 		return d

@@ -21,8 +21,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// scratch is a small file system with a directory for each pod, and garbage
-// that can be collected.
+// scratch is a small file system with a directory per pod, and garbage that can be collected.
 type scratch struct {
 	*fixtures.Node
 	dir   string
@@ -30,8 +29,8 @@ type scratch struct {
 	calls []string
 }
 
-// newScratch mounts a file system of 32 MiB and 1000 inodes. It is in memory: its
-// bytes and inodes run out as those of a disk do, and nothing here measures memory.
+// newScratch mounts a tmpfs of 32 MiB and 1000 inodes. Its bytes and inodes run out like those of
+// a disk, and this test does not measure memory.
 func newScratch(t *testing.T) *scratch {
 	t.Helper()
 	n := fixtures.NewForTest(t, 512*mi, 600)
@@ -55,7 +54,7 @@ func (s *scratch) Usage(uid types.UID) ([]volume.Usage, error) {
 	return []volume.Usage{{Name: "data", Local: true, Bytes: h.Bytes, Inodes: h.Inodes}}, nil
 }
 
-// Pods drops the directories of pods that are gone, as the agent does.
+// Pods removes the directories of evicted pods, as the agent does.
 func (s *scratch) Pods(node string) []*corev1.Pod {
 	list := s.Node.Pods(node)
 	live := map[string]bool{"garbage": true}
@@ -85,7 +84,7 @@ func (s *scratch) collected() []string {
 	return append([]string(nil), s.calls...)
 }
 
-// fill writes so many bytes, or as many as fit.
+// fill writes up to n bytes, until the file system is full.
 func (s *scratch) fill(t *testing.T, of string, bytes int) {
 	t.Helper()
 	dir := filepath.Join(s.dir, of)
@@ -105,7 +104,7 @@ func (s *scratch) fill(t *testing.T, of string, bytes int) {
 	}
 }
 
-// inodes makes so many files, or as many as fit.
+// inodes creates up to n files, until the file system is full.
 func (s *scratch) inodes(t *testing.T, of string, n int) {
 	t.Helper()
 	dir := filepath.Join(s.dir, of, "many")
@@ -121,7 +120,7 @@ func (s *scratch) inodes(t *testing.T, of string, n int) {
 	}
 }
 
-// disks are thresholds of 20 % for bytes and inodes of nodefs.
+// disks returns thresholds of 20% for nodefs bytes and inodes.
 func disks() nodepressure.Config {
 	c := nodepressure.Config{Options: nodepressure.AllOptions(), TransitionPeriod: time.Second, LocalStorage: true}
 	for _, of := range []nodepressure.Signal{nodepressure.NodeFsAvailable, nodepressure.NodeFsInodesFree} {
@@ -130,7 +129,7 @@ func disks() nodepressure.Config {
 	return c
 }
 
-// watchDisk watches the scratch disk as nodefs and imagefs.
+// watchDisk monitors the scratch disk as nodefs and imagefs.
 func watchDisk(t *testing.T, s *scratch) *shell.Manager {
 	t.Helper()
 	disk := stats.NewDisk(s.dir)
@@ -152,10 +151,10 @@ func idle(t *testing.T, s *scratch, name string) *fixtures.Pod {
 	return p
 }
 
-// TestDiskPressure: garbage goes first; when that is not enough, the pod with the
-// most; a disk with nothing left is survived; pods are refused until there is room.
+// TestDiskPressure checks that garbage is collected first, then the largest pod is evicted, that
+// a completely full disk is handled, and that pods are rejected until space is free.
 func TestDiskPressure(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel() // mostly waiting
 	s := newScratch(t)
 	small, large := idle(t, s, "small"), idle(t, s, "large")
 	s.fill(t, string(small.Object.UID), 4*mi)
@@ -164,7 +163,7 @@ func TestDiskPressure(t *testing.T) {
 	if r := sh.Admit(small.Object); r != nil {
 		t.Fatalf("refused with room: %+v", r)
 	}
-	// 20 of 32 MiB are in use; 28 are too many, but not without the garbage.
+	// 20 of 32 MiB are in use. 28 MiB exceed the threshold only together with the garbage.
 	s.fill(t, string(large.Object.UID), 8*mi)
 	waitUntil(t, "garbage is collected", func() bool { return len(s.collected()) > 0 })
 	if calls := s.collected(); calls[0] != "containers true, images true, 0 pods evicted before" {
@@ -174,7 +173,7 @@ func TestDiskPressure(t *testing.T) {
 	if names := s.EvictedNames(); len(names) > 0 {
 		t.Fatalf("%v were evicted although collecting was enough", names)
 	}
-	s.fill(t, string(large.Object.UID), 64*mi) // to the last byte
+	s.fill(t, string(large.Object.UID), 64*mi) // until the disk is full
 	waitUntil(t, "pods are refused", func() bool { return sh.Admit(small.Object) != nil })
 	if taints := sh.Taints(); condition(sh, "OutOfDisk") == "True" && (len(taints) != 1 || taints[0].Effect != corev1.TaintEffectNoSchedule) {
 		t.Errorf("taints %v", taints)
@@ -190,7 +189,8 @@ func TestDiskPressure(t *testing.T) {
 	}
 }
 
-// TestInodePressure: the pod with the most inodes goes, not the one with the most bytes.
+// TestInodePressure checks that the pod with the most inodes is evicted, not the one with the
+// most bytes.
 func TestInodePressure(t *testing.T) {
 	t.Parallel()
 	s := newScratch(t)

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// ManualManager is the loop by hand, for counting what it allocates.
+// ManualManager runs the loop step by step to count allocations.
 type ManualManager struct {
 	*Manager
 	wg sync.WaitGroup
 }
 
-// Manual looks once, which starts what is due at first, and waits for that.
+// Manual synchronizes once and waits for the background tasks that this starts.
 func (s *Manager) Manual(a Agent) *ManualManager {
 	s.agent = a
 	l := &ManualManager{Manager: s}
@@ -21,7 +21,7 @@ func (s *Manager) Manual(a Agent) *ManualManager {
 	return l
 }
 
-// Synchronize is one look of the loop.
+// Synchronize runs one step of the loop.
 func (l *ManualManager) Synchronize() time.Duration {
 	return l.synchronize(context.Background(), &l.wg, time.Now(), byClock)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// figure is the value of a metric, or how often a histogram was fed.
+// figure returns the value of a metric, or the count of a histogram.
 func figure(t *testing.T, m *shell.Metrics, name, label string) float64 {
 	t.Helper()
 	r := prometheus.NewRegistry()
@@ -21,7 +21,7 @@ func figure(t *testing.T, m *shell.Metrics, name, label string) float64 {
 	for _, f := range families {
 		for _, one := range f.GetMetric() {
 			if f.GetName() == name && (label == "" || len(one.GetLabel()) > 0 && one.GetLabel()[0].GetValue() == label) {
-				// Those that it is not are 0.
+				// The value is 0 for other types.
 				return one.GetCounter().GetValue() + one.GetGauge().GetValue() + float64(one.GetHistogram().GetSampleCount())
 			}
 		}

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 
 const mi = 1 << 20
 
-// hardThreshold is the default threshold.
+// hardThreshold is the kubelet's default threshold.
 func hardThreshold(memory int64) nodepressure.Config {
 	return nodepressure.Config{
 		Thresholds:       []nodepressure.Threshold{{Signal: nodepressure.MemoryAvailable, Value: nodepressure.Value{Quantity: nodepressure.Bytes(memory)}}},
@@ -29,13 +29,13 @@ func hardThreshold(memory int64) nodepressure.Config {
 	}
 }
 
-// newManager runs a shell over the node until stop.
+// newManager runs a manager for the node until stop is called.
 func newManager(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*shell.Options)) (s *shell.Manager, stop func()) {
 	t.Helper()
 	return newManagerWithAgent(t, n, n, c, change)
 }
 
-// newManagerWithAgent is watching with another agent than the node itself.
+// newManagerWithAgent is newManager with another agent than the node itself.
 func newManagerWithAgent(t *testing.T, n *fixtures.Node, a shell.Agent, c nodepressure.Config, change func(*shell.Options)) (s *shell.Manager, stop func()) {
 	t.Helper()
 	log, _ := ktesting.NewTestContext(t)
@@ -58,7 +58,7 @@ func newManagerWithAgent(t *testing.T, n *fixtures.Node, a shell.Agent, c nodepr
 	}
 }
 
-// waiter is watching until the test ends.
+// watch runs a manager until the test ends.
 func waiter(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*shell.Options)) *shell.Manager {
 	t.Helper()
 	s, stop := newManager(t, n, c, change)
@@ -66,7 +66,7 @@ func waiter(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*
 	return s
 }
 
-// onV2 skips everywhere but in the machine of make test-v2.
+// onV2 skips the test except in the virtual machine of make test-v2.
 func onV2(t *testing.T) {
 	t.Helper()
 	if os.Getenv("BERTH_V2") == "" {
@@ -83,7 +83,7 @@ func start(t *testing.T, n *fixtures.Node, s fixtures.Spec) *fixtures.Pod {
 	return p
 }
 
-// waitUntil waits for the state that a test wants.
+// waitUntil waits until ok returns true.
 func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -93,8 +93,8 @@ func waitUntil(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// TestMemoryHogIsEvicted: of many pods the one that takes all goes, before the kernel
-// kills, and no other.
+// TestMemoryHogIsEvicted checks that only the pod that uses all memory is evicted, before the
+// kernel's OOM killer acts.
 func TestMemoryHogIsEvicted(t *testing.T) { testMemoryHog(t, fixtures.NewForTest(t, 512*mi, 1000)) }
 func TestV2MemoryHogIsEvicted(t *testing.T) {
 	onV2(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
-// TestForkBombIsEvicted: the pod that takes all processes goes, the others live.
+// TestForkBombIsEvicted checks that only the pod that starts all processes is evicted.
 func TestForkBombIsEvicted(t *testing.T)   { testForkBomb(t) }
 func TestV2ForkBombIsEvicted(t *testing.T) { onV2(t); testForkBomb(t) }
 
@@ -67,7 +67,7 @@ func condition(s *shell.Manager, of string) string {
 	return "missing"
 }
 
-// TestSynchronizeDoesNotAllocate: as long as nothing is short.
+// TestSynchronizeDoesNotAllocate checks a step without a shortage.
 func TestSynchronizeDoesNotAllocate(t *testing.T) {
 	if testkit.Race {
 		t.Skip("the race detector allocates")

@@ -14,7 +14,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// What a Service promises, of each that there is. One of it serves all: what each test does is its own pod's matter.
+// TestService checks the contract of runtime.Service for each implementation. Each subtest uses
+// its own pod.
 func TestService(t *testing.T) {
 	t.Run("containerd", func(t *testing.T) {
 		r := container.StartContainerd(t, nil)
@@ -41,7 +42,7 @@ func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 	ctx, cancel := context.WithCancel(ctx)
 	seen, ended := make(chan runtime.ContainerEvent, 100), make(chan error, 1)
 	go func() { ended <- r.Service.Events(ctx, func(e runtime.ContainerEvent) { seen <- e }) }()
-	// There is no answer to a subscription: ends are made until one is told of.
+	// A subscription is not acknowledged: repeat until an event arrives.
 	var id string
 	for told := false; !told; {
 		_, id = r.Run(t, container.Pod{Name: "ends-" + time.Now().Format("150405.000000"), Args: []string{"-exit=3"}})
@@ -52,7 +53,7 @@ func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 			if e.OOM {
 				t.Errorf("event %+v: want an end", e)
 			}
-			// What was told of has ended in the runtime's own words, too.
+			// The status shows the exit when the event arrives.
 			if s, err := r.Service.ContainerStatus(ctx, e.Container); err != nil || s.State != criapi.ContainerState_CONTAINER_EXITED || s.ExitCode != 3 {
 				t.Errorf("status of %s: %v, %v, want it exited with 3", e.Container, s, err)
 			}
@@ -74,7 +75,7 @@ func testStopContainer(ctx context.Context, t *testing.T, r *container.Harness) 
 	if s := r.WaitExited(t, id); s.ExitCode != 137 {
 		t.Errorf("exit code %d, want 137", s.ExitCode)
 	}
-	// Ended and gone ones may be stopped and removed again.
+	// Stopping and removing are idempotent.
 	for range 2 {
 		if err := r.Service.StopContainer(ctx, id, 0); err != nil {
 			t.Error(err)
@@ -139,7 +140,7 @@ func testImages(ctx context.Context, t *testing.T, r *container.Harness, pause s
 	if name, err := r.Service.SandboxImage(ctx); err != nil || name != pause {
 		t.Errorf("sandbox image %q, %v, want %q", name, err, pause)
 	}
-	// The workload's image is the same: it goes with all of its names.
+	// The test program has the same image, which is removed with all of its names.
 	if err := r.Service.RemoveImage(ctx, &criapi.ImageSpec{Image: id}); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,8 @@ func testNotFound(ctx context.Context, t *testing.T, r *container.Harness) {
 	}
 }
 
-// A killed daemon comes back, its containers ran on, and who reads meanwhile only waits.
+// restartRuntime kills the daemon and checks that its containers keep running and that reads only
+// wait.
 func restartRuntime(t *testing.T, r *container.Containerd) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -35,7 +35,7 @@ func pod(name, script string) *corev1.Pod {
 	return p
 }
 
-// cluster runs an agent with the shell for a node of 4 GiB, under the clock of the test.
+// cluster runs an agent and a manager for a node of 4 GiB under a synthetic clock.
 func cluster(t *testing.T, notes map[string]string, pods ...*corev1.Pod) *fake.Clientset {
 	t.Helper()
 	api := fake.NewClientset()
@@ -46,7 +46,7 @@ func cluster(t *testing.T, notes map[string]string, pods ...*corev1.Pod) *fake.C
 	return api
 }
 
-// serve runs the agent and the shell; notes are the node's annotations, events takes what is told.
+// serve runs the agent and the manager. notes are the node's annotations.
 func serve(t *testing.T, api *fake.Clientset, notes map[string]string, events record.EventRecorder) {
 	t.Helper()
 	n := agent.NewNode("n1", resource.MustParse("8"), resource.MustParse("4Gi"))
@@ -91,7 +91,7 @@ func get(t *testing.T, api *fake.Clientset, name string) *corev1.Pod {
 	return p
 }
 
-// listHolds says which of the node's conditions but Ready are true.
+// listHolds returns the node conditions other than Ready that are true.
 func listHolds(t *testing.T, api *fake.Clientset) (out []string) {
 	t.Helper()
 	n, err := api.CoreV1().Nodes().Get(t.Context(), "n1", metav1.GetOptions{})
@@ -106,7 +106,7 @@ func listHolds(t *testing.T, api *fake.Clientset) (out []string) {
 	return out
 }
 
-// waitFor lets time go by.
+// waitFor advances the synthetic clock.
 func waitFor(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -188,7 +188,8 @@ func TestPressureSurvivesRestart(t *testing.T) {
 	})
 }
 
-// What cannot be read of a pod is told once, however often its containers start, and once more when it is something else.
+// TestInvalidAnnotationsAreReported checks that an invalid annotation is reported once, and again
+// if its error changes.
 func TestInvalidAnnotationsAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, events := fake.NewClientset(), record.NewFakeRecorder(100)

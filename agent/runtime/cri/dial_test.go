@@ -35,14 +35,14 @@ func TestDialErrorNamesEndpoint(t *testing.T) {
 	}
 }
 
-// stub is a runtime that is not containerd and knows little.
+// stub is a minimal runtime that is not containerd.
 type stub struct {
 	criapi.UnimplementedRuntimeServiceServer
 	criapi.UnimplementedImageServiceServer
-	events []*criapi.ContainerEventResponse // nil: it has none
-	broken int                              // how many calls still fail as if it were away
-	stops  []error                          // answers to StopPodSandbox, in turn
-	asked  int                              // how often that was called
+	events []*criapi.ContainerEventResponse // nil: no event stream
+	broken int                              // calls that still fail with Unavailable
+	stops  []error                          // results of StopPodSandbox, in order
+	asked  int                              // calls of StopPodSandbox
 }
 
 func (s *stub) StopPodSandbox(context.Context, *criapi.StopPodSandboxRequest) (*criapi.StopPodSandboxResponse, error) {
@@ -83,7 +83,7 @@ func serveStub(t *testing.T, s *stub) *cri.Client {
 	server := grpc.NewServer()
 	criapi.RegisterRuntimeServiceServer(server, s)
 	criapi.RegisterImageServiceServer(server, s)
-	// The socket file appears after the client begins to look for it.
+	// The socket file appears after Dial has started to wait for it.
 	go func() {
 		listener, err := net.Listen("unix", socket)
 		if err == nil {
@@ -131,7 +131,8 @@ func TestCRIEvents(t *testing.T) {
 	}
 }
 
-// What changes something is asked for again only if it was certainly not heard.
+// TestMutatingCallsAreNotRepeated checks that a mutating call is repeated only if the runtime did
+// not receive it.
 func TestMutatingCallsAreNotRepeated(t *testing.T) {
 	starting := status.Error(codes.Unknown, "server is not initialized yet")
 	for name, tc := range map[string]struct {

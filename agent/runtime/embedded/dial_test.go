@@ -8,9 +8,10 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Who forwards a port at which nobody listens is told that, not what two calls of the system said.
+// TestDialRefused checks the error for a port without a listener. It must not list the failed
+// system calls.
 func TestDialRefused(t *testing.T) {
-	const port = 1 // nobody's
+	const port = 1 // unused
 	s := &sandbox{record: sandboxRecord{Config: &cri.PodSandboxConfig{Linux: &cri.LinuxPodSandboxConfig{SecurityContext: &cri.LinuxSandboxSecurityContext{
 		NamespaceOptions: &cri.NamespaceOption{Network: cri.NamespaceMode_NODE}}}}}}
 	want := fmt.Sprintf("connection refused: no process in the pod listens on 127.0.0.1:%d", port)

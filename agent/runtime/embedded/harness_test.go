@@ -17,7 +17,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// harness is a runtime, to run pods of several containers.
+// harness runs pods with several containers on an embedded runtime.
 type harness struct {
 	*container.Embedded
 	t *testing.T
@@ -25,13 +25,13 @@ type harness struct {
 
 func newHarness(t *testing.T, withNetwork bool) *harness {
 	t.Helper()
-	t.Parallel() // most of the time is waiting
+	t.Parallel() // mostly waiting
 	r := container.StartEmbedded(t, withNetwork, nil)
 	r.LoadWorkload(t)
 	return &harness{r, t}
 }
 
-// createSandbox makes a sandbox; its logs are in r.Dir/log/NAME.
+// createSandbox creates a sandbox with logs in r.Dir/log/NAME.
 func (r *harness) createSandbox(name string, change func(*cri.PodSandboxConfig)) (string, *cri.PodSandboxConfig) {
 	r.t.Helper()
 	logs := filepath.Join(r.Dir, "log", name)
@@ -54,13 +54,13 @@ func (r *harness) createSandbox(name string, change func(*cri.PodSandboxConfig))
 	return id, c
 }
 
-// config is that of a container; its log is NAME.log.
+// config returns the configuration of a container with the log NAME.log.
 func config(name string, args ...string) *cri.ContainerConfig {
 	return &cri.ContainerConfig{Metadata: &cri.ContainerMetadata{Name: name}, Image: &cri.ImageSpec{Image: container.WorkloadName}, Args: args,
 		LogPath: name + ".log", Linux: &cri.LinuxContainerConfig{Resources: &cri.LinuxContainerResources{}, SecurityContext: &cri.LinuxContainerSecurityContext{}}}
 }
 
-// shell is a container that runs a script.
+// shell returns a container that runs a script.
 func shell(name, script string) *cri.ContainerConfig {
 	c := config(name)
 	c.Command = []string{"/bin/sh", "-c", script}
@@ -85,14 +85,15 @@ func (r *harness) run(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.Con
 	return id
 }
 
-// outputAndCode runs a container to its end and returns what it printed, without the dates, and its exit code.
+// outputAndCode runs a container to completion and returns its output without timestamps and its
+// exit code.
 func (r *harness) outputAndCode(sb string, sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) (string, int32) {
 	r.t.Helper()
 	s := r.WaitExited(r.t, r.run(sb, sandboxConfig, c))
 	return r.output(sandboxConfig, c), s.ExitCode
 }
 
-// output is what a container has printed.
+// output returns the output of a container.
 func (r *harness) output(sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerConfig) string {
 	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(sandboxConfig.LogDirectory, c.LogPath))
@@ -107,7 +108,7 @@ func (r *harness) output(sandboxConfig *cri.PodSandboxConfig, c *cri.ContainerCo
 	return b.String()
 }
 
-// waitUntil waits for a state.
+// waitUntil waits until is returns true.
 func (r *harness) waitUntil(what string, is func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -126,7 +127,7 @@ func (r *harness) status(id string) *cri.ContainerStatus {
 	return s
 }
 
-// exec runs a command and returns what it printed.
+// exec runs a command and returns its output.
 func (r *harness) exec(id string, command ...string) string {
 	r.t.Helper()
 	got, err := r.Service.ExecSync(context.Background(), id, command, 20*time.Second)
@@ -136,7 +137,7 @@ func (r *harness) exec(id string, command ...string) string {
 	return fmt.Sprintf("%s%s", got.Stdout, got.Stderr)
 }
 
-// leftovers is what is left of the runtime on the machine: mounts and processes that name its directory.
+// leftovers returns mounts and processes whose name contains the runtime's directory.
 func (r *harness) leftovers() (out []string) {
 	r.t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
@@ -168,7 +169,7 @@ func (r *harness) host() *cgroup.Host {
 	return host
 }
 
-// reopen is a second runtime in the same directory.
+// reopen opens a second runtime in the same directory.
 func (r *harness) reopen() (*embedded.Runtime, error) {
 	return embedded.New(context.Background(), r.Options)
 }

@@ -39,7 +39,7 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// run interprets a filter as the kernel does.
+// run interprets a seccomp filter as the kernel does.
 func run(t *testing.T, p []byte, machine, call, flags uint32) uint32 {
 	t.Helper()
 	var a uint32

@@ -14,7 +14,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// A container's /etc/passwd cannot make a number another user, nor hold its start up.
+// TestHostilePasswd checks that a container's /etc/passwd cannot map a number to another user or
+// block the start.
 func TestHostilePasswd(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("passwd", nil)
@@ -35,7 +36,8 @@ func TestHostilePasswd(t *testing.T) {
 	}
 }
 
-// What a container leaves behind in the pod's process namespace writes for ever: it has ended all the same.
+// TestExitWithOpenWriter checks that a container exits although a process that it left in the
+// pod's PID namespace keeps writing.
 func TestExitWithOpenWriter(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("writer", func(c *cri.PodSandboxConfig) {
@@ -46,7 +48,8 @@ func TestExitWithOpenWriter(t *testing.T) {
 	}
 }
 
-// A shim sleeps, whoever has sent a container more than that reads, and gone.
+// TestShimIsIdle checks that a shim does not spin after a client sent more input than the
+// container reads and disconnected.
 func TestShimIsIdle(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("sleeps", nil)
@@ -63,7 +66,7 @@ func TestShimIsIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	packet := append([]byte{shim.PacketIn}, make([]byte, 20<<10)...)
-	for range 4 { // a pipe holds 64 KiB: the last one is held
+	for range 4 { // a pipe holds 64 KiB, so the last packet is pending
 		if _, err := conn.Write(packet); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +79,7 @@ func TestShimIsIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := func() string {
-		text, err := os.ReadFile("/proc/" + itoa(ids.Shim) + "/schedstat") // of its one thread that runs: time on a CPU first
+		text, err := os.ReadFile("/proc/" + itoa(ids.Shim) + "/schedstat") // of its only thread; the first field is CPU time
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,12 +87,13 @@ func TestShimIsIdle(t *testing.T) {
 	}
 	r.waitUntil("the shim sleeps", func() bool {
 		before := used()
-		time.Sleep(2 * time.Second) // long enough for one that spins to get its turn
+		time.Sleep(2 * time.Second) // long enough to notice a busy loop
 		return used() == before
 	})
 }
 
-// Where a pod's containers see each other's processes, they see none that has the machine's files.
+// TestSharedPIDNamespaceHidesHost checks that no process in a shared PID namespace gives access
+// to the host's files.
 func TestSharedPIDNamespaceHidesHost(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("root", func(c *cri.PodSandboxConfig) {

@@ -12,13 +12,14 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// A host port leads to the pod, after a restart of the agent, too, and nowhere when the pod is stopped.
+// TestHostPort checks that a host port leads to the pod, also after a restart of the agent, and
+// is closed when the pod is stopped.
 func TestHostPort(t *testing.T) {
 	if err := network.CheckPortMapping(); err != nil {
 		testkit.SkipOrFail(t, "iptables", err.Error())
 	}
 	r := newHarness(t, true)
-	const port = 20090 // none that the kernel hands out: for a moment it is the pod's on the whole machine
+	const port = 20090 // outside of the ephemeral range; it is used on the whole machine for a moment
 	sb, sandboxConfig := r.createSandbox("ports", func(c *cri.PodSandboxConfig) {
 		c.PortMappings = []*cri.PortMapping{{HostPort: port, ContainerPort: 80}}
 	})

@@ -17,7 +17,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// A volume whose file system does not answer holds the start of its container up for a time; the error names it, and all can be removed.
+// TestHungVolume checks that a volume whose file system hangs delays the start only for a limited
+// time. The error names the volume, and the container can be removed.
 func TestHungVolume(t *testing.T) {
 	t.Parallel()
 	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
@@ -34,7 +35,7 @@ func TestHungVolume(t *testing.T) {
 		testkit.SkipOrFail(t, "fuse", err.Error())
 	}
 	t.Cleanup(func() {
-		_ = server.Close() // who waits for it goes on
+		_ = server.Close() // releases the hanging mount
 		if err := unix.Unmount(hung, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
@@ -56,7 +57,8 @@ func TestHungVolume(t *testing.T) {
 	}
 }
 
-// What cannot even be begun has ended, too, with the code and the reason that containerd gives.
+// TestStartWithoutSandbox checks that a failed start is an exit with containerd's code and
+// reason.
 func TestStartWithoutSandbox(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("down", nil)

@@ -13,7 +13,8 @@ import (
 	"github.com/berthproject/berth/agent/cgroup"
 )
 
-// Two pods that both listen on port 80 answer on their own addresses: to the node, to each other, and not after their end.
+// TestPodAddresses checks that two pods can listen on port 80 of their own addresses, reachable
+// from the node and each other, until they are stopped.
 func TestPodAddresses(t *testing.T) {
 	r := newHarness(t, true)
 	var address, sb [2]string
@@ -47,7 +48,7 @@ func TestPodAddresses(t *testing.T) {
 	}
 }
 
-// Containers of a pod share what they should, and no more.
+// TestSharedNamespaces checks which namespaces the containers of a pod share.
 func TestSharedNamespaces(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("apart", nil)
@@ -61,7 +62,7 @@ func TestSharedNamespaces(t *testing.T) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
 	r.run(sb, sandboxConfig, shell("a", "exec sleep 777"))
-	long := itoa(1_000_000 + os.Getpid()) // nobody else sleeps for so long
+	long := itoa(1_000_000 + os.Getpid()) // a unique sleep duration
 	if got, _ = r.outputAndCode(sb, sandboxConfig, shell("b", "ps | grep -c '[s]leep 777'; sleep "+long+" &")); got != "1\n" {
 		t.Errorf("shared: %q, want one sleep to be seen", got)
 	}
@@ -76,7 +77,8 @@ func TestSharedNamespaces(t *testing.T) {
 	})
 }
 
-// Volumes are where they should be, cannot be left through links, and hold no devices.
+// TestMounts checks that volumes are mounted at their paths, do not follow links out of the
+// container, and allow no devices.
 func TestMounts(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("mounts", nil)
@@ -87,7 +89,7 @@ func TestMounts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(host, "file"), []byte("from the host\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// What a container before this one has put into a volume, to lead a mount out of the container.
+	// An earlier container has put a link into the volume to redirect the mount.
 	escape := filepath.Join(r.Dir, "escape")
 	if err := os.Mkdir(escape, 0o755); err != nil {
 		t.Fatal(err)
@@ -117,7 +119,7 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// What the kernel does to a container is told of it, and its limits are.
+// TestLimits checks that limits are applied and that OOM kills are reported.
 func TestLimits(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("limits", nil)
@@ -126,7 +128,7 @@ func TestLimits(t *testing.T) {
 	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
 		t.Errorf("it ended as %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
 	}
-	// As containerd has it, also where the first process ends by itself.
+	// As in containerd, also if the init process exits by itself.
 	c = shell("parent", "/workload -memory=200Mi; exit 3")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 64 << 20, OomScoreAdj: 500}
 	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 3 || s.Reason != "OOMKilled" {
@@ -157,7 +159,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A container has less than root's rights, whatever it asks for.
+// TestConfinement checks that a container has fewer privileges than root.
 func TestConfinement(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("confined", nil)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The pods' network goes with the agent when no pod is left, and comes with the next one.
+// TestRemoveNetworkIfUnused checks that the pod network is removed when no pod is left, and
+// created again by the next runtime.
 func TestRemoveNetworkIfUnused(t *testing.T) {
 	r := newHarness(t, true)
 	there := func() bool { _, err := net.InterfaceByName(r.Options.Bridge); return err == nil }

@@ -16,7 +16,8 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded/shim"
 )
 
-// Who comes after an agent finds all as it is: what runs, what has ended meanwhile and how, what was never started.
+// TestContainersSurviveRestart checks that a new agent finds running containers, exit statuses
+// and containers that were never started.
 func TestContainersSurviveRestart(t *testing.T) {
 	r := newHarness(t, true)
 	sb, sandboxConfig := r.createSandbox("lives", nil)
@@ -70,7 +71,8 @@ func TestContainersSurviveRestart(t *testing.T) {
 	}
 }
 
-// A container whose shim is killed is killed, and that is told; with an agent and without.
+// TestKilledShims checks that a container whose shim is killed is killed and reported, with and
+// without a running agent.
 func TestKilledShims(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("shims", nil)
@@ -104,13 +106,14 @@ func TestKilledShims(t *testing.T) {
 	}
 }
 
-// processEnded says that a process is defunct.
+// processEnded reports whether a process is a zombie.
 func processEnded(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", itoa(pid), "stat"))
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
 
-// A sandbox whose process is killed is not ready, and what ran in it can be removed.
+// TestKilledSandbox checks that a sandbox whose process is killed is not ready, and that its
+// containers can be removed.
 func TestKilledSandbox(t *testing.T) {
 	r := newHarness(t, true)
 	sb, sandboxConfig := r.createSandbox("killed", nil)
@@ -134,14 +137,15 @@ func TestKilledSandbox(t *testing.T) {
 	}
 }
 
-// What an agent had half made when it was killed is removed by the next.
+// TestIncompleteObjectsAreRemoved checks that a new agent removes what a killed agent had created
+// only in part.
 func TestIncompleteObjectsAreRemoved(t *testing.T) {
 	r := newHarness(t, true)
 	sb, sandboxConfig := r.createSandbox("half", nil)
 	whole := r.create(sb, sandboxConfig, config("whole"))
 	half := r.create(sb, sandboxConfig, config("half"))
 	early := r.create(sb, sandboxConfig, config("early"))
-	empty := r.create(sb, sandboxConfig, config("empty")) // as a power cut leaves it
+	empty := r.create(sb, sandboxConfig, config("empty")) // as after a power failure
 	if err := r.Runtime.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -174,14 +178,15 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 	}
 }
 
-// A container is known as long as it holds anything: an image that it used is let go before it is forgotten.
+// TestImageUseIsReleased checks that a container's reference to its image is released before its
+// record is removed.
 func TestImageUseIsReleased(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("uses", nil)
-	ids := map[string]string{"whole": r.create(sb, sandboxConfig, config("whole")), "early": r.create(sb, sandboxConfig, config("early"))} // the second as one that is just being made
+	ids := map[string]string{"whole": r.create(sb, sandboxConfig, config("whole")), "early": r.create(sb, sandboxConfig, config("early"))} // the second is incomplete
 	uses := filepath.Join(r.Options.Images.Dir(), "uses")
 	away := filepath.Join(r.Dir, "uses")
-	if err := errors.Join(os.Rename(uses, away), os.WriteFile(uses, nil, 0o600)); err != nil { // so that it cannot be let go
+	if err := errors.Join(os.Rename(uses, away), os.WriteFile(uses, nil, 0o600)); err != nil { // so that the release fails
 		t.Fatal(err)
 	}
 	if err := r.Service.RemoveContainer(context.Background(), ids["whole"]); err == nil {
@@ -210,7 +215,7 @@ func TestImageUseIsReleased(t *testing.T) {
 	}
 }
 
-// Two runtimes do not share a directory.
+// TestDirectoryLock checks that two runtimes cannot use the same directory.
 func TestDirectoryLock(t *testing.T) {
 	r := newHarness(t, false)
 	if _, err := r.reopen(); err == nil || !strings.Contains(err.Error(), "in use by another process") {

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// A shim never has more than 5 MiB, from its first moment on; ps shows what it is for.
+// TestShimMemory checks that a shim never uses more than 5 MiB and that ps shows its container.
 func TestShimMemory(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("small", nil)
@@ -46,7 +46,8 @@ func TestShimMemory(t *testing.T) {
 	}
 }
 
-// Containers run on when what shims are copied from is killed, and others are started.
+// TestZygoteKilled checks that containers keep running when the zygote is killed, and that new
+// ones can be started.
 func TestZygoteKilled(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("copied", nil)
@@ -58,7 +59,7 @@ func TestZygoteKilled(t *testing.T) {
 	if err := syscall.Kill(originals[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	// Defunct is not enough: one of its threads may take the next request still, and end with it.
+	// A zombie is not enough: one of its threads could still receive the next request.
 	r.waitUntil("it is gone", func() bool { return syscall.Kill(originals[0], 0) == syscall.ESRCH })
 	if text, code := r.outputAndCode(sb, sandboxConfig, shell("second", "echo runs")); text != "runs\n" || code != 0 {
 		t.Errorf("the second printed %q and ended with %d", text, code)
@@ -68,7 +69,7 @@ func TestZygoteKilled(t *testing.T) {
 	}
 }
 
-// zygotes are the processes that the runtime's shims are copied from.
+// zygotes returns the zygote processes of the runtime.
 func (r *harness) zygotes() (out []int) {
 	r.t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/comm")

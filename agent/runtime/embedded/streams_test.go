@@ -22,7 +22,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// stream runs what is at the URL, and returns what came of it.
+// stream opens a stream URL and returns its output.
 func (r *harness) stream(location string, in io.Reader, tty bool) (out, errOut string, err error) {
 	r.t.Helper()
 	at, err := url.Parse(location)
@@ -70,7 +70,7 @@ func TestExecStreams(t *testing.T) {
 	}
 }
 
-// A command on a terminal ends with the connection of who asked for it, like one on a line that is hung up.
+// TestExecDisconnect checks that a command on a terminal gets SIGHUP when the client disconnects.
 func TestExecDisconnect(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("hangup", nil)
@@ -89,7 +89,7 @@ func TestExecDisconnect(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	in, typed := io.Pipe() // which nobody closes: the client just goes
+	in, typed := io.Pipe() // never closed: the client disconnects
 	defer typed.Close()
 	out, written := io.Pipe()
 	done := make(chan error, 1)
@@ -109,7 +109,8 @@ func TestExecDisconnect(t *testing.T) {
 	}
 }
 
-// Who is attached sees what the container writes from then on, and writes to it; once that ends, its input does.
+// TestAttach checks that a client gets the output from then on and can write to the container,
+// and that StdinOnce closes the input after the client.
 func TestAttach(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("attach", nil)
@@ -123,7 +124,7 @@ func TestAttach(t *testing.T) {
 		}
 		in := "first\n"
 		if tty {
-			in += "\x04" // the end, as one types it
+			in += "\x04" // end of file, as typed on a terminal
 		}
 		out, errOut, err := r.stream(at, strings.NewReader(in), tty)
 		if err != nil || !strings.Contains(out, "got first") || !strings.Contains(out+errOut, "aside") {
@@ -138,7 +139,7 @@ func TestAttach(t *testing.T) {
 func TestPortForward(t *testing.T) {
 	r := newHarness(t, true)
 	sb, sandboxConfig := r.createSandbox("ports", nil)
-	web := config("web", "-listen=127.0.0.1:81") // its loopback, not the host's
+	web := config("web", "-listen=127.0.0.1:81") // the pod's loopback address, not the host's
 	r.run(sb, sandboxConfig, web)
 	r.waitUntil("it listens", func() bool { return strings.Contains(r.output(sandboxConfig, web), "listening") })
 	location, err := r.Service.PortForward(context.Background(), &cri.PortForwardRequest{PodSandboxId: sb, Port: []int32{81}})
@@ -182,7 +183,8 @@ func TestPortForward(t *testing.T) {
 	<-done
 }
 
-// A log is in CRI's format whatever is written, and goes on in a new file when the old one was moved.
+// TestLogs checks that logs have CRI's format for any output and continue in a new file after a
+// rotation.
 func TestLogs(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("logs", nil)

@@ -14,7 +14,7 @@ import (
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// What it cannot confine as asked is refused, with the name of the field.
+// TestUnsupportedFields checks that unsupported fields are rejected by name.
 func TestUnsupportedFields(t *testing.T) {
 	r := newHarness(t, false)
 	ctx := context.Background()
@@ -40,7 +40,7 @@ func TestUnsupportedFields(t *testing.T) {
 			c.Linux.Sysctls = map[string]string{"net.ipv4.ip_forward": "0"}
 			return ""
 		},
-		"spec.hostNetwork": func(c *cri.PodSandboxConfig) string { // there is no other network here
+		"spec.hostNetwork": func(c *cri.PodSandboxConfig) string { // the harness has no network
 			c.Linux.SecurityContext.NamespaceOptions.Network = cri.NamespaceMode_POD
 			return ""
 		},
@@ -82,7 +82,7 @@ func TestUnsupportedFields(t *testing.T) {
 	}
 }
 
-// What cannot be started says why, as its end.
+// TestStartErrors checks the exit code and message of containers that cannot start.
 func TestStartErrors(t *testing.T) {
 	r := newHarness(t, false)
 	ctx := context.Background()
@@ -137,8 +137,8 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// The highest number that the kernel takes for a user is none: who asks for it stays root. No image comes to it, and
-// none to a group's, by a number, by its passwd or by its group.
+// TestInvalidUsers checks that no number, passwd entry or group entry resolves to the highest ID,
+// with which setuid would keep root.
 func TestInvalidUsers(t *testing.T) {
 	r := newHarness(t, false)
 	sb, sandboxConfig := r.createSandbox("users", nil)
@@ -167,7 +167,7 @@ func TestInvalidUsers(t *testing.T) {
 	}
 }
 
-// dynamicProgram is an executable that names a loader, and has nothing else.
+// dynamicProgram returns an executable that only names a loader.
 func dynamicProgram(t *testing.T, loader string) []byte {
 	t.Helper()
 	const header, entry = 64, 56

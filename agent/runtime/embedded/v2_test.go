@@ -11,12 +11,12 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/image/store"
-	_ "github.com/berthproject/berth/agent/testprogram" // what the built-in image runs
+	_ "github.com/berthproject/berth/agent/testprogram" // the program of the built-in image
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// The built-in image, which is made of this very program, runs with limits, figures and commands, and is killed whole. This is
-// the test that make test-v2 runs on a kernel with cgroup v2: it needs nothing but the program.
+// TestV2BuiltinImage checks limits, statistics, exec and kill with the built-in image. make
+// test-v2 runs it on a kernel with cgroup v2: it needs only this program.
 func TestV2BuiltinImage(t *testing.T) {
 	r := &harness{container.StartEmbedded(t, false, nil), t}
 	if host := r.host(); os.Getenv("BERTH_V2") != "" && host.Mode != cgroup.V2 {

@@ -18,7 +18,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// What shims are copied from may not answer: the container has ended then, and does not begin later; others are started by another one.
+// TestZygoteStopped stops the zygote with a signal. The container exits and is not started later;
+// a new zygote starts the next one.
 func TestZygoteStopped(t *testing.T) {
 	t.Parallel()
 	r := &harness{container.StartEmbedded(t, false, func(o *embedded.Options) { o.StartLimit = 15 * time.Second }), t}
@@ -50,7 +51,8 @@ func TestZygoteStopped(t *testing.T) {
 	}
 }
 
-// A container has the limit of open files that any other program has that this one starts.
+// TestOpenFileLimit checks that a container has the same limit of open files as other children of
+// this program.
 func TestOpenFileLimit(t *testing.T) {
 	var was syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {

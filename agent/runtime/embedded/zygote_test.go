@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// testShims is what makes shims, without a runtime.
+// testShims returns a shimFactory without a runtime.
 func testShims(t *testing.T) *shimFactory {
 	t.Helper()
 	self, err := openExecutables()
@@ -25,7 +25,7 @@ func testShims(t *testing.T) *shimFactory {
 	return s
 }
 
-// startCopy starts a shim for an empty container. The agent's end of its report is not told anything yet.
+// startCopy starts a shim for an empty container. The shim is not claimed yet.
 func startCopy(t *testing.T, s *shimFactory) (dir string, p *process, report *os.File) {
 	t.Helper()
 	dir = t.TempDir()
@@ -55,14 +55,15 @@ func startCopy(t *testing.T, s *shimFactory) (dir string, p *process, report *os
 	return dir, p, report
 }
 
-// A shim that nobody takes begins nothing, and leaves its container as one that was not started.
+// TestUnclaimedShimExits checks that an unclaimed shim starts nothing and leaves the container as
+// not started.
 func TestUnclaimedShimExits(t *testing.T) {
 	s := testShims(t)
 	dir, p, report := startCopy(t, s)
 	if p.wait(200 * time.Millisecond) {
 		t.Error("it did not wait until it was taken")
 	}
-	if err := report.Close(); err != nil { // as if the agent had ended, or given it up
+	if err := report.Close(); err != nil { // as if the agent had exited or given up
 		t.Fatal(err)
 	}
 	if !p.wait(30 * time.Second) {
@@ -89,11 +90,11 @@ func TestUnclaimedShimExits(t *testing.T) {
 	}
 }
 
-// Copies that nobody has taken are no zombies of the agent for ever.
+// TestUnclaimedShimsAreReaped checks that unclaimed shims do not stay as zombies.
 func TestUnclaimedShimsAreReaped(t *testing.T) {
 	s := testShims(t)
 	_, p, report := startCopy(t, s)
-	p.close() // nobody waits for it
+	p.close() // not waited for
 	s.mu.Lock()
 	original := s.zygote
 	s.stopZygote()
@@ -108,7 +109,7 @@ func TestUnclaimedShimsAreReaped(t *testing.T) {
 	}
 }
 
-// What shims are copied from is replaced before it has grown.
+// TestZygoteReplaced checks that the zygote is replaced after maxCopies forks.
 func TestZygoteReplaced(t *testing.T) {
 	s := testShims(t)
 	var before *process

@@ -17,7 +17,7 @@ func TestInvalidAnnotations(t *testing.T) {
 		"sim.berth.dev/usage":            {"memory=1Gi", "memory=foo", `sim.berth.dev/usage: "memory=foo": memory: "foo": must be an amount such as 500, 100Mi or 1.5Gi; right would be memory=100Mi`},
 		"main.sim.berth.dev/usage":       {"pids=3", strings.Repeat("x", 5000), `main.sim.berth.dev/usage: "xxx`},
 		"main.sim.berth.dev/run-seconds": {"3", "soon", `main.sim.berth.dev/run-seconds: "soon": must be`},
-		"other.sim.berth.dev/usage":      {bad: "x"}, // nobody reads it
+		"other.sim.berth.dev/usage":      {bad: "x"}, // no such container
 		"sim.berth.dev/made-up":          {bad: "x"},
 		"example.org/usage":              {bad: "x"},
 	} {

@@ -20,7 +20,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit/container"
 )
 
-// A container runs in a daemon of its own, with a network, and nothing of it is left.
+// TestDaemonRunsContainer runs a container with a network in a private daemon and checks that
+// nothing is left.
 func TestDaemonRunsContainer(t *testing.T) {
 	r := container.StartContainerd(t, nil)
 	r.LoadWorkload(t)
@@ -43,7 +44,8 @@ func TestDaemonRunsContainer(t *testing.T) {
 	r.WaitForLog(t, "caller", " stdout F server\n")
 }
 
-// Pods do not reach what listens at the host's loopback addresses alone, once CNI's portmap has let them in: a rule is there before them.
+// TestProtectLoopback checks the rule that blocks access to services on the host's loopback
+// addresses. It must exist before CNI's portmap lets such packets in.
 func TestProtectLoopback(t *testing.T) {
 	var bridge string
 	container.StartContainerd(t, func(o *containerd.Options) { bridge = o.Bridge })
@@ -68,8 +70,8 @@ func TestValidateOptions(t *testing.T) {
 	}
 }
 
-// What a daemon leaves when the process that started it is killed is swept, with the
-// daemon's help or, where it has lost what it knew, without.
+// TestCleanup kills the process that started the daemon and removes the rest, with the daemon's
+// help or, if its state is lost, without.
 func TestCleanup(t *testing.T) {
 	for name, spoil := range map[string]func(containerd.Options) error{
 		"as it was left": func(containerd.Options) error { return nil },
@@ -111,7 +113,8 @@ func TestCleanup(t *testing.T) {
 	}
 }
 
-// A daemon that is killed while it makes pods has forgotten some of their networks: the next one begins without those.
+// TestOrphanedNetns kills the daemon while it creates pods. The next daemon removes the network
+// namespaces that it forgot.
 func TestOrphanedNetns(t *testing.T) {
 	var o containerd.Options
 	r := container.StartContainerd(t, func(options *containerd.Options) { o = *options })
@@ -151,13 +154,13 @@ func TestOrphanedNetns(t *testing.T) {
 	}
 }
 
-// netnsMounts are the networks of pods that are mounted.
+// netnsMounts returns the mounted network namespaces of pods.
 func netnsMounts(t *testing.T, o containerd.Options) []string {
 	t.Helper()
 	return slices.DeleteFunc(leftovers(t, o), func(trace string) bool { return !strings.Contains(trace, "/netns/cni-") })
 }
 
-// leftovers are processes and mounts that belong to the daemon's directories.
+// leftovers returns processes and mounts of the daemon's directories.
 func leftovers(t *testing.T, o containerd.Options) (traces []string) {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -165,7 +168,7 @@ func leftovers(t *testing.T, o containerd.Options) (traces []string) {
 		t.Fatal(err)
 	}
 	for _, path := range commands {
-		data, _ := os.ReadFile(path) // it may have ended
+		data, _ := os.ReadFile(path) // the process may have exited
 		if bytes.Contains(data, []byte(o.State+"/")) {
 			traces = append(traces, string(bytes.ReplaceAll(data, []byte{0}, []byte(" "))))
 		}
