@@ -21,11 +21,11 @@ func TestDirectoryLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := lock(root); err == nil || !strings.Contains(err.Error(), root) || !strings.Contains(err.Error(), "in use by another agent") {
-		t.Errorf("a second agent is told %v", err)
+		t.Errorf("second agent: %v", err)
 	}
 	unlock()
 	if unlock, err = lock(root); err != nil {
-		t.Errorf("the next one is told %v", err)
+		t.Errorf("next agent: %v", err)
 	} else {
 		unlock()
 	}
@@ -61,11 +61,11 @@ func TestCgroupLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := lockCgroup(host, group); err == nil || !strings.Contains(err.Error(), group) || !strings.Contains(err.Error(), "of another agent") {
-		t.Errorf("a second agent is told %v", err)
+		t.Errorf("second agent: %v", err)
 	}
 	unlock()
 	if unlock, err = lockCgroup(host, group); err != nil {
-		t.Errorf("the next one is told %v", err)
+		t.Errorf("next agent: %v", err)
 	} else {
 		unlock()
 	}
@@ -119,6 +119,6 @@ func TestSaveNameIsAtomic(t *testing.T) {
 		t.Errorf("it is called %q: %v", SavedName(root), err)
 	}
 	if err := saveName(root, "second"); err != nil || SavedName(root) != "second" {
-		t.Errorf("with room again it is called %q: %v", SavedName(root), err)
+		t.Errorf("after freeing space it is named %q: %v", SavedName(root), err)
 	}
 }

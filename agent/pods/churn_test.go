@@ -68,12 +68,12 @@ func realChurn(t *testing.T, r *realParts) {
 		groups, _ := host.Children(level)
 		for _, c := range groups {
 			if strings.Contains(c, "/pod") {
-				t.Errorf("cgroup %s is left", c)
+				t.Errorf("cgroup %s remains", c)
 			}
 		}
 	}
 	if mounts, err := os.ReadFile("/proc/self/mountinfo"); err != nil || strings.Contains(string(mounts), g.opts.Root) {
-		t.Errorf("mounts are left in %s: %v", g.opts.Root, err)
+		t.Errorf("mounts remain in %s: %v", g.opts.Root, err)
 	}
 }
 

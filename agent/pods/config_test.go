@@ -141,11 +141,11 @@ func TestOOMScores(t *testing.T) {
 		"next to nothing":                 {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("memory", "1") }, want: 999},
 		"cpu only":                        {change: func(s *corev1.PodSpec) { s.Containers[0].Resources.Requests = list("cpu", "1") }, want: 999},
 		"the pod's request is shared out": {change: func(s *corev1.PodSpec) { s.Resources = &corev1.ResourceRequirements{Requests: list("memory", "2Gi")} }, want: 750},
-		"a sidecar is as safe as what it serves": {init: true, want: 500, change: func(s *corev1.PodSpec) {
+		"sidecar with a smaller request": {init: true, want: 500, change: func(s *corev1.PodSpec) {
 			s.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: sidecar}}
 			s.Containers[0].Resources.Requests = list("memory", "4Gi")
 		}},
-		"a sidecar that asks for more keeps it": {init: true, want: 250, change: func(s *corev1.PodSpec) {
+		"sidecar with a larger request": {init: true, want: 250, change: func(s *corev1.PodSpec) {
 			s.InitContainers = []corev1.Container{{Name: "s", RestartPolicy: sidecar, Resources: corev1.ResourceRequirements{Requests: list("memory", "6Gi")}}}
 			s.Containers[0].Resources.Requests = list("memory", "4Gi")
 		}},

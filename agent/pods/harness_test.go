@@ -203,7 +203,7 @@ func (g *harness) waitUntil(what string, ok func() bool) {
 	defer g.mu.Unlock()
 	for !ok() {
 		if g.timedOut {
-			g.t.Fatalf("waited in vain until %s\nreports: %s\nevents: %q\ncalls: %q", what, formatReports(g.reports), g.events, g.service.Calls())
+			g.t.Fatalf("timed out waiting until %s\nreports: %s\nevents: %q\ncalls: %q", what, formatReports(g.reports), g.events, g.service.Calls())
 		}
 		g.changed.Wait()
 	}

@@ -48,7 +48,7 @@ func TestFailedPostStartHookKillsContainer(t *testing.T) {
 			pod.Spec.Containers[0].Lifecycle = &corev1.Lifecycle{PostStart: execHook("x")}
 			g.admit(pod)
 			g.waitForStates(pod, "a=ended(143 )")
-			g.waitUntil("it is told", func() bool {
+			g.waitUntil("it is reported", func() bool {
 				return slices.ContainsFunc(g.events, func(e string) bool {
 					return strings.Contains(e, "web/a FailedPostStartHook: PostStartHook failed: ") && strings.Contains(e, "oh no")
 				})

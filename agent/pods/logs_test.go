@@ -63,13 +63,13 @@ func TestTerminationMessage(t *testing.T) {
 		code         int32
 		want, reason string
 	}{
-		"a file":                        {file: "words", code: 1, want: "words"},
-		"a long file":                   {file: strings.Repeat("w", 5000), code: 1, want: strings.Repeat("w", 4096)},
-		"no file":                       {log: "said", code: 1},
-		"the log":                       {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "said", code: 1, want: "said\n"},
-		"the log of a success":          {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "said"},
-		"the file goes before the log":  {policy: corev1.TerminationMessageFallbackToLogsOnError, file: "words", log: "said", code: 1, want: "words"},
-		"the end of a log that is long": {policy: corev1.TerminationMessageFallbackToLogsOnError, log: strings.Repeat("0123456789", 1000), code: 1, want: strings.Repeat("0123456789", 205)[3:2050] + "\n"},
+		"a file":                         {file: "words", code: 1, want: "words"},
+		"a long file":                    {file: strings.Repeat("w", 5000), code: 1, want: strings.Repeat("w", 4096)},
+		"no file":                        {log: "said", code: 1},
+		"the log":                        {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "said", code: 1, want: "said\n"},
+		"log after exit code 0":          {policy: corev1.TerminationMessageFallbackToLogsOnError, log: "said"},
+		"file takes precedence over log": {policy: corev1.TerminationMessageFallbackToLogsOnError, file: "words", log: "said", code: 1, want: "words"},
+		"end of a long log":              {policy: corev1.TerminationMessageFallbackToLogsOnError, log: strings.Repeat("0123456789", 1000), code: 1, want: strings.Repeat("0123456789", 205)[3:2050] + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newHarness(t)
@@ -112,9 +112,9 @@ func TestOOMKilledNeedsEvidence(t *testing.T) {
 		evidence bool
 		want     string
 	}{
-		"the runtime says so without evidence": {code: 137, want: "a=ended(137 )"},
-		"a clean end that is marked":           {code: 0, evidence: true, want: "a=ended(0 )"},
-		"evidence and the code":                {code: 137, evidence: true, want: "a=ended(137 OOMKilled)"},
+		"runtime status without evidence": {code: 137, want: "a=ended(137 )"},
+		"exit code 0 marked as OOMKilled": {code: 0, evidence: true, want: "a=ended(0 )"},
+		"evidence and the code":           {code: 137, evidence: true, want: "a=ended(137 OOMKilled)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newHarness(t)
@@ -173,7 +173,7 @@ func TestOOMKillReportedOnce(t *testing.T) {
 		}
 	}
 	if want := []string{"a OOMKilled", "b "}; !slices.Equal(told, want) {
-		t.Errorf("ends were told as %q, want %q", told, want)
+		t.Errorf("reported exits %q, want %q", told, want)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestDeadContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(first.LogPath); !os.IsNotExist(err) {
-		t.Errorf("its log is left: %v", err)
+		t.Errorf("its log remains: %v", err)
 	}
 	if dead, err = g.runner.Dead(t.Context()); err != nil || len(dead) != 0 {
 		t.Errorf("dead are %+v, %v", dead, err)

@@ -107,8 +107,8 @@ func TestProbesResumeAfterRestart(t *testing.T) {
 	g.restart()
 	g.delete(pod, time.Minute)
 	release()
-	g.waitUntil("its hook has run and it is released", func() bool { return g.lives[pod.UID].released && len(ran) == 1 })
+	g.waitUntil("its hook has run and it has been released", func() bool { return g.lives[pod.UID].released && len(ran) == 1 })
 	if !p.has("Readiness a#0 true") || p.has("Readiness a#0 false") {
-		t.Errorf("the prober was told %q", p.told)
+		t.Errorf("prober calls %q", p.told)
 	}
 }

@@ -136,7 +136,7 @@ func realPodLifecycle(t *testing.T, r *realParts) {
 	g.delete(pod, 10*time.Second)
 	g.waitUntil("it is released", func() bool { return g.lives[pod.UID].released })
 	if host.Exists(group) {
-		t.Errorf("cgroup %s is left", group)
+		t.Errorf("cgroup %s remains", group)
 	}
 	g.runner.Forget(pod.UID)
 	g.waitUntilRealPodGone(pod)

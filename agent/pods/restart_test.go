@@ -174,7 +174,7 @@ func TestExitReportedOnce(t *testing.T) {
 		}
 	}
 	if n != 1 {
-		t.Errorf("the end was told %d times: %s", n, formatReports(g.reports))
+		t.Errorf("exit was reported %d times: %s", n, formatReports(g.reports))
 	}
 }
 
@@ -198,7 +198,7 @@ func TestStopBeforeAdoption(t *testing.T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if got := g.states(pod); strings.Contains(got, "ContainerStatusUnknown") {
-		t.Errorf("states are %s: their ends were not seen", got)
+		t.Errorf("states are %s: exits were not detected", got)
 	}
 }
 

@@ -61,10 +61,10 @@ func (g *harness) waitUntilGone(pod *corev1.Pod) {
 		time.Sleep(time.Millisecond)
 	}
 	if all, _ := g.service.ListContainers(g.t.Context(), nil); len(all) > 0 {
-		g.t.Errorf("containers are left: %v", all)
+		g.t.Errorf("containers remain: %v", all)
 	}
 	if all, _ := g.service.ListPodSandbox(g.t.Context(), nil); len(all) > 0 {
-		g.t.Errorf("sandboxes are left: %v", all)
+		g.t.Errorf("sandboxes remain: %v", all)
 	}
 	for _, path := range []string{g.runner.podDir(pod.UID), LogDir(g.runner.opts.Logs, pod)} {
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -141,7 +141,7 @@ func TestCommandNotFound(t *testing.T) {
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	g.admit(pod)
 	g.waitForStates(pod, "a=ended(128 StartError)")
-	g.waitUntil("it is over", func() bool { return g.lives[pod.UID].machine.Phase() == podlifecycle.Failed })
+	g.waitUntil("it has finished", func() bool { return g.lives[pod.UID].machine.Phase() == podlifecycle.Failed })
 }
 
 func TestDeleteWhileStarting(t *testing.T) {
@@ -210,7 +210,7 @@ func TestIdlePodHasNoWorker(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.working || len(p.queue) > 0 {
-		t.Errorf("a worker is at it, with %d to start", len(p.queue))
+		t.Errorf("a worker is running, queue length %d", len(p.queue))
 	}
 }
 
@@ -221,7 +221,7 @@ func TestUserNamespaceIsRejected(t *testing.T) {
 	pod.Spec.HostUsers = &no
 	g.admit(pod)
 	g.waitForStates(pod, "a=starting(RefusedByRuntime)")
-	g.waitUntil("it is told", func() bool {
+	g.waitUntil("it is reported", func() bool {
 		return slices.Contains(g.events, "web/ FailedCreatePodSandBox: Failed to create pod sandbox: hostUsers false: user namespaces are not supported")
 	})
 	if n := g.count("RunPodSandbox web"); n != 0 {

@@ -33,7 +33,7 @@ func TestUnsupportedPodReportsReason(t *testing.T) {
 			g := newHarness(t)
 			g.service.Fail(method, status.Error(codes.InvalidArgument, "the embedded runtime refuses this"))
 			g.admit(testPod("web", "a"))
-			g.waitUntil("it is told", func() bool {
+			g.waitUntil("it is reported", func() bool {
 				return slices.ContainsFunc(g.reports, func(r runtime.Report) bool {
 					w, ok := r.Event.(podlifecycle.Waiting)
 					return ok && w.Reason == "RefusedByRuntime" && strings.Contains(w.Message, "refuses this")

@@ -181,7 +181,7 @@ func TestDiskPressure(t *testing.T) {
 	<-large.Exited()
 	waitUntil(t, "the pod is evicted", func() bool { return len(s.EvictedNames()) > 0 })
 	s.Pods("")
-	waitUntil(t, "pods are taken again", func() bool {
+	waitUntil(t, "pods are admitted again", func() bool {
 		return sh.Admit(small.Object) == nil && condition(sh, "DiskPressure") == "False" && condition(sh, "OutOfDisk") == "False" && len(sh.Taints()) == 0
 	})
 	if names := s.EvictedNames(); len(names) != 1 || names[0] != "large" {

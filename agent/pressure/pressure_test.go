@@ -111,7 +111,7 @@ func testMemoryHog(t *testing.T, n *fixtures.Node) {
 	s := waiter(t, n, hardThreshold(100*mi), nil)
 	hog := start(t, n, fixtures.Spec{Name: "hog", Memory: "16Mi", Args: []string{"-memory=4Gi", "-memory-rate=500Mi"}})
 	<-hog.Exited()
-	waitUntil(t, "the eviction is told", func() bool { return len(n.Evicted()) > 0 })
+	waitUntil(t, "the eviction is reported", func() bool { return len(n.Evicted()) > 0 })
 	g, err := n.Host.Open(n.Cgroup(hog.Object))
 	if err != nil {
 		t.Fatal(err)

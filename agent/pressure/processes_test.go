@@ -33,7 +33,7 @@ func testForkBomb(t *testing.T) {
 	s := waiter(t, n, c, nil)
 	bomb := start(t, n, fixtures.Spec{Name: "bomb", Memory: "32Mi", Args: []string{"-processes=-1"}})
 	<-bomb.Exited()
-	waitUntil(t, "the eviction is told", func() bool { return len(n.Evicted()) > 0 })
+	waitUntil(t, "the eviction is reported", func() bool { return len(n.Evicted()) > 0 })
 	if names := n.EvictedNames(); len(names) != 1 || names[0] != "bomb" {
 		t.Errorf("%v were evicted instead of the bomb alone", names)
 	}
@@ -54,7 +54,7 @@ func testForkBomb(t *testing.T) {
 	pod := idle[0].Object.DeepCopy()
 	pod.UID = "new"
 	if r := s.Admit(pod); r == nil || r.Reason != "Evicted" {
-		t.Errorf("a pod is taken under pressure: %+v", r)
+		t.Errorf("pod admitted under pressure: %+v", r)
 	}
 }
 

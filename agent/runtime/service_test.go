@@ -51,7 +51,7 @@ func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 		case e := <-seen:
 			told = true
 			if e.OOM {
-				t.Errorf("event %+v: want an end", e)
+				t.Errorf("event %+v: want an exit", e)
 			}
 			// The status shows the exit when the event arrives.
 			if s, err := r.Service.ContainerStatus(ctx, e.Container); err != nil || s.State != criapi.ContainerState_CONTAINER_EXITED || s.ExitCode != 3 {
@@ -104,7 +104,7 @@ func testExec(ctx context.Context, t *testing.T, r *container.Harness) {
 		t.Errorf("got %q, %q, %d, want out, err, 5", got.Stdout, got.Stderr, got.ExitCode)
 	}
 	if _, err := r.Service.ExecSync(ctx, id, []string{"/workload", "sleep", "1h"}, time.Second); status.Code(err) != codes.DeadlineExceeded {
-		t.Errorf("a command over its time: %v, want DeadlineExceeded", err)
+		t.Errorf("command after its timeout: %v, want DeadlineExceeded", err)
 	}
 	url, err := r.Service.Exec(ctx, &criapi.ExecRequest{ContainerId: id, Cmd: []string{"/workload", "true"}, Stdout: true})
 	if err != nil || url == "" {

@@ -53,7 +53,7 @@ func (p *process) until(t *testing.T, prefix string) string {
 			return p.lines.Text()
 		}
 	}
-	t.Fatalf("the program ended before it printed %q", prefix)
+	t.Fatalf("the program exited before it printed %q", prefix)
 	return ""
 }
 
@@ -128,7 +128,7 @@ func TestExit(t *testing.T) {
 	p.until(t, "listening")
 	_ = p.Process.Signal(syscall.SIGTERM)
 	if code := p.code(t); code != 4 {
-		t.Errorf("told to end: code %d, want 4", code)
+		t.Errorf("exit request: code %d, want 4", code)
 	}
 	p = start(t, "-listen=127.0.0.1:0", "-deaf")
 	address := strings.TrimPrefix(p.until(t, "listening"), "listening at ")

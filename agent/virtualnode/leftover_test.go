@@ -51,7 +51,7 @@ func TestCleanupRemovesRuntimeAndPods(t *testing.T) {
 		t.Errorf("processes left: %v", pids)
 	}
 	if _, err := os.Stat("/sys/class/net/" + n.Bridge); err == nil {
-		t.Errorf("bridge %s is left", n.Bridge)
+		t.Errorf("bridge %s remains", n.Bridge)
 	}
 	rules, err := exec.Command("iptables-save", "-t", "nat").Output()
 	if err != nil {

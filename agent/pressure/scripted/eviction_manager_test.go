@@ -135,7 +135,7 @@ func TestScriptedPodsAreEvicted(t *testing.T) {
 		create(t, api, pod("late", ""))
 		waitFor(time.Second)
 		if p := get(t, api, "late"); p.Status.Reason != "Evicted" || !strings.Contains(p.Status.Message, "[MemoryPressure]") {
-			t.Errorf("a pod that comes late is %s: %s", p.Status.Phase, p.Status.Message)
+			t.Errorf("late pod is %s: %s", p.Status.Phase, p.Status.Message)
 		}
 		if p := get(t, api, "idle"); p.Status.Phase != corev1.PodRunning {
 			t.Errorf("the other pod is %s", p.Status.Phase)
@@ -210,7 +210,7 @@ func TestInvalidAnnotationsAreReported(t *testing.T) {
 		got := told()
 		if len(got) != 2 || !strings.HasPrefix(got[0], `Warning UnreadableAnnotation sim.berth.dev/run-seconds: "abc": must be`) ||
 			!strings.HasPrefix(got[1], `Warning UnreadableAnnotation sim.berth.dev/usage: "memory=foo": memory`) {
-			t.Errorf("told is %q, want the two that cannot be read, once", got)
+			t.Errorf("events %q, want one about the two invalid values", got)
 		}
 		p := get(t, api, "odd")
 		p.Annotations[usage.Annotation] = "memory=bar"
@@ -219,7 +219,7 @@ func TestInvalidAnnotationsAreReported(t *testing.T) {
 		}
 		waitFor(time.Second)
 		if got := told(); len(got) != 1 || !strings.Contains(got[0], "memory=bar") {
-			t.Errorf("told is %q, want the other value", got)
+			t.Errorf("events %q, want the other value", got)
 		}
 	})
 }

@@ -127,7 +127,7 @@ func TestCRIEvents(t *testing.T) {
 	var got []runtime.ContainerEvent
 	err := c.Events(ctx, func(e runtime.ContainerEvent) { got = append(got, e); cancel() })
 	if err == nil || len(got) != 1 || got[0] != (runtime.ContainerEvent{Container: "a"}) {
-		t.Errorf("got %v, %v, want the end of a", got, err)
+		t.Errorf("got %v, %v, want the exit of a", got, err)
 	}
 }
 
@@ -140,10 +140,10 @@ func TestMutatingCallsAreNotRepeated(t *testing.T) {
 		asked   int
 		code    codes.Code
 	}{
-		"while it starts":      {answers: []error{starting, starting, nil}, asked: 3},
+		"while starting":       {answers: []error{starting, starting, nil}, asked: 3},
 		"when it went away":    {answers: []error{status.Error(codes.Unavailable, "error reading from server: EOF")}, asked: 1, code: codes.Unavailable},
 		"when it is not there": {answers: []error{status.Error(codes.Unavailable, "connection error: desc = \"transport: Error while dialing: no such file\""), nil}, asked: 2},
-		"when it fails":        {answers: []error{status.Error(codes.Unknown, "network is gone")}, asked: 1, code: codes.Unknown},
+		"when it fails":        {answers: []error{status.Error(codes.Unknown, "network is removed")}, asked: 1, code: codes.Unknown},
 	} {
 		s := &stub{stops: tc.answers}
 		if err := serveStub(t, s).StopPodSandbox(context.Background(), "x"); status.Code(err) != tc.code || s.asked != tc.asked {

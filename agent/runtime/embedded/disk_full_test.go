@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" {
-				t.Errorf("it ended as %d %s, want 137 Error", s.ExitCode, s.Reason)
+				t.Errorf("exited with %d %s, want 137 Error", s.ExitCode, s.Reason)
 			}
 			if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 				t.Fatal(err)

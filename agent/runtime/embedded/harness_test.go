@@ -113,7 +113,7 @@ func (r *harness) waitUntil(what string, is func() bool) {
 	r.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("waited in vain until %s", what)
+			r.t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestExitWithOpenWriter(t *testing.T) {
 		c.Linux.SecurityContext.NamespaceOptions.Pid = cri.NamespaceMode_POD
 	})
 	if s := r.WaitExited(t, r.run(sb, sandboxConfig, shell("c", "yes & exit 3"))); s.ExitCode != 3 {
-		t.Errorf("it ended with %d, want 3", s.ExitCode)
+		t.Errorf("exited with %d, want 3", s.ExitCode)
 	}
 }
 

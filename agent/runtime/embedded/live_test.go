@@ -66,7 +66,7 @@ func TestSharedNamespaces(t *testing.T) {
 	if got, _ = r.outputAndCode(sb, sandboxConfig, shell("b", "ps | grep -c '[s]leep 777'; sleep "+long+" &")); got != "1\n" {
 		t.Errorf("shared: %q, want one sleep to be seen", got)
 	}
-	r.waitUntil("what b left behind is killed", func() bool {
+	r.waitUntil("remaining processes of b are killed", func() bool {
 		pids, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, p := range pids {
 			if text, _ := os.ReadFile(p); string(text) == "sleep\x00"+long+"\x00" {
@@ -108,14 +108,14 @@ func TestMounts(t *testing.T) {
 	got, _ := r.outputAndCode(sb, sandboxConfig, c)
 	for _, want := range []string{"from the host\nfrom the host\n", "new\n", "no\n", "no device\n", "er\n", "\n0\n0\n0\n1\n"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("it said %q, want %q in it", got, want)
+			t.Errorf("output %q, want %q in it", got, want)
 		}
 	}
 	if info, err := os.Stat(filepath.Join(r.Dir, "is", "made")); err != nil || !info.IsDir() {
 		t.Errorf("a volume that was not there: %v, want a directory", err)
 	}
 	if left, _ := os.ReadDir(escape); len(left) != 0 {
-		t.Errorf("a mount has led out of the container: %v", left)
+		t.Errorf("a mount escaped from the container: %v", left)
 	}
 }
 
@@ -126,13 +126,13 @@ func TestLimits(t *testing.T) {
 	c := config("hog", "-memory=200Mi")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 64 << 20, CpuShares: 512, CpuQuota: 20000, CpuPeriod: 40000, OomScoreAdj: 500}
 	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
-		t.Errorf("it ended as %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
+		t.Errorf("exited with %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
 	}
 	// As in containerd, also if the init process exits by itself.
 	c = shell("parent", "/workload -memory=200Mi; exit 3")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 64 << 20, OomScoreAdj: 500}
 	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 3 || s.Reason != "OOMKilled" {
-		t.Errorf("a child was killed: it ended as %d %s, want 3 OOMKilled", s.ExitCode, s.Reason)
+		t.Errorf("a child was killed: exited with %d %s, want 3 OOMKilled", s.ExitCode, s.Reason)
 	}
 	c = shell("killed", "cat /proc/self/oom_score_adj; exec sleep 1000")
 	c.Linux.Resources.OomScoreAdj = 500
@@ -142,7 +142,7 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" || r.output(sandboxConfig, c) != "500\n" {
-		t.Errorf("it ended as %d %s, and said %q, want 137 Error, 500", s.ExitCode, s.Reason, r.output(sandboxConfig, c))
+		t.Errorf("exited with %d %s, output %q, want 137 Error, 500", s.ExitCode, s.Reason, r.output(sandboxConfig, c))
 	}
 	host, err := cgroup.Detect()
 	if err != nil {
@@ -152,7 +152,7 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if groups, err := host.Children(sandboxConfig.Linux.CgroupParent); err != nil || len(groups) != 0 {
-		t.Errorf("cgroups %v, %v are left below the pod's", groups, err)
+		t.Errorf("cgroups %v, %v remain below the pod's", groups, err)
 	}
 	if left := r.leftovers(); len(left) != 0 {
 		t.Errorf("left: %q", left)
@@ -167,14 +167,14 @@ func TestConfinement(t *testing.T) {
 mkdir /m; mount -t tmpfs x /m 2>/dev/null || echo denied; unshare -U true 2>/dev/null || echo denied; ls /proc/self/fd | wc -l
 cat /sys/fs/cgroup/memory*/memory.limit_in_bytes /sys/fs/cgroup/memory.max 2>/dev/null | wc -l`))
 	if want := "CapEff:\t00000000a80425fb\nNoNewPrivs:\t1\nSeccomp:\t2\ndenied\ndenied\n4\n1\n"; !strings.HasPrefix(got, want) {
-		t.Errorf("it said %q, want %q", got, want)
+		t.Errorf("output %q, want %q", got, want)
 	}
 	c := shell("b", `grep CapEff /proc/self/status; mount -t tmpfs x /mnt && echo mounted; grep -c " ro," /proc/mounts >/dev/null; touch /x || echo read-only; id; echo out > /dev/stdout; ulimit -c`)
 	c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{Capabilities: &cri.Capability{AddCapabilities: []string{"SYS_ADMIN"}, DropCapabilities: []string{"ALL"}},
 		ReadonlyRootfs: true}
 	got, _ = r.outputAndCode(sb, sandboxConfig, c)
 	if want := "CapEff:\t0000000000200000\n"; !strings.HasPrefix(got, want) || !strings.Contains(got, "read-only\n") || !strings.Contains(got, "out\n") {
-		t.Errorf("it said %q, want SYS_ADMIN alone and a root that is read-only", got)
+		t.Errorf("output %q, want SYS_ADMIN alone and a root that is read-only", got)
 	}
 	c = shell("c", `id; grep CapEff /proc/self/status; echo $HOME; echo out > /dev/stdout`)
 	c.Linux.SecurityContext = &cri.LinuxContainerSecurityContext{RunAsUsername: "user", SupplementalGroups: []int64{77}}

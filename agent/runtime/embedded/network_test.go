@@ -13,13 +13,13 @@ func TestRemoveNetworkIfUnused(t *testing.T) {
 	there := func() bool { _, err := net.InterfaceByName(r.Options.Bridge); return err == nil }
 	sb, _ := r.createSandbox("stays", nil)
 	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || !there() {
-		t.Fatalf("left while a pod needs it: %v, bridge there: %t", err, there())
+		t.Fatalf("removed while a pod needs it: %v, bridge exists: %t", err, there())
 	}
 	if err := r.Service.RemovePodSandbox(context.Background(), sb); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Runtime.RemoveNetworkIfUnused(context.Background()); err != nil || there() {
-		t.Fatalf("left: %v, bridge there: %t", err, there())
+		t.Fatalf("leftovers: %v, bridge exists: %t", err, there())
 	}
 	r.Restart(t)
 	if r.createSandbox("next", nil); !there() {

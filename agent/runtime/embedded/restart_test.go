@@ -49,7 +49,7 @@ func TestContainersSurviveRestart(t *testing.T) {
 		t.Errorf("what ran is %v since %d, want it to run since %d", s.State, s.StartedAt, before.StartedAt)
 	}
 	if s := r.WaitExited(t, meanwhile); s.ExitCode != 6 || r.output(sandboxConfig, ends) != "last words\n" {
-		t.Errorf("what ended meanwhile: %d, %q, want 6, last words", s.ExitCode, r.output(sandboxConfig, ends))
+		t.Errorf("exited in the meantime: %d, %q, want 6, last words", s.ExitCode, r.output(sandboxConfig, ends))
 	}
 	if s := r.status(short); s.State != cri.ContainerState_CONTAINER_EXITED || s.ExitCode != 4 {
 		t.Errorf("what had ended: %v %d, want exited with 4", s.State, s.ExitCode)
@@ -101,7 +101,7 @@ func TestKilledShims(t *testing.T) {
 			r.Restart(t)
 		}
 		if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "ContainerStatusUnknown" {
-			t.Errorf("agent away %v: it ended as %d %s, want 137 ContainerStatusUnknown", absent, s.ExitCode, s.Reason)
+			t.Errorf("agent away %v: exited with %d %s, want 137 ContainerStatusUnknown", absent, s.ExitCode, s.Reason)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestIncompleteObjectsAreRemoved(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(r.Options.Dir, "sandboxes", "nothing"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("nobody", filepath.Join(r.Options.Dir, "network", "10.0.0.1")); err != nil {
+	if err := os.Symlink("unknown", filepath.Join(r.Options.Dir, "network", "10.0.0.1")); err != nil {
 		t.Fatal(err)
 	}
 	r.Restart(t)
@@ -196,11 +196,11 @@ func TestImageUseIsReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.reopen(); err == nil {
-		t.Error("an agent starts, although it cannot let go of an image")
+		t.Error("New succeeded although the image cannot be released")
 	}
 	for name, id := range ids {
 		if _, err := os.Stat(filepath.Join(r.Options.Dir, "containers", id)); err != nil {
-			t.Errorf("container %s is forgotten before its image: %v", name, err)
+			t.Errorf("container %s was removed before its image reference: %v", name, err)
 		}
 	}
 	if err := errors.Join(os.Remove(uses), os.Rename(away, uses)); err != nil {
@@ -211,7 +211,7 @@ func TestImageUseIsReleased(t *testing.T) {
 		t.Error(err)
 	}
 	if users, err := r.Options.Images.Users(); err != nil || len(users) != 0 {
-		t.Errorf("images are used by %v, %v, want by nobody", users, err)
+		t.Errorf("image users: %v, %v, want none", users, err)
 	}
 }
 
@@ -219,6 +219,6 @@ func TestImageUseIsReleased(t *testing.T) {
 func TestDirectoryLock(t *testing.T) {
 	r := newHarness(t, false)
 	if _, err := r.reopen(); err == nil || !strings.Contains(err.Error(), "in use by another process") {
-		t.Errorf("a second one: %v, want it refused", err)
+		t.Errorf("second runtime: %v, want an error", err)
 	}
 }

@@ -42,7 +42,7 @@ func TestShimMemory(t *testing.T) {
 	}
 	const most = 5 << 10
 	if kib > most && !testkit.Race {
-		t.Errorf("it had %d KiB, want %d at most", kib, most)
+		t.Errorf("memory %d KiB, want at most %d", kib, most)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestZygoteKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A zombie is not enough: one of its threads could still receive the next request.
-	r.waitUntil("it is gone", func() bool { return syscall.Kill(originals[0], 0) == syscall.ESRCH })
+	r.waitUntil("it has been removed", func() bool { return syscall.Kill(originals[0], 0) == syscall.ESRCH })
 	if text, code := r.outputAndCode(sb, sandboxConfig, shell("second", "echo runs")); text != "runs\n" || code != 0 {
 		t.Errorf("the second printed %q and ended with %d", text, code)
 	}

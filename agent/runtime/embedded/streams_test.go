@@ -103,7 +103,7 @@ func TestExecDisconnect(t *testing.T) {
 	go func() { _, _ = io.Copy(io.Discard, out) }()
 	cancel()
 	<-done
-	r.waitUntil("it has ended", func() bool { return !strings.Contains(r.exec(id, "ps"), "sleep 777") })
+	r.waitUntil("it has exited", func() bool { return !strings.Contains(r.exec(id, "ps"), "sleep 777") })
 	if s := r.status(id); s.State != cri.ContainerState_CONTAINER_RUNNING {
 		t.Errorf("the container is %v", s.State)
 	}
@@ -131,7 +131,7 @@ func TestAttach(t *testing.T) {
 			t.Errorf("terminal %v: %q, %q, %v, want what was sent, and aside", tty, out, errOut, err)
 		}
 		if s := r.WaitExited(t, id); s.ExitCode != 3 || !strings.Contains(r.output(sandboxConfig, c), "got first") {
-			t.Errorf("terminal %v: it ended with %d and its log is %q", tty, s.ExitCode, r.output(sandboxConfig, c))
+			t.Errorf("terminal %v: exited with %d and its log is %q", tty, s.ExitCode, r.output(sandboxConfig, c))
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestPortForward(t *testing.T) {
 	text, _ := io.ReadAll(answer.Body)
 	answer.Body.Close()
 	if !strings.Contains(string(text), "ports") {
-		t.Errorf("it answers %q, want its host's name", text)
+		t.Errorf("response %q, want the host name", text)
 	}
 	close(stop)
 	<-done
@@ -191,7 +191,7 @@ func TestLogs(t *testing.T) {
 	c := shell("c", "head -c 40000 /dev/zero | tr '\\0' x; echo; echo end; while [ ! -e /dev/shm/go ]; do sleep 0.02; done; printf 'no newline'")
 	id := r.run(sb, sandboxConfig, c)
 	file := filepath.Join(sandboxConfig.LogDirectory, c.LogPath)
-	r.waitUntil("it has spoken", func() bool { return strings.HasSuffix(r.output(sandboxConfig, c), "end\n") })
+	r.waitUntil("it has printed a line", func() bool { return strings.HasSuffix(r.output(sandboxConfig, c), "end\n") })
 	var tags []string
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {

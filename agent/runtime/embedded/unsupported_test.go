@@ -78,7 +78,7 @@ func TestUnsupportedFields(t *testing.T) {
 		t.Errorf("a disk to be read only: %v, want a refusal", err)
 	}
 	if list, err := r.Service.ListContainers(ctx, nil); err != nil || len(list) != 0 {
-		t.Errorf("containers %v, %v are left of what was refused", list, err)
+		t.Errorf("containers %v, %v remain after the rejection", list, err)
 	}
 }
 

@@ -33,17 +33,17 @@ func TestV2BuiltinImage(t *testing.T) {
 	}
 	sb, sandboxConfig := r.createSandbox("builtin", nil)
 	if s := r.WaitExited(t, r.run(sb, sandboxConfig, builtin("ends", "-exit=3"))); s.ExitCode != 3 {
-		t.Errorf("it ended with %d, want 3", s.ExitCode)
+		t.Errorf("exited with %d, want 3", s.ExitCode)
 	}
 	c := builtin("hog", "-memory=300Mi")
 	c.Linux.Resources.MemoryLimitInBytes = 100 << 20
 	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
-		t.Errorf("it ended with %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
+		t.Errorf("exited with %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
 	}
 	c = builtin("deaf", "-deaf", "-memory=20Mi", "-lines=1", "-processes=3")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 200 << 20, CpuShares: 100, CpuQuota: 50_000, CpuPeriod: 100_000}
 	id := r.run(sb, sandboxConfig, c)
-	r.waitUntil("it has taken its memory", func() bool { return strings.Contains(r.output(sandboxConfig, c), "memory done") })
+	r.waitUntil("memory is allocated", func() bool { return strings.Contains(r.output(sandboxConfig, c), "memory done") })
 	stats, err := r.Service.ListContainerStats(ctx, &cri.ContainerStatsFilter{Id: id})
 	if err != nil || len(stats) != 1 || stats[0].GetMemory().GetWorkingSetBytes().GetValue() < 20<<20 || stats[0].GetCpu().GetUsageCoreNanoSeconds().GetValue() == 0 {
 		t.Errorf("figures %v, %v, want 20 MiB at least, and time", stats, err)
@@ -55,13 +55,13 @@ func TestV2BuiltinImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := r.WaitExited(t, id); s.ExitCode != 137 || s.Reason != "Error" {
-		t.Errorf("it ended with %d %s, want 137 Error", s.ExitCode, s.Reason)
+		t.Errorf("exited with %d %s, want 137 Error", s.ExitCode, s.Reason)
 	}
 	if err := r.Service.RemovePodSandbox(ctx, sb); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(r.host().Dir("memory", filepath.Join(sandboxConfig.Linux.CgroupParent, id))); !os.IsNotExist(err) {
-		t.Errorf("its cgroup is left: %v", err)
+		t.Errorf("its cgroup remains: %v", err)
 	}
 	if left := r.leftovers(); len(left) != 0 {
 		t.Errorf("left: %q", left)

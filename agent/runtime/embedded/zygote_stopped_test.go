@@ -47,7 +47,7 @@ func TestZygoteStopped(t *testing.T) {
 		r.Restart(t)
 	}
 	if ids, err := shim.ReadProcesses(filepath.Join(r.Options.Dir, "containers", given)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it was begun as %v, %v", ids, err)
+		t.Errorf("ContainerState %v, %v", ids, err)
 	}
 }
 

@@ -61,13 +61,13 @@ func TestUnclaimedShimExits(t *testing.T) {
 	s := testShims(t)
 	dir, p, report := startCopy(t, s)
 	if p.wait(200 * time.Millisecond) {
-		t.Error("it did not wait until it was taken")
+		t.Error("it did not wait until it was claimed")
 	}
 	if err := report.Close(); err != nil { // as if the agent had exited or given up
 		t.Fatal(err)
 	}
 	if !p.wait(30 * time.Second) {
-		t.Fatal("it lives on")
+		t.Fatal("it keeps running")
 	}
 	for _, file := range []string{shim.ProcessFile, shim.ExitFile} {
 		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
@@ -75,7 +75,7 @@ func TestUnclaimedShimExits(t *testing.T) {
 		}
 	}
 	if c := newContainer(dir, containerRecord{}); !c.notStarted() {
-		t.Error("its container is taken for one that was started")
+		t.Error("its container counts as started")
 	}
 	dir, p, report = startCopy(t, s)
 	defer report.Close()
@@ -83,10 +83,10 @@ func TestUnclaimedShimExits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !p.wait(30 * time.Second) {
-		t.Fatal("one that was taken does not end, though its container cannot be one")
+		t.Fatal("claimed shim of an empty container does not exit")
 	}
 	if e, err := shim.ReadExit(dir); err != nil || e.Reason != "StartError" {
-		t.Errorf("one that was taken: %v, %v, want a StartError", e, err)
+		t.Errorf("claimed shim: %v, %v, want a StartError", e, err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestUnclaimedShimsAreReaped(t *testing.T) {
 	}
 	for deadline := time.Now().Add(30 * time.Second); syscall.Kill(-original.pid, 0) != syscall.ESRCH; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the copy, or what it was copied from, is there still")
+			t.Fatal("the shim or its zygote still exists")
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestZygoteReplaced(t *testing.T) {
 		}
 		s.mu.Lock()
 		if n > 0 && (s.zygote != before) != replaced {
-			t.Errorf("before copy %d it was replaced %v, want %v", n, !replaced, replaced)
+			t.Errorf("before fork %d replaced %v, want %v", n, !replaced, replaced)
 		}
 		before = s.zygote
 		if n == 1 {

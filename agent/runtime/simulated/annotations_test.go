@@ -25,7 +25,7 @@ func TestInvalidAnnotations(t *testing.T) {
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main"}}}}
 		told := strings.Join(InvalidAnnotations(pod), "\n")
 		if !strings.HasPrefix(told, tc.want) || (tc.want == "") != (told == "") || len(told) > 800 {
-			t.Errorf("%s: %q is told, want %q", key, told, tc.want)
+			t.Errorf("%s: message %q, want %q", key, told, tc.want)
 		}
 		if pod.Annotations[key] = tc.good; tc.good != "" && len(InvalidAnnotations(pod)) > 0 {
 			t.Errorf("%s: %q, which can be read: %q", key, tc.good, InvalidAnnotations(pod))

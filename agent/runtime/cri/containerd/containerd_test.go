@@ -75,7 +75,7 @@ func TestValidateOptions(t *testing.T) {
 func TestCleanup(t *testing.T) {
 	for name, spoil := range map[string]func(containerd.Options) error{
 		"as it was left": func(containerd.Options) error { return nil },
-		"with its database lost": func(o containerd.Options) error {
+		"with lost database": func(o containerd.Options) error {
 			return os.RemoveAll(filepath.Join(o.Dir, "root", "io.containerd.metadata.v1.bolt"))
 		},
 	} {
@@ -87,7 +87,7 @@ func TestCleanup(t *testing.T) {
 			r.Stop()
 			r.Daemon = nil
 			if len(leftovers(t, o)) == 0 {
-				t.Error("a stopped daemon left no process and no mount: the pod did not outlive it")
+				t.Error("no process or mount after stopping the daemon: the pod did not survive")
 			}
 			if err := spoil(o); err != nil {
 				t.Fatal(err)
@@ -99,7 +99,7 @@ func TestCleanup(t *testing.T) {
 				t.Errorf("left: %q", left)
 			}
 			if rules, err := exec.Command("iptables-save").Output(); err != nil || bytes.Contains(rules, []byte(o.Bridge)) {
-				t.Errorf("rules of the firewall are left (%v):\n%s", err, rules)
+				t.Errorf("firewall rules remain (%v):\n%s", err, rules)
 			}
 			if notes, _ := filepath.Glob("/var/lib/cni/results/" + o.Bridge + "-*"); len(notes) > 0 {
 				t.Errorf("left: %q", notes)
