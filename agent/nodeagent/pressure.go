@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/berthproject/berth/agent/pods"
-	agentpressure "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/engine/nodepressure"
 )
@@ -34,9 +34,9 @@ func (n *node) newPressure(ctx context.Context) (err error) {
 		return err
 	}
 	config.Options = o.Pressure
-	metrics := agentpressure.NewMetrics()
+	metrics := pressure.NewMetrics()
 	n.registry.MustRegister(metrics)
-	n.pressure, err = agentpressure.New(agentpressure.Options{
+	n.pressure, err = pressure.New(pressure.Options{
 		Node: o.Name, Host: n.host, Cgroup: o.Cgroup, Pods: pods.PodsCgroup(o.Cgroup),
 		Config: config, Reserve: reserveConfig(o.LowDisk), Stats: n.stats,
 		NodeFs: n.nodeFs, ImageFs: n.imageFs, ContainerFs: n.imageFs,

@@ -169,11 +169,11 @@ func (g *harness) loop(ctx context.Context) {
 		case <-g.ready:
 		}
 		g.inboxMu.Lock()
-		in, heard := g.newReports, g.newEvents
+		in, events := g.newReports, g.newEvents
 		g.newReports, g.newEvents = nil, nil
 		g.inboxMu.Unlock()
 		g.mu.Lock()
-		g.events = append(g.events, heard...)
+		g.events = append(g.events, events...)
 		for _, r := range in {
 			g.reports = append(g.reports, r)
 			if l := g.lives[r.Pod]; l != nil {

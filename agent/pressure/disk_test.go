@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/agent/volume"
 	"github.com/berthproject/berth/engine/nodepressure"
@@ -130,10 +130,10 @@ func disks() nodepressure.Config {
 }
 
 // watchDisk monitors the scratch disk as nodefs and imagefs.
-func watchDisk(t *testing.T, s *scratch) *shell.Manager {
+func watchDisk(t *testing.T, s *scratch) *pressure.Manager {
 	t.Helper()
 	disk := stats.NewDisk(s.dir)
-	sh, stop := newManagerWithAgent(t, s.Node, s, disks(), func(o *shell.Options) {
+	sh, stop := newManagerWithAgent(t, s.Node, s, disks(), func(o *pressure.Options) {
 		o.Stats, o.Collect = s.Stats, s.collect
 		o.NodeFs, o.ImageFs, o.ContainerFs = disk, disk, disk
 		o.Reserve = nodepressure.DiskReserveConfig{Bytes: [nodepressure.NumFilesystems]int64{4 * mi, 4 * mi}, TransitionPeriod: time.Second}

@@ -11,8 +11,8 @@ type Metrics struct {
 	evictions                *prometheus.CounterVec
 	statsAge                 *prometheus.HistogramVec
 	reaction                 prometheus.Histogram
-	syncs                    *prometheus.CounterVec
-	byAlarm, byClock, byWake prometheus.Counter // of syncs, resolved once to avoid allocations
+	syncs, looks             *prometheus.CounterVec
+	byAlarm, byClock, byWake syncCounters
 	available                *prometheus.GaugeVec
 	stalled                  prometheus.Gauge
 	availableBySignal        [nodepressure.NumSignals]prometheus.Gauge // of available
@@ -33,7 +33,10 @@ func NewMetrics() *Metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1},
 		}),
 		syncs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "berth_pressure_looks_total", Help: "Number of reads of the node's statistics by trigger",
+			Name: "berth_pressure_syncs_total", Help: "Number of reads of the node's statistics by trigger",
+		}, []string{"by"}),
+		looks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "berth_pressure_looks_total", Help: "Deprecated: use berth_pressure_syncs_total",
 		}, []string{"by"}),
 		available: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "berth_pressure_available", Help: "Last available amount of an eviction signal in bytes, inodes or processes",
@@ -46,8 +49,22 @@ func NewMetrics() *Metrics {
 		m.evictions.WithLabelValues(s.String())
 		m.availableBySignal[s] = m.available.WithLabelValues(s.String())
 	}
-	m.byAlarm, m.byClock, m.byWake = m.syncs.WithLabelValues(byAlarm), m.syncs.WithLabelValues(byClock), m.syncs.WithLabelValues(byWake)
+	m.byAlarm, m.byClock, m.byWake = m.countersOf(byAlarm), m.countersOf(byClock), m.countersOf(byWake)
 	return m
+}
+
+// syncCounters are the counters of one trigger, resolved once to avoid allocations: that of syncs
+// and that of the deprecated looks.
+type syncCounters [2]prometheus.Counter
+
+func (m *Metrics) countersOf(by string) syncCounters {
+	return syncCounters{m.syncs.WithLabelValues(by), m.looks.WithLabelValues(by)}
+}
+
+func (c *syncCounters) inc() {
+	for _, counter := range c {
+		counter.Inc()
+	}
 }
 
 // What triggers a synchronization.
@@ -72,17 +89,17 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 }
 
 func (m *Metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.evictions, m.statsAge, m.reaction, m.syncs, m.available, m.stalled}
+	return []prometheus.Collector{m.evictions, m.statsAge, m.reaction, m.syncs, m.looks, m.available, m.stalled}
 }
 
 func (m *Metrics) countSync(by string) {
 	switch by {
 	case byAlarm:
-		m.byAlarm.Inc()
+		m.byAlarm.inc()
 	case byWake:
-		m.byWake.Inc()
+		m.byWake.inc()
 	default:
-		m.byClock.Inc()
+		m.byClock.inc()
 	}
 }
 

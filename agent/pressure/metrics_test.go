@@ -5,12 +5,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
 
 // figure returns the value of a metric, or the count of a histogram.
-func figure(t *testing.T, m *shell.Metrics, name, label string) float64 {
+func figure(t *testing.T, m *pressure.Metrics, name, label string) float64 {
 	t.Helper()
 	r := prometheus.NewRegistry()
 	r.MustRegister(m)
@@ -32,17 +32,17 @@ func figure(t *testing.T, m *shell.Metrics, name, label string) float64 {
 
 func TestEvictionMetrics(t *testing.T) {
 	n := fixtures.NewForTest(t, 256*mi, 600)
-	m := shell.NewMetrics()
+	m := pressure.NewMetrics()
 	if v := figure(t, m, "kubelet_evictions", "memory.available"); v != 0 {
 		t.Errorf("%v evictions before there was one", v)
 	}
-	waiter(t, n, hardThreshold(100*mi), func(o *shell.Options) { o.Metrics = m })
+	watch(t, n, hardThreshold(100*mi), func(o *pressure.Options) { o.Metrics = m })
 	hog := start(t, n, fixtures.Spec{Name: "hog", Args: []string{"-memory=4Gi", "-memory-rate=400Mi"}})
 	<-hog.Exited()
 	waitUntil(t, "the eviction is counted", func() bool { return figure(t, m, "kubelet_evictions", "memory.available") == 1 })
 	for name, label := range map[string]string{
 		"kubelet_eviction_stats_age_seconds": "memory.available", "berth_pressure_reaction_seconds": "",
-		"berth_pressure_looks_total": "alarm", "berth_pressure_available": "memory.available",
+		"berth_pressure_syncs_total": "alarm", "berth_pressure_looks_total": "alarm", "berth_pressure_available": "memory.available",
 	} {
 		if v := figure(t, m, name, label); v <= 0 {
 			t.Errorf("%s of %q is %v", name, label, v)

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/klog/v2/ktesting"
 
-	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/internal/testkit/fixtures"
 )
@@ -30,20 +30,20 @@ func hardThreshold(memory int64) nodepressure.Config {
 }
 
 // newManager runs a manager for the node until stop is called.
-func newManager(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*shell.Options)) (s *shell.Manager, stop func()) {
+func newManager(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*pressure.Options)) (s *pressure.Manager, stop func()) {
 	t.Helper()
 	return newManagerWithAgent(t, n, n, c, change)
 }
 
 // newManagerWithAgent is newManager with another agent than the node itself.
-func newManagerWithAgent(t *testing.T, n *fixtures.Node, a shell.Agent, c nodepressure.Config, change func(*shell.Options)) (s *shell.Manager, stop func()) {
+func newManagerWithAgent(t *testing.T, n *fixtures.Node, a pressure.Agent, c nodepressure.Config, change func(*pressure.Options)) (s *pressure.Manager, stop func()) {
 	t.Helper()
 	log, _ := ktesting.NewTestContext(t)
-	o := shell.Options{Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: c, Stats: n.Stats, Log: log}
+	o := pressure.Options{Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: c, Stats: n.Stats, Log: log}
 	if change != nil {
 		change(&o)
 	}
-	s, err := shell.New(o)
+	s, err := pressure.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func newManagerWithAgent(t *testing.T, n *fixtures.Node, a shell.Agent, c nodepr
 }
 
 // watch runs a manager until the test ends.
-func waiter(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*shell.Options)) *shell.Manager {
+func watch(t *testing.T, n *fixtures.Node, c nodepressure.Config, change func(*pressure.Options)) *pressure.Manager {
 	t.Helper()
 	s, stop := newManager(t, n, c, change)
 	t.Cleanup(stop)
@@ -108,7 +108,7 @@ func testMemoryHog(t *testing.T, n *fixtures.Node) {
 			t.Fatal(err)
 		}
 	}
-	s := waiter(t, n, hardThreshold(100*mi), nil)
+	s := watch(t, n, hardThreshold(100*mi), nil)
 	hog := start(t, n, fixtures.Spec{Name: "hog", Memory: "16Mi", Args: []string{"-memory=4Gi", "-memory-rate=500Mi"}})
 	<-hog.Exited()
 	waitUntil(t, "the eviction is reported", func() bool { return len(n.Evicted()) > 0 })

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	shell "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/stats"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/internal/testkit"
@@ -30,7 +30,7 @@ func testForkBomb(t *testing.T) {
 	c.Thresholds = append(c.Thresholds, nodepressure.Threshold{
 		Signal: nodepressure.PIDAvailable, Value: nodepressure.Value{Quantity: nodepressure.Quantity{Amount: 200}},
 	})
-	s := waiter(t, n, c, nil)
+	s := watch(t, n, c, nil)
 	bomb := start(t, n, fixtures.Spec{Name: "bomb", Memory: "32Mi", Args: []string{"-processes=-1"}})
 	<-bomb.Exited()
 	waitUntil(t, "the eviction is reported", func() bool { return len(n.Evicted()) > 0 })
@@ -58,7 +58,7 @@ func testForkBomb(t *testing.T) {
 	}
 }
 
-func condition(s *shell.Manager, of string) string {
+func condition(s *pressure.Manager, of string) string {
 	for _, c := range s.Conditions() {
 		if string(c.Type) == of {
 			return string(c.Status)
@@ -82,7 +82,7 @@ func TestSynchronizeDoesNotAllocate(t *testing.T) {
 	}
 	start(t, n, fixtures.Spec{Name: "idle", Args: []string{"-memory=1Mi"}})
 	disk := stats.NewDisk(t.TempDir())
-	s, err := shell.New(shell.Options{
+	s, err := pressure.New(pressure.Options{
 		Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: c, Stats: n.Stats, NodeFs: disk, ImageFs: disk, ContainerFs: disk,
 	})
 	if err != nil {
@@ -97,7 +97,7 @@ func TestSynchronizeDoesNotAllocate(t *testing.T) {
 
 func BenchmarkSynchronize(b *testing.B) {
 	n := fixtures.NewForTest(b, 512*mi, 600)
-	s, err := shell.New(shell.Options{Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: hardThreshold(100 * mi), Stats: n.Stats})
+	s, err := pressure.New(pressure.Options{Node: "n1", Host: n.Host, Cgroup: n.Path, Pods: n.PodsPath(), Config: hardThreshold(100 * mi), Stats: n.Stats})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -67,8 +67,8 @@ func testEvents(ctx context.Context, t *testing.T, r *container.Harness) {
 }
 
 func testStopContainer(ctx context.Context, t *testing.T, r *container.Harness) {
-	sandbox, id := r.Run(t, container.Pod{Name: "deaf", Args: []string{"-deaf", "-listen=:80"}})
-	r.WaitForLog(t, "deaf", "listening")
+	sandbox, id := r.Run(t, container.Pod{Name: "stubborn", Args: []string{"-ignore-sigterm", "-listen=:80"}})
+	r.WaitForLog(t, "stubborn", "listening")
 	if err := r.Service.StopContainer(ctx, id, 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}

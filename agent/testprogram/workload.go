@@ -67,8 +67,10 @@ func (f *flags) declare(s *flag.FlagSet) {
 
 	s.IntVar(&f.exit, "exit", 0, "exit code; a nonzero code without other tasks exits immediately")
 	s.DurationVar(&f.after, "after", 0, "exit after this time; 0 waits for a signal or request")
-	s.BoolVar(&f.ignoreSIGTERM, "deaf", false, "do not end on SIGTERM")
-	s.DurationVar(&f.stopDelay, "last-words", 0, "take this long to end on SIGTERM")
+	s.BoolVar(&f.ignoreSIGTERM, "ignore-sigterm", false, "do not exit on SIGTERM")
+	s.BoolVar(&f.ignoreSIGTERM, "deaf", false, "deprecated: use -ignore-sigterm")
+	s.DurationVar(&f.stopDelay, "stop-delay", 0, "time from SIGTERM to the exit")
+	s.DurationVar(&f.stopDelay, "last-words", 0, "deprecated: use -stop-delay")
 }
 
 // Main runs the program and returns its exit code. It starts all tasks that the flags select and
@@ -126,7 +128,7 @@ func (w *worker) run() int {
 		case code := <-w.exitCodes:
 			return code
 		case s := <-signals:
-			w.printf("heard %v", s)
+			w.printf("received %v", s)
 			if w.ignoreSIGTERM {
 				continue
 			}

@@ -133,7 +133,7 @@ func TestExit(t *testing.T) {
 	p = start(t, "-listen=127.0.0.1:0", "-deaf")
 	address := strings.TrimPrefix(p.until(t, "listening"), "listening at ")
 	_ = p.Process.Signal(syscall.SIGTERM)
-	p.until(t, "heard terminated")
+	p.until(t, "received terminated")
 	if body := request(t, http.MethodPost, "http://"+address+"/exit?code=300"); !strings.Contains(body, "must be a number from 0 to 255") {
 		t.Errorf("a code of 300: %s", body)
 	}

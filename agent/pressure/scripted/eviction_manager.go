@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/agent"
-	agentpressure "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/agent/runtime"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/nodepressure/usage"
@@ -102,14 +102,14 @@ func (w nodePressure) RestoreConditions(conditions []corev1.NodeCondition) {
 	if n := w.manager.node(w.name); n != nil {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		agentpressure.Recall(time.Now(), conditions, n.machine, n.reserve)
+		pressure.Recall(time.Now(), conditions, n.machine, n.reserve)
 		n.wasOutOfDisk = n.wasOutOfDisk || n.reserve.Condition().True
 	}
 }
 
 // ResumeEviction implements agent.EvictionResumer.
 func (w nodePressure) ResumeEviction(pod *corev1.Pod, since time.Time) (by time.Time, done func()) {
-	by = agentpressure.SoftGraceEnd(&w.manager.opts.Config, pod, since)
+	by = pressure.SoftGraceEnd(&w.manager.opts.Config, pod, since)
 	w.manager.watchNode(w.name)
 	n := w.manager.node(w.name)
 	if n == nil { // the agent no longer serves this node

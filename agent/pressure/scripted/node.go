@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/berthproject/berth/agent"
-	agentpressure "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/nodepressure"
 	"github.com/berthproject/berth/engine/nodepressure/usage"
@@ -82,7 +82,7 @@ func (n *node) admit(p *corev1.Pod) *agent.Rejection {
 func (n *node) conditions() []corev1.NodeCondition {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return agentpressure.Conditions(n.machine, n.reserve, n.started, n.wasOutOfDisk)
+	return pressure.Conditions(n.machine, n.reserve, n.started, n.wasOutOfDisk)
 }
 
 // observe returns the observation of the node while the pods in list run, and whether any usage

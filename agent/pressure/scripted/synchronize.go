@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	agentpressure "github.com/berthproject/berth/agent/pressure"
+	"github.com/berthproject/berth/agent/pressure"
 	"github.com/berthproject/berth/engine/nodepressure"
 )
 
@@ -91,8 +91,8 @@ func (s *Manager) report(n *node, list []*corev1.Pod, e nodepressure.Effect) {
 func isImmediate(e *nodepressure.Evict) bool { return e.Condition && e.Grace <= 1 }
 
 func (s *Manager) evict(n *node, p *corev1.Pod, e *nodepressure.Evict) {
-	s.agent.Evict(agentpressure.NewEviction(p, e, isImmediate(e), func() { n.podTerminated(p.UID) }))
-	agentpressure.RecordEviction(s.opts.Events, p, e)
+	s.agent.Evict(pressure.NewEviction(p, e, isImmediate(e), func() { n.podTerminated(p.UID) }))
+	pressure.RecordEviction(s.opts.Events, p, e)
 }
 
 // podTerminated is called when no process of an evicted pod is left.

@@ -40,7 +40,7 @@ func TestV2BuiltinImage(t *testing.T) {
 	if s := r.WaitExited(t, r.run(sb, sandboxConfig, c)); s.ExitCode != 137 || s.Reason != "OOMKilled" {
 		t.Errorf("exited with %d %s, want 137 OOMKilled", s.ExitCode, s.Reason)
 	}
-	c = builtin("deaf", "-deaf", "-memory=20Mi", "-lines=1", "-processes=3")
+	c = builtin("stubborn", "-ignore-sigterm", "-memory=20Mi", "-lines=1", "-processes=3")
 	c.Linux.Resources = &cri.LinuxContainerResources{MemoryLimitInBytes: 200 << 20, CpuShares: 100, CpuQuota: 50_000, CpuPeriod: 100_000}
 	id := r.run(sb, sandboxConfig, c)
 	r.waitUntil("memory is allocated", func() bool { return strings.Contains(r.output(sandboxConfig, c), "memory done") })
