@@ -45,9 +45,9 @@ var (
 func (e *Embedded) setDefaults(o *Options) (err error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(o.Root))
-	for field, otherwise := range map[*string]string{&e.Dir: filepath.Join(o.Root, "runtime"), &e.Images: filepath.Join(o.Root, "images"), &e.Bridge: fmt.Sprintf("berth-%08x", h.Sum32())} {
+	for field, value := range map[*string]string{&e.Dir: filepath.Join(o.Root, "runtime"), &e.Images: filepath.Join(o.Root, "images"), &e.Bridge: fmt.Sprintf("berth-%08x", h.Sum32())} {
 		if *field == "" {
-			*field = otherwise
+			*field = value
 		}
 	}
 	if o.PodCIDR == "" {
@@ -59,8 +59,8 @@ func (e *Embedded) setDefaults(o *Options) (err error) {
 // loadOrPickSubnet returns the subnet in file. If there is none it picks a subnet that is unused
 // on this machine and saves it.
 func loadOrPickSubnet(file string, start uint32) (string, error) {
-	if kept, err := os.ReadFile(file); err == nil && len(kept) > 0 {
-		return strings.TrimSpace(string(kept)), nil
+	if saved, err := os.ReadFile(file); err == nil && len(saved) > 0 {
+		return strings.TrimSpace(string(saved)), nil
 	}
 	subnet, err := virtualnode.FreeSubnet(start)
 	if err != nil {

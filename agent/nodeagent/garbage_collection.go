@@ -71,7 +71,7 @@ func (n *node) podFinished(uid types.UID) bool {
 func (n *node) ballastFile() string {
 	dir := n.opts.Root
 	if n.imageFs != n.nodeFs {
-		if apart, err := onDifferentFilesystems(n.opts.Root, n.imageFs.Dir()); err == nil && apart {
+		if separate, err := onDifferentFilesystems(n.opts.Root, n.imageFs.Dir()); err == nil && separate {
 			dir = filepath.Dir(n.imageFs.Dir())
 			if above, err := onDifferentFilesystems(dir, n.imageFs.Dir()); err == nil && above { // dir is on another file system: the images' directory is the mount point
 				dir = n.imageFs.Dir()

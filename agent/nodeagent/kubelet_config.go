@@ -19,11 +19,11 @@ import (
 
 // maxPods returns the maximum number of pods of the node.
 func maxPods(k *config.Kubelet) int64 {
-	most := int64(k.MaxPods)
+	limit := int64(k.MaxPods)
 	if k.PodsPerCore > 0 {
-		most = min(most, int64(k.PodsPerCore)*int64(goruntime.NumCPU()))
+		limit = min(limit, int64(k.PodsPerCore)*int64(goruntime.NumCPU()))
 	}
-	return most
+	return limit
 }
 
 // allocatable returns the capacity without reservations and hard eviction thresholds.

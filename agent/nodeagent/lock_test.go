@@ -60,7 +60,7 @@ func TestCgroupLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockCgroup(host, group); err == nil || !strings.Contains(err.Error(), group) || !strings.Contains(err.Error(), "of another agent") {
+	if _, err := lockCgroup(host, group); err == nil || !strings.Contains(err.Error(), group) || !strings.Contains(err.Error(), "by another agent") {
 		t.Errorf("second agent: %v", err)
 	}
 	unlock()

@@ -24,16 +24,16 @@ func machineShuttingDown() bool {
 // pods have terminated (KubeletConfiguration's shutdownGracePeriod fields). The agent's systemd
 // unit must allow for that time with TimeoutStopSec.
 func (n *node) shutdownContext(ctx context.Context, stops func() bool) (context.Context, context.CancelCauseFunc) {
-	later, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	extended, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
 		select {
-		case <-later.Done():
+		case <-extended.Done():
 			return
 		case <-ctx.Done():
 		}
 		if total := totalGrace(shutdownClasses(n.opts.Kubelet.Shutdown)); total > 0 && stops() {
 			n.opts.Log.Info("Machine is shutting down, terminating pods", "timeout", total)
-			bounded, done := context.WithTimeout(later, total+time.Second)
+			bounded, done := context.WithTimeout(extended, total+time.Second)
 			defer done()
 			if err := n.agent.Shutdown(bounded, n.opts.Name); err != nil {
 				n.opts.Log.Error(err, "Failed to terminate pods during shutdown")
@@ -42,7 +42,7 @@ func (n *node) shutdownContext(ctx context.Context, stops func() bool) (context.
 		}
 		cancel(nil)
 	}()
-	return later, cancel
+	return extended, cancel
 }
 
 // totalGrace returns the sum of the grace periods of all classes.

@@ -17,12 +17,12 @@ const stopTimeout = 5 * time.Second
 func (n *node) reportRunningPods() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	boxes, err := n.runtime.ListPodSandbox(ctx, nil)
+	sandboxes, err := n.runtime.ListPodSandbox(ctx, nil)
 	if err != nil {
 		return // the runtime has stopped, too
 	}
 	ready := 0
-	for _, b := range boxes {
+	for _, b := range sandboxes {
 		if b.GetState() == cri.PodSandboxState_SANDBOX_READY && b.GetLabels()["berth.dev/node"] == n.opts.Name {
 			ready++
 		}

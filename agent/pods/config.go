@@ -40,7 +40,7 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 	if err != nil {
 		return nil, err
 	}
-	own, err := p.implicitMounts(c, spec, mounts)
+	implicit, err := p.implicitMounts(c, spec, mounts)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (p *pod) containerConfig(ctx context.Context, c *run, spec *corev1.Containe
 		Args:        expandAll(spec.Args, env.lookup),
 		WorkingDir:  spec.WorkingDir,
 		Envs:        env.keyValues(),
-		Mounts:      append(mounts, own...),
+		Mounts:      append(mounts, implicit...),
 		Devices:     devices,
 		Labels:      labels,
 		Annotations: containerAnnotations(pod, spec, c.attempt),
@@ -94,7 +94,7 @@ func (p *pod) implicitMounts(c *run, spec *corev1.Container, volumes []*cri.Moun
 		}
 		out = append(out, &cri.Mount{ContainerPath: hosts, HostPath: p.hostsFile()})
 	}
-	if at := spec.TerminationMessagePath; at != "" && !hasMountAt(volumes, at) {
+	if path := spec.TerminationMessagePath; path != "" && !hasMountAt(volumes, path) {
 		file := p.terminationMessageFile(p.latest().UID, c)
 		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
 			return nil, err
@@ -105,14 +105,14 @@ func (p *pod) implicitMounts(c *run, spec *corev1.Container, volumes []*cri.Moun
 		if err := os.Chmod(file, 0o666); err != nil { // independent of the umask: the container's user writes the file
 			return nil, err
 		}
-		out = append(out, &cri.Mount{ContainerPath: at, HostPath: file})
+		out = append(out, &cri.Mount{ContainerPath: path, HostPath: file})
 	}
 	return out, nil
 }
 
-func hasMountAt(mounts []*cri.Mount, at string) bool {
+func hasMountAt(mounts []*cri.Mount, path string) bool {
 	for _, m := range mounts {
-		if m.ContainerPath == at {
+		if m.ContainerPath == path {
 			return true
 		}
 	}

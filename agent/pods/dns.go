@@ -101,8 +101,8 @@ func (d *DNS) nodeConfig(hostNetwork bool) *cri.DNSConfig {
 // nonLoopback returns the servers that have no loopback address.
 func nonLoopback(servers []string) []string {
 	return slices.DeleteFunc(servers, func(s string) bool {
-		at, err := netip.ParseAddr(s)
-		return err == nil && (at.IsLoopback() || at.IsUnspecified())
+		addr, err := netip.ParseAddr(s)
+		return err == nil && (addr.IsLoopback() || addr.IsUnspecified())
 	})
 }
 
@@ -128,19 +128,19 @@ func (r *Runner) lacksClusterDNS(pod *corev1.Pod) bool {
 	return len(r.opts.DNS.Servers) == 0 && (policy == corev1.DNSClusterFirstWithHostNet || policy == corev1.DNSClusterFirst && !pod.Spec.HostNetwork)
 }
 
-// mergeDNSOptions returns base with the pod's own options. A pod's option replaces the base
+// mergeDNSOptions returns base with the pod's podOptions options. A pod's option replaces the base
 // option of the same name.
-func mergeDNSOptions(base []string, own []corev1.PodDNSConfigOption) []string {
-	for _, o := range own {
+func mergeDNSOptions(base []string, podOptions []corev1.PodDNSConfigOption) []string {
+	for _, o := range podOptions {
 		base = slices.DeleteFunc(base, func(b string) bool {
 			name, _, _ := strings.Cut(b, ":")
 			return name == o.Name
 		})
-		word := o.Name
+		option := o.Name
 		if o.Value != nil && *o.Value != "" {
-			word += ":" + *o.Value
+			option += ":" + *o.Value
 		}
-		base = append(base, word)
+		base = append(base, option)
 	}
 	return base
 }
@@ -192,11 +192,11 @@ func (p *pod) writeHosts() error {
 	var b strings.Builder
 	if pod.Spec.HostNetwork {
 		b.WriteString("# Kubernetes-managed hosts file (host network).\n")
-		own, err := os.ReadFile("/etc/hosts")
+		nodeHosts, err := os.ReadFile("/etc/hosts")
 		if err != nil {
 			return err
 		}
-		b.Write(own)
+		b.Write(nodeHosts)
 	} else {
 		b.WriteString("# Kubernetes-managed hosts file.\n127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n" +
 			"fe00::0\tip6-localnet\nfe00::0\tip6-mcastprefix\nfe00::1\tip6-allnodes\nfe00::2\tip6-allrouters\n")

@@ -61,7 +61,7 @@ func TestCheckNameservers(t *testing.T) {
 		if _, err := os.Stat("/run/systemd/resolve/resolv.conf"); err == nil && lacks {
 			continue // pods use that server
 		}
-		if err := CheckNameservers(conf); (err != nil) != lacks || lacks && !strings.Contains(err.Error(), conf+" names no server") {
+		if err := CheckNameservers(conf); (err != nil) != lacks || lacks && !strings.Contains(err.Error(), conf+": no nameserver") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -190,11 +190,11 @@ func expand(s string, lookup func(string) (string, bool)) string {
 			b.WriteByte('$')
 			i++
 		case s[i+1] == '(' && end > 0:
-			word := s[i : i+end+1]
-			if v, ok := lookup(word[2 : len(word)-1]); ok {
-				word = v
+			reference := s[i : i+end+1]
+			if v, ok := lookup(reference[2 : len(reference)-1]); ok {
+				reference = v
 			}
-			b.WriteString(word)
+			b.WriteString(reference)
 			i += end
 		default:
 			b.WriteByte('$')

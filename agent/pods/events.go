@@ -86,12 +86,12 @@ func (r *Runner) relist(ctx context.Context) {
 	if len(ids) == 0 {
 		return
 	}
-	ours := map[string]string{nodeLabel: r.opts.NodeName}
-	containers, err := r.opts.Service.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: ours, State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
+	selector := map[string]string{nodeLabel: r.opts.NodeName}
+	containers, err := r.opts.Service.ListContainers(ctx, &cri.ContainerFilter{LabelSelector: selector, State: &cri.ContainerStateValue{State: cri.ContainerState_CONTAINER_RUNNING}})
 	if err != nil {
 		return // the runtime is unavailable
 	}
-	sandboxes, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: ours, State: &cri.PodSandboxStateValue{State: cri.PodSandboxState_SANDBOX_READY}})
+	sandboxes, err := r.opts.Service.ListPodSandbox(ctx, &cri.PodSandboxFilter{LabelSelector: selector, State: &cri.PodSandboxStateValue{State: cri.PodSandboxState_SANDBOX_READY}})
 	if err != nil {
 		return
 	}

@@ -50,9 +50,9 @@ func (k *oomKillLog) consume(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.drain()
-	was := k.containers[id]
+	killed := k.containers[id]
 	delete(k.containers, id)
-	return was
+	return killed
 }
 
 // add records a kill that was detected by other means.
@@ -126,9 +126,9 @@ func (r *Runner) oomKillCount(group string) int64 {
 func (r *Runner) wasOOMKilled(p *pod, id string) bool {
 	group := Cgroup(r.opts.CgroupRoot, p.object)
 	inPod := r.oomKillCount(group)
-	more := inPod > p.oomKills
+	podCountGrew := inPod > p.oomKills
 	p.oomKills = max(p.oomKills, inPod)
-	return r.oomLog.consume(id) || r.oomKillCount(path.Join(group, id)) > 0 || more
+	return r.oomLog.consume(id) || r.oomKillCount(path.Join(group, id)) > 0 || podCountGrew
 }
 
 // resetOOMKillCount ignores all kills that the pod's cgroup has counted so far, so that they are

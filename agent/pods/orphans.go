@@ -18,43 +18,43 @@ func (r *Runner) RemoveOrphans(known map[types.UID]bool) {
 	r.podsSynced = true
 	r.mu.Unlock()
 	// List leftovers now: pods that are added later are not in known.
-	left := map[types.UID]*corev1.Pod{}
-	note := func(p *corev1.Pod) {
-		if p.UID != "" && !known[p.UID] && r.lookup(p.UID) == nil && (left[p.UID] == nil || left[p.UID].Name == "") {
-			left[p.UID] = p
+	orphans := map[types.UID]*corev1.Pod{}
+	add := func(p *corev1.Pod) {
+		if p.UID != "" && !known[p.UID] && r.lookup(p.UID) == nil && (orphans[p.UID] == nil || orphans[p.UID].Name == "") {
+			orphans[p.UID] = p
 		}
 	}
-	r.orphansFromLogs(note)
+	r.orphansFromLogs(add)
 	if dirs, err := os.ReadDir(filepath.Join(r.opts.Root, "pods")); err == nil {
 		for _, d := range dirs {
-			note(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(d.Name())}})
+			add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(d.Name())}})
 		}
 	}
-	r.orphansFromCgroups(note)
+	r.orphansFromCgroups(add)
 	r.startWorker(func() {
-		r.orphansFromRuntime(known, note)
-		for _, p := range left {
+		r.orphansFromRuntime(known, add)
+		for _, p := range orphans {
 			r.opts.Log.Info("Removing orphaned pod", "pod", podKey(p))
 			r.getOrCreate(p).startTeardown(true)
 		}
 	})
 }
 
-// orphansFromLogs calls note for each pod that has a log directory.
-func (r *Runner) orphansFromLogs(note func(*corev1.Pod)) {
+// orphansFromLogs calls add for each pod that has a log directory.
+func (r *Runner) orphansFromLogs(add func(*corev1.Pod)) {
 	dirs, err := os.ReadDir(r.opts.Logs)
 	if err != nil {
 		return
 	}
 	for _, d := range dirs {
 		if parts := strings.Split(d.Name(), "_"); len(parts) == 3 {
-			note(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: parts[0], Name: parts[1], UID: types.UID(parts[2])}})
+			add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: parts[0], Name: parts[1], UID: types.UID(parts[2])}})
 		}
 	}
 }
 
-// orphansFromCgroups calls note for each pod that has a cgroup.
-func (r *Runner) orphansFromCgroups(note func(*corev1.Pod)) {
+// orphansFromCgroups calls add for each pod that has a cgroup.
+func (r *Runner) orphansFromCgroups(add func(*corev1.Pod)) {
 	if r.opts.Cgroups == nil {
 		return
 	}
@@ -65,21 +65,21 @@ func (r *Runner) orphansFromCgroups(note func(*corev1.Pod)) {
 		}
 		for _, g := range groups {
 			if uid, ok := strings.CutPrefix(path.Base(g), "pod"); ok {
-				note(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}})
+				add(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(uid)}})
 			}
 		}
 	}
 }
 
-// orphansFromRuntime calls note for each unknown pod that the runtime had when the agent started.
+// orphansFromRuntime calls add for each unknown pod that the runtime had when the agent started.
 // It retries until the runtime answers.
-func (r *Runner) orphansFromRuntime(known map[types.UID]bool, note func(*corev1.Pod)) {
+func (r *Runner) orphansFromRuntime(known map[types.UID]bool, add func(*corev1.Pod)) {
 	for wait := 100 * time.Millisecond; r.ctx.Err() == nil; wait = min(2*wait, maxRetryDelay) {
 		all, err := r.allExisting(r.ctx)
 		if err == nil {
 			for uid, f := range all {
 				if !known[uid] {
-					note(orphanPod(uid, f))
+					add(orphanPod(uid, f))
 				}
 			}
 			return

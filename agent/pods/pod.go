@@ -154,9 +154,9 @@ func (p *pod) nextRun() (*run, time.Duration) {
 	now := time.Now()
 	var wait time.Duration
 	for _, c := range p.queue {
-		if left := c.retryAt.Sub(now); left > 0 {
-			if wait == 0 || left < wait {
-				wait = left
+		if remaining := c.retryAt.Sub(now); remaining > 0 {
+			if wait == 0 || remaining < wait {
+				wait = remaining
 			}
 			continue
 		}
@@ -171,10 +171,10 @@ func (p *pod) nextRun() (*run, time.Duration) {
 func (p *pod) completeStart(c *run, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	over := err == nil
+	done := err == nil
 	switch {
 	case c.state == stateExited:
-		over = true
+		done = true
 	case err == nil:
 		c.state = stateRunning
 		close(c.startDone)
@@ -184,14 +184,14 @@ func (p *pod) completeStart(c *run, err error) {
 			p.stopAsync(c)
 		}
 	case c.started: // stopped during its postStart hook, or the hook failed
-		over, c.state = true, stateRunning
+		done, c.state = true, stateRunning
 		close(c.startDone)
 		if !c.stopping {
 			c.grace = gracePeriod(p.object)
 		}
 		p.stopAsync(c)
 	case c.stopping && !c.mayBeRunning() || p.ctx.Err() != nil:
-		over = true
+		done = true
 		p.finishNotFound(c)
 	default:
 		c.state = stateQueued
@@ -202,7 +202,7 @@ func (p *pod) completeStart(c *run, err error) {
 		}
 		c.retryAt = time.Now().Add(wait)
 	}
-	if over {
+	if done {
 		p.queue = slices.DeleteFunc(p.queue, func(o *run) bool { return o == c })
 	}
 }

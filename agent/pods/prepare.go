@@ -59,9 +59,9 @@ func (r *Runner) updateQoSCgroups() {
 	r.mu.Unlock()
 	for _, p := range all {
 		p.mu.Lock()
-		pod, left := p.object, p.teardown.requested
+		pod, terminating := p.object, p.teardown.requested
 		p.mu.Unlock()
-		if !left && conversion.QoS(pod) == corev1.PodQOSBurstable {
+		if !terminating && conversion.QoS(pod) == corev1.PodQOSBurstable {
 			requests := resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 			milli += requests.Cpu().MilliValue()
 		}

@@ -39,9 +39,9 @@ func cpuQuota(milli int64) int64 {
 
 // containerResources returns the resource limits of a container.
 func (r *Runner) containerResources(pod *corev1.Pod, c *corev1.Container) *cri.LinuxContainerResources {
-	request, given := c.Resources.Requests[corev1.ResourceCPU]
+	request, ok := c.Resources.Requests[corev1.ResourceCPU]
 	limit := c.Resources.Limits[corev1.ResourceCPU]
-	if !given {
+	if !ok {
 		request = limit
 	}
 	memory := c.Resources.Limits[corev1.ResourceMemory]
@@ -148,18 +148,18 @@ func podRequestPerContainer(pod *corev1.Pod) int64 {
 	if !resourcehelper.IsPodLevelRequestsSet(pod) {
 		return 0
 	}
-	own, ok := pod.Spec.Resources.Requests[corev1.ResourceMemory]
+	podRequest, ok := pod.Spec.Resources.Requests[corev1.ResourceMemory]
 	if !ok {
 		return 0
 	}
-	given := resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})
+	containerRequests := resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{})
 	n := int64(len(pod.Spec.Containers))
 	for i := range pod.Spec.InitContainers {
 		if rp := pod.Spec.InitContainers[i].RestartPolicy; rp != nil && *rp == corev1.ContainerRestartPolicyAlways {
 			n++
 		}
 	}
-	return max(own.Value()-given.Memory().Value(), 0) / max(n, 1)
+	return max(podRequest.Value()-containerRequests.Memory().Value(), 0) / max(n, 1)
 }
 
 // minMemoryRequest returns the smallest memory request of the pod's containers.

@@ -149,16 +149,16 @@ const sandboxDownDelay = 200 * time.Millisecond
 // isTerminating reports whether all running containers of the pod are being stopped. p.mu must be
 // held.
 func (p *pod) isTerminating() bool {
-	some := false
+	running := false
 	for _, c := range p.runs {
 		if c.state != stateExited {
 			if !c.stopping {
 				return false
 			}
-			some = true
+			running = true
 		}
 	}
-	return some
+	return running
 }
 
 // handleSandboxLost stops the containers of a lost sandbox, so that they restart in a new one.
@@ -172,11 +172,11 @@ func (p *pod) handleSandboxLost(id string) {
 	p.sandbox = podSandbox{attempt: p.sandbox.attempt + 1}
 	pod := p.object
 	p.report(podlifecycle.SandboxLost{}, nil)
-	var left []*run
+	var running []*run
 	for _, c := range p.runs {
 		if c.state == stateRunning {
 			c.killing = true // its network and namespaces are lost
-			left = append(left, c)
+			running = append(running, c)
 		}
 	}
 	p.mu.Unlock()
@@ -187,7 +187,7 @@ func (p *pod) handleSandboxLost(id string) {
 	if err := r.opts.Service.StopPodSandbox(r.ctx, id); err != nil {
 		r.opts.Log.Error(err, "Failed to stop lost sandbox", "pod", podKey(pod))
 	}
-	for _, c := range left {
+	for _, c := range running {
 		p.mu.Lock()
 		p.stopAsync(c)
 		p.mu.Unlock()

@@ -73,9 +73,9 @@ func (p *pod) stopUntilExited(c *run, kill bool, grace time.Duration) {
 			r.inspect(c.id)
 		}
 		p.mu.Lock()
-		over := c.state == stateExited || !kill && c.killing // a kill has taken over
+		done := c.state == stateExited || !kill && c.killing // a kill has taken over
 		p.mu.Unlock()
-		if over || r.ctx.Err() != nil {
+		if done || r.ctx.Err() != nil {
 			return
 		}
 		if err != nil {

@@ -162,14 +162,14 @@ func (p *pod) sandboxID() string {
 func (p *pod) finishRuns() {
 	r := p.runner
 	p.mu.Lock()
-	var left []string
+	var running []string
 	for _, c := range p.runs {
 		if c.state == stateRunning {
-			left = append(left, c.id)
+			running = append(running, c.id)
 		}
 	}
 	p.mu.Unlock()
-	for _, id := range left {
+	for _, id := range running {
 		r.inspect(id)
 	}
 	p.mu.Lock()

@@ -35,7 +35,7 @@ func (c *Client) Events(ctx context.Context, seen func(runtime.ContainerEvent)) 
 	defer settling.Wait()
 	defer cancel()
 	var one sync.Mutex
-	tell := func(e runtime.ContainerEvent) {
+	emit := func(e runtime.ContainerEvent) {
 		settling.Go(func() {
 			if !e.OOM {
 				c.waitForExitStatus(ctx, e.Container)
@@ -48,9 +48,9 @@ func (c *Client) Events(ctx context.Context, seen func(runtime.ContainerEvent)) 
 		})
 	}
 	if name == "containerd" {
-		return c.containerdEvents(ctx, tell)
+		return c.containerdEvents(ctx, emit)
 	}
-	return c.criEvents(ctx, tell)
+	return c.criEvents(ctx, emit)
 }
 
 func (c *Client) runtimeName(ctx context.Context) (string, error) {
@@ -85,7 +85,7 @@ func (c *Client) waitForExitStatus(ctx context.Context, id string) {
 }
 
 // containerdEvents reads containerd's event service.
-func (c *Client) containerdEvents(ctx context.Context, tell func(runtime.ContainerEvent)) error {
+func (c *Client) containerdEvents(ctx context.Context, emit func(runtime.ContainerEvent)) error {
 	ctx = metadata.AppendToOutgoingContext(ctx, "containerd-namespace", containerdNamespace)
 	stream, err := events.NewEventsClient(c.conn).Subscribe(ctx, &events.SubscribeRequest{Filters: []string{
 		`topic=="/tasks/exit",namespace==` + containerdNamespace, `topic=="/tasks/oom",namespace==` + containerdNamespace}})
@@ -97,8 +97,8 @@ func (c *Client) containerdEvents(ctx context.Context, tell func(runtime.Contain
 		if err != nil {
 			return err
 		}
-		if told, ok := parseContainerdEvent(e.Topic, e.Event.GetValue()); ok {
-			tell(told)
+		if event, ok := parseContainerdEvent(e.Topic, e.Event.GetValue()); ok {
+			emit(event)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func parseContainerdEvent(topic string, value []byte) (runtime.ContainerEvent, b
 }
 
 // criEvents reads CRI's container events.
-func (c *Client) criEvents(ctx context.Context, tell func(runtime.ContainerEvent)) error {
+func (c *Client) criEvents(ctx context.Context, emit func(runtime.ContainerEvent)) error {
 	stream, err := c.runtime.GetContainerEvents(ctx, &cri.GetEventsRequest{})
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *Client) criEvents(ctx context.Context, tell func(runtime.ContainerEvent
 		case err != nil:
 			return err
 		case e.ContainerEventType == cri.ContainerEventType_CONTAINER_STOPPED_EVENT:
-			tell(runtime.ContainerEvent{Container: e.ContainerId})
+			emit(runtime.ContainerEvent{Container: e.ContainerId})
 		}
 	}
 }

@@ -24,11 +24,11 @@ func (r *Runtime) Destroy(ctx context.Context) error {
 	sandboxes, err := r.ListPodSandbox(ctx, nil)
 	errs := make([]error, len(sandboxes), len(sandboxes)+4)
 	var wg sync.WaitGroup
-	places := make(chan struct{}, parallelRemovals)
+	slots := make(chan struct{}, parallelRemovals)
 	for i, s := range sandboxes {
-		places <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			errs[i] = r.RemovePodSandbox(ctx, s.GetId())
 		})
 	}

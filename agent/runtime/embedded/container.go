@@ -84,8 +84,8 @@ func (c *container) launch(r *Runtime, sb *sandbox) error {
 	}
 	exit := shim.Exit{Code: 128, Finished: time.Now(), Reason: "StartError", Message: err.Error()}
 	err = &StartError{Message: err.Error(), Code: exit.Code}
-	if noted := shim.WriteExit(c.dir, exit); noted != nil {
-		r.log.Error(noted, "Failed to record exit status of container", "container", c.record.ID)
+	if writeErr := shim.WriteExit(c.dir, exit); writeErr != nil {
+		r.log.Error(writeErr, "Failed to record exit status of container", "container", c.record.ID)
 	}
 	c.mu.Lock()
 	p := c.shim
@@ -171,17 +171,17 @@ func (c *container) awaitStart(report *os.File, limit time.Duration) error {
 
 // describeStuckStart describes the step at which the start of a container hangs.
 func (c *container) describeStuckStart() string {
-	const otherwise = "starting the init process"
+	const unknownStep = "starting the init process"
 	ids, err := shim.ReadProcesses(c.dir)
 	if err != nil || shim.StartTime(ids.Container) != ids.Start {
-		return otherwise
+		return unknownStep
 	}
 	name, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(ids.Container), "comm"))
 	index, ok := containerinit.MountIndex(strings.TrimSpace(string(name)))
 	text, err := os.ReadFile(filepath.Join(c.dir, shim.InitFile))
 	var spec containerinit.Spec
 	if !ok || err != nil || json.Unmarshal(text, &spec) != nil || index >= len(spec.Mounts) {
-		return otherwise
+		return unknownStep
 	}
 	m := &spec.Mounts[index]
 	return fmt.Sprintf("mounting %s at %s (the file system does not respond)", m.Describe(), m.Target)

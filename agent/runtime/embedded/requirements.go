@@ -65,7 +65,7 @@ func hasCapability(bit int) bool {
 		return false
 	}
 	_, rest, _ := strings.Cut(string(text), "CapEff:")
-	word, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
-	bits, err := strconv.ParseUint(strings.TrimSpace(word), 16, 64)
+	mask, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
 	return err == nil && bits&(1<<bit) != 0
 }

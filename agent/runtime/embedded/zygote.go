@@ -107,10 +107,10 @@ func (s *shimFactory) startZygote() error {
 	if err != nil {
 		return err
 	}
-	ours, childEnd := os.NewFile(uintptr(pair[0]), "shims"), os.NewFile(uintptr(pair[1]), "requests")
-	defer ours.Close()
+	agentEnd, childEnd := os.NewFile(uintptr(pair[0]), "shims"), os.NewFile(uintptr(pair[1]), "requests")
+	defer agentEnd.Close()
 	defer childEnd.Close()
-	conn, err := net.FileConn(ours)
+	conn, err := net.FileConn(agentEnd)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (r *Runtime) run(pod *corev1.Pod, container string, passed time.Duration) {
 // exitPlan returns when and how a container exits, according to the annotations.
 func exitPlan(pod *corev1.Pod, container string) (ends bool, after time.Duration, code int32) {
 	ends = isInitContainer(pod, container)
-	if _, given := annotation(pod, container, RunSeconds); given {
+	if _, ok := annotation(pod, container, RunSeconds); ok {
 		if after, ends = annotationSeconds(pod, container, RunSeconds); !ends {
 			return true, 0, exitCodeStartError
 		}
@@ -110,8 +110,8 @@ func annotation(pod *corev1.Pod, container, key string) (string, bool) {
 
 // annotationSeconds returns an annotation as a duration. ok is false if it is absent or invalid.
 func annotationSeconds(pod *corev1.Pod, container, key string) (d time.Duration, ok bool) {
-	v, given := annotation(pod, container, key)
-	if !given {
+	v, ok := annotation(pod, container, key)
+	if !ok {
 		return 0, false
 	}
 	return parseSeconds(v)
@@ -158,10 +158,10 @@ func (r *Runtime) RemoveOrphans(map[types.UID]bool) {}
 
 // PreStop implements runtime.Runtime.
 func (r *Runtime) PreStop(pod *corev1.Pod, container string) {
-	takes, given := annotationSeconds(pod, container, PreStopSeconds)
+	takes, ok := annotationSeconds(pod, container, PreStopSeconds)
 	for _, cs := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range cs {
-			if l := cs[i].Lifecycle; !given && cs[i].Name == container && l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
+			if l := cs[i].Lifecycle; !ok && cs[i].Name == container && l != nil && l.PreStop != nil && l.PreStop.Sleep != nil {
 				takes = time.Duration(l.PreStop.Sleep.Seconds) * time.Second
 			}
 		}

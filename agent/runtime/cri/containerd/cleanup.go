@@ -49,11 +49,11 @@ func (p *Daemon) removePods(ctx context.Context) error {
 	}
 	errs := make([]error, len(sandboxes))
 	var wg sync.WaitGroup
-	places := make(chan struct{}, parallelRemovals)
+	slots := make(chan struct{}, parallelRemovals)
 	for i, s := range sandboxes {
-		places <- struct{}{}
+		slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			if err := errors.Join(p.killContainers(ctx, s.Id), p.service.StopPodSandbox(ctx, s.Id), p.service.RemovePodSandbox(ctx, s.Id)); err != nil {
 				errs[i] = fmt.Errorf("pod %s/%s: %w", s.GetMetadata().GetNamespace(), s.GetMetadata().GetName(), err)
 			}

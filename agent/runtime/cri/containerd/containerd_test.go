@@ -57,12 +57,12 @@ func TestProtectLoopback(t *testing.T) {
 
 func TestValidateOptions(t *testing.T) {
 	for want, o := range map[string]containerd.Options{
-		"must be an absolute path":       {Dir: "data"},
-		"choose a shorter directory":     {Dir: "/" + strings.Repeat("d", 100)},
-		"must be a network":              {Dir: "/d", PodCIDR: "10.0.0.0", Bridge: "b"},
-		"of at least 4 addresses":        {Dir: "/d", PodCIDR: "10.0.0.7/24", Bridge: "b"},
-		"without podCIDR":                {Dir: "/d", Bridge: "b"},
-		"must be a name of 1 to 15 byte": {Dir: "/d", PodCIDR: "10.0.0.0/24", Bridge: "a-name-that-is-too-long"},
+		"must be an absolute path":      {Dir: "data"},
+		"choose a shorter directory":    {Dir: "/" + strings.Repeat("d", 100)},
+		"must be a CIDR":                {Dir: "/d", PodCIDR: "10.0.0.0", Bridge: "b"},
+		"at least 4 addresses":          {Dir: "/d", PodCIDR: "10.0.0.7/24", Bridge: "b"},
+		"requires podCIDR":              {Dir: "/d", Bridge: "b"},
+		"must be a network device name": {Dir: "/d", PodCIDR: "10.0.0.0/24", Bridge: "a-name-that-is-too-long"},
 	} {
 		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want an error with %q", o, err, want)

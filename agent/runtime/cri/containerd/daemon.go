@@ -206,13 +206,13 @@ func (p *Daemon) describeFailure() string {
 	p.mu.Lock()
 	exit := p.lastExit
 	p.mu.Unlock()
-	words := ""
+	text := ""
 	if exit != nil {
-		words = fmt.Sprintf(" (it exited: %v)", exit)
+		text = fmt.Sprintf(" (it exited: %v)", exit)
 	}
 	data, err := os.ReadFile(p.log.Name())
 	if err != nil || len(data) == 0 {
-		return words
+		return text
 	}
-	return words + "; last lines of its log:\n" + string(data[max(0, len(data)-1500):])
+	return text + "; last lines of its log:\n" + string(data[max(0, len(data)-1500):])
 }

@@ -102,11 +102,11 @@ func CheckRequirements(withNetwork bool) error {
 
 // pluginDir returns the directory of the CNI plugins: upstream's or a distribution's.
 func pluginDir() (string, error) {
-	places := []string{"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"}
-	for _, dir := range places {
+	dirs := []string{"/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni"}
+	for _, dir := range dirs {
 		if _, err := os.Stat(filepath.Join(dir, "bridge")); err == nil {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("containerd: CNI plugin bridge not found in %s: install the CNI plugins", strings.Join(places, ", "))
+	return "", fmt.Errorf("containerd: CNI plugin bridge not found in %s: install the CNI plugins", strings.Join(dirs, ", "))
 }

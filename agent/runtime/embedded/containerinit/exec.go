@@ -155,7 +155,7 @@ func execArgs(args, env []string) error {
 	if strings.Contains(args[0], "/") {
 		return execError(args[0], syscall.Exec(args[0], args, env))
 	}
-	worst := error(syscall.ENOENT)
+	lastErr := error(syscall.ENOENT)
 	path := "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 	for _, e := range env {
 		if p, ok := strings.CutPrefix(e, "PATH="); ok {
@@ -168,7 +168,7 @@ func execArgs(args, env []string) error {
 		}
 		err := syscall.Exec(dir+"/"+args[0], args, env)
 		if err != syscall.ENOENT && err != syscall.ENOTDIR {
-			worst = err
+			lastErr = err
 		} else if interpreter(dir+"/"+args[0]) != "" { // report the missing interpreter instead of a missing command
 			return execError(dir+"/"+args[0], err)
 		}
@@ -176,10 +176,10 @@ func execArgs(args, env []string) error {
 			break
 		}
 	}
-	if worst == syscall.ENOENT {
+	if lastErr == syscall.ENOENT {
 		return &startError{`exec: "` + args[0] + `": executable file not found in $PATH`, 127}
 	}
-	return execError(args[0], worst)
+	return execError(args[0], lastErr)
 }
 
 // execError describes why a program cannot be executed.

@@ -103,7 +103,7 @@ func (id *identity) addGroupsOf(login string) {
 // eachLine calls each with the fields of each line of a file until it returns false. A missing
 // file has no lines.
 func eachLine(file string, each func([]string) bool) {
-	const most = 1 << 20 // the file is untrusted: read only regular files, without blocking
+	const maxSize = 1 << 20 // the file is untrusted: read only regular files, without blocking
 
 	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -114,9 +114,9 @@ func eachLine(file string, each func([]string) bool) {
 	if syscall.Fstat(fd, &info) != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG {
 		return
 	}
-	text := make([]byte, most)
+	text := make([]byte, maxSize)
 	n := 0
-	for n < most {
+	for n < maxSize {
 		got, err := syscall.Read(fd, text[n:])
 		if err == syscall.EINTR {
 			continue
