@@ -16,14 +16,14 @@ import (
 	"github.com/berthproject/berth/apiserver/auth"
 )
 
-// admissionOrder are the plugins in the order in which they see a request.
+// admissionOrder lists the admission plugins in the order in which they run.
 var admissionOrder = slices.Concat(
 	[]string{lifecycle.PluginName},
 	auth.PluginNames(),
 	plugins.Order,
 )
 
-// configureAdmission puts the admission chain together.
+// configureAdmission builds the admission chain from the enabled plugins.
 func configureAdmission(c *genericapiserver.Config, o Options, client kubernetes.Interface, shared informers.SharedInformerFactory) error {
 	known := admission.NewPlugins()
 	lifecycle.Register(known)
@@ -44,7 +44,7 @@ func configureAdmission(c *genericapiserver.Config, o Options, client kubernetes
 	if err != nil {
 		return err
 	}
-	// No dynamic client and no mapper: only plugins for policies and webhooks want them.
+	// The dynamic client and the REST mapper are nil: only policy and webhook plugins need them.
 	init := initializer.New(client, nil, shared, c.Authorization.Authorizer, utilfeature.DefaultFeatureGate, c.EffectiveVersion, c.DrainedNotify(), nil)
 	c.AdmissionControl, err = known.NewFromPlugins(names, none, admission.PluginInitializers{init}, nil)
 	return err

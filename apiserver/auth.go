@@ -22,7 +22,7 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// configureAuth says who is who and who may do what.
+// configureAuth sets up authentication, authorization and the rule resolver.
 func (s *Server) configureAuth(c *genericapiserver.Config, shared informers.SharedInformerFactory) (err error) {
 	s.security, err = auth.New(auth.Options{CA: s.authority, Client: s.client, Informers: shared, TokenFile: s.options.TokenAuthFile})
 	if err != nil {
@@ -36,7 +36,8 @@ func (s *Server) configureAuth(c *genericapiserver.Config, shared informers.Shar
 	return nil
 }
 
-// serveIssuerDiscovery serves what others need to check service account tokens.
+// serveIssuerDiscovery serves the OpenID Connect discovery documents that verify service account
+// tokens.
 func (s *Server) serveIssuerDiscovery() error {
 	documents, err := s.security.DiscoveryHandlers(s.clientAddress())
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *Server) serveIssuerDiscovery() error {
 	return nil
 }
 
-// virtualStorage are the resources that are answered and not stored.
+// virtualStorage returns the storage of resources and subresources that no etcd store backs.
 func (s *Server) virtualStorage(made *storageSet) map[schema.GroupVersion]map[string]rest.Storage {
 	pods := corev1.Resource("pods")
 	answers := map[schema.GroupVersion]map[string]rest.Storage{
@@ -74,14 +75,15 @@ func (s *Server) virtualStorage(made *storageSet) map[schema.GroupVersion]map[st
 	return answers
 }
 
-// displacementMetrics counts what all API servers of this process have evicted. Its registry is the libraries', which /metrics shows.
+// displacementMetrics counts the evictions of all API servers of this process. It is registered in
+// the legacy registry, which /metrics exposes.
 var displacementMetrics = sync.OnceValue(func() *metrics.Displacements {
 	d := metrics.NewDisplacements()
 	legacyregistry.RawMustRegister(d)
 	return d
 })
 
-// newDisplacer writes the records of evictions that were asked of this server.
+// newDisplacer returns the displacer that records the evictions requested from this server.
 func (s *Server) newDisplacer() *executor.Displacer {
 	host, _ := os.Hostname()
 	return &executor.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host, OnDisplaced: displacementMetrics().Count,

@@ -18,7 +18,8 @@ import (
 
 var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
 
-// createSystemObjects makes what is missing; what exists is left as it is, whoever made it.
+// createSystemObjects creates the system namespaces, priority classes and the kubernetes Service if
+// they are missing. It does not change existing namespaces and classes.
 func createSystemObjects(ctx context.Context, client kubernetes.Interface, serviceIP string, port int) error {
 	for _, name := range systemNamespaces {
 		_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -40,11 +41,12 @@ func createSystemObjects(ctx context.Context, client kubernetes.Interface, servi
 	return err
 }
 
-// kubernetesServiceInterval is how often the Service of this server is looked after.
+// kubernetesServiceInterval is how often the server checks that the kubernetes Service exists.
 const kubernetesServiceInterval = 10 * time.Second
 
-// runKubernetesServiceController makes the Service of this server again when somebody has deleted it, until ctx ends. Where it leads to is
-// settled at the start alone: servers of one etcd may listen at different ports, and would never agree.
+// runKubernetesServiceController recreates a deleted kubernetes Service until ctx is done. It does
+// not update the target port: API servers that share an etcd may listen on different ports and
+// would overwrite each other.
 func runKubernetesServiceController(ctx context.Context, client kubernetes.Interface, ip string, port int) {
 	_ = wait.PollUntilContextCancel(ctx, kubernetesServiceInterval, false, func(ctx context.Context) (bool, error) {
 		if _, err := ensureKubernetesService(ctx, client, ip, port); err != nil && ctx.Err() == nil {
@@ -54,7 +56,8 @@ func runKubernetesServiceController(ctx context.Context, client kubernetes.Inter
 	})
 }
 
-// updateKubernetesService makes the Service by which pods find this server, or leads it to where the server listens now.
+// updateKubernetesService creates the kubernetes Service or updates its target port to the port of
+// this server.
 func updateKubernetesService(ctx context.Context, client kubernetes.Interface, ip string, port int) error {
 	have, err := ensureKubernetesService(ctx, client, ip, port)
 	if err != nil {
@@ -72,7 +75,7 @@ func updateKubernetesService(ctx context.Context, client kubernetes.Interface, i
 	return nil
 }
 
-// ensureKubernetesService makes the Service by which pods find this server if it is not there, and returns it.
+// ensureKubernetesService returns the kubernetes Service and creates it if it is missing.
 func ensureKubernetesService(ctx context.Context, client kubernetes.Interface, ip string, port int) (*corev1.Service, error) {
 	services := client.CoreV1().Services(metav1.NamespaceDefault)
 	want := newKubernetesService(ip, port)
@@ -80,7 +83,7 @@ func ensureKubernetesService(ctx context.Context, client kubernetes.Interface, i
 	if apierrors.IsNotFound(err) {
 		have, err = services.Create(ctx, want, metav1.CreateOptions{})
 	}
-	if apierrors.IsAlreadyExists(err) { // another server was faster
+	if apierrors.IsAlreadyExists(err) { // another server created it first
 		have, err = services.Get(ctx, want.Name, metav1.GetOptions{})
 	}
 	if err != nil {
@@ -89,7 +92,8 @@ func ensureKubernetesService(ctx context.Context, client kubernetes.Interface, i
 	return have, nil
 }
 
-// newKubernetesService is how pods find this server; port is where it listens.
+// newKubernetesService returns the Service default/kubernetes. port is the port that the server
+// listens on.
 func newKubernetesService(ip string, port int) *corev1.Service {
 	return &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{

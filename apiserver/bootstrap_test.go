@@ -9,7 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// TestServersDoNotQuarrelOverTheirService: the last that was started leads it, and all of them make it again.
+// TestServersDoNotQuarrelOverTheirService: the server started last sets the target port, and every
+// server recreates the Service.
 func TestServersDoNotQuarrelOverTheirService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -41,7 +42,7 @@ func TestServersDoNotQuarrelOverTheirService(t *testing.T) {
 	})
 }
 
-// TestNobodyLooksForTheServiceBeforeBootstrap: its namespace is not there at the first start.
+// TestNobodyLooksForTheServiceBeforeBootstrap: at the first start the namespace does not exist yet.
 func TestNobodyLooksForTheServiceBeforeBootstrap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// pipeBufferLimit is how many bytes a conduit holds before writers wait: about what
-// the buffers of a socket would hold.
+// pipeBufferLimit is the number of buffered bytes above which Write blocks. It is about the size of
+// a socket's buffers.
 const pipeBufferLimit = 4 << 20
 
-// bufferedPipe is a pipe with room in it. A watch needs that: the watch cache ends
-// watchers who do not take their events at once, and on a busy machine the
-// goroutine that reads may not run for a while.
+// bufferedPipe is an in-memory pipe with a buffer. A watch needs the buffer: the watch cache ends
+// watchers that do not receive events immediately, and on a busy machine the reading goroutine may
+// be delayed.
 type bufferedPipe struct {
 	mu           sync.Mutex
 	cond         sync.Cond
 	data         []byte
-	writerDone   bool  // nothing more is written
-	err          error // what reading ends with; nil is io.EOF
-	readerClosed bool  // nothing more is read
+	writerDone   bool  // the writer is closed
+	err          error // the error that Read returns at the end; nil means io.EOF
+	readerClosed bool  // the reader is closed
 }
 
 func newBufferedPipe() *bufferedPipe {
@@ -27,7 +27,8 @@ func newBufferedPipe() *bufferedPipe {
 	return c
 }
 
-// Write puts bytes in, waiting for room. After the end it fails with io.ErrClosedPipe.
+// Write appends p to the buffer and blocks while the buffer is full. It returns io.ErrClosedPipe
+// after either end is closed.
 func (c *bufferedPipe) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +43,8 @@ func (c *bufferedPipe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Read takes bytes out, waiting for some. What was written before the end is read first.
+// Read returns buffered bytes and blocks until there are any. Bytes written before closeWrite are
+// returned before its error.
 func (c *bufferedPipe) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +57,7 @@ func (c *bufferedPipe) Read(p []byte) (int, error) {
 	case len(c.data) > 0:
 		n := copy(p, c.data)
 		if c.data = c.data[n:]; len(c.data) == 0 {
-			c.data = nil // a burst's memory is given back
+			c.data = nil // release the memory of a burst
 		}
 		c.cond.Broadcast()
 		return n, nil
@@ -65,7 +67,7 @@ func (c *bufferedPipe) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// closeWrite says that nothing more is written; the first err stays.
+// closeWrite closes the writing end. Only the first error is kept.
 func (c *bufferedPipe) closeWrite(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +77,7 @@ func (c *bufferedPipe) closeWrite(err error) {
 	c.cond.Broadcast()
 }
 
-// Close says that nothing more is read.
+// Close closes the reading end and drops buffered bytes.
 func (c *bufferedPipe) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

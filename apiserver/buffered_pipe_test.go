@@ -21,7 +21,7 @@ func TestConduitKeepsOrderAndEnd(t *testing.T) {
 			rest = rest[n:]
 		}
 		c.closeWrite(why)
-		c.closeWrite(nil) // the first end stays
+		c.closeWrite(nil) // only the first call sets the error
 	}()
 	got, err := io.ReadAll(c)
 	if !bytes.Equal(got, sent) || !errors.Is(err, why) {

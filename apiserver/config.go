@@ -24,16 +24,17 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 )
 
-// shutdownTimeout is how long open watches may delay the exit.
+// shutdownTimeout bounds how long open watches delay the shutdown.
 const shutdownTimeout = 2 * time.Second
 
-// newConfig is the library's configuration without what depends on clients of the server.
+// newConfig returns the generic API server configuration, without the parts that need a client of
+// the server.
 func newConfig(o Options, set *scheme.Set, backend *store.Backend) *genericapiserver.Config {
 	c := genericapiserver.NewConfig(set.Codecs)
 	c.EffectiveVersion = effectiveVersion()
 	c.MaxRequestsInFlight = o.MaxRequestsInFlight
 	c.MaxMutatingRequestsInFlight = o.MaxMutatingRequestsInFlight
-	c.EnableIndex = false // serveUnknown answers instead
+	c.EnableIndex = false // installNotFoundHandler serves the index
 	c.LongRunningFunc = isLongRunning
 	namer := openapinamer.NewDefinitionNamer(set.External)
 	c.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(openapi.GetOpenAPIDefinitions, namer)
@@ -50,8 +51,8 @@ var isLongRunningResource = genericfilters.BasicLongRunningRequestCheck(
 	sets.NewString("attach", "exec", "proxy", "log", "portforward"),
 )
 
-// isLongRunning are the requests that take no place among those in flight: streams,
-// which last, and questions after health, whose answer must not be "too busy".
+// isLongRunning reports whether a request is exempt from the limits on requests in flight: watches
+// and streams, and health checks, which must not be rejected with 429.
 func isLongRunning(r *http.Request, info *request.RequestInfo) bool {
 	switch path, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); path {
 	case "healthz", "livez", "readyz":
@@ -60,7 +61,7 @@ func isLongRunning(r *http.Request, info *request.RequestInfo) bool {
 	return isLongRunningResource(r, info)
 }
 
-// listen takes the address; a port that is taken is an error with advice.
+// listen listens on the address. If the port is in use, the error says what to do.
 func listen(address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -72,7 +73,7 @@ func listen(address string) (net.Listener, error) {
 	return listener, nil
 }
 
-// configureServingTLS makes the server answer on the listener with a certificate of the authority.
+// configureServingTLS sets the listener and a serving certificate signed by the authority.
 func configureServingTLS(c *genericapiserver.Config, authority *pki.Authority, names pki.AltNames, listener net.Listener) error {
 	certFile, keyFile, err := authority.ServingPair(names)
 	if err != nil {
@@ -91,9 +92,8 @@ func configureServingTLS(c *genericapiserver.Config, authority *pki.Authority, n
 	return nil
 }
 
-// installNotFoundHandler answers paths that nobody else does: under /api and /apis with a
-// plain 404, like kube-apiserver does for a group that it has not; elsewhere with the list of
-// paths that there are.
+// installNotFoundHandler serves paths without a handler: a plain 404 under /api and /apis, as
+// kube-apiserver does for unknown groups, and the list of paths elsewhere.
 func installNotFoundHandler(server *genericapiserver.GenericAPIServer) {
 	paths := server.Handler.NonGoRestfulMux
 	routes.Index{}.Install(server, paths)

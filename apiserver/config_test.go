@@ -11,7 +11,8 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 )
 
-// TestAFullStoreIsNoReasonToStartAnew: it is not ready, but lives, and who deletes objects helps it.
+// TestAFullStoreIsNoReasonToStartAnew: a full store makes the server not ready but live, and
+// deleting objects is still possible.
 func TestAFullStoreIsNoReasonToStartAnew(t *testing.T) {
 	set, err := scheme.New(kinds.All())
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// evicting is a server, and what its test asks of it.
+// evicting is a running server with helpers for eviction tests.
 type evicting struct {
 	t *testing.T
 	kubernetes.Interface
@@ -36,7 +36,7 @@ func newEvicting(t *testing.T, change ...func(*subresource.EvictionOptions)) evi
 	return evicting{t, clientset(t, server.LoopbackConfig())}
 }
 
-// pod makes a pod that runs and is ready.
+// pod creates a running, ready pod.
 func (e evicting) pod(name string) *corev1.Pod {
 	e.t.Helper()
 	pods := e.CoreV1().Pods("default")
@@ -53,7 +53,7 @@ func (e evicting) pod(name string) *corev1.Pod {
 	return p
 }
 
-// budget makes one over all pods, with a status.
+// budget creates a disruption budget that selects all pods, with the given status.
 func (e evicting) budget(name string, healthy, desired, allowed int32, change ...func(*policyv1.PodDisruptionBudget)) {
 	e.t.Helper()
 	budgets, min := e.PolicyV1().PodDisruptionBudgets("default"), intstr.FromInt32(desired)
@@ -75,7 +75,7 @@ func (e evicting) evict(name string, opts *metav1.DeleteOptions) error {
 	return e.PolicyV1().Evictions("default").Evict(e.t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, DeleteOptions: opts})
 }
 
-// left is what a budget allows, and how many entries it has.
+// left returns disruptionsAllowed and the number of disruptedPods of a budget.
 func (e evicting) left(name string) string {
 	e.t.Helper()
 	b, err := e.PolicyV1().PodDisruptionBudgets("default").Get(e.t.Context(), name, metav1.GetOptions{})
@@ -128,7 +128,7 @@ func TestRecountIsStricterThanAStatusThatIsBehind(t *testing.T) {
 		e := newEvicting(t, func(o *subresource.EvictionOptions) { o.Rules.Recount = on })
 		e.pod("a")
 		e.pod("b")
-		e.budget("stale", 3, 2, 1) // the third has gone
+		e.budget("stale", 3, 2, 1) // the third pod is gone
 		err := e.evict("a", nil)
 		if on && (!apierrors.IsTooManyRequests(err) || !strings.HasSuffix(err.Error(), "The disruption budget stale needs 2 healthy pods and has 2 currently.")) {
 			t.Errorf("with a recount: %v", err)

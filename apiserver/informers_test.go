@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/apiserver/kinds"
 )
 
-// Stock informers of every kind fill, from the network and in process.
+// client-go informers of every kind sync over the network and over the loopback client.
 func TestInformersSync(t *testing.T) {
 	server := start(t)
 	admin, err := clientcmd.BuildConfigFromFlags("", server.KubeconfigPath())
@@ -27,7 +27,7 @@ func TestInformersSync(t *testing.T) {
 		factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(config), 0)
 		waiting := map[string]cache.InformerSynced{}
 		for _, k := range kinds.All() {
-			if k.Virtual || k.GroupVersion == v1alpha1.GroupVersion { // stock clients have no informer of that
+			if k.Virtual || k.GroupVersion == v1alpha1.GroupVersion { // client-go has no informers for these
 				continue
 			}
 			resource := k.GroupVersion.WithResource(k.Resource)

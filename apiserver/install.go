@@ -14,15 +14,15 @@ import (
 	"github.com/berthproject/berth/apiserver/scheme"
 )
 
-// storageSet are all storages by version and path ("pods", "pods/status").
+// storageSet holds all storages by version and path ("pods", "pods/status").
 type storageSet struct {
 	versions []schema.GroupVersion // in order of first appearance
 	byPath   map[schema.GroupVersion]map[string]rest.Storage
 	stores   map[schema.GroupResource]*registry.REST
 }
 
-// newStorages makes the storage of every row. virtual answers rows that are
-// not stored, and adds subresources that need more than a store ("serviceaccounts/token").
+// newStorages creates the storage of every kind. virtualStorage returns the storages of virtual
+// kinds and of subresources that need more than a store ("serviceaccounts/token").
 func newStorages(table []kinds.Kind, c registry.Config, virtual func(*storageSet) map[schema.GroupVersion]map[string]rest.Storage) (*storageSet, error) {
 	s := &storageSet{
 		byPath: map[schema.GroupVersion]map[string]rest.Storage{},
@@ -73,7 +73,7 @@ func (s *storageSet) add(k kinds.Kind, made *registry.REST, c registry.Config) {
 	}
 }
 
-// store finds the store of a resource, nil if there is none.
+// store returns the store of a resource, or nil if there is none.
 func (s *storageSet) store(resource schema.GroupResource) *genericregistry.Store {
 	if found := s.stores[resource]; found != nil {
 		return found.Store
@@ -81,7 +81,7 @@ func (s *storageSet) store(resource schema.GroupResource) *genericregistry.Store
 	return nil
 }
 
-// checkComplete checks that every row is answered by something.
+// checkComplete returns an error if a kind of the table has no storage.
 func (s *storageSet) checkComplete(table []kinds.Kind) error {
 	for _, k := range table {
 		if s.byPath[k.GroupVersion][k.Resource] == nil {
@@ -97,7 +97,7 @@ func (s *storageSet) install(server *genericapiserver.GenericAPIServer, set *sch
 	for _, gv := range s.versions {
 		info := genericapiserver.NewDefaultAPIGroupInfo(gv.Group, set.Scheme, set.ParameterCodec, set.Codecs)
 		info.VersionedResourcesStorageMap[gv.Version] = s.byPath[gv]
-		// Versions that only requests come in, such as policy/v1beta1, are not served.
+		// Versions that are only accepted in requests, such as policy/v1beta1, are not served.
 		info.PrioritizedVersions = slices.DeleteFunc(info.PrioritizedVersions, func(v schema.GroupVersion) bool { return s.byPath[v] == nil })
 		if gv.Group == "" {
 			if err := server.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {

@@ -22,7 +22,7 @@ import (
 
 const template = `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"app:1"}]}}`
 
-// content is the least that an object of a kind must say, besides its name.
+// content is the minimal content of an object of a kind, besides its name.
 var content = map[string]string{
 	"Pod":                   `{"spec":{"containers":[{"name":"c","image":"app:1"}]}}`,
 	"PodTemplate":           `{"template":` + template + `}`,
@@ -56,7 +56,7 @@ var content = map[string]string{
 	"ResourceQuota":         `{"spec":{"hard":{"pods":"100"}}}`,
 }
 
-// own are contents of kinds whose name is not unique over groups.
+// own has the content of kinds whose name exists in several groups.
 var own = map[schema.GroupKind]string{
 	{Kind: "Event"}: `{"involvedObject":{"namespace":"default","kind":"Pod","name":"p"},"reason":"R","message":"m","type":"Normal"}`,
 	{Group: "events.k8s.io", Kind: "Event"}: `{"regarding":{"namespace":"default","kind":"Pod","name":"p"},"reason":"R","action":"A","type":"Normal",` +
@@ -84,7 +84,7 @@ func withoutServiceAccounts(o *apiserver.Options) {
 	o.DisableAdmissionPlugins = append(o.DisableAdmissionPlugins, "ServiceAccount")
 }
 
-// Every row of the table is served with every verb.
+// Every kind of the table serves every verb.
 func TestEveryKind(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	client, err := dynamic.NewForConfig(server.LoopbackConfig())
@@ -167,7 +167,7 @@ func listAndDelete(t *testing.T, resource dynamic.ResourceInterface, name string
 	}
 }
 
-// seen waits for an event of a type.
+// seen waits for an event of the given type.
 func seen(t *testing.T, events watch.Interface, want watch.EventType) {
 	t.Helper()
 	deadline := time.After(time.Minute)
@@ -186,7 +186,7 @@ func seen(t *testing.T, events watch.Interface, want watch.EventType) {
 	}
 }
 
-// Whoever creates what nothing acts on is told so, unless the server is set otherwise.
+// Creating a stored-only kind returns a warning unless StoredOnlyWarnings is off.
 func TestStoredOnlyWarning(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		server := start(t, func(o *apiserver.Options) { o.StoredOnlyWarnings = on }, withoutServiceAccounts)

@@ -13,10 +13,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// loopbackTransport carries requests of this process to the handlers without a socket.
-// They pass through all of authentication, authorization and admission.
+// loopbackTransport is an http.RoundTripper that calls the server's handlers in process, without a
+// socket. Requests pass authentication, authorization and admission.
 type loopbackTransport struct {
-	// handler is set when the server is assembled; requests before that fail.
+	// handler is set once the server is assembled. Requests before that fail.
 	mu      sync.RWMutex
 	handler http.Handler
 }
@@ -27,14 +27,15 @@ func (l *loopbackTransport) setHandler(h http.Handler) {
 	l.handler = h
 }
 
-// clientConfig is a client configuration whose token the server knows as its own.
+// clientConfig returns a client configuration that authenticates with token, the server's loopback
+// token.
 func (l *loopbackTransport) clientConfig(token string) *rest.Config {
 	return &rest.Config{
 		Host:        "https://loopback.invalid",
 		Transport:   l,
 		BearerToken: token,
 		QPS:         -1,
-		// Warnings are for people; whoever wants them here sets a handler on his copy.
+		// Warnings are meant for people. A caller that wants them sets a handler on its copy.
 		WarningHandler: rest.NoWarnings{},
 		UserAgent:      "berth/in-process",
 		ContentConfig: rest.ContentConfig{
@@ -44,8 +45,8 @@ func (l *loopbackTransport) clientConfig(token string) *rest.Config {
 	}
 }
 
-// RoundTrip answers a request. A watch streams its answer; anything else is
-// answered whole before RoundTrip returns.
+// RoundTrip serves req. The response of a watch or a followed log is streamed; any other response
+// is complete when RoundTrip returns.
 func (l *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	l.mu.RLock()
 	handler := l.handler
@@ -72,7 +73,8 @@ func (l *loopbackTransport) RoundTrip(req *http.Request) (*http.Response, error)
 	return newResponse(req, w.code, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
 }
 
-// serveRecovered runs the handler and turns its panics, which would end a connection, into errors.
+// serveRecovered calls the handler and returns a panic, which would abort a connection, as an
+// error.
 func serveRecovered(handler http.Handler, w http.ResponseWriter, req *http.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -94,7 +96,7 @@ func newResponse(req *http.Request, code int, header http.Header, body io.ReadCl
 	}
 }
 
-// bufferedResponseWriter keeps an answer until it is complete.
+// bufferedResponseWriter buffers a complete response.
 type bufferedResponseWriter struct {
 	header http.Header
 	code   int
@@ -116,11 +118,11 @@ func (w *bufferedResponseWriter) Write(p []byte) (int, error) {
 
 func (w *bufferedResponseWriter) Flush() {}
 
-// CloseNotify never fires: the caller waits for the whole answer.
+// CloseNotify returns nil: the caller waits for the complete response.
 func (w *bufferedResponseWriter) CloseNotify() <-chan bool { return nil }
 
-// serveStream answers while the handler still runs. It returns when the head of
-// the answer is known; closing the body ends the request.
+// serveStream runs the handler in a goroutine and returns once the response header is written.
+// Closing the response body cancels the request.
 func serveStream(handler http.Handler, req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	pipe := newBufferedPipe()
@@ -128,10 +130,10 @@ func serveStream(handler http.Handler, req *http.Request) (*http.Response, error
 	go func() {
 		err := serveRecovered(handler, w, req.WithContext(ctx))
 		w.WriteHeader(http.StatusOK)
-		pipe.closeWrite(err) // nil is the end of the stream
+		pipe.closeWrite(err) // nil ends the stream with io.EOF
 		cancel()
 	}()
-	// The first error of a conduit stays, so this does not hide a regular end.
+	// closeWrite keeps its first error, so this does not replace a regular end of the stream.
 	context.AfterFunc(ctx, func() { pipe.closeWrite(context.Cause(ctx)) })
 	<-w.headerWritten
 	return newResponse(req, w.code, w.writtenHeader, streamBody{pipe, cancel}, -1), nil
@@ -147,12 +149,12 @@ func (b streamBody) Close() error {
 	return b.bufferedPipe.Close()
 }
 
-// streamingResponseWriter hands what is written to the reader of the answer.
+// streamingResponseWriter passes the response body to its reader while the handler runs.
 type streamingResponseWriter struct {
 	header http.Header
 	pipe   *bufferedPipe
 	once   sync.Once
-	// headerWritten is closed when code and sent, a copy of the header, are known.
+	// headerWritten is closed once code and writtenHeader, a copy of the header, are set.
 	headerWritten chan struct{}
 	code          int
 	writtenHeader http.Header
@@ -167,7 +169,8 @@ func (w *streamingResponseWriter) WriteHeader(code int) {
 	})
 }
 
-// Write drops what nobody reads any more; the request's context tells the handler to end.
+// Write discards data after the reader has closed the body. The canceled request context tells the
+// handler to return.
 func (w *streamingResponseWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	n, err := w.pipe.Write(p)
@@ -179,5 +182,5 @@ func (w *streamingResponseWriter) Write(p []byte) (int, error) {
 
 func (w *streamingResponseWriter) Flush() { w.WriteHeader(http.StatusOK) }
 
-// CloseNotify never fires: the request's context ends instead.
+// CloseNotify returns nil: the request context is canceled instead.
 func (w *streamingResponseWriter) CloseNotify() <-chan bool { return nil }

@@ -50,7 +50,7 @@ func TestLoopbackStreamsWatches(t *testing.T) {
 		t.Errorf("got %q, %v while the handler runs", line, err)
 	}
 	resp.Body.Close()
-	<-ended // closing the body ends the request
+	<-ended // closing the body cancels the request
 }
 
 func TestLoopbackStreamEnds(t *testing.T) {
@@ -82,7 +82,7 @@ func TestLoopbackStreamIsCancelled(t *testing.T) {
 	}
 }
 
-// What would end a connection is an error here, and ends nothing else.
+// A panic that would abort a connection is returned as an error.
 func TestLoopbackSurvivesPanics(t *testing.T) {
 	client := loop(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := client.Get("https://x/a"); err == nil {

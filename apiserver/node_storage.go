@@ -17,8 +17,8 @@ import (
 	"github.com/berthproject/berth/apiserver/podproxy"
 )
 
-// nodeBackedStorage is what leads to agents and pods: subresources of the core group, and
-// metrics.k8s.io.
+// nodeBackedStorage returns the storage of resources that are served by node agents and pods: the
+// proxying subresources of the core group, and metrics.k8s.io.
 func (s *Server) nodeBackedStorage(made *storageSet) map[schema.GroupVersion]map[string]rest.Storage {
 	nodes, pods := made.store(corev1.Resource("nodes")), made.store(corev1.Resource("pods"))
 	agents := nodeclient.New(s.authority, nodeGetter(nodes))
@@ -38,7 +38,7 @@ func (s *Server) nodeBackedStorage(made *storageSet) map[schema.GroupVersion]map
 	}}
 }
 
-// nodeGetter finds nodes in their store.
+// nodeGetter returns a function that reads nodes from their store.
 func nodeGetter(store *registry.Store) func(context.Context, string) (*corev1.Node, error) {
 	return func(ctx context.Context, name string) (*corev1.Node, error) {
 		obj, err := store.Get(ctx, name, &metav1.GetOptions{})

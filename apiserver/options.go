@@ -12,39 +12,41 @@ import (
 	"github.com/berthproject/berth/engine/budget"
 )
 
-// Options say where a server listens, what it keeps its objects in, and what it serves.
+// Options configures a Server.
 type Options struct {
-	// Listen is HOST:PORT; port 0 takes a free one.
+	// Listen is the address to listen on, HOST:PORT. Port 0 selects a free port.
 	Listen string
-	// DataDir holds the embedded etcd, the certificate authority and the admin's kubeconfig.
+	// DataDir holds the embedded etcd, the certificate authority and the admin kubeconfig.
 	DataDir string
-	// Kubeconfig is where the admin's kubeconfig is written; empty: in DataDir.
+	// Kubeconfig is the path of the admin kubeconfig. The default is DataDir/kubeconfig.
 	Kubeconfig string
-	// TokenAuthFile is a CSV of static bearer tokens (token,user,uid,"group1,group2"); empty: none.
+	// TokenAuthFile is the path of a CSV of static bearer tokens (token,user,uid,"group1,group2").
+	// Empty means none.
 	TokenAuthFile string
-	// EtcdServers are URLs of an external cluster; the embedded one is not started then.
+	// EtcdServers are the URLs of an external etcd cluster. If it is set, the embedded etcd is not
+	// started.
 	EtcdServers []string
 	// EtcdCAFile, EtcdCertFile and EtcdKeyFile are PEM files for TLS to EtcdServers.
 	EtcdCAFile, EtcdCertFile, EtcdKeyFile string
-	// ServiceClusterIPRange is the CIDR that services get addresses from.
+	// ServiceClusterIPRange is the CIDR from which cluster IPs are allocated.
 	ServiceClusterIPRange string
-	// DisableAdmissionPlugins names plugins to leave out.
+	// DisableAdmissionPlugins names admission plugins to disable.
 	DisableAdmissionPlugins []string
-	// MaxRequestsInFlight bounds reads being answered, MaxMutatingRequestsInFlight writes;
-	// more are answered 429. Watches do not count.
+	// MaxRequestsInFlight limits concurrent reads, MaxMutatingRequestsInFlight concurrent writes.
+	// Requests above the limit are rejected with 429. Long-running requests do not count.
 	MaxRequestsInFlight, MaxMutatingRequestsInFlight int
-	// StoredOnlyWarnings answers creates of kinds that nothing acts on yet with a Warning.
+	// StoredOnlyWarnings returns a warning when an object of a stored-only kind is created.
 	StoredOnlyWarnings bool
-	// StrictResourceVersions answers resource versions that are no numbers with 400 or 422
-	// in watches and updates, too, where kube-apiserver answers 500.
+	// StrictResourceVersions rejects resource versions that are not numbers with 400 or 422 in
+	// watches and updates, where kube-apiserver answers 500.
 	StrictResourceVersions bool
-	// NodeTolerationSeconds is for how long pods that do not say so stay on lost nodes.
+	// NodeTolerationSeconds are the default toleration seconds for not-ready and unreachable nodes.
 	NodeTolerationSeconds admission.NodeTolerationSeconds
-	// Evictions say how requests to evict pods are answered.
+	// Evictions configures the pods/eviction subresource.
 	Evictions subresource.EvictionOptions
 }
 
-// DefaultOptions are those of `berth server` without flags.
+// DefaultOptions returns the options of `berth server` without flags.
 func DefaultOptions() Options {
 	return Options{
 		Listen:                      "127.0.0.1:6443",
@@ -60,7 +62,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// defaultDataDir is berth under the user's state directory.
+// defaultDataDir returns the directory berth under the user's state directory.
 func defaultDataDir() string {
 	if state := os.Getenv("XDG_STATE_HOME"); state != "" {
 		return filepath.Join(state, "berth")

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestPropagation: what a delete asks for is left in the finalizers for the garbage collector.
+// TestPropagation: the propagation policy of a delete is stored as finalizers for the garbage
+// collector.
 func TestPropagation(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	client := clientset(t, server.LoopbackConfig())
@@ -19,7 +20,7 @@ func TestPropagation(t *testing.T) {
 	for i, tc := range []struct {
 		options metav1.DeleteOptions
 		has     []string
-		want    string // finalizers afterwards; "gone"
+		want    string // expected finalizers; "gone" if the object is removed
 	}{
 		{metav1.DeleteOptions{}, nil, "gone"},
 		{metav1.DeleteOptions{PropagationPolicy: &background}, nil, "gone"},
@@ -54,7 +55,7 @@ func TestPropagation(t *testing.T) {
 	if err := maps.Delete(t.Context(), "m2", metav1.DeleteOptions{PropagationPolicy: &bad}); !apierrors.IsInvalid(err) {
 		t.Errorf("an unknown policy is answered %v", err)
 	}
-	// A Job keeps its pods unless a delete says otherwise.
+	// Deleting a Job orphans its pods unless the request says otherwise.
 	jobs := client.BatchV1().Jobs("default")
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j"}}
 	job.Spec.Template.Spec = corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// bootstrapTimeout bounds how long the objects of every cluster may take to be made.
+	// bootstrapTimeout bounds the creation of the system objects at startup.
 	bootstrapTimeout = time.Minute
-	// readyPollInterval is how often a starting server asks itself whether it is ready.
+	// readyPollInterval is how often a starting server checks its own readiness.
 	readyPollInterval = 20 * time.Millisecond
-	// certificateRenewInterval is how often certificates are looked at.
+	// certificateRenewInterval is how often the server checks its certificates for renewal.
 	certificateRenewInterval = 12 * time.Hour
 )
 
-// Run serves until ctx is done, then lets requests in flight finish, ends
-// watches and closes the store. It may be called once.
+// Run serves until ctx is done. It then waits for requests in flight, ends watches and closes the
+// store. Run must be called at most once.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.backend.Close()
 	if err := s.writeKubeconfig(); err != nil {
@@ -40,7 +40,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// KubeconfigPath is where Run writes the admin's kubeconfig.
+// KubeconfigPath returns the path of the admin kubeconfig that Run writes.
 func (s *Server) KubeconfigPath() string {
 	if s.options.Kubeconfig != "" {
 		return s.options.Kubeconfig
@@ -52,7 +52,7 @@ func (s *Server) writeKubeconfig() error {
 	return s.authority.Kubeconfig(s.KubeconfigPath(), "https://"+s.clientAddress(), pki.Admin())
 }
 
-// clientAddress is the address that a client on this machine can use.
+// clientAddress returns the address that clients on this machine use.
 func (s *Server) clientAddress() string {
 	host, port, err := net.SplitHostPort(s.Address())
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) clientAddress() string {
 	return net.JoinHostPort(host, port)
 }
 
-// signalReady closes ready when /readyz says ok.
+// signalReady closes ready once /readyz returns 200.
 func (s *Server) signalReady(ctx context.Context) {
 	tick := time.NewTicker(readyPollInterval)
 	defer tick.Stop()
@@ -81,7 +81,8 @@ func (s *Server) signalReady(ctx context.Context) {
 	}
 }
 
-// addPostStartHooks registers what runs once the handlers answer. /readyz waits for all of it.
+// addPostStartHooks registers the work that starts once the handlers serve. /readyz waits for the
+// hooks.
 func (s *Server) addPostStartHooks() error {
 	if err := s.generic.AddPostStartHook("berth-bootstrap", s.bootstrap); err != nil {
 		return err
@@ -97,10 +98,10 @@ func (s *Server) addPostStartHooks() error {
 	})
 }
 
-// listenPort is where this server listens.
+// listenPort returns the port that the server listens on.
 func (s *Server) listenPort() int { return s.listener.Addr().(*net.TCPAddr).Port }
 
-// bootstrap is tried until it succeeds: the watch caches may still be filling.
+// bootstrap retries until it succeeds or times out: the watch caches may still be filling.
 func (s *Server) bootstrap(hook genericapiserver.PostStartHookContext) error {
 	ctx, cancel := context.WithTimeout(hook, bootstrapTimeout)
 	defer cancel()

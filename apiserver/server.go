@@ -25,7 +25,7 @@ import (
 	"github.com/berthproject/berth/apiserver/subresource"
 )
 
-// Server is an API server that is assembled and listens; Run makes it answer.
+// Server is an assembled, listening API server. Run makes it serve.
 type Server struct {
 	options          Options
 	listener         net.Listener
@@ -41,8 +41,8 @@ type Server struct {
 	serviceIP        net.IP
 }
 
-// New takes the address and the data directory, starts the store and puts
-// the server together. A Server that is not run must be closed.
+// New listens on the address, locks the data directory, starts the store and assembles the server.
+// The caller must call Run or Close.
 func New(ctx context.Context, o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close gives back what New took. Run does it by itself.
+// Close releases what New acquired. Run does so itself.
 func (s *Server) Close() {
 	if s.generic != nil {
 		s.generic.Destroy()
@@ -74,7 +74,7 @@ func (s *Server) Close() {
 	}
 }
 
-// open starts the store and reads the keys.
+// open starts the store and loads the certificate authority.
 func (s *Server) open(ctx context.Context) (err error) {
 	o := s.options
 	if len(o.EtcdServers) > 0 {
@@ -92,7 +92,7 @@ func (s *Server) open(ctx context.Context) (err error) {
 	return err
 }
 
-// assemble builds the generic server from the table of kinds.
+// assemble builds the generic API server from the table of kinds.
 func (s *Server) assemble(ctx context.Context) error {
 	table := kinds.All()
 	set, err := scheme.New(table)
@@ -150,7 +150,8 @@ func uncachedResources(table []kinds.Kind) sets.Set[schema.GroupResource] {
 	return found
 }
 
-// kubernetesServiceIP is that of the service "kubernetes": the first after the network's own.
+// kubernetesServiceIP returns the cluster IP of the kubernetes Service: the first address of the
+// range after the network address.
 func kubernetesServiceIP(cidr string) (net.IP, error) {
 	_, network, err := net.ParseCIDR(cidr)
 	if err != nil {
@@ -166,16 +167,16 @@ func (s *Server) listenHost() string {
 	return host
 }
 
-// Address is HOST:PORT that the server listens on.
+// Address returns the HOST:PORT that the server listens on.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Ready is closed when the server answers and has made what every cluster has.
+// Ready returns a channel that is closed once the server is ready and the system objects exist.
 func (s *Server) Ready() <-chan struct{} { return s.ready }
 
-// LoopbackConfig is for clients in this process, as a member of
-// system:masters: they reach the handlers without a socket, speak protobuf and may watch.
-// Impersonate, if set on a copy, makes them somebody else.
+// LoopbackConfig returns a client configuration for clients in this process. They are members of
+// system:masters, call the handlers without a socket and use protobuf. Set Impersonate on the copy
+// to act as another user.
 func (s *Server) LoopbackConfig() *rest.Config { return rest.CopyConfig(s.loopbackConfig) }
 
-// Authority signs the certificates of this cluster.
+// Authority returns the certificate authority of this cluster.
 func (s *Server) Authority() *pki.Authority { return s.authority }

@@ -24,7 +24,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// running is a server in this process; stop ends it and waits.
+// running is a server in this process. stop stops it and waits.
 type running struct {
 	*apiserver.Server
 	stop func()
@@ -155,7 +155,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// A binding is for the pod that the scheduler saw, not for another of its name.
+// A binding is rejected if the pod is not the one that the scheduler saw.
 func TestBindingPreconditions(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	pods := clientset(t, server.LoopbackConfig()).CoreV1().Pods("default")
@@ -182,7 +182,7 @@ func TestBindingPreconditions(t *testing.T) {
 	}
 }
 
-// What fits a request but not the store is the client's fault, and says so.
+// An object that fits a request but not etcd is a client error with a clear message.
 func TestTooLarge(t *testing.T) {
 	server := start(t, withoutServiceAccounts)
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
@@ -194,8 +194,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A request whose body does not end holds the only place; the next is refused.
-// The admin would not be: members of system:masters are let through always.
+// A request whose body does not end occupies the only slot, so the next request is rejected. The
+// client must not be in system:masters, which is exempt from the limit.
 func TestOverload(t *testing.T) {
 	server := start(t, func(o *apiserver.Options) { o.MaxMutatingRequestsInFlight = 1 })
 	client := ordinaryClient(t, server, "joe")
@@ -210,11 +210,11 @@ func TestOverload(t *testing.T) {
 	}
 	const object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"generateName":"m-"}}`
 	until(t, http.StatusCreated, func() int { code, _ := post(strings.NewReader(object)); return code })
-	for range 100 { // an earlier request may still hold the place when this one comes
+	for range 100 { // an earlier request may still occupy the slot
 		body, held := io.Pipe()
 		ended := make(chan struct{})
 		go func() { post(body); close(ended) }()
-		// More than the client keeps in its buffer, so that it sends the request.
+		// More than the client buffers, so that it sends the request.
 		_, _ = held.Write([]byte(`{"kind":` + strings.Repeat(" ", 1<<18)))
 		code, after := post(strings.NewReader(object))
 		held.Close()
@@ -230,7 +230,7 @@ func TestOverload(t *testing.T) {
 	t.Error("no request was refused with 429")
 }
 
-// ordinaryClient speaks as a user who may do everything by a role, and not by his group.
+// ordinaryClient returns a client of a user that is cluster-admin by a role binding, not by group.
 func ordinaryClient(t *testing.T, server running, name string) *http.Client {
 	t.Helper()
 	cert, key, err := server.Authority().ClientPEM(pki.Identity{Name: name})
@@ -254,7 +254,7 @@ func ordinaryClient(t *testing.T, server running, name string) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}}}
 }
 
-// until repeats f until it returns want, for a minute.
+// until repeats f for at most a minute until it returns want.
 func until(t *testing.T, want int, f func() int) {
 	t.Helper()
 	var got int

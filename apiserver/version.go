@@ -5,9 +5,9 @@ import (
 	"k8s.io/component-base/compatibility"
 )
 
-// KubernetesVersion is the version that clients are told. It is set here and not
-// by the linker, so that `go run` gives a server that kubectl understands; the
-// part after the plus tells it from a Kubernetes server.
+// KubernetesVersion is the version that /version reports. It is a constant and not set by the
+// linker, so that `go run` builds a server that kubectl understands. The suffix distinguishes it
+// from a Kubernetes server.
 const KubernetesVersion = "v1.37.2+berth"
 
 const kubernetesMinor = "1.37"
@@ -20,7 +20,7 @@ func effectiveVersion() compatibility.EffectiveVersion {
 	return servedVersion{compatibility.NewEffectiveVersionFromString(kubernetesMinor, "", "")}
 }
 
-// Info is what /version answers.
+// Info returns the response of /version.
 func (v servedVersion) Info() *apimachineryversion.Info {
 	info := *v.EffectiveVersion.Info()
 	info.GitVersion = KubernetesVersion

@@ -11,20 +11,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// cacheLag is for how long after a write the informer's cache is not trusted to have it.
+// cacheLag is how long after a write the informer cache is considered stale.
 const cacheLag = 2 * time.Second
 
 var errNoClient = errors.New("admission plugin was not given a client and informers")
 
-// cacheTracker knows whether the cache of one resource can be trusted. The zero value trusts nothing.
+// cacheTracker tracks whether the informer cache of a resource is up to date. The zero value
+// considers it stale.
 type cacheTracker struct {
 	hasSynced func() bool
 
 	mu        sync.Mutex
-	lastWrite map[string]time.Time // by namespace: the last write seen; what is over for long is swept out by the next write
+	lastWrite map[string]time.Time // last write per namespace; recordWrite removes expired entries
 }
 
-// stale says that a reader has to ask the store for what is in a namespace, "" for what is in none.
+// stale reports whether a reader must bypass the cache for the objects of a namespace. "" stands
+// for cluster-scoped objects.
 func (c *cacheTracker) stale(namespace string) bool {
 	if c.hasSynced == nil || !c.hasSynced() {
 		return true
@@ -34,7 +36,7 @@ func (c *cacheTracker) stale(namespace string) bool {
 	return time.Since(c.lastWrite[namespace]) < cacheLag
 }
 
-// recordWrite remembers a write that is being admitted.
+// recordWrite records a write that is being admitted.
 func (c *cacheTracker) recordWrite(namespace string) {
 	now := time.Now()
 	c.mu.Lock()
@@ -46,13 +48,13 @@ func (c *cacheTracker) recordWrite(namespace string) {
 	c.lastWrite[namespace] = now
 }
 
-// kubeClient is the part of a plugin that reads the store.
+// kubeClient implements initializer.WantsExternalKubeClientSet for plugins.
 type kubeClient struct{ client kubernetes.Interface }
 
-// SetExternalKubeClientSet takes the client that the server hands to plugins.
+// SetExternalKubeClientSet implements initializer.WantsExternalKubeClientSet.
 func (c *kubeClient) SetExternalKubeClientSet(kube kubernetes.Interface) { c.client = kube }
 
-// ValidateInitialization fails where the server handed out nothing.
+// ValidateInitialization returns an error if no client was set.
 func (c *kubeClient) ValidateInitialization() error {
 	if c.client == nil {
 		return errNoClient
@@ -60,7 +62,7 @@ func (c *kubeClient) ValidateInitialization() error {
 	return nil
 }
 
-// isForResource says whether a request is for a resource itself, not for a subresource.
+// isForResource reports whether a request is for the resource itself and not for a subresource.
 func isForResource(a admission.Attributes, resource schema.GroupResource) bool {
 	return a.GetResource().GroupResource() == resource && a.GetSubresource() == ""
 }

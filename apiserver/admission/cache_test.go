@@ -11,7 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Reading the store costs each pod's creation a while, so only what a write may have changed is read there.
+// Reading from the store slows down pod creation, so only objects that a recent write may have
+// changed are read there.
 func TestWritesAfterWhichTheStoreIsRead(t *testing.T) {
 	plain, standard := classOf("plain", 1, false, corev1.PreemptNever), classOf("standard", 1, true, corev1.PreemptNever)
 	for name, tc := range map[string]struct {
@@ -44,7 +45,7 @@ func TestWritesConcernTheirNamespace(t *testing.T) {
 	}
 }
 
-// TestWhatWasWrittenCountsAtOnce: pods are made by what the store has, though the cache is behind.
+// TestWhatWasWrittenCountsAtOnce: pods are admitted by the stored objects even if the cache lags.
 func TestWhatWasWrittenCountsAtOnce(t *testing.T) {
 	classes, accounts, nodes := nodev1.Resource("runtimeclasses"), corev1.Resource("serviceaccounts"), corev1.Resource("nodes")
 	class := &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Handler: "h"}
@@ -83,7 +84,7 @@ func TestWhatWasWrittenCountsAtOnce(t *testing.T) {
 	}
 }
 
-// TestPodsAreCompletedWhenTheyAreMade, and not again with each change.
+// TestPodsAreCompletedWhenTheyAreMade: plugins default pods on create and not on update.
 func TestPodsAreCompletedWhenTheyAreMade(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{corev1.LabelTopologyZone: "z"}}}
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", Namespace: "ns"}, Spec: corev1.PodSpec{NodeName: "n"}}

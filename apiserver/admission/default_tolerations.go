@@ -9,10 +9,11 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// NodeTolerationSeconds is for how many seconds a pod stays on a node that is lost, if it does not say.
+// NodeTolerationSeconds are the default tolerationSeconds for not-ready and unreachable nodes, in
+// seconds.
 type NodeTolerationSeconds struct{ NotReady, Unreachable int64 }
 
-// DefaultNodeTolerationSeconds is as in kube-apiserver.
+// DefaultNodeTolerationSeconds returns the defaults of kube-apiserver, 300 s each.
 func DefaultNodeTolerationSeconds() NodeTolerationSeconds {
 	return NodeTolerationSeconds{NotReady: 300, Unreachable: 300}
 }
@@ -21,7 +22,8 @@ func unexpectedTypeError(a admission.Attributes) error {
 	return fmt.Errorf("unexpected type %T", a.GetObject())
 }
 
-// isValidNodeName keeps names out of request paths that no node can have.
+// isValidNodeName reports whether name can be a node name. Other names must not be used in request
+// paths.
 func isValidNodeName(name string) bool {
 	return len(apivalidation.NameIsDNSSubdomain(name, false)) == 0
 }
@@ -37,7 +39,7 @@ func newDefaultTolerations(tolerationSeconds NodeTolerationSeconds) *defaultTole
 	return &defaultTolerations{admission.NewHandler(admission.Create, admission.Update), tolerationSeconds}
 }
 
-// Admit adds a toleration for each of the two taints of lost nodes that the pod does not mention.
+// Admit adds a toleration for each of the two taints that the pod does not tolerate yet.
 func (d *defaultTolerations) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if !isForResource(a, corev1.Resource("pods")) {
 		return nil
@@ -60,7 +62,8 @@ func (d *defaultTolerations) Admit(_ context.Context, a admission.Attributes, _ 
 	return nil
 }
 
-// toleratesNoExecute says whether a toleration is about the NoExecute taint of that key; an empty key or effect is about all.
+// toleratesNoExecute reports whether a toleration matches the NoExecute taint with the key. An
+// empty key or effect matches any.
 func toleratesNoExecute(list []corev1.Toleration, key string) bool {
 	for _, t := range list {
 		if (t.Key == key || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "") {

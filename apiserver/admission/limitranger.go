@@ -18,7 +18,7 @@ import (
 
 const limitRangerAnnotation = "kubernetes.io/limit-ranger"
 
-// limitRanger applies the limit ranges of a namespace to its pods and claims.
+// limitRanger applies the LimitRanges of a namespace to its pods and claims.
 type limitRanger struct {
 	*admission.Handler
 	kubeClient
@@ -37,13 +37,13 @@ func newLimitRanger() *limitRanger {
 	return &limitRanger{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// SetExternalKubeInformerFactory takes the shared caches.
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
 func (l *limitRanger) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Core().V1().LimitRanges()
 	l.lister, l.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
-// Admit fills requests and limits that a new pod leaves out.
+// Admit sets the default requests and limits of a new pod.
 func (l *limitRanger) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	pod, ok := a.GetObject().(*corev1.Pod)
 	if !ok || !supportsAttributes(a) || a.GetSubresource() != "" {
@@ -59,7 +59,7 @@ func (l *limitRanger) Admit(ctx context.Context, a admission.Attributes, _ admis
 	return nil
 }
 
-// Validate refuses pods and claims outside the limits.
+// Validate rejects pods and claims that violate a LimitRange.
 func (l *limitRanger) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if isForResource(a, corev1.Resource("limitranges")) {
 		l.cache.recordWrite(a.GetNamespace())
@@ -87,7 +87,8 @@ func (l *limitRanger) Validate(ctx context.Context, a admission.Attributes, _ ad
 	return nil
 }
 
-// supportsAttributes says whether limits concern a request: containers change only by creation and resize.
+// supportsAttributes reports whether LimitRanges apply to a request: requests and limits change
+// only on create and resize.
 func supportsAttributes(a admission.Attributes) bool {
 	if a.GetOperation() == admission.Delete {
 		return false
@@ -104,7 +105,7 @@ func supportsAttributes(a admission.Attributes) bool {
 	return false
 }
 
-// ranges reads the namespace's limit ranges, in name order.
+// ranges returns the LimitRanges of the namespace, sorted by name.
 func (l *limitRanger) ranges(ctx context.Context, namespace string) ([]*corev1.LimitRange, error) {
 	var items []*corev1.LimitRange
 	if l.cache.stale(namespace) {
@@ -125,7 +126,8 @@ func (l *limitRanger) ranges(ctx context.Context, namespace string) ([]*corev1.L
 	return items, nil
 }
 
-// mergePodResourceRequirements gives each container the default requests and limits, and says so in an annotation.
+// mergePodResourceRequirements sets the default requests and limits of each container and records
+// them in an annotation.
 func mergePodResourceRequirements(pod *corev1.Pod, r *corev1.LimitRange) {
 	requests, limits := corev1.ResourceList{}, corev1.ResourceList{}
 	for _, item := range r.Spec.Limits {
@@ -164,7 +166,7 @@ func mergePodResourceRequirements(pod *corev1.Pod, r *corev1.LimitRange) {
 	pod.Annotations[limitRangerAnnotation] = "LimitRanger plugin set: " + strings.Join(notes, "; ")
 }
 
-// setMissingResources adds what is missing, and returns its names in order.
+// setMissingResources adds the defaults that are missing from list and returns their names, sorted.
 func setMissingResources(list *corev1.ResourceList, standard corev1.ResourceList) []string {
 	var added []string
 	for name, q := range standard {

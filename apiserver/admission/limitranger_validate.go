@@ -10,10 +10,10 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// resources are what a container, a pod or a claim asks for.
+// resources holds the requests and limits of a container, a pod or a claim.
 type resources struct{ requests, limits corev1.ResourceList }
 
-// validatePodLimits names every limit that the pod or one of its containers does not keep.
+// validatePodLimits returns an error for each limit that the pod or one of its containers violates.
 func validatePodLimits(pod *corev1.Pod, r *corev1.LimitRange) []error {
 	var errs []error
 	for _, item := range r.Spec.Limits {
@@ -53,7 +53,7 @@ func validateLimitItem(have resources, item *corev1.LimitRangeItem) []error {
 	return errs
 }
 
-// validateClaimLimits judges a claim, which has requests only.
+// validateClaimLimits validates a claim, which has requests only.
 func validateClaimLimits(c *corev1.PersistentVolumeClaim, r *corev1.LimitRange) []error {
 	var errs []error
 	have := resources{c.Spec.Resources.Requests, c.Spec.Resources.Limits}
@@ -116,7 +116,7 @@ func (h resources) checkMax(kind string, name corev1.ResourceName, maximum resou
 	return nil
 }
 
-// checkMaxRatio compares limit and request: how much more than its request something may take.
+// checkMaxRatio checks the ratio of limit to request.
 func (h resources) checkMaxRatio(kind string, name corev1.ResourceName, maximum resource.Quantity) error {
 	request, requested := h.requests[name]
 	limit, limited := h.limits[name]

@@ -13,14 +13,15 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// nodeTaint gives every new node the not-ready taint, which is taken away by whoever finds it ready.
+// nodeTaint adds the not-ready taint to new nodes. The node lifecycle controller removes it once
+// the node is ready.
 type nodeTaint struct{ *admission.Handler }
 
 var _ admission.MutationInterface = &nodeTaint{}
 
 func newNodeTaint() *nodeTaint { return &nodeTaint{admission.NewHandler(admission.Create)} }
 
-// Admit adds the taint, unless the node brings it.
+// Admit adds the taint unless the node has it.
 func (t *nodeTaint) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if !isForResource(a, corev1.Resource("nodes")) {
 		return nil
@@ -39,7 +40,8 @@ func (t *nodeTaint) Admit(_ context.Context, a admission.Attributes, _ admission
 	return nil
 }
 
-// podTopologyLabels copies where a node is to the pods on it, so that containers can read it.
+// podTopologyLabels copies the topology labels of a node to its pods, so that the downward API can
+// expose them.
 type podTopologyLabels struct {
 	*admission.Handler
 	kubeClient
@@ -58,13 +60,14 @@ func newPodTopologyLabels() *podTopologyLabels {
 	return &podTopologyLabels{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// SetExternalKubeInformerFactory takes the shared caches.
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
 func (t *podTopologyLabels) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Core().V1().Nodes()
 	t.lister, t.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
-// Admit labels bindings, from which the pod gets the labels, and pods that are made with a node.
+// Admit adds the labels to bindings, which pass them on to the pod, and to pods created with a node
+// name.
 func (t *podTopologyLabels) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetOperation() != admission.Create {
 		return nil
@@ -86,7 +89,8 @@ func (t *podTopologyLabels) Admit(ctx context.Context, a admission.Attributes, _
 // topologyLabelKeys are the labels that pods get from their node.
 var topologyLabelKeys = []string{corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
 
-// Validate only notes that nodes come to be elsewhere, or go. One that is new is found in the store, as it is in no cache.
+// Validate records changes of topology labels and deletions of nodes. New nodes need no record: a
+// node that is not in the cache is read from the store.
 func (t *podTopologyLabels) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if !isForResource(a, corev1.Resource("nodes")) || a.GetOperation() == admission.Create {
 		return nil
@@ -99,7 +103,7 @@ func (t *podTopologyLabels) Validate(_ context.Context, a admission.Attributes, 
 	return nil
 }
 
-// addTopologyLabels leaves objects alone whose node does not exist: binding to it is for others to judge.
+// addTopologyLabels adds the labels of the node to m. A missing node is not an error here.
 func (t *podTopologyLabels) addTopologyLabels(ctx context.Context, m *metav1.ObjectMeta, nodeName string) error {
 	if nodeName == "" {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 )
 
-// Names of the plugins.
+// Names of the admission plugins.
 const (
 	LimitRanger                  = "LimitRanger"
 	ServiceAccount               = "ServiceAccount"
@@ -21,13 +21,14 @@ const (
 	ResourceQuota                = "ResourceQuota"
 )
 
-// Order is the order in which the plugins run; quota comes last, since it books what the others let pass.
+// Order is the order in which the plugins run. ResourceQuota is last because it charges what the
+// others have admitted.
 var Order = []string{
 	LimitRanger, ServiceAccount, TaintNodesByCondition, Priority, DefaultTolerationSeconds, DefaultStorageClass,
 	StorageObjectInUseProtection, PersistentVolumeClaimResize, RuntimeClass, PodTopologyLabels, ResourceQuota,
 }
 
-// Register makes the plugins known by their names. lost is for how long pods stay on lost nodes.
+// Register registers the plugins. tolerationSeconds configures DefaultTolerationSeconds.
 func Register(plugins *admission.Plugins, tolerationSeconds NodeTolerationSeconds) {
 	for name, build := range map[string]func() (admission.Interface, error){
 		LimitRanger:                  func() (admission.Interface, error) { return newLimitRanger(), nil },

@@ -20,7 +20,7 @@ import (
 
 var priorityClasses = schedulingv1.Resource("priorityclasses")
 
-// priority resolves the class of a pod.
+// priority resolves the priority class of a pod.
 type priority struct {
 	*admission.Handler
 	kubeClient
@@ -39,13 +39,13 @@ func newPriority() *priority {
 	return &priority{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// SetExternalKubeInformerFactory takes the shared caches.
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
 func (p *priority) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Scheduling().V1().PriorityClasses()
 	p.lister, p.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
-// Admit sets priority and preemption policy of a new pod, and keeps them on updates that leave them out.
+// Admit sets priority and preemption policy of a new pod, and keeps them on updates that omit them.
 func (p *priority) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if !isForResource(a, corev1.Resource("pods")) || a.GetOperation() == admission.Delete {
 		return nil
@@ -92,7 +92,8 @@ func (p *priority) resolve(ctx context.Context, a admission.Attributes, pod *cor
 	return nil
 }
 
-// resolveClass finds the class that the pod names, or else the default one, or else one of value 0 without a name.
+// resolveClass returns the class that the pod names, the global default class, or a nameless class
+// of value 0.
 func (p *priority) resolveClass(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*schedulingv1.PriorityClass, error) {
 	name := pod.Spec.PriorityClassName
 	if name == "" {
@@ -116,7 +117,7 @@ func (p *priority) resolveClass(ctx context.Context, a admission.Attributes, pod
 	return class, nil
 }
 
-// get asks the store if the cache has no such class, or is too old to be believed.
+// get reads the class from the store if the cache is stale or does not have it.
 func (p *priority) get(ctx context.Context, name string) (*schedulingv1.PriorityClass, error) {
 	if !p.cache.stale("") {
 		if class, err := p.lister.Get(name); err == nil {
@@ -126,7 +127,8 @@ func (p *priority) get(ctx context.Context, name string) (*schedulingv1.Priority
 	return p.client.SchedulingV1().PriorityClasses().Get(ctx, name, metav1.GetOptions{})
 }
 
-// defaultClass is nil if there is none; of several, which a race can make, the lowest counts.
+// defaultClass returns the global default class, or nil. If a race has created several, the one
+// with the lowest value counts.
 func (p *priority) defaultClass(ctx context.Context) (*schedulingv1.PriorityClass, error) {
 	var all []*schedulingv1.PriorityClass
 	if p.cache.stale("") {
@@ -152,12 +154,13 @@ func (p *priority) defaultClass(ctx context.Context) (*schedulingv1.PriorityClas
 	return lowest, nil
 }
 
-// Validate refuses a second default class and the deletion of system classes.
+// Validate rejects a second global default class and the deletion of system classes.
 func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if !isForResource(a, priorityClasses) {
 		return nil
 	}
-	// A class that is new, and not the default one, is found in the store by who asks for its name.
+	// A new class that is not the global default needs no record: lookups by name fall back to the
+	// store.
 	old, _ := a.GetOldObject().(*schedulingv1.PriorityClass)
 	if a.GetOperation() == admission.Delete || (old != nil && old.GlobalDefault) {
 		defer p.cache.recordWrite("")
@@ -185,7 +188,7 @@ func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admis
 
 func forbidSystemClassDeletion(a admission.Attributes) error {
 	for _, system := range validation.SystemPriorityClasses() {
-		old, _ := a.GetOldObject().(*schedulingv1.PriorityClass) // a deletion of the collection names none
+		old, _ := a.GetOldObject().(*schedulingv1.PriorityClass) // deletecollection has no name
 		if a.GetName() == system.Name || old != nil && old.Name == system.Name {
 			return admission.NewForbidden(a, errors.New("this is a system priority class and cannot be deleted"))
 		}

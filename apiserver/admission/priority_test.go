@@ -75,7 +75,7 @@ func TestOneDefaultClass(t *testing.T) {
 	}
 }
 
-// TestFreshClass: a class counts at once, although no cache has seen it.
+// TestFreshClass: a new class is found although it is not in the cache.
 func TestFreshClass(t *testing.T) {
 	plugin := started(t, newPriority())
 	class := classOf("fresh", 3, true, corev1.PreemptNever)

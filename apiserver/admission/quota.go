@@ -22,7 +22,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// quotaAdmission is the library's plugin, told what counts.
+// quotaAdmission wraps the ResourceQuota plugin of k8s.io/apiserver.
 type quotaAdmission struct {
 	*resourcequota.QuotaAdmission
 	cache  cacheTracker
@@ -34,7 +34,7 @@ var (
 	_ initializer.WantsExternalKubeInformerFactory = &quotaAdmission{}
 )
 
-// quotaWorkers check requests at a time.
+// quotaWorkers is the number of concurrent quota evaluations.
 const quotaWorkers = 5
 
 func newQuota() (admission.Interface, error) {
@@ -45,8 +45,9 @@ func newQuota() (admission.Interface, error) {
 	return &quotaAdmission{QuotaAdmission: plugin}, nil
 }
 
-// SetExternalKubeInformerFactory takes the shared caches. The server tells of its end before it
-// hands them out, so that the evaluators can be started here.
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory. The
+// initializer sets the drained notification before the informers, so the evaluators can be started
+// here.
 func (q *quotaAdmission) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	q.QuotaAdmission.SetExternalKubeInformerFactory(f)
 	q.SetQuotaConfiguration(quotaConfiguration())
@@ -54,8 +55,8 @@ func (q *quotaAdmission) SetExternalKubeInformerFactory(f informers.SharedInform
 	q.lister, q.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
-// Validate books what a request takes. A namespace without quota is let pass at once: the
-// library would ask the store, and wait for it, for each.
+// Validate charges a request to the quotas of its namespace. It returns at once for a namespace
+// without quotas, for which the wrapped plugin would read the store.
 func (q *quotaAdmission) Validate(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() == corev1.Resource("resourcequotas") {
 		q.cache.recordWrite(a.GetNamespace())
@@ -68,8 +69,8 @@ func (q *quotaAdmission) Validate(ctx context.Context, a admission.Attributes, o
 	return q.QuotaAdmission.Validate(ctx, a, o)
 }
 
-// quotaConfiguration counts pods, services and claims by what they ask for, a few kinds also
-// under their old names, and every other kind by number.
+// quotaConfiguration returns evaluators for pods, services and claims, object counts under legacy
+// names for a few kinds, and generic object counts for all others.
 func quotaConfiguration() quota.Configuration {
 	evaluators := []quota.Evaluator{
 		&evaluator{resource: corev1.Resource("pods"), isCounted: isPodResource, usage: podUsage, checkRequired: podConstraints, matchesScope: podMatchesScope},
@@ -87,24 +88,25 @@ func quotaConfiguration() quota.Configuration {
 	return generic.NewConfiguration(evaluators, ignored)
 }
 
-// evaluator counts the objects of one resource.
+// evaluator evaluates the quota usage of one resource.
 type evaluator struct {
 	resource schema.GroupResource
-	// isCounted says whether a quota's resource is one that these objects use.
+	// isCounted reports whether the objects use the quota resource.
 	isCounted func(corev1.ResourceName) bool
 	usage     func(runtime.Object) corev1.ResourceList
-	// checkRequired names the required resources that an object does not set; nil if it need not set any.
+	// checkRequired returns an error that names the required resources that an object does not set.
+	// nil means none are required.
 	checkRequired func(required []corev1.ResourceName, obj runtime.Object) error
-	// matchesScope says whether an object is within a scope; nil if it is in none.
+	// matchesScope reports whether an object is in a scope. nil means it is in none.
 	matchesScope func(scope corev1.ScopedResourceSelectorRequirement, obj runtime.Object) (bool, error)
 }
 
 var _ quota.Evaluator = &evaluator{}
 
-// GroupResource is what is counted.
+// GroupResource returns the resource that the evaluator counts.
 func (e *evaluator) GroupResource() schema.GroupResource { return e.resource }
 
-// Handles says whether a request can change the count: creation, and updates of size.
+// Handles reports whether a request can change the usage: creates, and updates that change sizes.
 func (e *evaluator) Handles(a admission.Attributes) bool {
 	if a.GetSubresource() != "" {
 		return a.GetSubresource() == "resize" && a.GetOperation() == admission.Update
@@ -112,7 +114,7 @@ func (e *evaluator) Handles(a admission.Attributes) bool {
 	return a.GetOperation() == admission.Create || (a.GetOperation() == admission.Update && e.resource != corev1.Resource("pods"))
 }
 
-// Constraints fails where an object leaves out what a quota limits.
+// Constraints returns an error if an object does not set a resource that a quota limits.
 func (e *evaluator) Constraints(required []corev1.ResourceName, obj runtime.Object) error {
 	if e.checkRequired == nil {
 		return nil
@@ -120,7 +122,7 @@ func (e *evaluator) Constraints(required []corev1.ResourceName, obj runtime.Obje
 	return e.checkRequired(required, obj)
 }
 
-// Matches says whether a quota counts the object.
+// Matches reports whether a quota applies to the object.
 func (e *evaluator) Matches(q *corev1.ResourceQuota, obj runtime.Object) (bool, error) {
 	return generic.Matches(q, obj, e.MatchingResources, e.inScope)
 }
@@ -132,13 +134,13 @@ func (e *evaluator) inScope(scope corev1.ScopedResourceSelectorRequirement, obj 
 	return e.matchesScope(scope, obj)
 }
 
-// MatchingResources are those of input that are counted here.
+// MatchingResources returns the resources of input that this evaluator counts.
 func (e *evaluator) MatchingResources(input []corev1.ResourceName) []corev1.ResourceName {
 	count := generic.ObjectCountQuotaResourceNameFor(e.resource)
 	return slices.DeleteFunc(slices.Clone(input), func(name corev1.ResourceName) bool { return name != count && !e.isCounted(name) })
 }
 
-// MatchingScopes are those of scopes that the object is in.
+// MatchingScopes returns the scopes that the object is in.
 func (e *evaluator) MatchingScopes(obj runtime.Object, scopes []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
 	var matched []corev1.ScopedResourceSelectorRequirement
 	for _, scope := range scopes {
@@ -153,7 +155,7 @@ func (e *evaluator) MatchingScopes(obj runtime.Object, scopes []corev1.ScopedRes
 	return matched, nil
 }
 
-// UncoveredQuotaScopes are limited priority classes that no quota covers.
+// UncoveredQuotaScopes returns the limited scopes that no quota covers.
 func (e *evaluator) UncoveredQuotaScopes(limited, matched []corev1.ScopedResourceSelectorRequirement) ([]corev1.ScopedResourceSelectorRequirement, error) {
 	var uncovered []corev1.ScopedResourceSelectorRequirement
 	for _, scope := range limited {
@@ -165,7 +167,7 @@ func (e *evaluator) UncoveredQuotaScopes(limited, matched []corev1.ScopedResourc
 	return uncovered, nil
 }
 
-// Usage is what the object takes.
+// Usage returns the quota usage of the object.
 func (e *evaluator) Usage(obj runtime.Object) (corev1.ResourceList, error) {
 	used := e.usage(obj)
 	if len(used) > 0 {
@@ -174,7 +176,7 @@ func (e *evaluator) Usage(obj runtime.Object) (corev1.ResourceList, error) {
 	return used, nil
 }
 
-// UsageStats is for the controller that writes a quota's status, which this plugin is not.
+// UsageStats is not supported: the admission plugin does not update quota status.
 func (e *evaluator) UsageStats(quota.UsageStatsOptions) (quota.UsageStats, error) {
 	return quota.UsageStats{}, fmt.Errorf("usage of %s is not summed up by admission", e.resource)
 }
@@ -198,7 +200,7 @@ func isPodResource(name corev1.ResourceName) bool {
 	return found && strings.Contains(extended, "/") && !strings.Contains(extended, "storageclass.storage.k8s.io")
 }
 
-// podUsage is nothing for pods that are over.
+// podUsage returns the usage of a pod, nil for finished pods.
 func podUsage(obj runtime.Object) corev1.ResourceList {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
@@ -221,7 +223,7 @@ func podUsage(obj runtime.Object) corev1.ResourceList {
 	return used
 }
 
-// podConstraints wants every container to set the requests and limits that a quota counts.
+// podConstraints requires every container to set the requests and limits that a quota counts.
 func podConstraints(required []corev1.ResourceName, obj runtime.Object) error {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -332,7 +334,7 @@ func isClaimResource(name corev1.ResourceName) bool {
 	return name == corev1.ResourcePersistentVolumeClaims || name == corev1.ResourceRequestsStorage || strings.Contains(string(name), storageClassSuffix)
 }
 
-// claimUsage counts a claim in sum and under its class.
+// claimUsage counts a claim in total and for its storage class.
 func claimUsage(obj runtime.Object) corev1.ResourceList {
 	c, ok := obj.(*corev1.PersistentVolumeClaim)
 	if !ok {

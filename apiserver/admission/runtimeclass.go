@@ -18,7 +18,7 @@ import (
 
 var errOverheadMismatch = errors.New("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 
-// runtimeClass adds to a pod what running its class costs and where the class can run.
+// runtimeClass sets the overhead and the scheduling constraints of a pod's RuntimeClass.
 type runtimeClass struct {
 	*admission.Handler
 	kubeClient
@@ -37,7 +37,7 @@ func newRuntimeClass() *runtimeClass {
 	return &runtimeClass{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// SetExternalKubeInformerFactory takes the shared caches.
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
 func (r *runtimeClass) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Node().V1().RuntimeClasses()
 	r.lister, r.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
@@ -88,8 +88,8 @@ func containsToleration(list []corev1.Toleration, t corev1.Toleration) bool {
 	return false
 }
 
-// Validate refuses an overhead that is not the class's own. It notes that classes change; one that is new is found in the
-// store, as it is in no cache.
+// Validate rejects an overhead that differs from the class's. It records changes of classes. New
+// classes need no record: a class that is not in the cache is read from the store.
 func (r *runtimeClass) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if isForResource(a, nodev1.Resource("runtimeclasses")) && a.GetOperation() != admission.Create {
 		r.cache.recordWrite("")
@@ -112,7 +112,7 @@ func (r *runtimeClass) Validate(ctx context.Context, a admission.Attributes, _ a
 	return nil
 }
 
-// getClass is nil for pods without a class.
+// getClass returns the RuntimeClass of the pod, or nil if it has none.
 func (r *runtimeClass) getClass(ctx context.Context, a admission.Attributes, pod *corev1.Pod) (*nodev1.RuntimeClass, error) {
 	if pod.Spec.RuntimeClassName == nil || !isValidNodeName(*pod.Spec.RuntimeClassName) {
 		return nil, nil

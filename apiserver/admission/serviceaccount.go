@@ -21,16 +21,17 @@ const (
 	defaultAccount    = "default"
 	tokenVolumePrefix = "kube-api-access-"
 	tokenPath         = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// tokenSeconds is an hour and seven seconds: the odd figure marks tokens that nobody asked for.
+	// tokenSeconds is one hour and seven seconds. As upstream, the odd value marks automatically
+	// mounted tokens.
 	tokenSeconds    = 3607
 	tokenMode       = int32(0o644)
 	rootCAConfigMap = "kube-root-ca.crt"
-	// accountAttempts wait for the account of a namespace that was made a moment ago.
+	// accountAttempts bounds the wait for the default account of a new namespace.
 	accountAttempts      = 10
 	accountRetryInterval = 100 * time.Millisecond
 )
 
-// serviceAccount gives each pod an account that exists, and a volume with its token.
+// serviceAccount checks that the service account of a pod exists and mounts its token.
 type serviceAccount struct {
 	*admission.Handler
 	kubeClient
@@ -49,14 +50,14 @@ func newServiceAccount() *serviceAccount {
 	return &serviceAccount{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// SetExternalKubeInformerFactory takes the shared caches.
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
 func (s *serviceAccount) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Core().V1().ServiceAccounts()
 	s.lister, s.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
 }
 
-// Admit names the account, mounts its token and takes over its pull secrets.
-// Mirrors of static pods have no account.
+// Admit sets the service account, mounts its token and copies its image pull secrets. Mirror pods
+// have no service account.
 func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	pod, ok := a.GetObject().(*corev1.Pod)
 	if !ok || !isForResource(a, corev1.Resource("pods")) || a.GetOperation() != admission.Create {
@@ -68,7 +69,7 @@ func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o ad
 	if pod.Spec.ServiceAccountName == "" {
 		pod.Spec.ServiceAccountName = defaultAccount
 	}
-	// The old name of the field says the same.
+	// Keep the deprecated field in sync.
 	pod.Spec.DeprecatedServiceAccount = pod.Spec.ServiceAccountName
 	account, err := s.get(ctx, a.GetNamespace(), pod.Spec.ServiceAccountName)
 	if err != nil {
@@ -83,8 +84,9 @@ func (s *serviceAccount) Admit(ctx context.Context, a admission.Attributes, o ad
 	return nil
 }
 
-// Validate checks that the account exists, and that mirrors use none. It notes that accounts change; one that is new is found in
-// the store, as it is in no cache.
+// Validate checks that the account exists and that mirror pods do not use one. It records changes
+// of accounts. New accounts need no record: an account that is not in the cache is read from the
+// store.
 func (s *serviceAccount) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if isForResource(a, corev1.Resource("serviceaccounts")) && a.GetOperation() != admission.Create {
 		s.cache.recordWrite(a.GetNamespace())
@@ -127,7 +129,8 @@ func validateMirrorPod(a admission.Attributes, pod *corev1.Pod) error {
 	return nil
 }
 
-// get waits a little for the default account, which is made after its namespace.
+// get returns the account. For the default account it retries for a moment, because a controller
+// creates it after the namespace.
 func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
 	tries := 1
 	if name == defaultAccount {
@@ -154,7 +157,8 @@ func (s *serviceAccount) get(ctx context.Context, namespace, name string) (*core
 	return nil, apierrors.NewNotFound(corev1.Resource("serviceaccounts"), name)
 }
 
-// shouldAutomount: the pod's word counts before the account's; silence means yes.
+// shouldAutomount reports whether to mount the token. The pod's setting takes precedence over the
+// account's; the default is true.
 func shouldAutomount(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
 	if pod.Spec.AutomountServiceAccountToken != nil {
 		return *pod.Spec.AutomountServiceAccountToken
@@ -162,7 +166,7 @@ func shouldAutomount(account *corev1.ServiceAccount, pod *corev1.Pod) bool {
 	return account.AutomountServiceAccountToken == nil || *account.AutomountServiceAccountToken
 }
 
-// mountToken mounts the token into each container that has nothing at its place.
+// mountToken mounts the token into each container that has no mount at its path.
 func mountToken(pod *corev1.Pod) {
 	name, taken := "", map[string]bool{}
 	for _, v := range pod.Spec.Volumes {
@@ -198,7 +202,8 @@ next:
 	return added
 }
 
-// tokenVolumeSource is the token, the certificate of the server, and the name of the namespace.
+// tokenVolumeSource returns a projected volume with the token, the CA certificate and the
+// namespace.
 func tokenVolumeSource() corev1.VolumeSource {
 	mode, seconds := tokenMode, int64(tokenSeconds)
 	return corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{

@@ -16,7 +16,7 @@ import (
 	storagelisters "k8s.io/client-go/listers/storage/v1"
 )
 
-// Finalizers that keep a volume or claim while something uses it.
+// Finalizers that protect volumes and claims in use.
 const (
 	claimProtection  = "kubernetes.io/pvc-protection"
 	volumeProtection = "kubernetes.io/pv-protection"
@@ -31,7 +31,7 @@ type storageClassReader struct {
 	lister storagelisters.StorageClassLister
 }
 
-// SetExternalKubeInformerFactory takes the shared caches.
+// SetExternalKubeInformerFactory implements initializer.WantsExternalKubeInformerFactory.
 func (c *storageClassReader) SetExternalKubeInformerFactory(f informers.SharedInformerFactory) {
 	informer := f.Storage().V1().StorageClasses()
 	c.lister, c.cache.hasSynced = informer.Lister(), informer.Informer().HasSynced
@@ -61,7 +61,7 @@ func (c *storageClassReader) get(ctx context.Context, name string) (*storagev1.S
 	return c.client.StorageV1().StorageClasses().Get(ctx, name, metav1.GetOptions{})
 }
 
-// defaultStorageClass gives claims without a class the default one.
+// defaultStorageClass sets the default class of claims without a class.
 type defaultStorageClass struct {
 	*admission.Handler
 	storageClassReader
@@ -78,7 +78,7 @@ func newDefaultStorageClass() *defaultStorageClass {
 	return &defaultStorageClass{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// Admit sets the class of a new claim that names none, neither in the field nor in the old annotation.
+// Admit sets the class of a new claim that names none in the field or in the beta annotation.
 func (d *defaultStorageClass) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if !isForResource(a, corev1.Resource("persistentvolumeclaims")) || a.GetOperation() != admission.Create {
 		return nil
@@ -101,7 +101,7 @@ func (d *defaultStorageClass) Admit(ctx context.Context, a admission.Attributes,
 	return nil
 }
 
-// newestDefaultClass is the default class made last, nil if there is none.
+// newestDefaultClass returns the newest default class, or nil if there is none.
 func newestDefaultClass(all []*storagev1.StorageClass) *storagev1.StorageClass {
 	var defaults []*storagev1.StorageClass
 	for _, class := range all {
@@ -121,7 +121,7 @@ func newestDefaultClass(all []*storagev1.StorageClass) *storagev1.StorageClass {
 	})
 }
 
-// Validate only notes that classes change.
+// Validate records changes of classes.
 func (d *defaultStorageClass) Validate(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if isForResource(a, storageClasses) {
 		d.cache.recordWrite("")
@@ -129,7 +129,7 @@ func (d *defaultStorageClass) Validate(_ context.Context, a admission.Attributes
 	return nil
 }
 
-// storageObjectInUseProtection puts finalizers on volumes and claims.
+// storageObjectInUseProtection adds protection finalizers to volumes and claims.
 type storageObjectInUseProtection struct{ *admission.Handler }
 
 var _ admission.MutationInterface = &storageObjectInUseProtection{}
@@ -158,7 +158,7 @@ func addFinalizer(m *metav1.ObjectMeta, finalizer string) {
 	}
 }
 
-// persistentVolumeClaimResize guards the growth of claims.
+// persistentVolumeClaimResize restricts the expansion of claims.
 type persistentVolumeClaimResize struct {
 	*admission.Handler
 	storageClassReader
@@ -174,7 +174,7 @@ func newPersistentVolumeClaimResize() *persistentVolumeClaimResize {
 	return &persistentVolumeClaimResize{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// Validate lets a bound claim grow if its class allows it.
+// Validate allows a bound claim to grow only if its class allows expansion.
 func (r *persistentVolumeClaimResize) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if isForResource(a, storageClasses) {
 		r.cache.recordWrite("")

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// started is a plugin as the server has it: with a client and caches of the given objects.
+// started returns an initialized plugin with a client and synced informers over the objects.
 func started[P admission.Interface](t *testing.T, plugin P, objects ...runtime.Object) P {
 	t.Helper()
 	kube := fake.NewClientset(objects...)
@@ -30,7 +30,7 @@ func started[P admission.Interface](t *testing.T, plugin P, objects ...runtime.O
 	return plugin
 }
 
-// create is a request to make obj.
+// create returns the attributes of a create request.
 func create(resource schema.GroupResource, obj runtime.Object) admission.Attributes {
 	return request(admission.Create, resource, "", obj, nil)
 }
@@ -45,7 +45,7 @@ func request(op admission.Operation, resource schema.GroupResource, subresource 
 		m.GetNamespace(), m.GetName(), gvr, subresource, op, nil, false, nil)
 }
 
-// admit runs both halves of a plugin, and answers with the reason of a refusal.
+// admit runs mutation and validation of a plugin and returns the reason of a rejection.
 func admit(t *testing.T, plugin admission.Interface, a admission.Attributes) string {
 	t.Helper()
 	var err error

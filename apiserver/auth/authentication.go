@@ -18,8 +18,8 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/tokens"
 )
 
-// buildAuthenticator builds the chain: certificate, then bearer token, then
-// anonymous, who comes only when no credential was shown at all.
+// buildAuthenticator builds the authenticator chain: client certificate, bearer token, and
+// anonymous if the request has no credentials.
 func (s *Security) buildAuthenticator() error {
 	o := &s.options
 	var err error

@@ -17,8 +17,8 @@ import (
 
 const clientCAKey = "client-ca-file"
 
-// publishClientCA writes the client CA to where components that delegate
-// authentication look for it (stock kube-scheduler does).
+// publishClientCA writes the client CA to the ConfigMap that delegated authentication reads, for
+// example in kube-scheduler.
 func (s *Security) publishClientCA(ctx context.Context) error {
 	ca, err := os.ReadFile(s.options.ClientCAFile)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Security) publishClientCA(ctx context.Context) error {
 			ObjectMeta: metav1.ObjectMeta{Name: policy.AuthenticationConfigMap, Namespace: metav1.NamespaceSystem},
 			Data:       map[string]string{clientCAKey: string(ca)},
 		}, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) { // another server, with the same CA or one that will find ours
+		if apierrors.IsAlreadyExists(err) { // another server with the same CA, or one that reports the conflict
 			err = nil
 		}
 	case err == nil && found.Data[clientCAKey] != string(ca):
@@ -53,7 +53,7 @@ func (s *Security) publishClientCA(ctx context.Context) error {
 	return nil
 }
 
-// waitForSync waits for the informers that decisions are made from.
+// waitForSync waits for the informers of the authorizers.
 func (s *Security) waitForSync(ctx context.Context) error {
 	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(context.Context) (bool, error) {
 		return s.resolver.Synced() && s.graph.Synced(), nil

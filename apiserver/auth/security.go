@@ -27,24 +27,27 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/tokens"
 )
 
-// Options is what the security of a server is made from.
+// Options configures New.
 type Options struct {
 	CA        *pki.Authority
-	Client    kubernetes.Interface // the loopback client, of system:masters
+	Client    kubernetes.Interface // a client in group system:masters
 	Informers informers.SharedInformerFactory
-	// TokenFile is a CSV of static tokens (token,user,uid,"group1,group2"); "" for none.
+	// TokenFile is the path of a CSV of static tokens (token,user,uid,"group1,group2"). "" means
+	// none.
 	TokenFile string
-	// ClientCAFile verifies client certificates; "" means the CA's own.
+	// ClientCAFile is the CA bundle that verifies client certificates. The default is the CA's own
+	// certificate.
 	ClientCAFile string
-	// Issuer of service-account tokens; "" means tokens.DefaultIssuer.
+	// Issuer of service account tokens. The default is tokens.DefaultIssuer.
 	Issuer string
-	// Audiences the server answers to; none means the issuer.
+	// Audiences that the server accepts in tokens. The default is the issuer.
 	Audiences []string
-	// Now is the clock; nil means time.Now.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 
-// Security is the assembled whole; see the package comment for the wiring.
+// Security holds the authenticator and the authorizer of a server. See the package documentation
+// for the wiring.
 type Security struct {
 	Authenticator authenticator.Request
 	Audiences     authenticator.Audiences
@@ -61,7 +64,7 @@ type Security struct {
 	aggregator  *rbac.Aggregator
 }
 
-// New assembles a server's security.
+// New builds the authentication and authorization of a server.
 func New(o Options) (*Security, error) {
 	if o.CA == nil || o.Client == nil || o.Informers == nil {
 		return nil, errors.New("auth.Options: CA, Client and Informers are required")
@@ -99,7 +102,8 @@ func (s *Security) buildAuthorizer() error {
 	if err := s.graph.Watch(s.options.Informers); err != nil {
 		return fmt.Errorf("node authorizer: %w", err)
 	}
-	// Open before the roles can be read: whoever waits for the server asks here.
+	// Health and version are allowed before the roles are read, for clients that wait for the
+	// server.
 	public, err := path.NewAuthorizer([]string{"/healthz", "/livez", "/readyz", "/version", "/version/"})
 	if err != nil {
 		return err
@@ -115,17 +119,16 @@ func (s *Security) buildAuthorizer() error {
 	return err
 }
 
-// PluginNames are the admission plugins of this package, in the order to run them.
+// PluginNames returns the admission plugins of this package in the order in which they run.
 func PluginNames() []string { return []string{nodeauth.RestrictionPlugin, rbac.EscalationPlugin} }
 
-// RegisterPlugins adds them to those a server can turn on.
+// RegisterPlugins registers the admission plugins of this package.
 func RegisterPlugins(plugins *admission.Plugins) {
 	nodeauth.RegisterRestriction(plugins)
 	rbac.RegisterEscalation(plugins)
 }
 
-// Storages are the resources this package answers: reviews, and
-// serviceaccounts/token of the core group (a subresource of a stored kind).
+// Storages returns the storages of this package: the review kinds and serviceaccounts/token.
 func (s *Security) Storages() map[schema.GroupResource]rest.Storage {
 	const authn, authz = "authentication.k8s.io", "authorization.k8s.io"
 	return map[schema.GroupResource]rest.Storage{
@@ -139,14 +142,13 @@ func (s *Security) Storages() map[schema.GroupResource]rest.Storage {
 	}
 }
 
-// DiscoveryHandlers are the handlers, by path, of the token issuer's public documents.
-// address is HOST:PORT under which clients reach this server.
+// DiscoveryHandlers returns the handlers of the issuer discovery documents by path. address is the
+// HOST:PORT that clients use.
 func (s *Security) DiscoveryHandlers(address string) (map[string]http.Handler, error) {
 	return s.issuer.DiscoveryHandlers(address)
 }
 
-// Bootstrap makes the built-in roles exist and waits until the authorizer sees
-// roles and the node graph is complete: after it, decisions are the real ones.
+// Bootstrap creates the built-in roles and waits until the RBAC and node authorizers have synced.
 func (s *Security) Bootstrap(ctx context.Context) error {
 	if err := rbac.Bootstrap(ctx, s.options.Client); err != nil {
 		return err
@@ -157,6 +159,5 @@ func (s *Security) Bootstrap(ctx context.Context) error {
 	return s.waitForSync(ctx)
 }
 
-// Run keeps aggregated roles up to date until ctx ends. (The generic server
-// itself follows the file of ClientCA.)
+// Run updates aggregated roles until ctx is done. The generic server reloads ClientCA itself.
 func (s *Security) Run(ctx context.Context) { s.aggregator.Run(ctx) }

@@ -26,8 +26,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/tokens"
 )
 
-// guard is a TLS server that answers who the caller is; 401 as the generic
-// library would.
+// guard is a TLS server that responds with the authenticated user, or 401.
 type guard struct {
 	*Security
 	url    string
@@ -78,8 +77,8 @@ func newGuard(t *testing.T) *guard {
 	return &guard{Security: sec, url: server.URL, ca: ca, client: client}
 }
 
-// ask sends a request with a bearer token and a client certificate, each
-// optional, and returns "401" or who answered.
+// ask sends a request with an optional bearer token and client certificate. It returns "401" or the
+// authenticated user.
 func (g *guard) ask(t *testing.T, token string, cert *tls.Certificate) string {
 	t.Helper()
 	config := &tls.Config{RootCAs: x509.NewCertPool()}

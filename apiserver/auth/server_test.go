@@ -21,7 +21,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// town is a whole server over TLS, and clients with credentials of their own.
+// town is a complete server over TLS with clients of different users.
 type town struct {
 	*testing.T
 	server *apiserver.Server
@@ -32,7 +32,7 @@ func newTown(t *testing.T) *town {
 	t.Helper()
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", t.TempDir()
-	o.DisableAdmissionPlugins = []string{"ServiceAccount"} // no loop makes accounts here
+	o.DisableAdmissionPlugins = []string{"ServiceAccount"} // no controller creates service accounts here
 	server, err := apiserver.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func newTown(t *testing.T) *town {
 	return w
 }
 
-// client speaks with config's token, or else with a certificate for id.
+// client returns a client that uses the token of config, or a certificate for id.
 func (w *town) client(config *rest.Config, id pki.Identity) kubernetes.Interface {
 	w.Helper()
 	config.Host = "https://" + w.server.Address()
@@ -74,7 +74,7 @@ func (w *town) client(config *rest.Config, id pki.Identity) kubernetes.Interface
 	return client
 }
 
-// must fails the test on an error of preparation.
+// must fails the test if the setup returns an error.
 func must[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -85,7 +85,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-// answers checks that a request got code (0 means success) and said words.
+// answers checks that err has the status code (0 means success) and contains words.
 func (w *town) answers(what string, err error, code int32, words string) {
 	w.Helper()
 	status, _ := err.(apierrors.APIStatus)

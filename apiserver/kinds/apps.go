@@ -16,7 +16,7 @@ func scale(version schema.GroupVersion) map[string]func(Stores) rest.Storage {
 	}
 }
 
-// apps are the workloads that keep pods running.
+// apps returns the workload kinds of apps/v1, and ReplicationController.
 func apps() []Kind {
 	gv := appsv1.SchemeGroupVersion
 	return []Kind{

@@ -38,7 +38,7 @@ func rbac() []Kind {
 	}
 }
 
-// reviews are questions: answered, never stored.
+// reviews returns virtual kinds, which are evaluated and never stored.
 func reviews() []Kind {
 	authn, authz := authenticationv1.SchemeGroupVersion, authorizationv1.SchemeGroupVersion
 	return []Kind{

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// batch are the workloads that end.
+// batch returns the kinds of batch/v1.
 func batch() []Kind {
 	gv := batchv1.SchemeGroupVersion
 	return []Kind{

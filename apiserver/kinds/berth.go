@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// berth are the kinds that upstream does not have.
+// berth returns Berth's own kinds.
 func berth() []Kind {
 	return []Kind{{
 		GroupVersion: v1alpha1.GroupVersion, Kind: "Hold", Resource: v1alpha1.HoldsResource, Namespaced: true,

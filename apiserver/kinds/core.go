@@ -10,7 +10,8 @@ import (
 
 var v1 = corev1.SchemeGroupVersion
 
-// core are the kinds of the core group that are about nodes, namespaces and what pods read.
+// core returns the kinds of the core group, except storage, services, events and
+// ReplicationController.
 func core() []Kind {
 	return []Kind{
 		pods(),

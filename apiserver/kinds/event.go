@@ -7,11 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// eventTTL is how long an event is kept, in seconds.
+// eventTTL is the retention of events, in seconds.
 const eventTTL = 60 * 60
 
-// events are one store with two views: Event of the core group, which is what
-// is stored, and Event of events.k8s.io.
+// events returns the two kinds of events. They share one store, which holds core/v1 Events.
 func events() []Kind {
 	return []Kind{
 		{
@@ -112,7 +111,7 @@ func eventFromCore(from *corev1.Event, to *eventsv1.Event) {
 	}
 }
 
-// eventFieldAliases are the selectable fields of events.k8s.io in terms of the stored Event.
+// eventFieldAliases maps the selectable fields of events.k8s.io to those of core/v1.
 var eventFieldAliases = map[string]string{
 	"regarding.kind":            "involvedObject.kind",
 	"regarding.namespace":       "involvedObject.namespace",

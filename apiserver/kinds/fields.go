@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The functions here are the selectable fields of the kinds that have any.
+// The functions below return the values of the selectable fields of an object.
 
 func podFields(obj runtime.Object) fields.Set {
 	pod := obj.(*corev1.Pod)
@@ -26,7 +26,7 @@ func podFields(obj runtime.Object) fields.Set {
 		"spec.hostNetwork":         strconv.FormatBool(pod.Spec.HostNetwork),
 		"status.phase":             string(pod.Status.Phase),
 		"status.podIP":             ip,
-		"status.podIPs":            "", // may be asked for, as in Kubernetes, and is never found
+		"status.podIPs":            "", // accepted in selectors but always empty, as in Kubernetes
 		"status.nominatedNodeName": pod.Status.NominatedNodeName,
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/apiserver/openapi"
 )
 
-// crd is the part of a CustomResourceDefinition that is compared.
+// crd is the compared part of a CustomResourceDefinition.
 type crd struct {
 	Metadata struct{ Name string }
 	Spec     struct {
@@ -42,8 +42,8 @@ type schema struct {
 	IntOrString          bool `json:"x-kubernetes-int-or-string"`
 }
 
-// TestTheHoldCRDSaysWhatTheRowSays: a real Kubernetes serves the same kind as Berth's
-// API server.
+// TestTheHoldCRDSaysWhatTheRowSays: the CRD for Kubernetes clusters matches the kind that Berth's
+// API server serves.
 func TestTheHoldCRDSaysWhatTheRowSays(t *testing.T) {
 	data, err := os.ReadFile("../../deploy/hold-crd.yaml")
 	if err != nil {
@@ -91,7 +91,7 @@ func sameSchema(t *testing.T, path string, got schema, want spec.Schema, all map
 		name := strings.TrimPrefix(ref, "#/")
 		want = all[name].Schema
 		if strings.HasSuffix(name, "ObjectMeta") {
-			return // the library's in both
+			return // both use the library's type
 		}
 	}
 	if len(want.AllOf) == 1 {

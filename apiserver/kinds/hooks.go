@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// The adapters below fit a rule written for one Go type into a hook. The
-// registry never hands a hook another type than the kind's own.
+// The adapters below convert a typed function to a hook. The registry passes only objects of the
+// kind's own type.
 
 func defaults[T runtime.Object](rule func(T)) func(runtime.Object) {
 	return func(obj runtime.Object) { rule(obj.(T)) }

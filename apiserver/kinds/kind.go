@@ -12,111 +12,105 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Kind describes one resource. Only GroupVersion, Kind, Resource, New and
-// NewList are required; every hook may be nil. Typed rules are fitted into the
-// hooks by the adapters in hooks.go (defaults, check, checkUpdate, ...).
+// Kind describes a served resource. GroupVersion, Kind, Resource, New and NewList are required;
+// every hook may be nil. The adapters in hooks.go convert typed functions to hooks.
 type Kind struct {
 	// GroupVersion is the served and stored version.
 	GroupVersion schema.GroupVersion
 	// Kind is the name of the Go type, e.g. "Pod".
 	Kind string
-	// Resource is the plural, e.g. "pods".
+	// Resource is the plural name, e.g. "pods".
 	Resource string
-	// Singular is Kind in lower case if empty.
+	// Singular is the singular name. The default is Kind in lower case.
 	Singular string
-	// ShortNames and Categories are what kubectl accepts besides, e.g. "po", "all".
+	// ShortNames and Categories are the additional names in kubectl, e.g. "po", "all".
 	ShortNames, Categories []string
-	// Namespaced says that objects live in a namespace.
+	// Namespaced reports whether objects are namespaced.
 	Namespaced bool
 
-	// New and NewList make empty values of the k8s.io/api types.
+	// New and NewList return empty objects of the k8s.io/api types.
 	New, NewList func() runtime.Object
-	// Hub is set where the kind shares the store of another one: it is that
-	// kind's Go type, and AddConversions turns one into the other.
+	// Hub is set if the kind shares the store of another kind, whose Go type is stored.
+	// AddConversions converts between the types.
 	Hub *Hub
-	// Virtual kinds are answered, not stored (TokenReview and the like): the
-	// server is handed their storage from elsewhere.
+	// Virtual kinds are not stored (e.g. TokenReview). The server gets their storage from
+	// elsewhere.
 	Virtual bool
 
-	// HasStatus gives the kind a status subresource; the main resource then
-	// ignores changes of status and the subresource all others.
+	// HasStatus adds a status subresource. The main resource then ignores changes of status, and
+	// the subresource ignores all others.
 	HasStatus bool
-	// ResetOnStatusUpdate are further paths that PrepareStatus restores, such as
-	// "metadata.labels". Everything but status and metadata is restored anyway.
+	// ResetOnStatusUpdate are additional paths that PrepareStatus restores, such as
+	// "metadata.labels". Everything except status and metadata is always restored.
 	ResetOnStatusUpdate []string
-	// KeepStatusOnCreate stores the status that the creator sent (Node);
-	// otherwise a kind with status starts with an empty one.
+	// KeepStatusOnCreate stores the status that the creator sent (Node). Otherwise the status
+	// starts empty.
 	KeepStatusOnCreate bool
-	// Generation says what the registry does to metadata.generation.
+	// Generation is how the registry manages metadata.generation.
 	Generation Generation
 
-	// Default fills what the request left out. It runs on every decode, of
-	// requests and of stored data, and must be idempotent.
+	// Default sets defaults. It runs on every decode, of requests and of stored data, and must be
+	// idempotent.
 	Default func(obj runtime.Object)
-	// PrepareCreate and PrepareUpdate run after admission and before validation. Status is
-	// reset by the registry before PrepareCreate (kind HasStatus), and restored
-	// from old before PrepareUpdate.
+	// PrepareCreate and PrepareUpdate run after mutating admission and before validation. If
+	// HasStatus is set, the registry resets status before PrepareCreate and restores it from old
+	// before PrepareUpdate.
 	PrepareCreate func(ctx context.Context, obj runtime.Object)
 	PrepareUpdate func(ctx context.Context, obj, old runtime.Object)
-	// PrepareStatus runs on writes to the status subresource, after everything
-	// but status and metadata was restored from old.
+	// PrepareStatus runs on writes to the status subresource, after everything except status and
+	// metadata is restored from old.
 	PrepareStatus func(ctx context.Context, obj, old runtime.Object)
-	// Validate, ValidateUpdate and ValidateStatus judge a write, metadata
-	// included (names have another form for each kind). A kind without them
-	// gets the library's check that metadata is sound and nothing more.
+	// Validate, ValidateUpdate and ValidateStatus validate a write, including metadata. A kind
+	// without them gets only the generic validation of metadata.
 	Validate       func(ctx context.Context, obj runtime.Object) field.ErrorList
 	ValidateUpdate func(ctx context.Context, obj, old runtime.Object) field.ErrorList
 	ValidateStatus func(ctx context.Context, obj, old runtime.Object) field.ErrorList
-	// Warnings are texts for the client that do not refuse the write; old is nil on creation.
+	// Warnings returns warnings for the client; old is nil on creation.
 	Warnings func(ctx context.Context, obj, old runtime.Object) []string
 
-	// GracefulDelete decides whether a delete waits, and for how long: it sets
-	// options.GracePeriodSeconds, which must not be nil afterwards.
+	// GracefulDelete reports whether a delete is graceful. It must set options.GracePeriodSeconds.
 	GracefulDelete func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
-	// ReturnDeleted answers a delete with the object instead of a Status.
+	// ReturnDeleted returns the object from a delete instead of a Status.
 	ReturnDeleted bool
-	// NoGarbageCollection keeps finalizers for dependents off the object (Event).
+	// NoGarbageCollection disables the propagation policy of deletes (Event).
 	NoGarbageCollection bool
-	// OrphansByDefault keeps dependents where a delete does not say what to do with them (Job,
-	// ReplicationController, as they always did; kubectl always says).
+	// OrphansByDefault orphans dependents if a delete has no propagation policy (Job,
+	// ReplicationController).
 	OrphansByDefault bool
-	// AllowCreateOnUpdate lets PUT create the object (Lease, Endpoints, Node-less kinds).
+	// AllowCreateOnUpdate lets PUT create the object (e.g. Lease, Endpoints).
 	AllowCreateOnUpdate bool
-	// RequireVersionOnUpdate refuses a PUT without resourceVersion.
+	// RequireVersionOnUpdate rejects a PUT without resourceVersion.
 	RequireVersionOnUpdate bool
-	// TTL in seconds after which the store drops the object; 0 keeps it.
+	// TTL returns the lifetime of the object in seconds; 0 means unlimited.
 	TTL func(obj runtime.Object) uint64
 
-	// Fields are the selectable fields besides metadata.name and
-	// metadata.namespace, with their values for obj. It must return the same keys for every
-	// object, an empty one included.
+	// Fields returns the selectable fields of obj besides metadata.name and metadata.namespace. It
+	// must return the same keys for every object, including an empty one.
 	Fields func(obj runtime.Object) fields.Set
-	// FieldAliases are other names of selectable fields.
+	// FieldAliases maps alternative field names to selectable fields.
 	FieldAliases map[string]string
-	// Trigger names one of Fields for which watches are indexed, e.g. "spec.nodeName".
+	// Trigger is the selectable field by which the watch cache is indexed, e.g. "spec.nodeName".
 	Trigger string
-	// NoWatchCache serves lists and watches straight from etcd (Events).
+	// NoWatchCache serves lists and watches directly from etcd (Event).
 	NoWatchCache bool
 
-	// Columns and Row make a Table; without them apiserver/tables has the
-	// kind's, or else shows name and time of creation.
+	// Columns and Row define the Table of the kind. The default comes from apiserver/tables.
 	Columns []metav1.TableColumnDefinition
 	Row     func(obj runtime.Object) ([]any, error)
 
-	// UpdateSubresources are subresources that write the object itself under rules of
-	// their own, by name (ephemeralcontainers, resize, finalize). Status is one of them, made
-	// from HasStatus.
+	// UpdateSubresources are subresources that update the object itself, by name
+	// (ephemeralcontainers, resize, finalize). HasStatus adds the status subresource.
 	UpdateSubresources map[string]UpdateSubresource
-	// Subresources are all others, by name (binding, scale).
+	// Subresources are all other subresources, by name (binding, scale).
 	Subresources map[string]func(Stores) rest.Storage
-	// Setup may add transactions to the store (allocation of addresses).
+	// Setup configures the store, e.g. with allocation hooks.
 	Setup func(*genericregistry.Store) error
-	// NoDeleteCollection refuses to delete many objects by one request.
+	// NoDeleteCollection disables the verb deletecollection.
 	NoDeleteCollection bool
-	// Delete replaces the generic delete of one object (Namespace).
+	// Delete replaces the generic delete of an object (Namespace).
 	Delete func(ctx context.Context, store *genericregistry.Store, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error)
-	// StoredOnly marks kinds that nothing acts on yet: a create is answered
-	// with a Warning, if the server is set so.
+	// StoredOnly marks kinds that no Berth controller acts on. Creating one returns a warning,
+	// unless the server disables it.
 	StoredOnly bool
 }
 
@@ -124,28 +118,29 @@ type Kind struct {
 type Generation int
 
 const (
-	// NoGeneration leaves it at zero (ConfigMap, Node), or to the kind's hooks.
+	// NoGeneration does not set it (ConfigMap, Node). Hooks may.
 	NoGeneration Generation = iota
-	// FixedGeneration sets 1 at creation and nothing afterwards (PriorityClass).
+	// FixedGeneration sets 1 on creation (PriorityClass).
 	FixedGeneration
-	// CountedGeneration sets 1 at creation and adds 1 when anything but metadata and status changes.
+	// CountedGeneration sets 1 on creation and increments it when anything except metadata and
+	// status changes.
 	CountedGeneration
 )
 
-// UpdateSubresource is a subresource that writes the object under rules of its own.
+// UpdateSubresource is a subresource that updates the object with its own rules.
 type UpdateSubresource struct {
 	// Prepare restores from old what the subresource must not change.
 	Prepare func(ctx context.Context, obj, old runtime.Object)
-	// Validate judges the result; nil accepts what the library accepts.
+	// Validate validates the update. nil means generic validation only.
 	Validate func(ctx context.Context, obj, old runtime.Object) field.ErrorList
 	// Warnings as in Kind.
 	Warnings func(ctx context.Context, obj, old runtime.Object) []string
-	// ResetFields are the fields (dotted paths) that Prepare restores: nobody can
-	// come to own them through this subresource.
+	// ResetFields are the fields (dotted paths) that Prepare restores. No field manager can own
+	// them through this subresource.
 	ResetFields []string
 }
 
-// Hub names the kind whose store is shared, and converts to and from its type.
+// Hub describes the kind whose store is shared.
 type Hub struct {
 	// Of is the group and resource that owns the store.
 	Of schema.GroupResource
@@ -153,20 +148,20 @@ type Hub struct {
 	AddConversions func(*runtime.Scheme) error
 }
 
-// Stores is what a subresource may reach: the store of its own kind and of all others.
+// Stores gives a subresource access to stores.
 type Stores struct {
-	// Own is the store of the kind that the subresource belongs to.
+	// Own is the store of the parent resource.
 	Own *genericregistry.Store
-	// Of finds the store of any stored kind, nil if there is none.
+	// Of returns the store of a kind, or nil if there is none.
 	Of func(schema.GroupResource) *genericregistry.Store
 }
 
-// GroupResource is the key under which the kind is stored.
+// GroupResource returns the group and resource of the kind.
 func (k Kind) GroupResource() schema.GroupResource {
 	return schema.GroupResource{Group: k.GroupVersion.Group, Resource: k.Resource}
 }
 
-// GroupVersionKind is the kind's full name.
+// GroupVersionKind returns the full name of the kind.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 	return k.GroupVersion.WithKind(k.Kind)
 }

@@ -5,7 +5,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// metrics are what nodes and pods use: asked of the agents, never stored.
+// metrics returns the kinds of metrics.k8s.io, which are read from node agents and never stored.
 func metrics() []Kind {
 	gv := metricsv1beta1.SchemeGroupVersion
 	return []Kind{

@@ -47,8 +47,8 @@ func pods() Kind {
 	}
 }
 
-// podGracefulDelete lets a bound pod finish: the agent of its node removes it. A pod
-// that is bound to no node, or has finished, has nobody to wait for.
+// podGracefulDelete sets the grace period of a pod. It is 0 for pods that are unbound or finished;
+// the node agent removes all others.
 func podGracefulDelete(_ context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool {
 	pod := obj.(*corev1.Pod)
 	grace := int64(0)

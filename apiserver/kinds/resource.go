@@ -5,7 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// resources are the kinds of dynamic resource allocation, stored so that stock clients start.
+// resources returns the kinds of dynamic resource allocation, which are stored so that upstream
+// clients start.
 func resources() []Kind {
 	gv := resourcev1.SchemeGroupVersion
 	return []Kind{

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// services are the kinds that say where pods can be reached.
+// services returns Service, Endpoints and EndpointSlice.
 func services() []Kind {
 	return []Kind{
 		{

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// coreStorage are the storage kinds of the core group.
+// coreStorage returns the storage kinds of the core group.
 func coreStorage() []Kind {
 	return []Kind{
 		{
@@ -24,7 +24,7 @@ func coreStorage() []Kind {
 	}
 }
 
-// storage is the group storage.k8s.io.
+// storage returns the kinds of storage.k8s.io.
 func storage() []Kind {
 	gv := storagev1.SchemeGroupVersion
 	return []Kind{

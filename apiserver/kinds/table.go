@@ -9,9 +9,7 @@ import (
 	"github.com/berthproject/berth/apiserver/validation"
 )
 
-// All returns the table: every resource that the server serves, in the order of
-// groups and then as written, with the rules of its kind filled in. The result
-// is the caller's own.
+// All returns a new table with every served kind and its hooks.
 func All() []Kind {
 	table := slices.Concat(
 		core(), coreStorage(), services(), events(), apps(), batch(), policy(), coordination(),
@@ -23,8 +21,7 @@ func All() []Kind {
 	return table
 }
 
-// setHooks takes what the row leaves open from apiserver/tables and apiserver/validation,
-// where columns and hooks are found by the kind's name.
+// setHooks sets unset columns and hooks from apiserver/tables and apiserver/validation.
 func (k *Kind) setHooks() {
 	if k.Row == nil {
 		t, _ := tables.For(k.GroupResource())
@@ -60,7 +57,7 @@ func (k *Kind) setHooks() {
 	}
 }
 
-// Find returns the row of a resource.
+// Find returns the kind of a resource.
 func Find(table []Kind, gr schema.GroupResource) (Kind, bool) {
 	i := slices.IndexFunc(table, func(k Kind) bool { return k.GroupResource() == gr })
 	if i < 0 {

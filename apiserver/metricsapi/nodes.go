@@ -17,18 +17,18 @@ import (
 	"github.com/berthproject/berth/apiserver/nodeclient"
 )
 
-// Provider is what both resources are answered from. Make it with New.
+// Provider serves metrics.k8s.io. Use New to create one.
 type Provider struct {
 	nodes, pods *registry.Store
 	summaries   *summaryCache
 }
 
-// New answers for the nodes and pods in the stores, by what their agents say.
+// New returns a provider that reads nodes and pods from the stores and metrics from node agents.
 func New(agents *nodeclient.ConnectionGetter, nodes, pods *registry.Store) *Provider {
 	return &Provider{nodes: nodes, pods: pods, summaries: &summaryCache{nodes: agents, entries: map[string]*cacheEntry{}}}
 }
 
-// Nodes serves nodes in metrics.k8s.io.
+// Nodes returns the storage of nodes in metrics.k8s.io.
 func (u *Provider) Nodes() rest.Storage { return nodeMetrics{u} }
 
 type nodeMetrics struct{ provider *Provider }
@@ -81,7 +81,7 @@ func (m nodeMetrics) List(ctx context.Context, options *internalversion.ListOpti
 	return list, nil
 }
 
-// ConvertToTable shows name, CPU, memory and window.
+// ConvertToTable implements rest.TableConvertor.
 func (nodeMetrics) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	switch o := object.(type) {
 	case *metricsv1beta1.NodeMetrics:
@@ -109,7 +109,7 @@ func newNodeMetrics(node *corev1.Node, got sample) (*metricsv1beta1.NodeMetrics,
 	return &metricsv1beta1.NodeMetrics{ObjectMeta: newObjectMeta(node.Name, "", node.Labels, at), Timestamp: at, Window: metav1.Duration{Duration: got.window}, Usage: used}, true
 }
 
-// selectorOptions are what of a list's options says which objects are wanted.
+// selectorOptions returns list options with only the selectors of o.
 func selectorOptions(o *internalversion.ListOptions) *internalversion.ListOptions {
 	if o == nil {
 		return &internalversion.ListOptions{}

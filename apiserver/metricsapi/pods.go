@@ -16,7 +16,7 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// Pods serves pods in metrics.k8s.io.
+// Pods returns the storage of pods in metrics.k8s.io.
 func (u *Provider) Pods() rest.Storage { return podMetrics{u} }
 
 type podMetrics struct{ provider *Provider }
@@ -88,7 +88,7 @@ type podSample struct {
 	sample sample
 }
 
-// podSamples asks the nodes that the pods are on.
+// podSamples reads the summaries of the pods' nodes and returns the samples by pod UID.
 func (m podMetrics) podSamples(ctx context.Context, pods []corev1.Pod) (map[types.UID]podSample, error) {
 	wanted := map[string]time.Time{}
 	for i := range pods {
@@ -113,7 +113,7 @@ func (m podMetrics) podSamples(ctx context.Context, pods []corev1.Pod) (map[type
 		}
 	}
 	m.provider.summaries.prune(exists)
-	on := map[types.UID]string{} // a node speaks for its own pods only
+	on := map[types.UID]string{} // a node can report its own pods only
 	for i := range pods {
 		on[pods[i].UID] = pods[i].Spec.NodeName
 	}
@@ -128,8 +128,8 @@ func (m podMetrics) podSamples(ctx context.Context, pods []corev1.Pod) (map[type
 	return found, nil
 }
 
-// lastStart is since when the pod has run as it runs now: what was said before does
-// not tell of it. Times of containers are cut to seconds.
+// lastStart returns the start time of the most recently started container plus one second, because
+// container times are truncated to seconds. Older samples are ignored.
 func lastStart(pod *corev1.Pod) time.Time {
 	var at time.Time
 	for i := range pod.Status.ContainerStatuses {
@@ -140,7 +140,7 @@ func lastStart(pod *corev1.Pod) time.Time {
 	return at.Add(time.Second)
 }
 
-// ConvertToTable shows name, CPU, memory and window.
+// ConvertToTable implements rest.TableConvertor.
 func (podMetrics) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	switch o := object.(type) {
 	case *metricsv1beta1.PodMetrics:
@@ -167,7 +167,7 @@ func podRow(m *metricsv1beta1.PodMetrics) metav1.TableRow {
 	return newRow(m, m.Name, sum, m.Window)
 }
 
-// newPodMetrics is what a pod's containers use; false while not all of them are measured.
+// newPodMetrics returns the metrics of a pod. It returns false if a container has no sample.
 func newPodMetrics(pod *corev1.Pod, s *stats.PodStats, got sample) (*metricsv1beta1.PodMetrics, bool) {
 	out := &metricsv1beta1.PodMetrics{Window: metav1.Duration{Duration: got.window}, Containers: []metricsv1beta1.ContainerMetrics{}}
 	for i := range s.Containers {

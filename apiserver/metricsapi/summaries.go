@@ -17,30 +17,30 @@ import (
 )
 
 const (
-	// cacheTTL is how long an answer of an agent is good.
+	// cacheTTL is how long a summary is reused.
 	cacheTTL = 2 * time.Second
-	// requestTimeout bounds how long an agent may take, others who ask for the same node
-	// before included.
+	// requestTimeout bounds a request to an agent, including the wait for concurrent requests to
+	// the same node.
 	requestTimeout = 5 * time.Second
-	// secondSampleDelay is how long to wait for the second measurement where an agent
-	// has only one: a rate is of two.
+	// secondSampleDelay is the delay before the second sample, if an agent has only one: CPU rates
+	// need two.
 	secondSampleDelay = time.Second
-	// maxConcurrentRequests is how many agents are asked at a time.
+	// maxConcurrentRequests bounds the concurrent requests to agents.
 	maxConcurrentRequests = 30
-	// maxSummaryBytes bounds a summary: some kilobytes a pod.
+	// maxSummaryBytes bounds a summary, which has some kilobytes per pod.
 	maxSummaryBytes = 32 << 20
-	// defaultWindow is told where it is not known over which time a rate was measured.
+	// defaultWindow is reported if the time between two samples is unknown.
 	defaultWindow = 10 * time.Second
 )
 
-// sample is what a node said.
+// sample is a summary of a node.
 type sample struct {
 	summary *stats.Summary
-	at      time.Time     // when it was asked
-	window  time.Duration // between its figures and those before
+	at      time.Time     // when it was requested
+	window  time.Duration // time since the previous sample
 }
 
-// summaryCache asks agents and remembers.
+// summaryCache reads and caches the summaries of nodes.
 type summaryCache struct {
 	nodes *nodeclient.ConnectionGetter
 
@@ -48,9 +48,10 @@ type summaryCache struct {
 	entries map[string]*cacheEntry // by node
 }
 
-// cacheEntry is one node's; whoever has the turn asks, others wait for the answer.
+// cacheEntry is the cached sample of a node. The holder of the lock reads the summary; others wait
+// for it.
 type cacheEntry struct {
-	lock chan struct{} // holds one value while it is taken
+	lock chan struct{} // holds a value while locked
 	last sample
 }
 
@@ -65,7 +66,7 @@ func (s *summaryCache) entry(node string) *cacheEntry {
 	return e
 }
 
-// prune forgets all nodes but those.
+// prune removes the entries of other nodes.
 func (s *summaryCache) prune(nodes map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +77,8 @@ func (s *summaryCache) prune(nodes map[string]bool) {
 	}
 }
 
-// get is what the node's agent says now, or said a moment ago, but after a time.
+// get returns the summary of a node. It uses the cached sample if it is recent and newer than
+// after.
 func (s *summaryCache) get(ctx context.Context, node *corev1.Node, after time.Time) (sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -113,7 +115,7 @@ func (s *summaryCache) get(ctx context.Context, node *corev1.Node, after time.Ti
 	return next, nil
 }
 
-// hasCPURates says that the summary has rates of CPU use, of all that it has CPU times of.
+// hasCPURates reports whether the summary has CPU rates wherever it has CPU times.
 func hasCPURates(s *stats.Summary) bool {
 	known := func(c *stats.CPUStats) bool { return c == nil || c.UsageNanoCores != nil }
 	for i := range s.Pods {
@@ -155,7 +157,7 @@ func (s *summaryCache) fetch(ctx context.Context, node *corev1.Node) (*stats.Sum
 	return summary, nil
 }
 
-// getAll is what those of the nodes say that answer, after a time for each.
+// getAll returns the samples of the nodes that respond, by name.
 func (s *summaryCache) getAll(ctx context.Context, nodes []*corev1.Node, after map[string]time.Time) map[string]sample {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -8,8 +8,8 @@ import (
 	stats "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 )
 
-// usageOf are CPU, in cores, and working set, and when the older of them was
-// measured; false if either is missing.
+// usageOf returns CPU and working set memory, and the older of the two timestamps. It returns false
+// if either is missing.
 func usageOf(cpu *stats.CPUStats, memory *stats.MemoryStats) (corev1.ResourceList, metav1.Time, bool) {
 	if cpu == nil || cpu.UsageNanoCores == nil || memory == nil || memory.WorkingSetBytes == nil {
 		return nil, metav1.Time{}, false

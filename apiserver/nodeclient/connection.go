@@ -22,38 +22,40 @@ import (
 const (
 	dialTimeout = 5 * time.Second
 	idleTimeout = 90 * time.Second
-	// maxIdleConns is how many connections to one agent are kept: one that
-	// answers for thousands of nodes is asked many things at once.
+	// maxIdleConns is the number of idle connections per agent. An agent of simulated nodes serves
+	// thousands of nodes.
 	maxIdleConns = 20
-	// maxTransports are kept for so many agents.
+	// maxTransports is the size of the transport cache.
 	maxTransports = 10000
 )
 
-// ConnectionGetter finds the agents of nodes. Make it with New. Safe for concurrent use.
+// ConnectionGetter returns connections to node agents. It is safe for concurrent use. Use New to
+// create one.
 type ConnectionGetter struct {
 	authority *pki.Authority
 	getNode   func(ctx context.Context, name string) (*corev1.Node, error)
 	identity  clientIdentity
 
 	mu         sync.Mutex
-	transports *lru.Cache // name that the agent must show and where it is -> *http.Transport
+	transports *lru.Cache // key: common name and host of the agent; value: *http.Transport
 }
 
-// New finds nodes by their names through node, and agents with certificates of the authority.
+// New returns a getter that reads nodes with getNode and verifies agents with the certificates of
+// authority.
 func New(authority *pki.Authority, node func(ctx context.Context, name string) (*corev1.Node, error)) *ConnectionGetter {
 	return &ConnectionGetter{authority: authority, getNode: node, identity: clientIdentity{authority: authority},
 		transports: lru.NewWithEvictionFunc(maxTransports, func(_ lru.Key, t any) { t.(*http.Transport).CloseIdleConnections() })}
 }
 
-// Connection is where an agent answers about one node.
+// Connection is the location of a node agent.
 type Connection struct {
-	// URL is what paths such as /stats/summary are below.
+	// URL is the base of paths such as /stats/summary.
 	URL *url.URL
-	// Transport reaches it. It is shared.
+	// Transport is shared between connections.
 	Transport *http.Transport
 }
 
-// URLFor is the URL of a path below the agent's.
+// URLFor returns the URL of a path of the agent.
 func (a Connection) URLFor(path string, query url.Values) *url.URL {
 	u := *a.URL
 	u.Path = strings.TrimSuffix(u.Path, "/") + path
@@ -62,7 +64,7 @@ func (a Connection) URLFor(path string, query url.Values) *url.URL {
 	return &u
 }
 
-// Get finds the agent of a node by name.
+// Get returns the connection to the agent of the named node.
 func (a *ConnectionGetter) Get(ctx context.Context, name string) (Connection, error) {
 	node, err := a.getNode(ctx, name)
 	if err != nil {
@@ -71,7 +73,8 @@ func (a *ConnectionGetter) Get(ctx context.Context, name string) (Connection, er
 	return a.ForNode(node)
 }
 
-// ForNode finds the agent of a node. A node without one is a bad request.
+// ForNode returns the connection to the agent of a node. It returns a bad request if the node has
+// no agent.
 func (a *ConnectionGetter) ForNode(node *corev1.Node) (Connection, error) {
 	base, commonName, err := locate(node)
 	if err != nil {
@@ -98,7 +101,7 @@ func (a *ConnectionGetter) transport(commonName, host string) *http.Transport {
 	return t
 }
 
-// locate is where the agent of a node answers, and whose certificate it must show.
+// locate returns the base URL of the node's agent and the common name of its certificate.
 func locate(node *corev1.Node) (base *url.URL, commonName string, err error) {
 	commonName = pki.Node(node.Name).Name
 	if text := node.Annotations[v1alpha1.AgentURLAnnotation]; text != "" {

@@ -15,7 +15,7 @@ func TestLocate(t *testing.T) {
 		url       string
 		addresses []corev1.NodeAddress
 		port      int32
-		want, who string // or words of the error, without who
+		want, who string // or part of the error, with an empty common name
 	}{
 		"by its address":       {"", []corev1.NodeAddress{{Type: "Hostname", Address: "n1"}, {Type: "ExternalIP", Address: "192.0.2.1"}, {Type: "InternalIP", Address: "10.0.0.1"}}, 10250, "https://10.0.0.1:10250", "system:node:n1"},
 		"by its name":          {"", []corev1.NodeAddress{{Type: "Hostname", Address: "n1"}}, 10250, "https://n1:10250", "system:node:n1"},

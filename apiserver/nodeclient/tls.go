@@ -11,10 +11,11 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// renewBefore is how long before its end the server's own certificate is made anew.
+// renewBefore is the remaining lifetime at which the client certificate is renewed.
 const renewBefore = 30 * 24 * time.Hour
 
-// clientIdentity is who this server is to agents. The key is never written anywhere.
+// clientIdentity is the client certificate of this server towards node agents. The key is never
+// written to disk.
 type clientIdentity struct {
 	authority *pki.Authority
 
@@ -22,18 +23,18 @@ type clientIdentity struct {
 	cert *tls.Certificate
 }
 
-// tlsConfig is how to speak to an agent that is called who.
+// tlsConfig returns the TLS configuration for an agent with the common name.
 func (i *clientIdentity) tlsConfig(commonName string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		// The certificate says which node it is for, not which address: verify checks that.
+		// The certificate identifies the node, not the address. verify checks it.
 		InsecureSkipVerify:   true,
 		VerifyConnection:     func(s tls.ConnectionState) error { return i.verify(s, commonName) },
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.clientCertificate() },
 	}
 }
 
-// verify checks that the other side is an agent called who.
+// verify checks that the peer's certificate is signed by the CA and has the common name.
 func (i *clientIdentity) verify(s tls.ConnectionState, commonName string) error {
 	if len(s.PeerCertificates) == 0 {
 		return errors.New("the agent shows no certificate")
@@ -56,7 +57,8 @@ func (i *clientIdentity) verify(s tls.ConnectionState, commonName string) error 
 	return nil
 }
 
-// clientCertificate is the server's own certificate, made when first needed.
+// clientCertificate returns the client certificate, which is created on first use and before it
+// expires.
 func (i *clientIdentity) clientCertificate() (*tls.Certificate, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

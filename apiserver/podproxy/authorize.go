@@ -10,8 +10,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/filters"
 )
 
-// authorizeCreate refuses a request whose user lacks the verb create on what it is
-// for. That it may be made at all, with its own verb, has been checked.
+// authorizeCreate returns an error if the user may not use the verb create on the subresource. The
+// request's own verb is already authorized.
 func authorizeCreate(ctx context.Context, authz authorizer.Authorizer) error {
 	attrs, err := filters.GetAuthorizerAttributes(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func authorizeCreate(ctx context.Context, authz authorizer.Authorizer) error {
 	return apierrors.NewForbidden(resource, attrs.GetName(), errors.New(reason))
 }
 
-// createAttributes is a request with another verb.
+// createAttributes are attributes with the verb create.
 type createAttributes struct{ authorizer.Attributes }
 
 func (createAttributes) GetVerb() string { return "create" }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic/registry"
 )
 
-// PodGetter finds pods in their store.
+// PodGetter reads pods from their store.
 type PodGetter struct{ Store *registry.Store }
 
 func (p PodGetter) get(ctx context.Context, name string) (*corev1.Pod, error) {
@@ -27,7 +27,8 @@ func (p PodGetter) get(ctx context.Context, name string) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// resolveContainer is the one that is meant: a pod with several does not say it by itself.
+// resolveContainer returns the container with the name. The name may be empty if the pod has one
+// container only.
 func resolveContainer(pod *corev1.Pod, name string) (string, error) {
 	var regular, init, ephemeral []string
 	for _, c := range pod.Spec.Containers {

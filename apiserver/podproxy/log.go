@@ -28,7 +28,7 @@ var (
 	_ rest.StorageMetadata   = &LogREST{}
 )
 
-// OverrideMetricsVerb counts a log among the streams: how long it takes is up to who reads it.
+// OverrideMetricsVerb counts logs as CONNECT: their duration depends on the client.
 func (l *LogREST) OverrideMetricsVerb(old string) string {
 	if old == "GET" {
 		return "CONNECT"
@@ -36,24 +36,24 @@ func (l *LogREST) OverrideMetricsVerb(old string) string {
 	return old
 }
 
-// New is the object that the subresource belongs to.
+// New implements rest.Storage.
 func (l *LogREST) New() runtime.Object { return &corev1.Pod{} }
 
-// Destroy does nothing: the store belongs to the pods.
+// Destroy does nothing: the pods own the store.
 func (l *LogREST) Destroy() {}
 
-// ProducesMIMETypes says that a log is text.
+// ProducesMIMETypes implements rest.StorageMetadata.
 func (l *LogREST) ProducesMIMETypes(string) []string { return []string{"text/plain"} }
 
-// ProducesObject says the same to the OpenAPI document.
+// ProducesObject implements rest.StorageMetadata.
 func (l *LogREST) ProducesObject(string) any { return "" }
 
-// NewGetOptions reads the query; nothing is below the path.
+// NewGetOptions implements rest.GetterWithOptions.
 func (l *LogREST) NewGetOptions() (runtime.Object, bool, string) {
 	return &corev1.PodLogOptions{}, false, ""
 }
 
-// Get is the stream of a container's log. A pod without a node has an empty one.
+// Get returns the log stream of a container. The log of an unbound pod is empty.
 func (l *LogREST) Get(ctx context.Context, name string, options runtime.Object) (runtime.Object, error) {
 	o, ok := options.(*corev1.PodLogOptions)
 	if !ok {
@@ -87,7 +87,7 @@ func (l *LogREST) Get(ctx context.Context, name string, options runtime.Object) 
 	}, nil
 }
 
-// logQuery is what an agent is asked.
+// logQuery returns the query of the request to the node agent.
 func logQuery(o *corev1.PodLogOptions) url.Values {
 	q := url.Values{}
 	for name, on := range map[string]bool{"follow": o.Follow, "previous": o.Previous, "timestamps": o.Timestamps} {

@@ -23,10 +23,11 @@ import (
 
 var proxyMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
-// dialTimeout bounds how long it may take to get to a pod.
+// dialTimeout bounds the connection to a pod.
 const dialTimeout = 5 * time.Second
 
-// proxyREST passes requests on to where a name leads to; below is the path from there.
+// proxyREST proxies requests to the location of an object. subpath returns the path below the
+// location.
 type proxyREST struct {
 	options    func() runtime.Object
 	subpath    func(runtime.Object) string
@@ -48,7 +49,7 @@ func (p *proxyREST) Connect(ctx context.Context, name string, options runtime.Ob
 	if err != nil {
 		return nil, err
 	}
-	if subpath := p.subpath(options); subpath != "" { // rooted first: dots do not lead out of what the name leads to
+	if subpath := p.subpath(options); subpath != "" { // joined to "/" first, so that dots cannot leave the location
 		to.Path = utilnet.JoinPreservingTrailingSlash(to.Path, utilnet.JoinPreservingTrailingSlash("/", subpath))
 	}
 	h := proxy.NewUpgradeAwareHandler(to, transport, true, false, proxy.NewErrorResponder(responder))
@@ -64,7 +65,7 @@ func (p *proxyREST) Connect(ctx context.Context, name string, options runtime.Ob
 	}), nil
 }
 
-// NodeProxy serves nodes/proxy: anything that the node's agent answers.
+// NodeProxy serves nodes/proxy, which proxies any path of the node agent.
 func NodeProxy(s Connector) rest.Storage {
 	return &proxyREST{func() runtime.Object { return &corev1.NodeProxyOptions{} },
 		func(o runtime.Object) string { return o.(*corev1.NodeProxyOptions).Path },
@@ -108,7 +109,7 @@ func PodProxy(s Connector) rest.Storage {
 		}, s.Authorizer}
 }
 
-// podTransport reaches pods. Whose certificate a pod shows nobody here can know.
+// podTransport returns the transport to pods. Their certificates cannot be verified.
 func podTransport() *http.Transport {
 	return &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -137,7 +138,7 @@ func firstPort(pod *corev1.Pod) string {
 	return ""
 }
 
-// checkProxyAddress refuses addresses that lead to this machine instead of a pod.
+// checkProxyAddress rejects addresses that would reach this machine instead of a pod.
 func checkProxyAddress(text string) error {
 	ip := net.ParseIP(text)
 	switch {

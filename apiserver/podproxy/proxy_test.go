@@ -24,7 +24,7 @@ func TestAddressOfAPod(t *testing.T) {
 	}
 }
 
-// transported answers with the path that it is asked for.
+// transported responds with the requested path.
 type transported struct{}
 
 func (transported) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -33,7 +33,8 @@ func (transported) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), err
 }
 
-// Who may reach one node of an agent does not reach the others by dots.
+// A client with access to one simulated node cannot reach others of the same agent with dot
+// segments.
 func TestDotsDoNotLeadOut(t *testing.T) {
 	for subpath, want := range map[string]string{
 		"": "/nodes/n1", "stats/summary": "/nodes/n1/stats/summary", "/disk/": "/nodes/n1/disk/",

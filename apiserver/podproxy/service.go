@@ -20,8 +20,8 @@ import (
 	streams "k8s.io/apiserver/pkg/util/proxy"
 )
 
-// ServiceProxy serves services/proxy: a ready endpoint of the service NAME,
-// NAME:PORT or SCHEME:NAME:PORT, the port by name or number.
+// ServiceProxy serves services/proxy: it proxies to a ready endpoint of NAME, NAME:PORT or
+// SCHEME:NAME:PORT. The port is a name or a number.
 func ServiceProxy(s Connector, services, endpointSlices *registry.Store) rest.Storage {
 	transport := podTransport()
 	return &proxyREST{func() runtime.Object { return &corev1.ServiceProxyOptions{} },
@@ -60,7 +60,8 @@ func ServiceProxy(s Connector, services, endpointSlices *registry.Store) rest.St
 		}, s.Authorizer}
 }
 
-// servicePortName is the name of the port that is meant; the only one need not be said.
+// servicePortName returns the name of the requested port. The port may be empty if the service has
+// one port only.
 func servicePortName(service *corev1.Service, port string) (string, error) {
 	for _, p := range service.Spec.Ports {
 		if p.Name == port || strconv.Itoa(int(p.Port)) == port || port == "" && len(service.Spec.Ports) == 1 {

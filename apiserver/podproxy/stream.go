@@ -19,14 +19,14 @@ import (
 	"github.com/berthproject/berth/apiserver/nodeclient"
 )
 
-// Connector serves pods/exec, pods/attach and pods/portforward.
+// Connector connects clients to node agents. It serves pods/exec, pods/attach and pods/portforward.
 type Connector struct {
 	Pods       PodGetter
 	Nodes      *nodeclient.ConnectionGetter
 	Authorizer authorizer.Authorizer
 }
 
-// streamREST is one of them.
+// streamREST serves one of these subresources.
 type streamREST struct {
 	connector Connector
 	options   func() runtime.Object
@@ -56,7 +56,7 @@ func (c *streamREST) Connect(ctx context.Context, name string, options runtime.O
 	return c.handler(ctx, pod, options, responder)
 }
 
-// Exec serves pods/exec.
+// Exec returns the storage of pods/exec.
 func (s Connector) Exec() rest.Storage {
 	return &streamREST{s, func() runtime.Object { return &corev1.PodExecOptions{} },
 		func(ctx context.Context, pod *corev1.Pod, options runtime.Object, responder rest.Responder) (http.Handler, error) {
@@ -69,7 +69,7 @@ func (s Connector) Exec() rest.Storage {
 		}}
 }
 
-// Attach serves pods/attach.
+// Attach returns the storage of pods/attach.
 func (s Connector) Attach() rest.Storage {
 	return &streamREST{s, func() runtime.Object { return &corev1.PodAttachOptions{} },
 		func(ctx context.Context, pod *corev1.Pod, options runtime.Object, responder rest.Responder) (http.Handler, error) {
@@ -78,7 +78,7 @@ func (s Connector) Attach() rest.Storage {
 		}}
 }
 
-// connectProcess connects the streams of a process.
+// connectProcess proxies the streams of a process in a container.
 func (s Connector) connectProcess(ctx context.Context, pod *corev1.Pod, what, name string, query url.Values, want streams.Options, responder rest.Responder) (http.Handler, error) {
 	name, err := resolveContainer(pod, name)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s Connector) connectProcess(ctx context.Context, pod *corev1.Pod, what, na
 		streams.NewStreamTranslatorHandler(to, agent.Transport, 0, want), wsstream.IsWebSocketRequestWithStreamCloseProtocol), nil
 }
 
-// PortForward serves pods/portforward.
+// PortForward returns the storage of pods/portforward.
 func (s Connector) PortForward() rest.Storage {
 	return &streamREST{s, func() runtime.Object { return &corev1.PodPortForwardOptions{} },
 		func(ctx context.Context, pod *corev1.Pod, options runtime.Object, responder rest.Responder) (http.Handler, error) {
@@ -115,7 +115,7 @@ func (s Connector) PortForward() rest.Storage {
 		}}
 }
 
-// newUpgradeHandler connects a client that upgrades with where it wants to go.
+// newUpgradeHandler proxies an upgraded connection.
 func newUpgradeHandler(to *url.URL, transport http.RoundTripper, responder rest.Responder) http.Handler {
 	return proxy.NewUpgradeAwareHandler(to, transport, false, true, proxy.NewErrorResponder(responder))
 }

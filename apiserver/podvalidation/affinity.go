@@ -86,7 +86,7 @@ func (r *errorCollector) podTerm(term *corev1.PodAffinityTerm, path *field.Path)
 	r.add(unversioned.ValidateLabelName(term.TopologyKey, path.Child("topologyKey"))...)
 }
 
-// labelKeys are added to a selector, so there must be one.
+// labelKeys validates keys that are merged into a selector, which must therefore exist.
 func (r *errorCollector) labelKeys(keys []string, selector *metav1.LabelSelector, path *field.Path) {
 	if len(keys) == 0 {
 		return
@@ -100,8 +100,8 @@ func (r *errorCollector) labelKeys(keys []string, selector *metav1.LabelSelector
 	}
 }
 
-// keysNotInSelector reports a key that the selector already decides. By now every key is in the
-// selector once, since preparation put it there; so what counts is a second mention.
+// keysNotInSelector rejects keys that the selector already has. PrepareForCreate has added each key
+// to the selector once, so only a second occurrence is an error.
 func (r *errorCollector) keysNotInSelector(keys []string, selector *metav1.LabelSelector, path *field.Path) {
 	if selector == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// podAnnotations checks the annotations that mean something to Kubernetes.
+// podAnnotations validates the annotations with a meaning to Kubernetes.
 func (c *podValidator) podAnnotations(annotations map[string]string, path *field.Path) {
 	if value, given := annotations[corev1.MirrorPodAnnotationKey]; given && c.spec.NodeName == "" {
 		c.invalid(path.Key(corev1.MirrorPodAnnotationKey), value, "must set spec.nodeName if mirror pod annotation is set")
@@ -40,7 +40,8 @@ func (c *podValidator) tolerationsAnnotation(value string, path *field.Path) {
 	c.tolerations(tolerations, path.Child(corev1.TolerationsAnnotationKey))
 }
 
-// isValidDeletionCost: a 32 bit integer in its only spelling, without plus sign or leading zeros.
+// isValidDeletionCost reports whether value is the canonical form of a 32-bit integer, without plus
+// sign or leading zeros.
 func isValidDeletionCost(value string) bool {
 	cost, err := strconv.ParseInt(value, 10, 32)
 	return err == nil && strconv.FormatInt(cost, 10) == value
@@ -74,7 +75,8 @@ func (c *podValidator) appArmorAnnotations(annotations map[string]string, path *
 	}
 }
 
-// appArmorFromAnnotation is the profile that an old annotation value means, nil if it means none.
+// appArmorFromAnnotation returns the profile of a deprecated annotation value, or nil if it is
+// invalid.
 func appArmorFromAnnotation(value string) *corev1.AppArmorProfile {
 	switch {
 	case value == corev1.DeprecatedAppArmorBetaProfileRuntimeDefault:
@@ -103,7 +105,7 @@ func seccompFromAnnotation(value string) *corev1.SeccompProfile {
 	return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost, LocalhostProfile: &name}
 }
 
-// seccompAnnotationsMatchFields refuses a seccomp profile given twice, by annotation and by field, and differently.
+// seccompAnnotationsMatchFields rejects seccomp annotations that contradict the fields.
 func (c *podValidator) seccompAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
 	if value, given := annotations[corev1.SeccompPodAnnotationKey]; given {
 		c.seccompAnnotationMatchesField(value, deref(c.spec.SecurityContext).SeccompProfile, path.Child("securityContext", "seccompProfile"))
@@ -127,7 +129,7 @@ func (c *podValidator) seccompAnnotationMatchesField(annotation string, profile 
 	}
 }
 
-// appArmorAnnotationsMatchFields is seccompAgreement for AppArmor, which had annotations of containers alone.
+// appArmorAnnotationsMatchFields rejects AppArmor annotations that contradict the fields.
 func (c *podValidator) appArmorAnnotationsMatchFields(annotations map[string]string, path *field.Path) {
 	if c.spec.OS != nil && c.spec.OS.Name == corev1.Windows {
 		return

@@ -42,7 +42,7 @@ func (c *podValidator) initContainers(path *field.Path) {
 		if !names.add(container.Name) {
 			c.duplicate(own.Child("name"), container.Name)
 		}
-		// Init containers run one after the other, so each conflicts with itself only.
+		// Init containers run sequentially, so host ports conflict only within one container.
 		c.hostPortConflicts(c.spec.InitContainers[i:i+1], path)
 		if isSidecar(container) {
 			c.lifecycle(container.Lifecycle, own.Child("lifecycle"))
@@ -53,7 +53,7 @@ func (c *podValidator) initContainers(path *field.Path) {
 	}
 }
 
-// forbidSidecarFields refuses what only makes sense for a container that stays up.
+// forbidSidecarFields rejects fields that require a container that keeps running.
 func (c *podValidator) forbidSidecarFields(container *corev1.Container, path *field.Path) {
 	const reason = "may not be set for init containers without restartPolicy=Always"
 	for _, f := range []struct {
@@ -97,7 +97,7 @@ func (c *podValidator) ephemeralContainers(path *field.Path) {
 	}
 }
 
-// forbidNonEphemeralFields refuses in an ephemeral container what a pod's work could come to depend on.
+// forbidNonEphemeralFields rejects fields that ephemeral containers do not support.
 func (c *podValidator) forbidNonEphemeralFields(container *corev1.Container, path *field.Path) {
 	const reason = "cannot be set for an Ephemeral Container"
 	resources := container.Resources
@@ -130,7 +130,7 @@ func (c *podValidator) forbidNonEphemeralFields(container *corev1.Container, pat
 	}
 }
 
-// container applies what holds for containers of every sort.
+// container applies the rules common to all types of containers.
 func (c *podValidator) container(container *corev1.Container, path *field.Path) {
 	if c.nonEmpty(container.Name, path.Child("name")) {
 		c.dnsLabel(container.Name, path.Child("name"))
@@ -153,7 +153,7 @@ func (r *errorCollector) pullPolicy(policy corev1.PullPolicy, path *field.Path) 
 	requiredOneOf(r, policy, path, corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)
 }
 
-// imageWhitespace holds for pods alone; templates with padded images are stored already.
+// imageWhitespace is not used for templates, which may be stored with padded images.
 func (r *errorCollector) imageWhitespace(containers []corev1.Container, path *field.Path) {
 	for i, container := range containers {
 		if strings.TrimSpace(container.Image) != container.Image {
@@ -185,7 +185,7 @@ func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
 	}
 }
 
-// hostPortConflicts reports two ports that ask for the same port of the host.
+// hostPortConflicts reports host ports that are used twice.
 func (r *errorCollector) hostPortConflicts(containers []corev1.Container, path *field.Path) {
 	taken := nameSet{}
 	for i, container := range containers {
@@ -201,8 +201,8 @@ func (r *errorCollector) hostPortConflicts(containers []corev1.Container, path *
 	}
 }
 
-// hostNetworkPorts: in the host's network a host port cannot differ from the container's. A template
-// may leave it open, since it is filled in when a pod is made.
+// hostNetworkPorts requires host ports to equal container ports if hostNetwork is set. In a
+// template the host port may be unset, because it is defaulted when the pod is created.
 func (c *podValidator) hostNetworkPorts(path *field.Path) {
 	if !c.spec.HostNetwork {
 		return
@@ -218,13 +218,13 @@ func (c *podValidator) hostNetworkPorts(path *field.Path) {
 	}
 }
 
-// Bounds on restart rules, as the API documents them.
+// Limits of restart rules, from the API documentation.
 const (
 	maxRestartRules     = 20
 	maxRestartExitCodes = 255
 )
 
-// restartPolicy checks a container's own restart policy and its rules by exit code.
+// restartPolicy validates the container-level restart policy and its rules.
 func (r *errorCollector) restartPolicy(container *corev1.Container, path *field.Path) {
 	policy, rules := container.RestartPolicy, container.RestartPolicyRules
 	if policy == nil {

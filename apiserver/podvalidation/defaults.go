@@ -6,7 +6,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// legacyInitAnnotations once described init containers; they are dropped wherever a pod comes in.
+// legacyInitAnnotations are removed: they described init containers in old releases.
 var legacyInitAnnotations = []string{
 	"pod.beta.kubernetes.io/init-containers",
 	"pod.alpha.kubernetes.io/init-containers",
@@ -14,8 +14,8 @@ var legacyInitAnnotations = []string{
 	"pod.alpha.kubernetes.io/init-container-statuses",
 }
 
-// DefaultPod fills in what the author of a pod left open. Beyond DefaultPodSpec a pod gets requests
-// from its limits, host ports for the host's network, and service links.
+// DefaultPod sets the defaults of a pod. Besides DefaultPodSpec it sets requests from limits, host
+// ports for hostNetwork, and enableServiceLinks.
 func DefaultPod(pod *corev1.Pod) {
 	dropAnnotations(pod.Annotations, legacyInitAnnotations)
 	DefaultPodSpec(&pod.Spec)
@@ -35,14 +35,14 @@ func DefaultPod(pod *corev1.Pod) {
 	defaultStatusResources(&pod.Status)
 }
 
-// DefaultPodTemplate fills in a pod template. It stops short of DefaultPod: requests, host ports and
-// service links are decided when pods are made from it.
+// DefaultPodTemplate sets the defaults of a pod template. Requests, host ports and
+// enableServiceLinks are defaulted when pods are created from it.
 func DefaultPodTemplate(template *corev1.PodTemplateSpec) {
 	dropAnnotations(template.Annotations, legacyInitAnnotations)
 	DefaultPodSpec(&template.Spec)
 }
 
-// DefaultPodSpec fills in the part that pods and templates share.
+// DefaultPodSpec sets the defaults that pods and templates share.
 func DefaultPodSpec(spec *corev1.PodSpec) {
 	setDefault(&spec.DNSPolicy, corev1.DNSClusterFirst)
 	setDefault(&spec.RestartPolicy, corev1.RestartPolicyAlways)
@@ -50,7 +50,7 @@ func DefaultPodSpec(spec *corev1.PodSpec) {
 	setDefaultPtr(&spec.SecurityContext, corev1.PodSecurityContext{})
 	setDefaultPtr(&spec.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
 	if *spec.TerminationGracePeriodSeconds < 0 {
-		// A negative period was once accepted and meant the shortest one.
+		// Negative periods were valid in old releases and meant 1 s.
 		spec.TerminationGracePeriodSeconds = new(int64)
 		*spec.TerminationGracePeriodSeconds = 1
 	}
@@ -74,7 +74,7 @@ func DefaultPodSpec(spec *corev1.PodSpec) {
 	}
 }
 
-// DefaultResourceList rounds quantities up to a thousandth, the finest grain that is accounted.
+// DefaultResourceList rounds quantities up to a thousandth, the smallest supported unit.
 func DefaultResourceList(list corev1.ResourceList) {
 	for name, quantity := range list {
 		if quantity.RoundUp(resource.Milli) {
@@ -84,13 +84,13 @@ func DefaultResourceList(list corev1.ResourceList) {
 	}
 }
 
-// aliasServiceAccount keeps the old and the new name of the service account field alike.
+// aliasServiceAccount keeps serviceAccountName and the deprecated serviceAccount in sync.
 func aliasServiceAccount(spec *corev1.PodSpec) {
 	setDefault(&spec.ServiceAccountName, spec.DeprecatedServiceAccount)
 	spec.DeprecatedServiceAccount = spec.ServiceAccountName
 }
 
-// defaultRequests makes a limit without a request its own request.
+// defaultRequests sets missing requests to the limits.
 func defaultRequests(resources *corev1.ResourceRequirements) {
 	for name, limit := range resources.Limits {
 		if _, given := resources.Requests[name]; given {
@@ -103,8 +103,9 @@ func defaultRequests(resources *corev1.ResourceRequirements) {
 	}
 }
 
-// defaultPodLevelResources completes pod-level resources that are given in part: requests from what the
-// containers ask for, otherwise from the pod's limits; huge pages, which cannot be overcommitted, from limits.
+// defaultPodLevelResources completes partial pod-level resources: requests from the containers'
+// requests or else from the pod's limits, and huge pages, which cannot be overcommitted, from
+// limits.
 func defaultPodLevelResources(pod *corev1.Pod) {
 	own := pod.Spec.Resources
 	if own == nil || len(own.Limits) == 0 && len(own.Requests) == 0 {
@@ -140,7 +141,7 @@ func setMissing(list *corev1.ResourceList, name corev1.ResourceName, quantity re
 	(*list)[name] = quantity.DeepCopy()
 }
 
-// defaultHostPorts gives ports in the host's network the only host port they can have.
+// defaultHostPorts sets host ports to container ports for hostNetwork.
 func defaultHostPorts(containers []corev1.Container) {
 	for i := range containers {
 		for j := range containers[i].Ports {
@@ -150,7 +151,7 @@ func defaultHostPorts(containers []corev1.Container) {
 	}
 }
 
-// normalizePodIPs makes podIP the first of podIPs; where both are given and differ, podIP counts.
+// normalizePodIPs makes podIP the first of podIPs. If both are set and differ, podIP wins.
 func normalizePodIPs(status *corev1.PodStatus) {
 	if status.PodIP != "" && (len(status.PodIPs) == 0 || status.PodIPs[0].IP != status.PodIP) {
 		status.PodIPs = []corev1.PodIP{{IP: status.PodIP}}

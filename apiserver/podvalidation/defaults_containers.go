@@ -30,8 +30,8 @@ func defaultContainer(c *corev1.Container) {
 	}
 }
 
-// pullPolicyFor is Always for an image that moves: one tagged latest, in words or by having neither
-// tag nor digest. An image name that does not parse counts as one that does not move.
+// pullPolicyFor returns Always for images without tag and digest or with the tag latest, and
+// IfNotPresent for all others, including names that do not parse.
 func pullPolicyFor(image string) corev1.PullPolicy {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {

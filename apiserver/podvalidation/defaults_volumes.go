@@ -2,10 +2,10 @@ package podvalidation
 
 import corev1 "k8s.io/api/core/v1"
 
-// fileMode is the mode of files projected into a volume, unless its author says otherwise.
+// fileMode is the default mode of projected files.
 const fileMode int32 = 0o644
 
-// tokenLifetime is how long a projected service account token lives, in seconds.
+// tokenLifetime is the default lifetime of a projected service account token, in seconds.
 const tokenLifetime int64 = 60 * 60
 
 func defaultVolume(v *corev1.Volume) {
@@ -76,7 +76,7 @@ func defaultDownwardFiles(files []corev1.DownwardAPIVolumeFile) {
 	}
 }
 
-// DefaultPersistentVolumeClaimSpec fills in a claim, or the template of one.
+// DefaultPersistentVolumeClaimSpec sets the defaults of a claim or a claim template.
 func DefaultPersistentVolumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec) {
 	setDefaultPtr(&spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 	DefaultResourceList(spec.Resources.Limits)

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// dropDisabledFields clears the fields of the pod API that stand behind a gate which is off by default.
-// A field that nobody acts upon must not be stored: it would come to life on an upgrade.
+// dropDisabledFields clears the fields of feature gates that are off by default. Storing them would
+// activate them on an upgrade.
 func dropDisabledFields(spec *corev1.PodSpec) {
 	spec.SchedulingGroup = nil
 	spec.EvictionResponders = nil
@@ -30,8 +30,8 @@ func dropDisabledFields(spec *corev1.PodSpec) {
 	})
 }
 
-// dropDisabledFieldsOnUpdate is dropUnservedFields for an update. What another server has stored already, with
-// the gate open, is left alone: clearing it would look like a change that nobody asked for.
+// dropDisabledFieldsOnUpdate is dropDisabledFields for an update. It keeps the fields if the stored
+// object uses them, because another server may have the gate enabled.
 func dropDisabledFieldsOnUpdate(newSpec, oldSpec *corev1.PodSpec) {
 	served := oldSpec.DeepCopy()
 	dropDisabledFields(served)
@@ -40,7 +40,7 @@ func dropDisabledFieldsOnUpdate(newSpec, oldSpec *corev1.PodSpec) {
 	}
 }
 
-// dropDisabledLifecycleFields leaves no lifecycle behind that held nothing but a stop signal.
+// dropDisabledLifecycleFields clears the stop signal and an otherwise empty lifecycle.
 func dropDisabledLifecycleFields(c *corev1.Container) {
 	if c.Lifecycle == nil {
 		return

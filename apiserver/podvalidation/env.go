@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// What a pod may tell its containers about itself, by the way in which it is told.
+// Fields and resources that the downward API supports, for environment variables and for volumes.
 var (
 	envFields = []string{
 		"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
@@ -23,7 +23,7 @@ var (
 		"limits.cpu", "limits.ephemeral-storage", "limits.memory",
 		"requests.cpu", "requests.ephemeral-storage", "requests.memory",
 	}
-	// validFieldPaths are field paths that parse at all, used or not.
+	// validFieldPaths are all field paths that parse.
 	validFieldPaths = append([]string{
 		"metadata.annotations", "metadata.labels", "spec.restartPolicy", "spec.schedulerName", "status.phase",
 	}, envFields...)
@@ -77,7 +77,7 @@ func (r *errorCollector) envSource(v corev1.EnvVar, path *field.Path) {
 	}
 }
 
-// maxFileKeyLength bounds the key looked up in an env file.
+// maxFileKeyLength bounds a key of an env file.
 const maxFileKeyLength = 128
 
 func (r *errorCollector) fileKeyRef(ref *corev1.FileKeySelector, path *field.Path) {
@@ -113,7 +113,7 @@ func (r *errorCollector) envFrom(sources []corev1.EnvFromSource, path *field.Pat
 		if source.SecretRef != nil {
 			r.nonEmpty(source.SecretRef.Name, own.Child("secretRef", "name"))
 		}
-		// These two name the whole list, not the entry.
+		// As in Kubernetes, these errors name the list and not the entry.
 		if source.ConfigMapRef == nil && source.SecretRef == nil {
 			r.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
 		} else if source.ConfigMapRef != nil && source.SecretRef != nil {
@@ -122,7 +122,8 @@ func (r *errorCollector) envFrom(sources []corev1.EnvFromSource, path *field.Pat
 	}
 }
 
-// fieldRef checks a reference to a field of the pod; one label or annotation is metadata.labels['key'].
+// fieldRef validates a reference to a pod field. metadata.labels['key'] selects a single label or
+// annotation.
 func (r *errorCollector) fieldRef(ref *corev1.ObjectFieldSelector, supported []string, path *field.Path) {
 	if !r.nonEmpty(ref.APIVersion, path.Child("apiVersion")) || !r.nonEmpty(ref.FieldPath, path.Child("fieldPath")) {
 		return
@@ -148,7 +149,7 @@ func (r *errorCollector) fieldRef(ref *corev1.ObjectFieldSelector, supported []s
 	}
 }
 
-// splitSubscript takes a['b'] apart.
+// splitSubscript splits a['b'] into a and b.
 func splitSubscript(path string) (parent, key string, ok bool) {
 	inner, ok := strings.CutSuffix(path, "']")
 	if !ok {
@@ -158,7 +159,8 @@ func splitSubscript(path string) (parent, key string, ok bool) {
 	return parent, key, ok && parent != ""
 }
 
-// resourceFieldRef checks a reference to a container's request or limit; in a volume the container is named.
+// resourceFieldRef validates a reference to a container's request or limit. In a volume it must
+// name the container.
 func (r *errorCollector) resourceFieldRef(ref *corev1.ResourceFieldSelector, inVolume bool, path *field.Path) {
 	switch {
 	case inVolume && ref.ContainerName == "":
@@ -175,7 +177,7 @@ func isHugePageField(name string) bool {
 	return strings.HasPrefix(name, "limits.hugepages-") || strings.HasPrefix(name, "requests.hugepages-")
 }
 
-// Divisors that a value may be told in: cpu by core or thousandth, bytes by a power of 1000 or 1024.
+// Supported divisors.
 var (
 	cpuDivisors  = []string{"1m", "1"}
 	byteDivisors = []string{"1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// errorCollector collects what is wrong with an object, in the order in which it is found.
+// errorCollector collects field errors in the order in which they are found.
 type errorCollector struct {
 	errs field.ErrorList
 }
@@ -22,7 +22,7 @@ func (r *errorCollector) invalid(path *field.Path, value any, reason string) {
 	r.add(field.Invalid(path, value, reason))
 }
 
-// invalidEach reports one value once for every reason that a name check gave.
+// invalidEach adds one error per reason.
 func (r *errorCollector) invalidEach(path *field.Path, value any, reasons []string) {
 	for _, reason := range reasons {
 		r.invalid(path, value, reason)
@@ -38,24 +38,24 @@ func (r *errorCollector) forbidden(path *field.Path, reason string) {
 func (r *errorCollector) duplicate(path *field.Path, value any) { r.add(field.Duplicate(path, value)) }
 func (r *errorCollector) notFound(path *field.Path, value any)  { r.add(field.NotFound(path, value)) }
 
-// dnsLabel reports a value that is not an RFC 1123 label.
+// dnsLabel requires an RFC 1123 label.
 func (r *errorCollector) dnsLabel(value string, path *field.Path) {
 	r.invalidEach(path, value, validation.IsDNS1123Label(value))
 }
 
-// qualifiedName reports a value that is not a label key.
+// qualifiedName requires a valid label key.
 func (r *errorCollector) qualifiedName(value string, path *field.Path) {
 	r.invalidEach(path, value, validation.IsQualifiedName(value))
 }
 
-// nonNegative reports a negative count.
+// nonNegative requires value >= 0.
 func (r *errorCollector) nonNegative(value int64, path *field.Path) {
 	if value < 0 {
 		r.invalid(path, value, "must be greater than or equal to 0")
 	}
 }
 
-// nonEmpty reports a string that must be given and is not.
+// nonEmpty requires a value and reports whether there is one.
 func (r *errorCollector) nonEmpty(value string, path *field.Path) bool {
 	if value == "" {
 		r.required(path, "")
@@ -64,7 +64,7 @@ func (r *errorCollector) nonEmpty(value string, path *field.Path) bool {
 	return true
 }
 
-// oneOf reports a value outside an enumeration; supported is the order in which the message names it.
+// oneOf requires one of the supported values, which the error lists in the given order.
 func oneOf[T ~string](r *errorCollector, value T, path *field.Path, supported ...T) bool {
 	if slices.Contains(supported, value) {
 		return true
@@ -73,7 +73,7 @@ func oneOf[T ~string](r *errorCollector, value T, path *field.Path, supported ..
 	return false
 }
 
-// requiredOneOf is oneOf for an enumeration in which an empty value is a missing one.
+// requiredOneOf is oneOf for required values.
 func requiredOneOf[T ~string](r *errorCollector, value T, path *field.Path, supported ...T) bool {
 	if value == "" {
 		r.required(path, "")
@@ -82,10 +82,10 @@ func requiredOneOf[T ~string](r *errorCollector, value T, path *field.Path, supp
 	return oneOf(r, value, path, supported...)
 }
 
-// nameSet finds repeated names in a list.
+// nameSet detects duplicate names.
 type nameSet map[string]bool
 
-// add says whether the name is new.
+// add adds name and reports whether it was new.
 func (s nameSet) add(name string) bool {
 	if s[name] {
 		return false
@@ -94,7 +94,7 @@ func (s nameSet) add(name string) bool {
 	return true
 }
 
-// sortedByKey walks a map in the order of its keys, so that messages do not depend on Go's map order.
+// sortedByKey iterates over a map in key order, so that messages are deterministic.
 func sortedByKey[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -105,7 +105,8 @@ func sortedByKey[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] {
 	}
 }
 
-// eachContainer walks init, regular and ephemeral containers in that order, with their paths below spec.
+// eachContainer calls visit for init, regular and ephemeral containers, in this order, with their
+// paths below spec.
 func eachContainer(spec *corev1.PodSpec, path *field.Path, visit func(*corev1.Container, *field.Path)) {
 	for i := range spec.InitContainers {
 		visit(&spec.InitContainers[i], path.Child("initContainers").Index(i))
@@ -119,7 +120,7 @@ func eachContainer(spec *corev1.PodSpec, path *field.Path, visit func(*corev1.Co
 	}
 }
 
-// isSidecar says whether an init container keeps running beside the regular ones.
+// isSidecar reports whether an init container is a sidecar (restartPolicy Always).
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/randfill"
 )
 
-// TestAnyPodIsJudged: whatever the fields hold, every verdict comes without a panic, the same twice, and
-// without a change to what was judged.
+// TestAnyPodIsJudged: for any field values, validation does not panic, is deterministic and does
+// not modify the pod.
 func TestAnyPodIsJudged(t *testing.T) {
 	fill := randfill.NewWithSeed(7).NilChance(.4).NumElements(0, 3).MaxDepth(14)
 	for range 300 {

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateObjectMeta says what is wrong with the metadata of an object, new or changed. It differs from
-// apimachinery's in two ways, both as kube-apiserver v1.36 answers: a finalizer without a domain must be
-// one of its own three, and what is wrong with an owner is reported at the list, as an invalid value.
+// ValidateObjectMeta validates object metadata. Like kube-apiserver v1.36, it differs from
+// apimachinery's in two ways: unqualified finalizers must be one of the three standard finalizers,
+// and errors of owner references name the list as an invalid value.
 func ValidateObjectMeta(meta *metav1.ObjectMeta, namespaced bool, name apivalidation.ValidateNameFunc, path *field.Path) field.ErrorList {
 	var r errorCollector
 	plain := *meta

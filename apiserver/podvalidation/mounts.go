@@ -37,7 +37,8 @@ func (c *podValidator) volumeMounts(container *corev1.Container, path *field.Pat
 	}
 }
 
-// subPaths reports a bad path at the list, and the conflict of both forms at the mount.
+// subPaths reports invalid paths for the list, and setting both forms for the mount, as in
+// Kubernetes.
 func (r *errorCollector) subPaths(mount *corev1.VolumeMount, list, own *field.Path) {
 	if mount.SubPath != "" {
 		r.relativePath(mount.SubPath, list.Child("subPath"))
@@ -119,7 +120,7 @@ func (r *errorCollector) deviceNotMounted(device corev1.VolumeDevice, mounts []c
 	}
 }
 
-// relativePath wants a path that stays below where it starts.
+// relativePath requires a relative path without "..".
 func (r *errorCollector) relativePath(target string, at *field.Path) {
 	if path.IsAbs(target) {
 		r.invalid(at, target, "must be a relative path")
@@ -133,8 +134,8 @@ func (r *errorCollector) noBacksteps(target string, at *field.Path) {
 	}
 }
 
-// projectedPath is a relative path that does not begin with the two dots under which projected
-// volumes keep their own files.
+// projectedPath requires a relative path that does not start with "..", which projected volumes use
+// for their own files.
 func (r *errorCollector) projectedPath(target string, at *field.Path) {
 	r.relativePath(target, at)
 	if strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "../") {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Bounds of a resolver's configuration.
+// Limits of the resolver configuration.
 const (
 	maxNameservers      = 3
 	maxSearchPaths      = 32
@@ -58,7 +58,7 @@ func (c *podValidator) dnsConfig(path *field.Path) {
 	}
 }
 
-// ip accepts the lax forms that this field always took.
+// ip accepts the lenient forms that are valid in legacy fields.
 func (r *errorCollector) ip(address string, path *field.Path) {
 	r.add(validation.IsValidIPForLegacyField(path, address, false, nil)...)
 }

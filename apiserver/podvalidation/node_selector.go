@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateNodeSelector says what is wrong with a required selection of nodes, by label or by name.
+// ValidateNodeSelector validates a required node selector.
 func ValidateNodeSelector(selector *corev1.NodeSelector, path *field.Path) field.ErrorList {
 	var r errorCollector
 	r.nodeSelector(selector, path)
@@ -26,8 +26,8 @@ func (r *errorCollector) nodeSelector(selector *corev1.NodeSelector, path *field
 	}
 }
 
-// nodeSelectorTerm checks label values only where the term is required: preferences that name
-// impossible values were always stored, and merely never score.
+// nodeSelectorTerm validates label values only in required terms. Preferred terms with invalid
+// values were always accepted and never match.
 func (r *errorCollector) nodeSelectorTerm(term *corev1.NodeSelectorTerm, checkValues bool, path *field.Path) {
 	for i := range term.MatchExpressions {
 		r.nodeLabelRequirement(&term.MatchExpressions[i], checkValues, path.Child("matchExpressions").Index(i))
@@ -64,7 +64,7 @@ func (r *errorCollector) nodeLabelRequirement(req *corev1.NodeSelectorRequiremen
 	}
 }
 
-// nodeFieldRequirement: a field selects one node by its name, or excludes one.
+// nodeFieldRequirement validates a field requirement, which selects or excludes a node by name.
 func (r *errorCollector) nodeFieldRequirement(req *corev1.NodeSelectorRequirement, path *field.Path) {
 	switch req.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:

@@ -12,21 +12,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// podValidator examines one pod spec. Rules that need more than the field in hand find it here.
+// podValidator validates a pod spec. Its fields are the context that rules need beyond the
+// validated field.
 type podValidator struct {
 	errorCollector
 	spec *corev1.PodSpec
-	// meta is the metadata of the pod; nil for a template, whose pods have no name yet.
+	// meta is the metadata of the pod, or nil for a template.
 	meta *metav1.ObjectMeta
-	// volumes are the sound volumes by name; a mount may refer to these alone.
+	// volumes are the valid volumes by name, to which mounts may refer.
 	volumes map[string]*corev1.VolumeSource
 	claims  sets.Set[string]
 }
 
-// isPod tells a pod from a pod template, for which a few rules are looser.
+// isPod reports whether a pod and not a template is validated. A few rules are less strict for
+// templates.
 func (c *podValidator) isPod() bool { return c.meta != nil }
 
-// ValidatePod says what is wrong with a new pod.
+// ValidatePod validates a new pod.
 func ValidatePod(pod *corev1.Pod) field.ErrorList {
 	c := validatePod(pod)
 	path := field.NewPath("spec")
@@ -41,7 +43,7 @@ func ValidatePod(pod *corev1.Pod) field.ErrorList {
 	return c.errs
 }
 
-// validatePod applies the rules that hold for a pod at any time, on creation and after every change.
+// validatePod applies the rules for pods that are common to create and update.
 func validatePod(pod *corev1.Pod) *podValidator {
 	c := &podValidator{spec: &pod.Spec, meta: &pod.ObjectMeta}
 	path := field.NewPath("spec")
@@ -54,7 +56,7 @@ func validatePod(pod *corev1.Pod) *podValidator {
 	return c
 }
 
-// ValidatePodTemplateSpec says what is wrong with the template at path, of whatever kind it is part.
+// ValidatePodTemplateSpec validates the pod template at path.
 func ValidatePodTemplateSpec(template *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	c := &podValidator{spec: &template.Spec}
 	c.add(unversioned.ValidateLabels(template.Labels, path.Child("labels"))...)
@@ -68,7 +70,7 @@ func ValidatePodTemplateSpec(template *corev1.PodTemplateSpec, path *field.Path)
 	return c.errs
 }
 
-// podSpec applies the rules in the order in which their findings are reported.
+// podSpec applies the rules in the order of kube-apiserver's errors.
 func (c *podValidator) podSpec(path *field.Path) {
 	spec := c.spec
 	c.podVolumes(path.Child("volumes"))
@@ -101,7 +103,7 @@ func (c *podValidator) podSpec(path *field.Path) {
 	c.operatingSystem(path)
 }
 
-// podNames checks the names that a pod refers to or is known by.
+// podNames validates the names in the spec.
 func (c *podValidator) podNames(path *field.Path) {
 	spec := c.spec
 	if spec.ServiceAccountName != "" {
@@ -122,7 +124,7 @@ func (c *podValidator) podNames(path *field.Path) {
 	c.hostnameOverride(path)
 }
 
-// maxHostnameLength is what Linux takes as a host name.
+// maxHostnameLength is the limit of Linux.
 const maxHostnameLength = 64
 
 func (c *podValidator) hostnameOverride(path *field.Path) {
@@ -156,7 +158,8 @@ func (c *podValidator) podPriority(path *field.Path) {
 	}
 }
 
-// tokensNeedServiceAccount holds for pods alone: a template may leave the account to admission.
+// tokensNeedServiceAccount is not used for templates: admission sets the account when a pod is
+// created.
 func (c *podValidator) tokensNeedServiceAccount(path *field.Path) {
 	if c.spec.ServiceAccountName != "" {
 		return

@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// PrepareForCreate makes a pod what it is when its life begins: no status but Pending, its class and, if
-// gated, the condition that says so; label keys merged into selectors while its labels are known.
+// PrepareForCreate prepares a new pod: it resets the status to Pending, sets the QoS class and the
+// SchedulingGated condition, clears disabled fields and merges matchLabelKeys into selectors.
 func PrepareForCreate(pod *corev1.Pod) {
 	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, QOSClass: QOSClass(pod)}
 	dropDisabledFields(&pod.Spec)
@@ -25,15 +25,14 @@ func PrepareForCreate(pod *corev1.Pod) {
 	applyAppArmorAnnotations(pod)
 }
 
-// PrepareForUpdate keeps what an update through the pod itself cannot change: its status.
+// PrepareForUpdate restores the status, which an update cannot change.
 func PrepareForUpdate(newPod, oldPod *corev1.Pod) {
 	newPod.Status = *oldPod.Status.DeepCopy()
 	aliasServiceAccount(&newPod.Spec)
 	dropDisabledFieldsOnUpdate(&newPod.Spec, &oldPod.Spec)
 }
 
-// PrepareTemplate clears what is not served from a template on its way to the store. oldTemplate is nil
-// on creation.
+// PrepareTemplate clears disabled fields of a template. oldTemplate is nil on creation.
 func PrepareTemplate(newTemplate, oldTemplate *corev1.PodTemplateSpec) {
 	aliasServiceAccount(&newTemplate.Spec)
 	if oldTemplate == nil {
@@ -43,8 +42,8 @@ func PrepareTemplate(newTemplate, oldTemplate *corev1.PodTemplateSpec) {
 	}
 }
 
-// PrepareForStatusUpdate keeps everything but status, labels, annotations and finalizers. A status
-// from someone who does not know of generations or of the class does not erase them.
+// PrepareForStatusUpdate restores everything except status, labels, annotations and finalizers.
+// Writers that omit observedGeneration or qosClass do not clear them.
 func PrepareForStatusUpdate(newPod, oldPod *corev1.Pod) {
 	newPod.Spec = *oldPod.Spec.DeepCopy()
 	newPod.DeletionTimestamp = nil
@@ -61,15 +60,15 @@ func PrepareForStatusUpdate(newPod, oldPod *corev1.Pod) {
 	}
 }
 
-// PrepareForEphemeralContainersUpdate lets nothing through but the ephemeral containers.
+// PrepareForEphemeralContainersUpdate restores everything except the ephemeral containers.
 func PrepareForEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) {
 	ephemeral := newPod.Spec.EphemeralContainers
 	resetToOld(newPod, oldPod)
 	newPod.Spec.EphemeralContainers = ephemeral
 }
 
-// PrepareForResize lets nothing through but resources and resize policies, of containers that exist and
-// of the pod as a whole. Containers in another order are left so for validation to see.
+// PrepareForResize restores everything except resources and resize policies of existing containers
+// and pod-level resources. Validation rejects reordered containers.
 func PrepareForResize(newPod, oldPod *corev1.Pod) {
 	requested := newPod.Spec
 	resetToOld(newPod, oldPod)
@@ -78,7 +77,7 @@ func PrepareForResize(newPod, oldPod *corev1.Pod) {
 	newPod.Spec.Resources = requested.Resources
 }
 
-// resetToOld makes newPod a copy of oldPod that keeps the identity under which it was sent.
+// resetToOld sets newPod to a copy of oldPod that keeps the identity of the request.
 func resetToOld(newPod, oldPod *corev1.Pod) {
 	kept := oldPod.DeepCopy()
 	kept.Name, kept.Namespace, kept.UID = newPod.Name, newPod.Namespace, newPod.UID
@@ -103,7 +102,8 @@ func copyResources(containers, requested []corev1.Container, sidecarsOnly bool) 
 	return containers
 }
 
-// mergeAffinityLabelKeys writes matchLabelKeys and mismatchLabelKeys out as what they mean for this pod.
+// mergeAffinityLabelKeys merges matchLabelKeys and mismatchLabelKeys into the label selectors of
+// affinity terms.
 func mergeAffinityLabelKeys(pod *corev1.Pod) {
 	affinity := pod.Spec.Affinity
 	if affinity == nil {
@@ -137,7 +137,7 @@ func mergeSpreadLabelKeys(pod *corev1.Pod) {
 	}
 }
 
-// mergeLabelKeys adds an expression for each key that the pod has a label of.
+// mergeLabelKeys adds a requirement for each key that the pod has a label for.
 func mergeLabelKeys(selector *metav1.LabelSelector, labels map[string]string, keys []string, operator metav1.LabelSelectorOperator) {
 	if selector == nil {
 		return
@@ -150,7 +150,7 @@ func mergeLabelKeys(selector *metav1.LabelSelector, labels map[string]string, ke
 	}
 }
 
-// applyAppArmorAnnotations turns the old annotations into fields where the fields are silent.
+// applyAppArmorAnnotations sets unset AppArmor fields from the deprecated annotations.
 func applyAppArmorAnnotations(pod *corev1.Pod) {
 	if pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return

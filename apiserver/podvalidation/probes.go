@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// handler is what a probe or a lifecycle hook may do; probes cannot sleep, hooks cannot speak gRPC.
+// handler is the action of a probe or a lifecycle hook. Probes do not support sleep, hooks do not
+// support gRPC.
 type handler struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction
@@ -30,7 +31,7 @@ func (c *podValidator) probes(container *corev1.Container, path *field.Path) {
 	c.succeedsOnce(container.StartupProbe, path.Child("startupProbe"))
 }
 
-// succeedsOnce holds for probes whose failure kills: one success ends the doubt.
+// succeedsOnce requires successThreshold 1, for liveness and startup probes.
 func (r *errorCollector) succeedsOnce(probe *corev1.Probe, path *field.Path) {
 	if probe != nil && probe.SuccessThreshold != 1 {
 		r.invalid(path.Child("successThreshold"), probe.SuccessThreshold, "must be 1")
@@ -64,7 +65,7 @@ func (c *podValidator) lifecycle(lifecycle *corev1.Lifecycle, path *field.Path) 
 	}
 }
 
-// handler wants exactly one kind of action; only the first one given is looked into.
+// handler requires exactly one action. Only the first one is validated.
 func (c *podValidator) handler(h handler, path *field.Path) {
 	actions := 0
 	first := func(given bool, name string) bool {
@@ -114,7 +115,7 @@ func (r *errorCollector) portNumberOrName(port intstr.IntOrString, path *field.P
 	r.invalidEach(path, port.StrVal, validation.IsValidPortName(port.StrVal))
 }
 
-// sleep: a hook that outlasts the grace period could never end.
+// sleep must not exceed the grace period.
 func (c *podValidator) sleep(action *corev1.SleepAction, path *field.Path) {
 	grace := c.spec.TerminationGracePeriodSeconds
 	if grace != nil && (action.Seconds < 0 || action.Seconds > *grace) {

@@ -5,6 +5,6 @@ import (
 	"k8s.io/kubectl/pkg/util/qos"
 )
 
-// QOSClass is the quality of service class that a pod's cpu and memory requests and limits earn it,
-// whatever its status says.
+// QOSClass computes the quality of service class of a pod from its CPU and memory requests and
+// limits. It ignores the status.
 func QOSClass(pod *corev1.Pod) corev1.PodQOSClass { return qos.ComputePodQOS(pod) }

@@ -11,10 +11,10 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// Resource names without a domain that mean something somewhere in the API.
+// Unqualified resource names that the API defines.
 var (
 	containerResourceNames = []corev1.ResourceName{"cpu", "memory", "ephemeral-storage"}
-	// integerResourceNames are resources that come in whole pieces.
+	// integerResourceNames are resources that are counted in whole units.
 	integerResourceNames = []corev1.ResourceName{
 		"pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
 		"persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
@@ -29,12 +29,12 @@ func isHugePage(name corev1.ResourceName) bool {
 	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
 }
 
-// isNative says whether Kubernetes itself defines the resource, and not a device vendor.
+// isNative reports whether Kubernetes defines the resource.
 func isNative(name corev1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
 }
 
-// isExtended says whether the resource is a vendor's, under a name that a quota can refer to.
+// isExtended reports whether the name is a valid extended resource name.
 func isExtended(name corev1.ResourceName) bool {
 	if isNative(name) || strings.HasPrefix(string(name), corev1.DefaultResourceRequestsPrefix) {
 		return false
@@ -42,7 +42,7 @@ func isExtended(name corev1.ResourceName) bool {
 	return len(validation.IsQualifiedName(corev1.DefaultResourceRequestsPrefix+string(name))) == 0
 }
 
-// canOvercommit says whether requests may stay below limits.
+// canOvercommit reports whether requests may be lower than limits.
 func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !isHugePage(name) }
 
 func isStandard(name corev1.ResourceName) bool {
@@ -50,7 +50,7 @@ func isStandard(name corev1.ResourceName) bool {
 		strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix)
 }
 
-// resourceName wants a qualified name, with a domain unless it is a standard one.
+// resourceName requires a standard or a fully qualified resource name.
 func resourceName(r *errorCollector, name corev1.ResourceName, path *field.Path) {
 	if reasons := validation.IsQualifiedName(string(name)); len(reasons) > 0 {
 		r.invalidEach(path, name, reasons)
@@ -61,7 +61,7 @@ func resourceName(r *errorCollector, name corev1.ResourceName, path *field.Path)
 	}
 }
 
-// containerResourceName narrows resourceName down to what a container can ask for.
+// containerResourceName requires a resource that containers support.
 func containerResourceName(r *errorCollector, name corev1.ResourceName, path *field.Path) {
 	resourceName(r, name, path)
 	switch {
@@ -74,7 +74,7 @@ func containerResourceName(r *errorCollector, name corev1.ResourceName, path *fi
 	}
 }
 
-// podResourceName admits what can be given for a pod as a whole.
+// podResourceName requires a resource that pod-level resources support.
 func podResourceName(r *errorCollector, name corev1.ResourceName, path *field.Path) {
 	if !resourcehelper.IsSupportedPodLevelResource(name) {
 		supported := resourcehelper.SupportedPodLevelResources().UnsortedList()
@@ -83,7 +83,8 @@ func podResourceName(r *errorCollector, name corev1.ResourceName, path *field.Pa
 	}
 }
 
-// ValidateResourceQuantityValue wants a quantity that is not negative, and whole for what comes in pieces.
+// ValidateResourceQuantityValue requires a non-negative quantity, and an integer for resources that
+// are counted in whole units.
 func ValidateResourceQuantityValue(name corev1.ResourceName, value resource.Quantity, path *field.Path) field.ErrorList {
 	var r errorCollector
 	r.quantity(name, value, path)

@@ -13,8 +13,8 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// ValidateResourceRequirements says what is wrong with requests and limits outside a pod, where no
-// claims can be referred to.
+// ValidateResourceRequirements validates requests and limits outside of a pod, without resource
+// claims.
 func ValidateResourceRequirements(requirements *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
 	var c podValidator
 	c.containerResources(requirements, path)
@@ -25,7 +25,8 @@ func (c *podValidator) containerResources(requirements *corev1.ResourceRequireme
 	c.resourceRequirements(requirements, containerResourceName, path)
 }
 
-// resourceRequirements checks names by checkName, quantities, and requests against limits.
+// resourceRequirements validates resource names with checkName, quantities, and requests against
+// limits.
 func (c *podValidator) resourceRequirements(req *corev1.ResourceRequirements,
 	checkName func(*errorCollector, corev1.ResourceName, *field.Path), path *field.Path) {
 	limits, requests := path.Child("limits"), path.Child("requests")
@@ -70,7 +71,7 @@ func (r *errorCollector) requestWithinLimit(name corev1.ResourceName, request re
 	}
 }
 
-// hugePageSize: huge pages come in whole pages.
+// hugePageSize requires a multiple of the page size.
 func (r *errorCollector) hugePageSize(name corev1.ResourceName, value resource.Quantity, path *field.Path) {
 	if !isHugePage(name) {
 		return
@@ -81,7 +82,8 @@ func (r *errorCollector) hugePageSize(name corev1.ResourceName, value resource.Q
 	}
 }
 
-// claimReferences: a container uses a claim as a whole, or several of its requests, each once.
+// claimReferences requires that a container references a claim either as a whole or by distinct
+// requests.
 func (c *podValidator) claimReferences(claims []corev1.ResourceClaim, path *field.Path) {
 	whole, requests := nameSet{}, map[string]nameSet{}
 	for i, claim := range claims {
@@ -124,7 +126,7 @@ func (c *podValidator) unknownClaim(name string, path *field.Path) {
 	c.add(missing)
 }
 
-// podResourceClaims checks the claims that containers may refer to, and remembers their names.
+// podResourceClaims validates the claims of the pod and records their names.
 func (c *podValidator) podResourceClaims(path *field.Path) {
 	seen := nameSet{}
 	c.claims = sets.New[string]()
@@ -154,7 +156,8 @@ func (c *podValidator) podResourceClaims(path *field.Path) {
 	}
 }
 
-// claimName checks a claim's name in the pod, and the name of the claim that will be made from a template.
+// claimName validates the name of a claim in the pod, and the name of the ResourceClaim to be
+// generated.
 func (c *podValidator) claimName(claim corev1.PodResourceClaim, path *field.Path) {
 	before := len(c.errs)
 	c.dnsLabel(claim.Name, path)
@@ -167,7 +170,7 @@ func (c *podValidator) claimName(claim corev1.PodResourceClaim, path *field.Path
 	}
 }
 
-// podLevelResources checks requests and limits of the pod as a whole, by themselves and against its containers'.
+// podLevelResources validates pod-level resources and compares them with the containers' resources.
 func (c *podValidator) podLevelResources(path *field.Path) {
 	own := c.spec.Resources
 	if own == nil {
@@ -188,8 +191,8 @@ func (c *podValidator) podLevelResources(path *field.Path) {
 	c.limitsWithinPod(path)
 }
 
-// limitsWithinPod: no container may be let further than its pod. Together they may, except for huge
-// pages, which cannot be overcommitted.
+// limitsWithinPod requires each container limit to be at most the pod limit. Their sum may exceed
+// it, except for huge pages, which cannot be overcommitted.
 func (c *podValidator) limitsWithinPod(path *field.Path) {
 	own := c.spec.Resources
 	for i, container := range c.spec.Containers {

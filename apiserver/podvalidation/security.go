@@ -109,7 +109,7 @@ func (r *errorCollector) seccompProfile(profile *corev1.SeccompProfile, path *fi
 	}
 }
 
-// maxProfileNameLength bounds the name of an AppArmor profile on a node.
+// maxProfileNameLength bounds the name of an AppArmor profile.
 const maxProfileNameLength = 4095
 
 func (r *errorCollector) appArmorProfile(profile *corev1.AppArmorProfile, path *field.Path) {
@@ -139,8 +139,8 @@ func (r *errorCollector) appArmorProfile(profile *corev1.AppArmorProfile, path *
 	}
 }
 
-// hostUsers: a pod with its own users cannot share the other namespaces of the host. Two of the paths
-// are spelled as kube-apiserver spells them, not as the field is.
+// hostUsers rejects host namespaces for pods with a user namespace. Two field paths are spelled as
+// in kube-apiserver and not like the fields.
 func (c *podValidator) hostUsers(path *field.Path) {
 	if c.spec.HostUsers == nil || *c.spec.HostUsers {
 		return

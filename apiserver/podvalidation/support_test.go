@@ -13,7 +13,7 @@ import (
 
 const plainPod = `{"metadata":{"name":"p","namespace":"ns"},"spec":{"containers":[{"name":"c","image":"app:1"}]}}`
 
-// podOf is the plain pod with a YAML patch merged into it, as it looks before defaulting.
+// podOf returns the plain pod merged with a YAML patch, before defaulting.
 func podOf(t *testing.T, patch string) *corev1.Pod {
 	t.Helper()
 	asJSON, err := yaml.YAMLToJSON([]byte(patch))
@@ -34,7 +34,7 @@ func podOf(t *testing.T, patch string) *corev1.Pod {
 	return pod
 }
 
-// storedPod is a pod as the store would hold it.
+// storedPod returns the pod as it is stored.
 func storedPod(t *testing.T, patch string) *corev1.Pod {
 	t.Helper()
 	pod := podOf(t, patch)
@@ -44,7 +44,7 @@ func storedPod(t *testing.T, patch string) *corev1.Pod {
 	return pod
 }
 
-// fault is a pod that is refused, or accepted if it wants nothing.
+// fault is a pod with its expected errors.
 type fault struct {
 	fact  string
 	patch string
@@ -60,7 +60,7 @@ func checkFaults(t *testing.T, faults []fault) {
 	}
 }
 
-// wantErrors compares "field: message", in order.
+// wantErrors compares errors as "field: message", in order.
 func wantErrors(t *testing.T, errs field.ErrorList, want []string) {
 	t.Helper()
 	var got []string

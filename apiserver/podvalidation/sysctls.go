@@ -39,8 +39,8 @@ func (c *podValidator) sysctls(sysctls []corev1.Sysctl, path *field.Path) {
 	}
 }
 
-// dottedSysctl is the form of a sysctl name whose parts are parted by dots. A name may be written with
-// slashes instead; whichever comes first is the separator.
+// dottedSysctl returns the name with dots as separators. The first of "." and "/" in a name is its
+// separator.
 func dottedSysctl(name string) string {
 	first := strings.IndexAny(name, "./")
 	if first < 0 || name[first] == '.' {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidateTolerations says what is wrong with tolerations, of a pod or of a runtime class.
+// ValidateTolerations validates tolerations of a pod or a RuntimeClass.
 func ValidateTolerations(tolerations []corev1.Toleration, path *field.Path) field.ErrorList {
 	var r errorCollector
 	r.tolerations(tolerations, path)
@@ -38,7 +38,8 @@ func (r *errorCollector) tolerations(tolerations []corev1.Toleration, path *fiel
 				r.invalid(operator, toleration.Value, "value must be empty when `operator` is 'Exists'")
 			}
 		case corev1.TolerationOpLt, corev1.TolerationOpGt:
-			// Comparison is behind a gate that is off; the message names the operators all the same.
+			// The gate of the comparison operators is off, but the message lists them as in
+			// Kubernetes.
 			r.add(field.NotSupported(operator, toleration.Operator, []corev1.TolerationOperator{
 				corev1.TolerationOpEqual, corev1.TolerationOpExists, corev1.TolerationOpLt, corev1.TolerationOpGt}))
 		default:
@@ -50,7 +51,7 @@ func (r *errorCollector) tolerations(tolerations []corev1.Toleration, path *fiel
 	}
 }
 
-// labelValue reports a bad value once, with all reasons.
+// labelValue adds one error with all reasons.
 func (r *errorCollector) labelValue(value string, path *field.Path) {
 	if reasons := validation.IsValidLabelValue(value); len(reasons) > 0 {
 		r.invalid(path, value, strings.Join(reasons, ";"))
@@ -61,14 +62,14 @@ func (r *errorCollector) taintEffect(effect corev1.TaintEffect, path *field.Path
 	requiredOneOf(r, effect, path, corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute)
 }
 
-// printableTaint is a taint as Kubernetes prints it in messages: without JSON names.
+// printableTaint formats a taint as kube-apiserver's messages do, without JSON names.
 type printableTaint struct {
 	Key, Value string
 	Effect     corev1.TaintEffect
 	TimeAdded  *metav1.Time
 }
 
-// ValidateTaints says what is wrong with the taints of a node.
+// ValidateTaints validates the taints of a node.
 func ValidateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 	var r errorCollector
 	seen := nameSet{}

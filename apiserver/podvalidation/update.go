@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// updatablePodFields are the fields that an update of a pod may change, as the refusal of all others names them.
+// updatablePodFields are the mutable fields, as the error for other changes lists them.
 var updatablePodFields = []string{
 	"`spec.containers[*].image`",
 	"`spec.initContainers[*].image`",
@@ -22,13 +22,13 @@ var updatablePodFields = []string{
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 }
 
-// updateValidator examines the change from one state of a pod to the next.
+// updateValidator validates an update of a pod.
 type updateValidator struct {
 	*podValidator
 	new, old *corev1.Pod
 }
 
-// validateUpdate applies what holds for every change of a pod: its metadata, and its new state as a whole.
+// validateUpdate applies the rules common to all updates: metadata and the new state of the pod.
 func validateUpdate(newPod, oldPod *corev1.Pod) *updateValidator {
 	meta := apivalidation.ValidateObjectMetaUpdate(&newPod.ObjectMeta, &oldPod.ObjectMeta, field.NewPath("metadata"))
 	u := &updateValidator{podValidator: validatePod(newPod), new: newPod, old: oldPod}
@@ -36,13 +36,13 @@ func validateUpdate(newPod, oldPod *corev1.Pod) *updateValidator {
 	return u
 }
 
-// ValidatePodUpdate says what is wrong with a change through the pod itself.
+// ValidatePodUpdate validates an update of the main resource.
 func ValidatePodUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	u := validateUpdate(newPod, oldPod)
 	u.annotationUpdates()
 	path := field.NewPath("spec")
-	// A changed number of containers or a bad deadline ends the examination: nothing that follows could be
-	// told apart from it.
+	// Further rules compare containers pairwise, so stop if their number changed. An invalid
+	// deadline also stops, as in Kubernetes.
 	if !u.images(newPod.Spec.Containers, oldPod.Spec.Containers, path.Child("containers")) ||
 		!u.images(newPod.Spec.InitContainers, oldPod.Spec.InitContainers, path.Child("initContainers")) ||
 		!u.deadline(path.Child("activeDeadlineSeconds")) {
@@ -64,7 +64,7 @@ func ValidatePodUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	return u.errs
 }
 
-// annotationUpdates: which AppArmor profile a container runs under is settled when it starts.
+// annotationUpdates rejects changes of AppArmor and mirror pod annotations.
 func (u *updateValidator) annotationUpdates() {
 	path := field.NewPath("metadata", "annotations")
 	const prefix = corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix
@@ -90,7 +90,7 @@ func hasKey(m map[string]string, key string) bool {
 	return has
 }
 
-// images says whether the containers are still the same number.
+// images validates the images and reports whether the number of containers is unchanged.
 func (u *updateValidator) images(new, old []corev1.Container, path *field.Path) bool {
 	if len(new) != len(old) {
 		u.forbidden(path, "pod updates may not add or remove containers")
@@ -105,7 +105,8 @@ func (u *updateValidator) images(new, old []corev1.Container, path *field.Path) 
 	return true
 }
 
-// deadline may be set, and then only come nearer. It says whether to go on.
+// deadline allows setting and decreasing activeDeadlineSeconds. It reports whether validation
+// continues.
 func (u *updateValidator) deadline(path *field.Path) bool {
 	now, before := u.new.Spec.ActiveDeadlineSeconds, u.old.Spec.ActiveDeadlineSeconds
 	switch {
@@ -122,7 +123,7 @@ func (u *updateValidator) deadline(path *field.Path) bool {
 	return true
 }
 
-// tolerationsOnlyAdded lets an existing toleration change no more than its seconds.
+// tolerationsOnlyAdded allows only additions and changes of tolerationSeconds.
 func (u *updateValidator) tolerationsOnlyAdded(path *field.Path) {
 	for _, old := range u.old.Spec.Tolerations {
 		kept := false
@@ -151,8 +152,8 @@ func (u *updateValidator) gatesOnlyRemoved(path *field.Path) {
 	}
 }
 
-// withoutUpdatable is the new spec with the updatable fields as they were, so that whatever still
-// differs is a forbidden change.
+// withoutUpdatable returns the new spec with the old values of all mutable fields. Any remaining
+// difference is a forbidden change.
 func (u *updateValidator) withoutUpdatable() *corev1.PodSpec {
 	rest, old := u.new.Spec.DeepCopy(), &u.old.Spec
 	for i := range rest.Containers {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// allowGatedUpdates: while a pod is held back by gates, the nodes it may go to can be narrowed down. What was
-// narrowed is put back in rest, for the comparison that follows.
+// allowGatedUpdates allows a pod with scheduling gates to restrict its node selection. It reverts
+// allowed changes in rest for the subsequent comparison.
 func (u *updateValidator) allowGatedUpdates(rest *corev1.PodSpec, path *field.Path) {
 	old := &u.old.Spec
 	if !equality.Semantic.DeepEqual(rest.NodeSelector, old.NodeSelector) {
@@ -43,8 +43,8 @@ func nodeAffinityOf(spec *corev1.PodSpec) *corev1.NodeAffinity {
 	return spec.Affinity.NodeAffinity
 }
 
-// nodeAffinityNarrowed: terms are alternatives, so none may be added or removed, and each may only
-// become stricter. Preferences bind nobody and may change at will.
+// nodeAffinityNarrowed requires the same number of required terms, each at least as strict as
+// before. Preferred terms may change.
 func (u *updateValidator) nodeAffinityNarrowed(now, before *corev1.NodeAffinity, path *field.Path) {
 	if before == nil || before.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return
@@ -66,7 +66,8 @@ func (u *updateValidator) nodeAffinityNarrowed(now, before *corev1.NodeAffinity,
 	}
 }
 
-// isStricterTerm: an empty term selects nothing and must stay; otherwise requirements may be added at the end.
+// isStricterTerm reports whether now only appends requirements to before. An empty term must stay
+// empty.
 func isStricterTerm(now, before *corev1.NodeSelectorTerm) bool {
 	if len(before.MatchExpressions) == 0 && len(before.MatchFields) == 0 {
 		return len(now.MatchExpressions) == 0 && len(now.MatchFields) == 0

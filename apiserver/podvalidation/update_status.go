@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidatePodStatusUpdate says what is wrong with a report of how a pod fares.
+// ValidatePodStatusUpdate validates an update of the status subresource.
 func ValidatePodStatusUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	u := &updateValidator{podValidator: &podValidator{spec: &newPod.Spec, meta: &newPod.ObjectMeta}, new: newPod, old: oldPod}
 	u.add(apivalidation.ValidateObjectMetaUpdate(&newPod.ObjectMeta, &oldPod.ObjectMeta, field.NewPath("metadata"))...)
@@ -37,7 +37,7 @@ func ValidatePodStatusUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	return u.errs
 }
 
-// conditions of others' making are named like labels; the system's own names are older than that rule.
+// conditions requires qualified names for condition types other than Kubernetes' own.
 func (u *updateValidator) conditions(path *field.Path) {
 	own := []corev1.PodConditionType{corev1.PodScheduled, corev1.PodReady, corev1.PodInitialized}
 	for i, condition := range u.new.Status.Conditions {
@@ -50,7 +50,7 @@ func (u *updateValidator) conditions(path *field.Path) {
 	}
 }
 
-// terminatedStayTerminated: a container that has ended stays so, unless it may be started again.
+// terminatedStayTerminated rejects restarts of terminated containers that may not restart.
 func (u *updateValidator) terminatedStayTerminated(now, before []corev1.ContainerStatus, mayRestart func(*corev1.ContainerStatus) bool, path *field.Path) {
 	for i := range before {
 		if before[i].State.Terminated == nil || mayRestart(&before[i]) {
@@ -73,8 +73,8 @@ func (u *updateValidator) regularMayRestart(status *corev1.ContainerStatus) bool
 	return podPolicyRestarts(u.old.Spec.RestartPolicy, status.State.Terminated.ExitCode) || u.allMayRestart()
 }
 
-// initMayRestart: an init container is tried again after a failure unless the pod never restarts; a
-// sidecar always is.
+// initMayRestart reports whether an init container may restart: after a failure, unless the pod
+// never restarts, and always for sidecars.
 func (u *updateValidator) initMayRestart(status *corev1.ContainerStatus) bool {
 	if u.old.Spec.RestartPolicy == corev1.RestartPolicyAlways || u.allMayRestart() {
 		return true
@@ -91,7 +91,7 @@ func podPolicyRestarts(policy corev1.RestartPolicy, exitCode int32) bool {
 	return policy == corev1.RestartPolicyAlways || policy == corev1.RestartPolicyOnFailure && exitCode != 0
 }
 
-// ownPolicyRestarts: the first rule that names the exit code decides, then the container's policy.
+// ownPolicyRestarts applies the first matching restart rule, then the container's restart policy.
 func ownPolicyRestarts(c *corev1.Container, exitCode int32) bool {
 	for _, rule := range c.RestartPolicyRules {
 		if rule.ExitCodes == nil {
@@ -105,7 +105,7 @@ func ownPolicyRestarts(c *corev1.Container, exitCode int32) bool {
 	return podPolicyRestarts(corev1.RestartPolicy(*c.RestartPolicy), exitCode)
 }
 
-// allMayRestart: one container's rule can start all of the pod's again.
+// allMayRestart reports whether a restart rule restarts all containers.
 func (u *updateValidator) allMayRestart() bool {
 	found := false
 	eachContainer(&u.old.Spec, nil, func(c *corev1.Container, _ *field.Path) {
@@ -155,7 +155,7 @@ func (u *updateValidator) hostIPs(path *field.Path) {
 	u.addressPair(addresses, u.new.Status.HostIPs, path)
 }
 
-// addressPair: at most one address of each family.
+// addressPair allows at most one address per IP family.
 func (u *updateValidator) addressPair(addresses []string, whole any, path *field.Path) {
 	families := map[bool]int{}
 	for i, address := range addresses {

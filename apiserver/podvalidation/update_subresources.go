@@ -10,8 +10,8 @@ import (
 	"k8s.io/kubectl/pkg/util/qos"
 )
 
-// ValidatePodEphemeralContainersUpdate says what is wrong with a change of the ephemeral containers:
-// they can be added, never changed or removed.
+// ValidatePodEphemeralContainersUpdate validates an update of the ephemeralcontainers subresource:
+// containers can be added but not changed or removed.
 func ValidatePodEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
 	if hasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
@@ -34,7 +34,7 @@ func ValidatePodEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) field.Erro
 	return u.errs
 }
 
-// ValidatePodResize says what is wrong with new resources for a pod that may be running.
+// ValidatePodResize validates an update of the resize subresource.
 func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 	u := validateUpdate(newPod, oldPod)
 	if hasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
@@ -78,7 +78,8 @@ func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 	return u.errs
 }
 
-// nodeCanResize: a node that reports no resources of a running container is too old to resize it.
+// nodeCanResize reports whether the node supports resize. Nodes without support do not report
+// resources of running containers.
 func nodeCanResize(pod *corev1.Pod) bool {
 	for _, status := range pod.Status.ContainerStatuses {
 		if status.State.Running != nil {
@@ -108,7 +109,7 @@ func (u *updateValidator) sameOrder(path *field.Path) bool {
 	return same
 }
 
-// resourcesNotRemoved: a resize may raise or lower a request or limit, not take it away.
+// resourcesNotRemoved rejects the removal of requests and limits.
 func (u *updateValidator) resourcesNotRemoved(path *field.Path) {
 	check := func(now, before *corev1.ResourceRequirements, own *field.Path) {
 		if removesResource(now.Requests, before.Requests) {
@@ -139,7 +140,7 @@ func removesResource(now, before corev1.ResourceList) bool {
 	return false
 }
 
-// restoreCPUAndMemory puts back the cpu and memory of before, added or changed.
+// restoreCPUAndMemory sets CPU and memory to the values of before.
 func restoreCPUAndMemory(now, before *corev1.ResourceRequirements) {
 	now.Limits = withCPUAndMemoryOf(now.Limits, before.Limits)
 	now.Requests = withCPUAndMemoryOf(now.Requests, before.Requests)

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ephemeralVolume checks the claim that will be made for the volume. Its metadata can carry labels and
-// annotations; everything else about the claim follows from the pod.
+// ephemeralVolume validates the claim template of an ephemeral volume, which may have labels and
+// annotations only in its metadata.
 func (r *errorCollector) ephemeralVolume(source *corev1.EphemeralVolumeSource, path *field.Path) {
 	own := path.Child("volumeClaimTemplate")
 	template := source.VolumeClaimTemplate
@@ -45,7 +45,7 @@ func (r *errorCollector) bareMetadata(meta *metav1.ObjectMeta, path *field.Path)
 	}
 }
 
-// ValidatePersistentVolumeClaimSpec says what is wrong with a new claim, or with the template of one.
+// ValidatePersistentVolumeClaimSpec validates a new claim or a claim template.
 func ValidatePersistentVolumeClaimSpec(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) field.ErrorList {
 	var r errorCollector
 	if len(spec.AccessModes) == 0 {
@@ -87,7 +87,7 @@ func (r *errorCollector) accessModes(modes []corev1.PersistentVolumeAccessMode, 
 	}
 }
 
-// dataSource checks what a claim is filled from: the old reference, the newer one, or both alike.
+// dataSource validates dataSource and dataSourceRef, which must be equal if both are set.
 func (r *errorCollector) dataSource(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) {
 	check := func(group *string, kind, name string, at *field.Path) {
 		r.nonEmpty(name, at.Child("name"))

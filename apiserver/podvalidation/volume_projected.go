@@ -6,13 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Bounds on the life of a projected token, in seconds.
+// Limits of the token lifetime, in seconds.
 const (
 	minTokenSeconds = 10 * 60
 	maxTokenSeconds = 1 << 32
 )
 
-// downwardFile checks a file with a fact about the pod. Its findings name the volume, not the item.
+// downwardFile validates a downward API file. As in Kubernetes, errors name the volume and not the
+// item.
 func (r *errorCollector) downwardFile(file *corev1.DownwardAPIVolumeFile, path *field.Path) {
 	if r.nonEmpty(file.Path, path.Child("path")) {
 		r.projectedPath(file.Path, path.Child("path"))
@@ -31,7 +32,7 @@ func (r *errorCollector) downwardFile(file *corev1.DownwardAPIVolumeFile, path *
 	r.fileMode(file.Mode, path.Child("mode"))
 }
 
-// projection is the state of checking one projected volume: files of all its sources share one folder.
+// projection is the state of validating a projected volume, whose sources share one directory.
 type projection struct {
 	*errorCollector
 	files nameSet
@@ -144,7 +145,7 @@ func (p *projection) certificate(certificate *corev1.PodCertificateProjection, p
 	}
 }
 
-// requiredUniquePath checks a path that must be given and may be used once in the volume.
+// requiredUniquePath requires a path that is unique in the volume.
 func (p *projection) requiredUniquePath(name string, path *field.Path) {
 	if !p.nonEmpty(name, path) {
 		return

@@ -35,7 +35,7 @@ func (r *errorCollector) byteRange(value int32, path *field.Path) {
 	}
 }
 
-// keysToPaths checks which keys of a secret or config map become which files.
+// keysToPaths validates the items of a Secret or ConfigMap volume.
 func (r *errorCollector) keysToPaths(items []corev1.KeyToPath, path *field.Path) {
 	for i, item := range items {
 		own := path.Index(i)

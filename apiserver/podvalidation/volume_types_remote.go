@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// remoteVolumeTypes are kept outside the node, on storage systems or in the API.
+// remoteVolumeTypes returns the types of network volumes and API objects.
 func (c *podValidator) remoteVolumeTypes(v *corev1.Volume) []volumeType {
 	return append([]volumeType{
 		{"glusterfs", v.Glusterfs != nil, func(p *field.Path) {
@@ -45,7 +45,7 @@ func (c *podValidator) remoteVolumeTypes(v *corev1.Volume) []volumeType {
 	}, c.vendorVolumeTypes(v)...)
 }
 
-// vendorVolumeTypes are the storage systems that Kubernetes once knew by name.
+// vendorVolumeTypes returns the types of removed in-tree volume plugins.
 func (c *podValidator) vendorVolumeTypes(v *corev1.Volume) []volumeType {
 	return []volumeType{
 		{"azureFile", v.AzureFile != nil, func(p *field.Path) {

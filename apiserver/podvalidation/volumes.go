@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// podVolumes checks every volume, and remembers the sound ones for mounts to refer to.
+// podVolumes validates all volumes and records the valid ones.
 func (c *podValidator) podVolumes(path *field.Path) {
 	c.volumes = map[string]*corev1.VolumeSource{}
 	made := c.ephemeralClaimNames()
@@ -32,7 +32,7 @@ func (c *podValidator) podVolumes(path *field.Path) {
 	}
 }
 
-// ephemeralClaimNames are the names of the claims that will be made for the pod's ephemeral volumes.
+// ephemeralClaimNames returns the names of the claims that are generated for ephemeral volumes.
 func (c *podValidator) ephemeralClaimNames() nameSet {
 	made := nameSet{}
 	if c.meta == nil || c.meta.Name == "" {
@@ -46,14 +46,14 @@ func (c *podValidator) ephemeralClaimNames() nameSet {
 	return made
 }
 
-// volumeType is one kind of source a volume may have, and how to check it.
+// volumeType is a volume source with its validation.
 type volumeType struct {
 	name  string
 	given bool
 	check func(path *field.Path)
 }
 
-// volumeSource wants exactly one source; only the first one given is looked into.
+// volumeSource requires exactly one source. Only the first one is validated.
 func (c *podValidator) volumeSource(v *corev1.Volume, path *field.Path) {
 	kinds := append(c.localVolumeTypes(v, path), c.remoteVolumeTypes(v)...)
 	kinds = append(kinds, c.projectedVolumeTypes(v, path)...)
@@ -75,7 +75,8 @@ func (c *podValidator) volumeSource(v *corev1.Volume, path *field.Path) {
 	}
 }
 
-// localVolumeTypes live on the node.
+// localVolumeTypes returns the types of node-local volumes, and some cloud disks, in the order of
+// kube-apiserver.
 func (c *podValidator) localVolumeTypes(v *corev1.Volume, path *field.Path) []volumeType {
 	return []volumeType{
 		{"emptyDir", v.EmptyDir != nil, func(p *field.Path) {
@@ -112,7 +113,7 @@ func (c *podValidator) localVolumeTypes(v *corev1.Volume, path *field.Path) []vo
 	}
 }
 
-// projectedVolumeTypes are made from objects of the cluster.
+// projectedVolumeTypes returns the types that are validated last.
 func (c *podValidator) projectedVolumeTypes(v *corev1.Volume, path *field.Path) []volumeType {
 	return []volumeType{
 		{"projected", v.Projected != nil, func(p *field.Path) { c.projected(v.Projected, p) }},

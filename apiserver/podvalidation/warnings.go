@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PodWarnings says what is legal in a new pod and still likely a mistake. There are none on an update
-// (oldPod given): pods are updated by programs, and often.
+// PodWarnings returns warnings for a new pod. There are none on update (oldPod is set).
 func PodWarnings(_ context.Context, newPod, oldPod *corev1.Pod) []string {
 	if oldPod != nil || newPod.DeletionTimestamp != nil {
 		return nil
@@ -24,7 +23,7 @@ func PodWarnings(_ context.Context, newPod, oldPod *corev1.Pod) []string {
 	return w.all(nil)
 }
 
-// PodTemplateWarnings is PodWarnings for a template at path; oldTemplate is nil on creation.
+// PodTemplateWarnings returns warnings for the template at path. oldTemplate is nil on creation.
 func PodTemplateWarnings(_ context.Context, path *field.Path, newTemplate, oldTemplate *corev1.PodTemplateSpec) []string {
 	if newTemplate == nil {
 		return nil
@@ -37,7 +36,7 @@ func PodTemplateWarnings(_ context.Context, path *field.Path, newTemplate, oldTe
 	return w.all(path)
 }
 
-// warnings collects the texts for one pod spec, in the order in which they are sent.
+// warnings collects the warnings of a pod spec in order.
 type warnings struct {
 	texts          []string
 	spec           *corev1.PodSpec
@@ -49,7 +48,7 @@ func (w *warnings) warnf(path *field.Path, format string, args ...any) {
 	w.texts = append(w.texts, path.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// childPath is path.Child for a path that may be nil, the root of a pod.
+// childPath is path.Child for a path that may be nil.
 func childPath(path *field.Path, name string, more ...string) *field.Path {
 	if path == nil {
 		return field.NewPath(name, more...)
@@ -136,7 +135,7 @@ func (w *warnings) pullSecrets(path *field.Path) {
 	}
 }
 
-// byteResourceNames are resources that come in whole bytes.
+// byteResourceNames are resources that are measured in bytes.
 var byteResourceNames = []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
 
 func (w *warnings) fractionalBytes(list corev1.ResourceList, name corev1.ResourceName, path *field.Path) {
@@ -167,7 +166,7 @@ func (w *warnings) container(c *corev1.Container, path, annotations *field.Path)
 	w.hiddenEnv(c.Env, path.Child("env"))
 }
 
-// hiddenEnv finds a variable that is set twice without the second building upon the first.
+// hiddenEnv warns of variables that are defined twice, unless the second refers to the first.
 func (w *warnings) hiddenEnv(vars []corev1.EnvVar, path *field.Path) {
 	seen := nameSet{}
 	for i, v := range vars {
@@ -181,7 +180,7 @@ func (w *warnings) hiddenEnv(vars []corev1.EnvVar, path *field.Path) {
 	}
 }
 
-// addresses in a form that is taken for the sake of old objects.
+// addresses warns of IP addresses in a deprecated form.
 func (w *warnings) addresses(spec *field.Path) {
 	if w.spec.DNSConfig != nil {
 		for i, server := range w.spec.DNSConfig.Nameservers {

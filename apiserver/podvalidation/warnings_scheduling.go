@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// oldNodeLabels are labels that nodes still carry under their first names.
+// oldNodeLabels are deprecated node labels.
 var oldNodeLabels = map[string]string{
 	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
 	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
@@ -50,7 +50,7 @@ func (w *warnings) oldKey(key string, path *field.Path) {
 	}
 }
 
-// nullSelectors: a selector left out selects nothing, where many expect everything.
+// nullSelectors warns of missing label selectors, which match no pods.
 func (w *warnings) nullSelectors(spec *field.Path) {
 	const reason = "a null labelSelector results in matching no pod"
 	if affinity := w.spec.Affinity; affinity != nil {
@@ -89,7 +89,7 @@ type seenPort struct {
 	port corev1.ContainerPort
 }
 
-// ports finds two definitions of one port, in one container or in two.
+// ports warns of duplicate and overlapping port definitions.
 func (w *warnings) ports(spec *field.Path) {
 	seen := map[string][]seenPort{}
 	eachContainer(w.spec, spec, func(c *corev1.Container, path *field.Path) {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// operatingSystem refuses what the named system cannot do; without a name anything goes.
+// operatingSystem rejects fields that the operating system does not support.
 func (c *podValidator) operatingSystem(path *field.Path) {
 	os := c.spec.OS
 	if os == nil {
@@ -41,7 +41,7 @@ func (c *podValidator) linuxOnly(path *field.Path) {
 	})
 }
 
-// forbidSet forbids those fields that are given, in order.
+// forbidSet rejects the fields that are set, in order.
 func (c *podValidator) forbidSet(path *field.Path, reason string, fields []optionalField) {
 	for _, f := range fields {
 		if f.given {
@@ -97,7 +97,8 @@ func (c *podValidator) windowsOnly(path *field.Path) {
 	})
 }
 
-// windowsHostProcess: containers that run as processes of the host do so all together, and in its network.
+// windowsHostProcess requires that all containers are HostProcess containers if one is, and
+// hostNetwork.
 func (c *podValidator) windowsHostProcess(path *field.Path) {
 	whole := hostProcess(deref(c.spec.SecurityContext).WindowsOptions)
 	containers, onHost := 0, 0
@@ -127,7 +128,7 @@ func hostProcess(options *corev1.WindowsSecurityContextOptions) *bool {
 	return deref(options).HostProcess
 }
 
-// Bounds on who a Windows container runs as.
+// Limits of Windows user names and credential specs.
 const (
 	maxCredentialSpecLength = 64 * 1024
 	maxWindowsDomainLength  = 256
@@ -162,7 +163,7 @@ func (r *errorCollector) windowsOptions(options *corev1.WindowsSecurityContextOp
 	}
 }
 
-// windowsUserName is USER or DOMAIN\USER.
+// windowsUserName requires USER or DOMAIN\USER.
 func (r *errorCollector) windowsUserName(name string, path *field.Path) {
 	parts := strings.Split(name, `\`)
 	switch {

@@ -9,21 +9,21 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// The k8s.io/api types all have the same outline: TypeMeta, ObjectMeta, one or
-// more fields of content, and perhaps Status. The functions here rely on it.
+// All k8s.io/api types have the same layout: TypeMeta, ObjectMeta, content fields (usually Spec)
+// and optionally Status. The functions below rely on it.
 
-// clearStatus empties the status.
+// clearStatus sets the status to its zero value.
 func clearStatus(obj runtime.Object) {
 	status := reflect.ValueOf(obj).Elem().FieldByName("Status")
 	status.SetZero()
 }
 
-// copyStatus makes obj's status that of from.
+// copyStatus sets the status of obj to that of from.
 func copyStatus(obj, from runtime.Object) {
 	reflect.ValueOf(obj).Elem().FieldByName("Status").Set(reflect.ValueOf(from).Elem().FieldByName("Status"))
 }
 
-// copyContent makes everything but metadata and status that of from.
+// copyContent sets everything except metadata and status to that of from.
 func copyContent(obj, from runtime.Object) {
 	to, of := reflect.ValueOf(obj).Elem(), reflect.ValueOf(from).Elem()
 	for _, i := range contentFields(to.Type()) {
@@ -31,7 +31,7 @@ func copyContent(obj, from runtime.Object) {
 	}
 }
 
-// sameContent compares everything but metadata and status.
+// sameContent compares everything except metadata and status.
 func sameContent(a, b runtime.Object) bool {
 	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for _, i := range contentFields(x.Type()) {
@@ -54,7 +54,7 @@ func contentFields(t reflect.Type) []int {
 	return content
 }
 
-// contentPaths are the JSON names of the content fields.
+// contentPaths returns the JSON names of the content fields.
 func contentPaths(obj runtime.Object) []string {
 	t := reflect.TypeOf(obj).Elem()
 	var names []string
@@ -65,7 +65,7 @@ func contentPaths(obj runtime.Object) []string {
 	return names
 }
 
-// pathSet turns dotted paths into the form that server-side apply wants.
+// pathSet converts dotted paths to a field path set.
 func pathSet(paths []string) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, path := range paths {

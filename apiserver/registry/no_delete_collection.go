@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// noDeleteCollection is REST without DeleteCollection: the library offers every verb that
-// a storage has a method for.
+// noDeleteCollection is REST without DeleteCollection. The generic server serves every verb that a
+// storage implements.
 type noDeleteCollection struct{ r *REST }
 
 var (

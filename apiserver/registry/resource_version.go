@@ -15,11 +15,10 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// A resource version that is no number is the caller's mistake. The library
-// calls it an internal error in watches and updates, unlike in lists; so does
-// kube-apiserver, which is why it is an option (docs/reference/differences.md).
+// The generic server answers 500 for a resource version that is not a number in watches and
+// updates, unlike in lists. StrictResourceVersions makes it a client error (docs/reference/differences.md).
 
-// Watch refuses a resource version that is no number as List does.
+// Watch rejects an invalid resource version like List does.
 func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptions) (watch.Interface, error) {
 	if options != nil && r.strictResourceVersions {
 		if err := resourceVersionError(field.NewPath("resourceVersion"), options.ResourceVersion); err != nil {
@@ -29,7 +28,7 @@ func (r *REST) Watch(ctx context.Context, options *metainternalversion.ListOptio
 	return r.Store.Watch(ctx, options)
 }
 
-// Update replaces an object.
+// Update updates an object.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, forceCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if r.strictResourceVersions {
 		info = withResourceVersionCheck(r.kind.GroupVersionKind().GroupKind(), name, info)
@@ -37,7 +36,7 @@ func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectI
 	return r.Store.Update(ctx, name, info, create, update, forceCreate, options)
 }
 
-// withResourceVersionCheck refuses updated objects whose resource version is no number.
+// withResourceVersionCheck wraps info to reject updated objects with an invalid resource version.
 func withResourceVersionCheck(kind schema.GroupKind, name string, info rest.UpdatedObjectInfo) rest.UpdatedObjectInfo {
 	return rest.WrapUpdatedObjectInfo(info, func(_ context.Context, obj, _ runtime.Object) (runtime.Object, error) {
 		m, err := meta.Accessor(obj)

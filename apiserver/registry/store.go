@@ -33,13 +33,13 @@ var (
 	_ rest.SingularNameProvider = &REST{}
 )
 
-// ShortNames are what people type instead of the resource.
+// ShortNames implements rest.ShortNamesProvider.
 func (r *REST) ShortNames() []string { return r.kind.ShortNames }
 
-// Categories are the groups of kinds, such as "all", that the kind is in.
+// Categories implements rest.CategoriesProvider.
 func (r *REST) Categories() []string { return r.kind.Categories }
 
-// Delete removes one object, by the kind's own rule if it has one.
+// Delete deletes an object, with Kind.Delete if it is set.
 func (r *REST) Delete(ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	if r.kind.Delete != nil {
 		return r.kind.Delete(ctx, r.Store, name, validate, options)
@@ -47,7 +47,7 @@ func (r *REST) Delete(ctx context.Context, name string, validate rest.ValidateOb
 	return r.Store.Delete(ctx, name, validate, options)
 }
 
-// Storage is what the API installs for the kind.
+// Storage returns the storage to install for the kind.
 func (r *REST) Storage() rest.Storage {
 	if r.kind.NoDeleteCollection {
 		return noDeleteCollection{r: r}
@@ -55,20 +55,19 @@ func (r *REST) Storage() rest.Storage {
 	return r
 }
 
-// Config is what all stores have in common.
+// Config is common to all stores.
 type Config struct {
-	// Options say where and how objects are kept.
+	// Options returns the storage options of a resource.
 	Options generic.RESTOptionsGetter
-	// Typer knows the kinds of Go types.
+	// Typer maps Go types to kinds.
 	Typer runtime.ObjectTyper
-	// WarnStoredOnly answers creates of kinds that nothing acts on with a warning.
+	// WarnStoredOnly returns a warning when an object of a stored-only kind is created.
 	WarnStoredOnly bool
-	// StrictResourceVersions refuses resource versions that are no numbers as the
-	// caller's mistake wherever they stand.
+	// StrictResourceVersions rejects resource versions that are not numbers as client errors.
 	StrictResourceVersions bool
 }
 
-// New makes the storage of a kind that owns its store.
+// New returns the storage of a kind with its own store.
 func New(kind kinds.Kind, c Config) (*REST, error) {
 	s := newStrategy(kind, c.Typer, c.WarnStoredOnly)
 	resource := kind.GroupResource()
@@ -103,15 +102,15 @@ func New(kind kinds.Kind, c Config) (*REST, error) {
 	return &REST{Store: store, kind: kind, strictResourceVersions: c.StrictResourceVersions}, nil
 }
 
-// NewShared makes the storage of a kind that shares the store of another one,
-// whose REST is given; only names and columns are its own.
+// NewShared returns the storage of a kind that shares the store of owner. It differs in columns and
+// names only.
 func NewShared(kind kinds.Kind, owner *REST) *REST {
 	store := *owner.Store
 	store.TableConvertor = tableConvertor{columns: kind.Columns, row: kind.Row}
 	return &REST{Store: &store, kind: kind}
 }
 
-// Subresources makes all subresources of a kind, by name.
+// Subresources returns all subresources of the kind, by name.
 func (r *REST) Subresources(c Config, of func(schema.GroupResource) *genericregistry.Store) map[string]rest.Storage {
 	s := newStrategy(r.kind, c.Typer, false)
 	subresources := map[string]rest.Storage{}
@@ -134,7 +133,7 @@ func singular(kind kinds.Kind) string {
 	return strings.ToLower(kind.Kind)
 }
 
-// attributes are the labels and fields that selectors see.
+// attributes returns a function that computes the labels and fields for selectors.
 func attributes(kind kinds.Kind) apistorage.AttrFunc {
 	return func(obj runtime.Object) (labels.Set, fields.Set, error) {
 		accessor, err := meta.Accessor(obj)

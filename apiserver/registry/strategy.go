@@ -15,12 +15,12 @@ import (
 	"github.com/berthproject/berth/apiserver/kinds"
 )
 
-// strategy is what the library asks about writes of the main resource.
+// strategy implements the create, update and delete strategies of the main resource.
 type strategy struct {
 	runtime.ObjectTyper
 	names.NameGenerator
 	kind kinds.Kind
-	// warnStoredOnly tells creators of a StoredOnly kind that nothing acts on it.
+	// warnStoredOnly warns creators of a stored-only kind.
 	warnStoredOnly bool
 }
 
@@ -68,7 +68,7 @@ func (s strategy) PrepareForUpdate(ctx context.Context, obj, old runtime.Object)
 	s.updateGeneration(obj, old)
 }
 
-// updateGeneration adds one to the generation if a write changes what is asked for.
+// updateGeneration increments the generation if the content changes.
 func (s strategy) updateGeneration(obj, old runtime.Object) {
 	if s.kind.Generation == kinds.CountedGeneration && !sameContent(obj, old) {
 		setGeneration(obj, generation(old)+1)
@@ -133,7 +133,7 @@ func (s strategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 func generation(obj runtime.Object) int64 {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
-		return 0 // not reached: the library has read the metadata before
+		return 0 // unreachable: the library has read the metadata before
 	}
 	return accessor.GetGeneration()
 }

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// tableConvertor turns objects and lists of a kind into rows for kubectl.
+// tableConvertor converts objects and lists of a kind to tables.
 type tableConvertor struct {
 	columns []metav1.TableColumnDefinition
 	row     func(runtime.Object) ([]any, error)
 }
 
-// ConvertToTable makes one row an object, in the order of the list.
+// ConvertToTable returns a table with one row per object.
 func (t tableConvertor) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	table := &metav1.Table{Rows: []metav1.TableRow{}}
 	if wanted, ok := options.(*metav1.TableOptions); !ok || !wanted.NoHeaders {

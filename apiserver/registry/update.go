@@ -14,13 +14,13 @@ import (
 	"github.com/berthproject/berth/apiserver/kinds"
 )
 
-// updateStrategy is the main strategy with the rules of one subresource.
+// updateStrategy is the update strategy of a subresource.
 type updateStrategy struct {
 	strategy
 	update kinds.UpdateSubresource
 }
 
-// statusUpdate are the rules of the status subresource, from the row of the kind.
+// statusUpdate returns the rules of the status subresource.
 func statusUpdate(k kinds.Kind) kinds.UpdateSubresource {
 	return kinds.UpdateSubresource{
 		Prepare: func(ctx context.Context, obj, old runtime.Object) {
@@ -66,7 +66,7 @@ func (s updateStrategy) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set
 	}
 }
 
-// SubresourceREST serves get, update and patch of a subresource that is the object itself.
+// SubresourceREST serves get, update and patch of a subresource that updates the object itself.
 type SubresourceREST struct {
 	store                  *genericregistry.Store
 	kind                   schema.GroupKind
@@ -79,20 +79,20 @@ var (
 	_ rest.TableConvertor      = &SubresourceREST{}
 )
 
-// newSubresourceREST shares the storage of main under the rules.
+// newSubresourceREST returns a subresource that shares the store of main.
 func newSubresourceREST(main *REST, s strategy, rules kinds.UpdateSubresource) *SubresourceREST {
 	store := *main.Store
 	special := updateStrategy{strategy: s, update: rules}
 	store.UpdateStrategy = special
 	store.ResetFieldsStrategy = special
-	store.BeginUpdate, store.AfterUpdate = nil, nil // addresses are the main resource's
+	store.BeginUpdate, store.AfterUpdate = nil, nil // only the main resource allocates
 	return &SubresourceREST{store: &store, kind: s.kind.GroupVersionKind().GroupKind(), strictResourceVersions: main.strictResourceVersions}
 }
 
 // New returns an empty object of the kind.
 func (r *SubresourceREST) New() runtime.Object { return r.store.New() }
 
-// Destroy does nothing: the storage belongs to the main resource.
+// Destroy does nothing: main owns the store.
 func (r *SubresourceREST) Destroy() {}
 
 // Get reads the object.
@@ -100,7 +100,7 @@ func (r *SubresourceREST) Get(ctx context.Context, name string, options *metav1.
 	return r.store.Get(ctx, name, options)
 }
 
-// Update changes an object that exists; it never creates one.
+// Update updates an existing object. It never creates one.
 func (r *SubresourceREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	if r.strictResourceVersions {
 		info = withResourceVersionCheck(r.kind, name, info)
@@ -108,12 +108,12 @@ func (r *SubresourceREST) Update(ctx context.Context, name string, info rest.Upd
 	return r.store.Update(ctx, name, info, create, update, false, options)
 }
 
-// GetResetFields tells server-side apply what this subresource drops.
+// GetResetFields implements rest.ResetFieldsStrategy.
 func (r *SubresourceREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	return r.store.GetResetFields()
 }
 
-// ConvertToTable serves `kubectl get --subresource`.
+// ConvertToTable implements rest.TableConvertor, for `kubectl get --subresource`.
 func (r *SubresourceREST) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	return r.store.ConvertToTable(ctx, object, options)
 }

@@ -11,14 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// parameterTypes are what comes in the query of requests that connect to
-// something: no body, no store.
+// parameterTypes are the query parameters of connect requests.
 var parameterTypes = []runtime.Object{
 	&corev1.PodLogOptions{}, &corev1.PodExecOptions{}, &corev1.PodAttachOptions{}, &corev1.PodPortForwardOptions{},
 	&corev1.PodProxyOptions{}, &corev1.NodeProxyOptions{}, &corev1.ServiceProxyOptions{},
 }
 
-// addParameters makes the types above readable from queries.
+// addParameters registers conversions from queries to the types above.
 func addParameters(s *runtime.Scheme) error {
 	for _, add := range []func() error{
 		parameters(s, func(q *query, o *corev1.PodLogOptions) {
@@ -50,7 +49,7 @@ func addParameters(s *runtime.Scheme) error {
 	return nil
 }
 
-// parameters registers how a type is read.
+// parameters returns a function that registers the conversion to T.
 func parameters[T any](s *runtime.Scheme, read func(*query, *T)) func() error {
 	return func() error {
 		return s.AddConversionFunc((*url.Values)(nil), (*T)(nil), func(a, b any, _ conversion.Scope) error {
@@ -61,7 +60,7 @@ func parameters[T any](s *runtime.Scheme, read func(*query, *T)) func() error {
 	}
 }
 
-// query reads typed values; the first one that cannot be read stays in err.
+// query reads typed query parameters. err is the first error.
 type query struct {
 	url.Values
 	err error
@@ -73,8 +72,8 @@ func (q *query) fail(name, want string) {
 	}
 }
 
-// boolean reads as Kubernetes does: a parameter without a value is on, and
-// what is not a form of "false" is true.
+// boolean parses as Kubernetes does: a parameter without a value is true, and so is any value that
+// does not mean false.
 func (q *query) boolean(name string) bool {
 	if !q.Has(name) {
 		return false

@@ -19,19 +19,19 @@ import (
 	"github.com/berthproject/berth/apiserver/kinds"
 )
 
-// Set is everything that encodes, decodes and names the table's types.
+// Set holds the schemes and codecs of all served types.
 type Set struct {
-	// Scheme knows every type under its version and as __internal.
+	// Scheme has every type in its version and as __internal.
 	Scheme *runtime.Scheme
-	// External knows the versions only; OpenAPI names come from it.
+	// External has the versions only. OpenAPI names come from it.
 	External *runtime.Scheme
-	// Codecs encode and decode by Scheme.
+	// Codecs encode and decode with Scheme.
 	Codecs serializer.CodecFactory
 	// ParameterCodec decodes query parameters.
 	ParameterCodec runtime.ParameterCodec
 }
 
-// requestTypes are what subresources exchange and no row stores.
+// requestTypes are types of subresources that no kind stores.
 var requestTypes = map[schema.GroupVersion][]runtime.Object{
 	corev1.SchemeGroupVersion:           {&corev1.Binding{}},
 	autoscalingv1.SchemeGroupVersion:    {&autoscalingv1.Scale{}},
@@ -39,8 +39,7 @@ var requestTypes = map[schema.GroupVersion][]runtime.Object{
 	policyv1.SchemeGroupVersion:         {&policyv1.Eviction{}},
 }
 
-// New builds the schemes of a table. It fails on a table that names a type
-// twice in one version.
+// New builds the schemes of the table. It returns an error if a version has a type twice.
 func New(table []kinds.Kind) (*Set, error) {
 	s := runtime.NewScheme()
 	external := runtime.NewScheme()
@@ -119,10 +118,10 @@ func addKind(s, external *runtime.Scheme, k kinds.Kind, table []kinds.Kind) erro
 	return addFieldLabels(s, k)
 }
 
-// addFieldLabels tells the list handler which field selectors a kind has.
+// addFieldLabels registers the selectable fields of a kind.
 func addFieldLabels(s *runtime.Scheme, k kinds.Kind) error {
 	if k.Fields == nil && k.FieldAliases == nil {
-		return nil // metadata.name and metadata.namespace are the library's default
+		return nil // the library supports metadata.name and metadata.namespace by default
 	}
 	names := map[string]string{"metadata.name": "metadata.name"}
 	if k.Namespaced {
@@ -143,8 +142,8 @@ func addFieldLabels(s *runtime.Scheme, k kinds.Kind) error {
 	})
 }
 
-// addV1beta1Eviction decodes what clients of before policy/v1 send: the same under
-// another version. Nothing is served or answered in it.
+// addV1beta1Eviction decodes evictions of policy/v1beta1, which old clients send. The version is
+// not served.
 func addV1beta1Eviction(s *runtime.Scheme) error {
 	s.AddKnownTypes(policyv1beta1.SchemeGroupVersion, &policyv1beta1.Eviction{})
 	if err := s.AddConversionFunc((*policyv1beta1.Eviction)(nil), (*policyv1.Eviction)(nil), func(a, b any, _ conversion.Scope) error {

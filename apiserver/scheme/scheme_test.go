@@ -61,7 +61,7 @@ func TestFieldSelectors(t *testing.T) {
 	}
 }
 
-// The two views of an event lose nothing.
+// Converting an event to the other version and back is lossless.
 func TestEventsConvertBothWays(t *testing.T) {
 	s := set(t).Scheme
 	event := &eventsv1.Event{

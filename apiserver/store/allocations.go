@@ -8,12 +8,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// allocationPrefix holds one key for each value that is given out once in the
-// cluster, such as a service's address. The key's value says who has it.
+// allocationPrefix is the key prefix of cluster-wide allocations, such as cluster IPs. The value of
+// a key is the owner.
 const allocationPrefix = prefix + "/claims/"
 
-// Allocate takes a value of a pool for owner. It is false if somebody has it; the
-// same owner may claim again.
+// Allocate allocates a value of a pool to owner. It returns false if another owner has it.
+// Allocating again for the same owner succeeds.
 func (b *Backend) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {
 	key := allocationPrefix + pool + "/" + value
 	resp, err := b.client.Txn(ctx).
@@ -31,7 +31,7 @@ func (b *Backend) Allocate(ctx context.Context, pool, value, owner string) (bool
 	return len(held) == 1 && string(held[0].Value) == owner, nil
 }
 
-// Release gives a value back, if owner has it.
+// Release releases a value if owner has it.
 func (b *Backend) Release(ctx context.Context, pool, value, owner string) error {
 	key := allocationPrefix + pool + "/" + value
 	_, err := b.client.Txn(ctx).
@@ -44,7 +44,7 @@ func (b *Backend) Release(ctx context.Context, pool, value, owner string) error 
 	return nil
 }
 
-// Allocated returns who has which values of a pool.
+// Allocated returns the owners of the allocated values of a pool.
 func (b *Backend) Allocated(ctx context.Context, pool string) (map[string]string, error) {
 	root := allocationPrefix + pool + "/"
 	resp, err := b.client.Client.Get(ctx, root, clientv3.WithPrefix())

@@ -13,22 +13,23 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// compactInterval is how often old revisions are dropped; watches older than that must list again.
+// compactInterval is how often old revisions are compacted. Watches from older revisions must list
+// again.
 const compactInterval = 5 * time.Minute
 
-// Backend is an etcd that objects are kept in.
+// Backend is a connection to the etcd that stores the objects.
 type Backend struct {
 	client    *kubernetes.Client
 	compactor etcd3.Compactor
-	// newWatcher opens a stream of watches of its own.
+	// newWatcher opens a separate watch stream.
 	newWatcher func() clientv3.Watcher
-	spaceError func() error // why nothing can be written; nil: nobody knows
+	spaceError func() error // why etcd rejects writes; nil if unknown
 	closers    []func()
 }
 
-// newBackend starts compaction; close runs last when the backend stops.
+// newBackend starts compaction. close is called last when the backend closes.
 func newBackend(client *clientv3.Client, watcher func() clientv3.Watcher, close func()) *Backend {
-	// The tracker makes etcd's part of a request's latency visible in metrics and traces.
+	// The tracker adds the latency of etcd to request metrics and traces.
 	client.KV = sizeLimitKV{etcd3.NewETCDLatencyTracker(client.KV)}
 	compactor := etcd3.NewCompactor(client, compactInterval, clock.RealClock{}, nil)
 	return &Backend{
@@ -45,10 +46,9 @@ func wrapClient(client *clientv3.Client) *kubernetes.Client {
 	return wrapped
 }
 
-// newResourceClient is the same client with a watch stream of its own, which the
-// returned function ends. etcd reports progress to a stream only when every
-// watch on it has begun: on a shared stream one fresh watch, in a store to
-// which nobody writes, would hold up the caches of all resources.
+// newResourceClient returns a client with its own watch stream and a function that closes the
+// stream. etcd reports progress on a stream only after every watch on it has started. On a shared
+// stream, a new watch in an idle store would delay the watch caches of all resources.
 func (b *Backend) newResourceClient() (*kubernetes.Client, func()) {
 	own := clientv3.NewCtxClient(b.client.Ctx())
 	own.KV, own.Lease, own.Cluster = b.client.KV, b.client.Lease, b.client.Cluster
@@ -57,7 +57,7 @@ func (b *Backend) newResourceClient() (*kubernetes.Client, func()) {
 	return wrapClient(own), func() { _ = own.Watcher.Close() }
 }
 
-// Check says whether etcd answers within two seconds.
+// Check returns an error if etcd does not respond within two seconds.
 func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -67,8 +67,8 @@ func (b *Backend) Check(ctx context.Context) error {
 	return nil
 }
 
-// CheckWritable says why etcd takes no writes, as far as that is known. It is no fault of this process, which still answers: who
-// deletes objects mends it.
+// CheckWritable returns the reason why etcd rejects writes, if known. It is a readiness and not a
+// liveness failure: deleting objects makes etcd writable again.
 func (b *Backend) CheckWritable() error {
 	if b.spaceError == nil {
 		return nil
@@ -76,7 +76,7 @@ func (b *Backend) CheckWritable() error {
 	return b.spaceError()
 }
 
-// Close stops compaction, the client and, if it is embedded, etcd itself.
+// Close stops compaction, closes the client and stops an embedded etcd.
 func (b *Backend) Close() {
 	for _, f := range b.closers {
 		f()
@@ -84,8 +84,8 @@ func (b *Backend) Close() {
 	b.closers = nil
 }
 
-// inProcessEndpoints stands in for a client with endpoints. Without endpoints the
-// library assumes that watch progress is unsupported, and lists that stream would end in an error.
+// inProcessEndpoints makes the feature check believe that the client has endpoints. Without
+// endpoints it assumes that watch progress is unsupported, and streaming lists would fail.
 type inProcessEndpoints struct{ version string }
 
 func (c inProcessEndpoints) Endpoints() []string { return []string{"in-process"} }

@@ -10,21 +10,21 @@ import (
 	"k8s.io/utils/buffer"
 )
 
-// watchBufferLimit is how many events may wait for one watch. They are shared by all watches: one
-// more costs a pointer, and keeps the event from being freed.
+// watchBufferLimit is the number of events that may be queued for a watch. All watches share the
+// events, so a queued event costs a pointer and delays its garbage collection.
 const watchBufferLimit = 4096
 
-// resultChanSize is how many of them the reader finds ready: a watch is flushed to the client when there is none.
+// resultChanSize is the capacity of the result channel. The watch handler flushes to the client
+// when the channel is empty.
 const resultChanSize = 128
 
-// idleReaderTimeout is how long a reader may pause when the cache has ended its watch, before what waits is dropped: it begins
-// anew from the last event that it had.
+// idleReaderTimeout bounds how long queued events are kept for a reader that does not read, after
+// the cache has ended the watch. The reader then starts a new watch from its last event.
 const idleReaderTimeout = 10 * time.Second
 
-// bufferedWatchStorage is a watch cache that is patient with its watches. The cache ends a watch whose reader
-// is some ten events behind (what a young cluster has in a seventy-fifth of its short history) for
-// a tenth of a second, so that a burst on a busy machine makes every client begin anew, again and
-// again, when it should least.
+// bufferedWatchStorage is a watch cache that queues events for slow readers. The cache ends a watch
+// whose reader is about ten events behind for 100 ms. On a busy machine, a burst would make every
+// client list again.
 type bufferedWatchStorage struct{ storage.Interface }
 
 func (l bufferedWatchStorage) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
@@ -35,7 +35,7 @@ func (l bufferedWatchStorage) Watch(ctx context.Context, key string, opts storag
 	return newBufferedWatch(w), nil
 }
 
-// bufferedWatch is a watch whose reader may be up to backlogLimit events behind.
+// bufferedWatch is a watch whose reader may be up to watchBufferLimit events behind.
 type bufferedWatch struct {
 	source  watch.Interface
 	out     chan watch.Event
@@ -53,10 +53,10 @@ func newBufferedWatch(from watch.Interface) *bufferedWatch {
 	return b
 }
 
-// ResultChan is closed after the last event, or after Stop.
+// ResultChan returns a channel that is closed after the last event or after Stop.
 func (b *bufferedWatch) ResultChan() <-chan watch.Event { return b.out }
 
-// Stop ends the watch; but for those that are ready, events that wait are dropped.
+// Stop ends the watch. Queued events that are not in the channel yet are dropped.
 func (b *bufferedWatch) Stop() { b.stop() }
 
 func (b *bufferedWatch) run() {
@@ -64,7 +64,7 @@ func (b *bufferedWatch) run() {
 	queue := buffer.NewRing[watch.Event](buffer.RingOptions{InitialSize: 4, NormalSize: 4})
 	in := b.source.ResultChan()
 	var next watch.Event
-	hasNext := false // next is one
+	hasNext := false // next is valid
 	var idle <-chan time.Time
 	for hasNext || in != nil {
 		out, more := b.out, in

@@ -15,7 +15,7 @@ func event(i int) watch.Event {
 	return watch.Event{Type: watch.Added, Object: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i)}}}
 }
 
-// read takes events in order, n of them or until the end, and gives how many came.
+// read reads n events, or until the channel is closed, checks their order and returns their number.
 func read(t *testing.T, w watch.Interface, from, n int) int {
 	t.Helper()
 	for i := range n {
@@ -33,8 +33,8 @@ func read(t *testing.T, w watch.Interface, from, n int) int {
 func TestBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const (
-			kept = resultChanSize + 1 + watchBufferLimit // ready, being handed over, and waiting
-			more = 10                                    // than that
+			kept = resultChanSize + 1 + watchBufferLimit // in the channel, in flight and queued
+			more = 10                                    // beyond kept
 		)
 		cache := watch.NewFakeWithChanSize(kept+more, false)
 		w := newBufferedWatch(cache)
@@ -50,14 +50,14 @@ func TestBacklog(t *testing.T) {
 		if left := len(cache.ResultChan()); left != 0 {
 			t.Errorf("%d events are left in the cache after the reader woke up, want 0", left)
 		}
-		cache.Stop() // as the cache does with a watch that is over: what waits is still to be read
+		cache.Stop() // as the cache ends a watch; queued events are still readable
 		if n := read(t, w, 100, kept+more); n != kept+more-100 {
 			t.Errorf("%d events came after the end, want %d", n, kept+more-100)
 		}
 	})
 }
 
-// A reader that is gone without a word must not keep events for ever when the cache has given it up.
+// After the cache has ended the watch, a reader that stopped reading does not retain events.
 func TestBacklogOfASleeperGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = resultChanSize + 1000
@@ -67,7 +67,7 @@ func TestBacklogOfASleeperGoes(t *testing.T) {
 			cache.Action(event(i).Type, event(i).Object)
 		}
 		synctest.Wait()
-		time.Sleep(time.Hour) // a reader that the cache has patience with
+		time.Sleep(time.Hour) // shorter than the limit, because the cache watches
 		cache.Stop()
 		read(t, w, 0, 10)
 		time.Sleep(idleReaderTimeout + time.Second)

@@ -10,18 +10,19 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// defragmentInterval is how often the embedded etcd's file is looked at.
+// defragmentInterval is how often the size of the embedded etcd's file is checked.
 const defragmentInterval = 10 * time.Second
 
-// defragmenter keeps the embedded etcd's file within its quota. The file never shrinks by itself: what compaction
-// frees is used again, but a burst of writes within one history leaves it large, and beyond the quota etcd takes no
-// write any more, not even those that compaction and the end of its alarm need. Nobody can reach it from outside to help.
+// defragmenter keeps the embedded etcd's file within its quota. Compaction frees space inside the
+// file but does not shrink it, so a burst of writes leaves it large. Above the quota etcd rejects
+// all writes, including those of compaction and of clearing its alarm. The embedded etcd has no
+// endpoint for an operator to defragment it.
 type defragmenter struct {
 	server *etcdserver.EtcdServer
 	quota  int64
 }
 
-// run looks until ctx ends.
+// run calls reclaim periodically until ctx is done.
 func (s *defragmenter) run(ctx context.Context) {
 	tick := time.NewTicker(defragmentInterval)
 	defer tick.Stop()
@@ -37,9 +38,10 @@ func (s *defragmenter) run(ctx context.Context) {
 	}
 }
 
-// reclaim gives back what is free of a file that is more than half of the quota, and half of it free. A full store loses
-// its history first: watches and continued lists that need it begin anew. Where objects fill it nothing is gained, and nobody
-// waits for the file to be written anew: who deletes some has to get through.
+// reclaim defragments the file if it is larger than half of the quota and less than half used. If
+// etcd is full, it first compacts the history, so that watches and continued lists start over. If
+// live objects fill the store, it does not defragment: that would gain nothing and block the client
+// that deletes objects.
 func (s *defragmenter) reclaim(ctx context.Context) error {
 	backend := s.server.Backend()
 	full := s.spaceError() != nil
@@ -48,7 +50,7 @@ func (s *defragmenter) reclaim(ctx context.Context) error {
 		if _, err := s.server.Compact(ctx, &etcdserverpb.CompactionRequest{Revision: present, Physical: true}); err != nil {
 			klog.V(2).InfoS("The history of the full store was dropped before", "revision", present, "err", err)
 		}
-		backend.ForceCommit() // what is used is counted then
+		backend.ForceCommit() // update the size in use
 	}
 	size, used, low := backend.Size(), backend.SizeInUse(), s.quota/10*9
 	if full && used > low || !full && (size <= s.quota/2 || used > size/2) {
@@ -71,7 +73,7 @@ func (s *defragmenter) reclaim(ctx context.Context) error {
 	return nil
 }
 
-// spaceError is an error while etcd takes no writes for want of space.
+// spaceError returns an error while etcd rejects writes because of its quota.
 func (s *defragmenter) spaceError() error {
 	for _, a := range s.server.Alarms() {
 		if a.Alarm == etcdserverpb.AlarmType_NOSPACE {

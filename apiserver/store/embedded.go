@@ -23,20 +23,21 @@ import (
 )
 
 const (
-	// memberName and peerURL name the only member to itself; nothing listens there.
+	// memberName and peerURL identify the only member. Nothing listens on the URL.
 	memberName = "berth"
 	peerURL    = "http://127.0.0.1:2380"
-	// A database beyond the quota turns read-only, see space; 8 GiB is etcd's own advice for the largest.
+	// Above the quota etcd rejects writes, see defragmenter. 8 GiB is the maximum that etcd
+	// recommends.
 	quotaBytes = 8 << 30
 	// snapshotCount bounds the log that is replayed after a crash.
 	snapshotCount = 10000
-	// maxRequestBytes is etcd's default, which the API server's limit of 3 MiB on bodies assumes.
+	// maxRequestBytes is etcd's default, which the API server's request limit of 3 MiB assumes.
 	maxRequestBytes = 3 << 19
-	// startTimeout bounds the replay of the log at start.
+	// startTimeout bounds the replay of the log at startup.
 	startTimeout = 2 * time.Minute
 )
 
-// OpenEmbedded starts the member kept in dir/etcd, making it if there is none.
+// OpenEmbedded starts the etcd member stored in dir/etcd and creates it if it does not exist.
 func OpenEmbedded(ctx context.Context, dir string) (*Backend, error) {
 	return openEmbedded(ctx, dir, quotaBytes)
 }
@@ -70,8 +71,8 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 	return b, nil
 }
 
-// Lock makes sure that no other process uses the data directory dir until the
-// lock is closed. That it is in use is an error that names the process.
+// Lock takes an exclusive lock on the data directory dir until the returned file is closed. If
+// another process holds it, the error contains its pid.
 func Lock(dir string) (*fileutil.LockedFile, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
@@ -113,7 +114,8 @@ func startMember(ctx context.Context, dir string, quota int64) (*etcdserver.Etcd
 	}
 }
 
-// openMember opens the store. etcd panics at files that are damaged; that is an error like others to the user.
+// openMember opens the store. etcd panics if files are damaged; openMember returns the panic as an
+// error.
 func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -123,7 +125,7 @@ func openMember(cfg config.ServerConfig) (server *etcdserver.EtcdServer, err err
 	return etcdserver.NewServer(cfg)
 }
 
-// memberConfig is that of a cluster of one whose only client is this process.
+// memberConfig returns the configuration of a single-member cluster without network clients.
 func memberConfig(dir string, quota int64) (config.ServerConfig, error) {
 	urls, err := types.NewURLs([]string{peerURL})
 	if err != nil {
@@ -154,7 +156,7 @@ func memberConfig(dir string, quota int64) (config.ServerConfig, error) {
 		MaxTxnOps:                   128,
 		MaxRequestBytes:             maxRequestBytes,
 		AuthToken:                   "simple",
-		BcryptCost:                  10, // etcd's default; nobody logs in
+		BcryptCost:                  10, // etcd's default; unused
 		TokenTTL:                    300,
 		PreVote:                     true,
 		StrictReconfigCheck:         true,

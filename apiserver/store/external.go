@@ -13,15 +13,17 @@ import (
 	"k8s.io/apiserver/pkg/storage/feature"
 )
 
-// ExternalConfig says where an etcd cluster is and how to talk to it.
+// ExternalConfig configures the connection to an etcd cluster.
 type ExternalConfig struct {
 	// Servers are URLs, such as https://10.0.0.1:2379.
 	Servers []string
-	// CAFile verifies the servers; CertFile and KeyFile are shown to them. PEM, all optional.
+	// CAFile verifies the servers. CertFile and KeyFile are the client certificate. PEM, all
+	// optional.
 	CAFile, CertFile, KeyFile string
 }
 
-// OpenExternal connects to a cluster and fails if it does not answer within 20 seconds.
+// OpenExternal connects to an etcd cluster. It returns an error if the cluster does not respond
+// within 20 seconds.
 func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 	cfg := clientv3.Config{
 		Context:              ctx,
@@ -29,7 +31,7 @@ func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 		DialTimeout:          20 * time.Second,
 		DialKeepAliveTime:    30 * time.Second,
 		DialKeepAliveTimeout: 10 * time.Second,
-		Logger:               zap.NewNop(), // every error comes back to the caller as well
+		Logger:               zap.NewNop(), // the caller gets every error, too
 	}
 	if at.CAFile != "" || at.CertFile != "" || at.KeyFile != "" {
 		info := transport.TLSInfo{TrustedCAFile: at.CAFile, CertFile: at.CertFile, KeyFile: at.KeyFile}
@@ -39,7 +41,7 @@ func OpenExternal(ctx context.Context, at ExternalConfig) (*Backend, error) {
 		}
 		cfg.TLS = tls
 	}
-	// The connection outlives ctx, which only bounds the start.
+	// The connection outlives ctx, which bounds the startup only.
 	cfg.Context = context.WithoutCancel(ctx)
 	client, err := clientv3.New(cfg)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// guardedEtcd is an etcd on loopback that wants TLS and a client certificate;
-// authority signs both.
+// guardedEtcd starts an etcd on localhost that requires TLS client certificates. authority signs
+// both sides.
 func guardedEtcd(t *testing.T, authority *pki.Authority) string {
 	t.Helper()
 	certFile, keyFile, err := authority.ServingPair(pki.APIServerAltNames(net.IPv4(127, 0, 0, 1), "127.0.0.1"))
@@ -45,7 +45,7 @@ func guardedEtcd(t *testing.T, authority *pki.Authority) string {
 	return client.String()
 }
 
-// clientFiles are a certificate and key of authority as files.
+// clientFiles writes a client certificate and key of authority to files.
 func clientFiles(t *testing.T, authority *pki.Authority) (certFile, keyFile string) {
 	t.Helper()
 	cert, key, err := authority.ClientPEM(pki.Component("store"))
@@ -93,7 +93,7 @@ func TestExternalOverTLS(t *testing.T) {
 	}
 }
 
-// openSoon gives up after some seconds instead of the patience of a start.
+// openSoon calls OpenExternal with a timeout of a few seconds.
 func openSoon(t *testing.T, at ExternalConfig) (*Backend, error) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()

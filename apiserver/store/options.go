@@ -21,24 +21,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// prefix of all keys, as kube-apiserver has it.
+// prefix of all keys, as in kube-apiserver.
 const prefix = "/registry"
 
-// Options tells every resource's store how it is kept in the backend.
+// Options returns the storage options of each resource. It implements generic.RESTOptionsGetter.
 type Options struct {
 	Backend *Backend
 	Scheme  *runtime.Scheme
 	Codecs  serializer.CodecFactory
-	// Uncached resources are listed and watched in etcd directly.
+	// Uncached resources have no watch cache.
 	Uncached sets.Set[schema.GroupResource]
-	// Counter learns the number of objects of each resource.
+	// Counter tracks the number of objects of each resource.
 	Counter flowcontrolrequest.StorageObjectCountTracker
 }
 
 var _ generic.RESTOptionsGetter = Options{}
 
-// mediaType is how objects are stored: as protobuf, but for types that have none, such as
-// Berth's own.
+// mediaType returns protobuf, or JSON for types without protobuf such as Berth's own.
 func mediaType(example runtime.Object) string {
 	if _, ok := example.(interface{ Marshal() ([]byte, error) }); ok {
 		return runtime.ContentTypeProtobuf
@@ -46,7 +45,7 @@ func mediaType(example runtime.Object) string {
 	return runtime.ContentTypeJSON
 }
 
-// GetRESTOptions is called once for each resource that is stored.
+// GetRESTOptions implements generic.RESTOptionsGetter.
 func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	versions := o.Scheme.PrioritizedVersionsForGroup(resource.Group)
 	if len(versions) == 0 {
@@ -76,8 +75,8 @@ func (o Options) GetRESTOptions(resource schema.GroupResource, example runtime.O
 	}, nil
 }
 
-// resourcePrefix names the keys of a resource as kube-apiserver does: they
-// show up in messages about failed preconditions.
+// resourcePrefix returns the key prefix of a resource, as in kube-apiserver. It appears in messages
+// about failed preconditions.
 func resourcePrefix(resource schema.GroupResource) string {
 	if special, ok := specialPrefixes[resource]; ok {
 		return special
@@ -92,7 +91,7 @@ var specialPrefixes = map[schema.GroupResource]string{
 	{Resource: "replicationcontrollers"}: "controllers",
 }
 
-// decorate makes the storage of one resource: etcd, and a watch cache before it.
+// decorate creates the storage of one resource: etcd with a watch cache in front.
 func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix string,
 	keyFunc func(runtime.Object) (string, error), newFunc, newListFunc func() runtime.Object,
 	attrs storage.AttrFunc, triggers storage.IndexerFuncs, indexers *cache.Indexers,
@@ -139,8 +138,8 @@ func (o Options) decorate(c *storagebackend.ConfigForResource, resourcePrefix st
 	}), nil
 }
 
-// untypedCodec decodes objects without kind and version, as conversion to an
-// internal type would leave them: items of a list must not show them.
+// untypedCodec clears apiVersion and kind of decoded objects, as conversion to an internal type
+// would. List items must not have them.
 type untypedCodec struct{ runtime.Codec }
 
 func (u untypedCodec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {

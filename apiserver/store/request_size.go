@@ -11,8 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// sizeLimitKV answers writes that etcd finds too large as such: it is the client's
-// doing, and not a failure of the server.
+// sizeLimitKV converts etcd's "request is too large" to an API error with code 413.
 type sizeLimitKV struct{ clientv3.KV }
 
 func (s sizeLimitKV) Txn(ctx context.Context) clientv3.Txn { return sizeLimitTxn{s.KV.Txn(ctx)} }

@@ -54,10 +54,10 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	claim("1", "a", true)
-	claim("1", "a", true) // again is fine
+	claim("1", "a", true) // the same owner may allocate again
 	claim("1", "b", false)
 	claim("2", "b", true)
-	if err := b.Release(t.Context(), "p", "1", "b"); err != nil { // not b's
+	if err := b.Release(t.Context(), "p", "1", "b"); err != nil { // not the owner
 		t.Error(err)
 	}
 	claim("1", "b", false)
@@ -79,7 +79,7 @@ func TestExternalThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// A store that was written full is writable again after a restart, and says before what is wrong.
+// A full store reports the reason, and is writable again after a restart.
 func TestFullStoreIsMadeSmaller(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()
@@ -118,8 +118,8 @@ func TestFullStoreIsMadeSmaller(t *testing.T) {
 	}
 }
 
-// A store that is full of objects is not written anew again and again, which would keep those out who delete some; when
-// they have, it takes writes.
+// A store that is full of live objects is not defragmented repeatedly, which would block deletes.
+// After deletes it accepts writes again.
 func TestStoreFullOfObjects(t *testing.T) {
 	const quota = 16 << 20
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 
 var bindingResource = corev1.Resource("pods/binding")
 
-// BindingREST gives a pod its node.
+// BindingREST serves pods/binding: it sets the node of a pod.
 type BindingREST struct {
 	pods *registry.Store
 }
@@ -31,21 +31,21 @@ var (
 	_ rest.Creater                        = &LegacyBindingREST{}
 )
 
-// NewBindingREST serves pods/binding.
+// NewBindingREST returns the storage of pods/binding.
 func NewBindingREST(pods *registry.Store) *BindingREST { return &BindingREST{pods: pods} }
 
-// New returns what a request carries.
+// New implements rest.Storage.
 func (b *BindingREST) New() runtime.Object { return &corev1.Binding{} }
 
-// Destroy does nothing: the store belongs to the pods.
+// Destroy does nothing: the pods own the store.
 func (b *BindingREST) Destroy() {}
 
-// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps uid and
-// resourceVersion of the request: they are preconditions here.
+// PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate keeps the uid and resourceVersion of the
+// request, which are preconditions.
 func (b *BindingREST) PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate() bool { return true }
 
-// Create binds the pod called name. A pod that is bound already, also to the
-// same node, that is being deleted or that is gated is a conflict.
+// Create binds the named pod. It returns a conflict if the pod is already bound (even to the same
+// node), is being deleted or has scheduling gates.
 func (b *BindingREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	binding, ok := obj.(*corev1.Binding)
 	if !ok {
@@ -55,7 +55,7 @@ func (b *BindingREST) Create(ctx context.Context, name string, obj runtime.Objec
 		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
 	}
 	if errs := validateBinding(binding); len(errs) > 0 {
-		return nil, errs.ToAggregate() // Kubernetes answers 500 here, not 422
+		return nil, errs.ToAggregate() // as in Kubernetes, 500 and not 422
 	}
 	if validate != nil {
 		if err := validate(ctx, binding.DeepCopyObject()); err != nil {
@@ -79,8 +79,7 @@ func validateBinding(binding *corev1.Binding) field.ErrorList {
 	return errs
 }
 
-// assignPod writes the node into the pod, straight in the store: strategies and
-// admission of pod updates have no say in a binding.
+// assignPod sets the node directly in the store, without the update strategy and admission of pods.
 func (b *BindingREST) assignPod(ctx context.Context, binding *corev1.Binding, dryRun bool) error {
 	key, err := b.pods.KeyFunc(ctx, binding.Name)
 	if err != nil {
@@ -114,7 +113,7 @@ func (b *BindingREST) assignPod(ctx context.Context, binding *corev1.Binding, dr
 	return apierrors.NewConflict(bindingResource, binding.Name, err)
 }
 
-// setPodNode changes the pod as a binding does, or says why it may not be bound.
+// setPodNode applies the binding to the pod, or returns the reason why the pod cannot be bound.
 func setPodNode(pod *corev1.Pod, binding *corev1.Binding) error {
 	switch {
 	case pod.DeletionTimestamp != nil:
@@ -142,7 +141,7 @@ func mergeMap(to, from map[string]string) map[string]string {
 	return to
 }
 
-// setScheduled makes the PodScheduled condition true, since now.
+// setScheduled sets the PodScheduled condition to true.
 func setScheduled(pod *corev1.Pod) {
 	condition := corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}
@@ -159,20 +158,20 @@ func setScheduled(pod *corev1.Pod) {
 	pod.Status.Conditions = append(pod.Status.Conditions, condition)
 }
 
-// LegacyBindingREST serves POST bindings, which names the pod in the body.
+// LegacyBindingREST serves POST bindings, with the name of the pod in the body.
 type LegacyBindingREST struct {
 	*BindingREST
 }
 
-// NewLegacyBindingREST serves the resource "bindings".
+// NewLegacyBindingREST returns the storage of the resource "bindings".
 func NewLegacyBindingREST(pods *registry.Store) *LegacyBindingREST {
 	return &LegacyBindingREST{BindingREST: NewBindingREST(pods)}
 }
 
-// NamespaceScoped is true: a binding is in its pod's namespace.
+// NamespaceScoped implements rest.Scoper.
 func (b *LegacyBindingREST) NamespaceScoped() bool { return true }
 
-// GetSingularName names one binding.
+// GetSingularName implements rest.SingularNameProvider.
 func (b *LegacyBindingREST) GetSingularName() string { return "binding" }
 
 // Create binds the pod that the body names.

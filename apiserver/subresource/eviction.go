@@ -32,12 +32,12 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// EvictionOptions say how evictions are answered.
+// EvictionOptions configures EvictionREST.
 type EvictionOptions struct {
 	Rules budget.Evictions
-	// Refund gives back what was taken from budgets for an eviction that then failed.
+	// Refund returns the disruptions that a failed eviction has taken from budgets.
 	Refund bool
-	// IncludeReason puts the reason of a refusal into its message, too.
+	// IncludeReason adds the reason to the message of a rejection.
 	IncludeReason bool
 }
 
@@ -54,7 +54,8 @@ type EvictionREST struct {
 	options       EvictionOptions
 	converter     *conversion.Converter
 
-	// Requests of one namespace take turns from asking to booking, lest they only conflict.
+	// Requests of one namespace are serialized from the budget check to the debit, to avoid
+	// conflicts.
 	namespaceLocks [64]sync.Mutex
 	seed           maphash.Seed
 }
@@ -65,60 +66,62 @@ var (
 	_ rest.GroupVersionAcceptor     = &EvictionREST{}
 )
 
-// NewEvictionREST serves pods/eviction. Deleter deletes pods by their own rules; tell is told of
-// each displacement before the pod is deleted, and again if it fails.
+// NewEvictionREST returns the storage of pods/eviction. deleter deletes pods. The server calls tell
+// with each displacement before it deletes the pod, and again if it retries.
 func NewEvictionREST(pods, budgets *registry.Store, deleter rest.GracefulDeleter, tell func(context.Context, *displacement.Record) error, o EvictionOptions) *EvictionREST {
 	return &EvictionREST{pods: pods, budgets: budgets, deleter: deleter, record: tell, options: o, converter: conversion.New(), seed: maphash.MakeSeed()}
 }
 
-// New returns what a request carries.
+// New implements rest.Storage.
 func (e *EvictionREST) New() runtime.Object { return &policyv1.Eviction{} }
 
-// Destroy does nothing: the stores belong to their kinds.
+// Destroy does nothing: the kinds own the stores.
 func (e *EvictionREST) Destroy() {}
 
-// GroupVersionKind is Eviction in policy/v1.
+// GroupVersionKind returns Eviction in policy/v1.
 func (e *EvictionREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return policyv1.SchemeGroupVersion.WithKind("Eviction")
 }
 
-// AcceptsGroupVersion also takes the version that old clients send.
+// AcceptsGroupVersion also accepts policy/v1beta1, which old clients send.
 func (e *EvictionREST) AcceptsGroupVersion(gv schema.GroupVersion) bool {
 	return gv == policyv1.SchemeGroupVersion || gv == policyv1beta1.SchemeGroupVersion
 }
 
 const (
 	evictionAttempts = 20
-	// maxEvictionRetryDelay is the longest pause between tries; it grows to that.
+	// maxEvictionRetryDelay is the upper bound of the backoff between attempts.
 	maxEvictionRetryDelay = 500 * time.Millisecond
 )
 
-// errRetry: what the answer was made from has changed meanwhile.
+// errRetry means that the pod or a budget changed after it was read.
 var errRetry = errors.New("it has changed meanwhile")
 
-// evictionRequest is one eviction as far as it has come.
+// evictionRequest is the state of one eviction.
 type evictionRequest struct {
 	name       string
 	opts       *metav1.DeleteOptions
 	dryRun     bool
 	debits     []budgetDebit
-	debitedPod types.UID // that was paid for
-	// markedVersion is the pod's resource version after this request has marked it.
+	debitedPod types.UID // UID of the pod that was debited
+	// markedVersion is the resource version of the pod after this request set the condition.
 	markedVersion string
-	// condition is the DisruptionTarget condition that this request has written, nil if another was there; before is what it replaced.
+	// condition is the DisruptionTarget condition that this request set, or nil if the pod already
+	// had one. previousCondition is what it replaced.
 	condition, previousCondition *corev1.PodCondition
 
-	requestedBy string // and on whose behalf, if the request says that
-	reason      string // in the request's own words
+	requestedBy string // the user, and on whose behalf if the request says so
+	reason      string // the reason that the request gives
 }
 
-// Annotations of an eviction that say who wants it and why, Berth's and the descheduler's; they go into the record.
+// Annotations of an eviction with the requester and the reason, from Berth and from the
+// descheduler. They are part of the displacement record.
 var (
 	requestedByAnnotations = []string{"berth.dev/requested-by", "requested-by"}
 	reasonAnnotations      = []string{"berth.dev/reason", "reason"}
 )
 
-// annotation is the first of some annotations that is there, cut to a length that fits a record.
+// annotation returns the first annotation that is set, truncated to 256 bytes.
 func annotation(eviction *policyv1.Eviction, names []string) string {
 	for _, n := range names {
 		if text := eviction.Annotations[n]; text != "" {
@@ -139,7 +142,7 @@ func newEvictionRequest(ctx context.Context, eviction *policyv1.Eviction, opts *
 	return r
 }
 
-// Create evicts the pod called name, or says why not.
+// Create evicts the named pod, or returns the reason why it cannot.
 func (e *EvictionREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	eviction, ok := obj.(*policyv1.Eviction)
 	if !ok {
@@ -176,7 +179,7 @@ func (e *EvictionREST) Create(ctx context.Context, name string, obj runtime.Obje
 	return &metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusCreated}, nil
 }
 
-// sleepBeforeRetry waits longer from try to try, never quite the same time.
+// sleepBeforeRetry sleeps with exponential backoff and jitter.
 func sleepBeforeRetry(ctx context.Context, try int) {
 	longest := min(maxEvictionRetryDelay, 5*time.Millisecond<<min(try, 10))
 	t := time.NewTimer(longest/2 + rand.N(longest/2+1))
@@ -187,7 +190,7 @@ func sleepBeforeRetry(ctx context.Context, try int) {
 	}
 }
 
-// deleteOptions are those in the eviction; a dry run may be asked for there or in the URL.
+// deleteOptions returns the options of the eviction. The body or the URL can request a dry run.
 func deleteOptions(eviction *policyv1.Eviction, options *metav1.CreateOptions) (*metav1.DeleteOptions, error) {
 	opts := eviction.DeleteOptions.DeepCopy()
 	if opts == nil {
@@ -205,20 +208,20 @@ func deleteOptions(eviction *policyv1.Eviction, options *metav1.CreateOptions) (
 	return opts, nil
 }
 
-// tryEvict evicts unless something changes meanwhile.
+// tryEvict makes one attempt. It returns errRetry if an object changed concurrently.
 func (e *EvictionREST) tryEvict(ctx context.Context, r *evictionRequest) error {
 	pod, guarded, err := e.grant(ctx, r)
 	if err != nil {
 		return err
 	}
-	// What is paid for is done, even if whoever asked has gone.
+	// Finish a debited eviction even if the client disconnects.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	return e.evict(ctx, r, pod, guarded)
 }
 
-// grant asks the budgets and books what it takes. It returns the pod that it is granted for, and
-// whether only as it is.
+// grant checks the budgets and debits them. It returns the pod and whether the pod must not change
+// until it is deleted.
 func (e *EvictionREST) grant(ctx context.Context, r *evictionRequest) (*corev1.Pod, bool, error) {
 	turn := &e.namespaceLocks[maphash.String(e.seed, genericapirequest.NamespaceValue(ctx))%uint64(len(e.namespaceLocks))]
 	turn.Lock()
@@ -251,8 +254,9 @@ func (e *EvictionREST) grant(ctx context.Context, r *evictionRequest) (*corev1.P
 	return pod, v.RequireUnchanged || r.sharesDisruptionTarget(pod), nil
 }
 
-// sharesDisruptionTarget says that another eviction has marked the pod, and perhaps paid for it: if that one fails, and takes both back, this one
-// must not go on.
+// sharesDisruptionTarget reports whether another eviction set the DisruptionTarget condition, and
+// may have debited the budgets. If that eviction fails and reverts both, this one must not
+// continue.
 func (r *evictionRequest) sharesDisruptionTarget(pod *corev1.Pod) bool {
 	i := slices.IndexFunc(pod.Status.Conditions, isDisruptionTarget)
 	return i >= 0 && pod.DeletionTimestamp == nil && (r.condition == nil || !equality.Semantic.DeepEqual(*r.condition, pod.Status.Conditions[i]))

@@ -24,14 +24,15 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// budgetDebit is what was taken from a budget.
+// budgetDebit is a disruption taken from a budget.
 type budgetDebit struct {
-	budget *policyv1.PodDisruptionBudget // as it was
+	budget *policyv1.PodDisruptionBudget // before the debit
 	entry  displacement.Entry
 }
 
-// checkBudgets asks the budgets of a pod, and returns them by name. Pods are counted after the
-// budgets were read: whom a budget has let go is either in its entries or seen to go.
+// checkBudgets evaluates the budgets of the pod and returns them by name. It reads the pods after
+// the budgets, so that a disruption granted in between is visible either in disruptedPods or in the
+// pods.
 func (e *EvictionREST) checkBudgets(ctx context.Context, r *evictionRequest, pod *corev1.Pod) (budget.Verdict, map[string]*policyv1.PodDisruptionBudget, error) {
 	list, err := listLatest(ctx, e.budgets, labels.Everything())
 	if err != nil {
@@ -70,15 +71,15 @@ func (e *EvictionREST) checkBudgets(ctx context.Context, r *evictionRequest, pod
 	return rules.Check(p, budgets, pods, now), byName, nil
 }
 
-// podsUnderBudgets are the pods under any of the budgets. Only those are read: what an eviction costs does not grow with the
-// pods of its namespace that are none of its budgets'.
+// podsUnderBudgets returns the pods that the budgets select. It reads only those, so the cost of an
+// eviction does not grow with the other pods of the namespace.
 func (e *EvictionREST) podsUnderBudgets(ctx context.Context, budgets map[string]*policyv1.PodDisruptionBudget) ([]*model.Pod, error) {
 	var out []*model.Pod
 	seen := map[types.UID]bool{}
 	for _, b := range budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 		if err != nil {
-			continue // it covers none
+			continue // an invalid selector selects no pods
 		}
 		list, err := listLatest(ctx, e.pods, selector)
 		if err != nil {
@@ -98,8 +99,8 @@ func (e *EvictionREST) podsUnderBudgets(ctx context.Context, budgets map[string]
 	return out, nil
 }
 
-// debit books the pod in each budget that is to pay, as long as it is as it was judged. If
-// one is not, those before get back what they paid.
+// debit records the pod in each budget of the verdict, if the budget has not changed since it was
+// read. Otherwise it refunds the debits made so far.
 func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev1.Pod, v budget.Verdict, budgets map[string]*policyv1.PodDisruptionBudget) error {
 	before := len(r.debits)
 	for _, m := range v.Debits {
@@ -132,8 +133,8 @@ func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev
 	return nil
 }
 
-// updateBudgetStatus writes a budget's status straight into the store: strategies and
-// admission have no say in what evictions book. Version, if given, is a precondition.
+// updateBudgetStatus updates a budget's status directly in the store, without strategies and
+// admission. version is an optional precondition.
 func (e *EvictionREST) updateBudgetStatus(ctx context.Context, b *policyv1.PodDisruptionBudget, version *string, f func(*policyv1.PodDisruptionBudgetStatus) bool) error {
 	key, err := e.budgets.KeyFunc(ctx, b.Name)
 	if err != nil {
@@ -150,9 +151,9 @@ func (e *EvictionREST) updateBudgetStatus(ctx context.Context, b *policyv1.PodDi
 		}), false, nil)
 }
 
-// refundFailed refunds what a request has paid that has failed, unless the pod goes all the same, or somebody else is at displacing
-// it: he has found the entry and counts on it, and what is given back would be spent on another pod besides. The mark
-// goes first: who has counted on the entry because of it finds the pod changed, and asks again.
+// refundFailed refunds the debits of a failed request, unless the pod is being deleted or another
+// request is evicting it and relies on the debit. It clears the condition first: a request that
+// relies on the debit then sees a changed pod and retries.
 func (e *EvictionREST) refundFailed(ctx context.Context, r *evictionRequest) {
 	if !e.options.Refund || len(r.debits) == 0 {
 		return
@@ -160,13 +161,13 @@ func (e *EvictionREST) refundFailed(ctx context.Context, r *evictionRequest) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if e.clearDisruptionTarget(ctx, r) != nil {
-		return // it ages out, or the next count drops it
+		return // the entry expires, or the next recount drops it
 	}
 	e.refund(ctx, r)
 }
 
-// clearDisruptionTarget takes back the DisruptionTarget condition that this request has written, if any. It is an error when the pod goes,
-// or carries somebody else's.
+// clearDisruptionTarget reverts the DisruptionTarget condition of this request. It returns an error
+// if the pod is being deleted or another request has set the condition.
 func (e *EvictionREST) clearDisruptionTarget(ctx context.Context, r *evictionRequest) error {
 	key, err := e.pods.KeyFunc(ctx, r.name)
 	if err != nil {
@@ -193,17 +194,18 @@ func (e *EvictionREST) clearDisruptionTarget(ctx context.Context, r *evictionReq
 	}), false, nil)
 }
 
-// isDisruptionTarget says that a condition is DisruptionTarget, and true.
+// isDisruptionTarget reports whether the condition is DisruptionTarget with status true.
 func isDisruptionTarget(c corev1.PodCondition) bool {
 	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 }
 
-// refund gives back what a request has paid. What cannot be given back ages out, on the safe side.
+// refund refunds the debits of a request. Debits that cannot be refunded expire, which is the safe
+// side.
 func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
 	for _, p := range r.debits {
 		err := e.updateBudgetStatus(ctx, p.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) bool {
 			if _, there := s.DisruptedPods[r.name]; !there {
-				return false // a count has come between
+				return false // the disruption controller has recounted in between
 			}
 			delete(s.DisruptedPods, r.name)
 			s.DisruptionsAllowed++
@@ -217,7 +219,7 @@ func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
 	r.debits = nil
 }
 
-// setDisruptionAllowed makes the DisruptionAllowed condition say what the number says.
+// setDisruptionAllowed sets the DisruptionAllowed condition from disruptionsAllowed.
 func setDisruptionAllowed(s *policyv1.PodDisruptionBudgetStatus, now metav1.Time) {
 	c := metav1.Condition{Type: policyv1.DisruptionAllowedCondition, Status: metav1.ConditionFalse, Reason: policyv1.InsufficientPodsReason,
 		ObservedGeneration: s.ObservedGeneration, LastTransitionTime: now}

@@ -25,7 +25,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// evict marks, tells and deletes. Guarded: the pod must still be as it was judged.
+// evict sets the condition, records the displacement and deletes the pod. If guarded, the pod must
+// not have changed since it was judged.
 func (e *EvictionREST) evict(ctx context.Context, r *evictionRequest, pod *corev1.Pod, guarded bool) error {
 	opts := r.opts.DeepCopy()
 	if r.dryRun {
@@ -47,16 +48,16 @@ func (e *EvictionREST) evict(ctx context.Context, r *evictionRequest, pod *corev
 	}
 	opts.Preconditions.UID = &pod.UID
 	if guarded || opts.Preconditions.ResourceVersion != nil {
-		opts.Preconditions.ResourceVersion = &version // the mark's
+		opts.Preconditions.ResourceVersion = &version // the version after setting the condition
 	}
 	_, _, err = e.deleter.Delete(ctx, r.name, rest.ValidateAllObjectFunc, opts)
 	if apierrors.IsConflict(err) {
-		return errRetry // if the caller minds, the next try says so
+		return errRetry // if the caller set preconditions, the next attempt reports the conflict
 	}
 	return err
 }
 
-// record is the displacement in the ledger's words.
+// record returns the displacement record.
 func (r *evictionRequest) record(pod *corev1.Pod, m *model.Pod) *displacement.Record {
 	m.Spec = &model.PodSpec{SchedulerName: pod.Spec.SchedulerName}
 	if pod.Spec.Priority != nil {
@@ -82,8 +83,8 @@ func joinReasons(a, b string) string {
 	return a + "; " + b
 }
 
-// setDisruptionTarget writes the DisruptionTarget condition and returns the pod's resource version then. A pod
-// that somebody else displaces already keeps his.
+// setDisruptionTarget sets the DisruptionTarget condition and returns the resource version of the
+// pod. It keeps a condition that another request set.
 func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionRequest, judged *corev1.Pod, guarded bool) (string, error) {
 	key, err := e.pods.KeyFunc(ctx, r.name)
 	if err != nil {
@@ -119,8 +120,8 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 	return out.ResourceVersion, err
 }
 
-// addDisruptionTarget makes the DisruptionTarget condition true, for evictions unless it is for another cause. It says whether it was not
-// so before, and what it was then, nil for nothing.
+// addDisruptionTarget sets the DisruptionTarget condition unless it is already true. It reports
+// whether it changed the condition, and returns the previous condition or nil.
 func addDisruptionTarget(pod *corev1.Pod, now time.Time) (mine bool, before *corev1.PodCondition) {
 	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displacement.API.Reason(),
 		Message: displacement.API.MessagePrefix(), LastTransitionTime: metav1.NewTime(now)}
@@ -139,8 +140,8 @@ func addDisruptionTarget(pod *corev1.Pod, now time.Time) (mine bool, before *cor
 	return true, nil
 }
 
-// checkPreconditions says in the words of a deletion that a pod is not the one that was meant. That an earlier try of this
-// request has marked it is no change to the caller.
+// checkPreconditions returns a conflict, with the message of a delete, if the pod does not meet the
+// preconditions. It ignores the change that an earlier attempt of this request made.
 func (r *evictionRequest) checkPreconditions(pod *corev1.Pod) error {
 	kind := schema.GroupResource{Resource: "Pod"}
 	p := r.opts.Preconditions
@@ -156,7 +157,7 @@ func (r *evictionRequest) checkPreconditions(pod *corev1.Pod) error {
 
 const refusedMessage = "Cannot evict pod as it would violate the pod's disruption budget."
 
-// refusalError is the answer that a budget does not allow it.
+// refusalError returns the error for an eviction that a budget does not allow.
 func (e *EvictionREST) refusalError(v budget.Verdict) error {
 	cause := metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: v.Reason}
 	message := refusedMessage

@@ -28,7 +28,7 @@ import (
 	"github.com/berthproject/berth/engine/displacement"
 )
 
-// ledger is evictions over stores of their own, whose records the test takes.
+// ledger is an EvictionREST with its own stores and recorded displacements.
 type ledger struct {
 	*testing.T
 	ctx           context.Context
@@ -58,7 +58,7 @@ func newLedger(t *testing.T) *ledger {
 			t.Fatal(err)
 		}
 		t.Cleanup((*to).Destroy)
-		for (*to).Store.Storage.Storage.ReadinessCheck() != nil { // its cache
+		for (*to).Store.Storage.Storage.ReadinessCheck() != nil { // the watch cache
 			if t.Context().Err() != nil {
 				t.FailNow()
 			}
@@ -70,7 +70,7 @@ func newLedger(t *testing.T) *ledger {
 	return l
 }
 
-// put stores an object as it is.
+// put stores an object unchanged.
 func (l *ledger) put(in *registry.REST, name string, obj, out runtime.Object) {
 	l.Helper()
 	key, err := in.KeyFunc(l.ctx, name)
@@ -82,7 +82,7 @@ func (l *ledger) put(in *registry.REST, name string, obj, out runtime.Object) {
 	}
 }
 
-// pod makes one that runs and is ready.
+// pod creates a running, ready pod.
 func (l *ledger) pod(name string, labels map[string]string) *corev1.Pod {
 	l.Helper()
 	out := &corev1.Pod{}
@@ -92,7 +92,7 @@ func (l *ledger) pod(name string, labels map[string]string) *corev1.Pod {
 	return out
 }
 
-// budget makes one whose status says that it may lose pods.
+// budget creates a disruption budget whose status allows disruptions.
 func (l *ledger) budget(name string, desired int32, selector metav1.LabelSelector) {
 	l.Helper()
 	minimum := intstr.FromInt32(desired)
@@ -123,13 +123,14 @@ func TestTheMarkOfAnEvictionIsNoChangeToItsCaller(t *testing.T) {
 	}
 }
 
-// TestAChangeBesideTheMarkIsOne: the eviction fails, and takes back what it has done; what others have is theirs.
+// TestAChangeBesideTheMarkIsOne: a concurrent change makes the eviction fail. It reverts its own
+// changes and keeps those of others.
 func TestAChangeBesideTheMarkIsOne(t *testing.T) {
 	foreign := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "PreemptionByScheduler"}
 	over := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "Over"}
 	for name, tc := range map[string]struct {
 		before *corev1.PodCondition
-		beside func(*corev1.Pod) // between the mark and the deletion
+		beside func(*corev1.Pod) // concurrent change between setting the condition and the delete
 		want   string
 	}{
 		"labels":           {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no mark"},
@@ -169,8 +170,8 @@ func TestAChangeBesideTheMarkIsOne(t *testing.T) {
 	}
 }
 
-// TestNobodyGoesOnAMarkThatIsTakenBack: an eviction that was free because another had paid does not go on when that one
-// has failed.
+// TestNobodyGoesOnAMarkThatIsTakenBack: an eviction that relied on the debit of another request
+// does not continue after that request has failed.
 func TestNobodyGoesOnAMarkThatIsTakenBack(t *testing.T) {
 	l := newLedger(t)
 	l.budget("b", 1, metav1.LabelSelector{})
@@ -194,7 +195,8 @@ func TestNobodyGoesOnAMarkThatIsTakenBack(t *testing.T) {
 	}
 }
 
-// left is what a budget allows, how many entries it has, and the mark of a pod.
+// left returns disruptionsAllowed, the number of disruptedPods and the DisruptionTarget condition
+// of a pod.
 func (l *ledger) left(name, pod string) string {
 	l.Helper()
 	found, err := l.budgets.Get(l.ctx, name, &metav1.GetOptions{})
@@ -255,8 +257,8 @@ func TestARecountReadsThePodsOfEachBudget(t *testing.T) {
 		l.pod(fmt.Sprint("bystander", i), map[string]string{"app": "other"})
 	}
 	l.pod("back", map[string]string{"app": "web", "tier": "back"})
-	l.budget("web", 3, in("app", "web", "site")) // 4 are there
-	l.budget("front", 2, in("tier", "front"))    // 3 are there
+	l.budget("web", 3, in("app", "web", "site")) // 4 pods match
+	l.budget("front", 2, in("tier", "front"))    // 3 pods match
 	if err := l.evict("both0", nil); err != nil {
 		t.Error(err)
 	}

@@ -14,8 +14,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// listLatest lists what a selector takes of a store's namespace as it is now, from the watch cache. A list that asks for nothing but
-// the present would wait there for etcd to tell how far its watch has come, which is asked every 100 ms; this asks at once.
+// listLatest lists the current objects that match the selector, from the watch cache. A consistent
+// list would wait for the next progress notification of etcd, which the cache requests every 100
+// ms; listLatest requests one immediately.
 func listLatest(ctx context.Context, s *registry.Store, selector labels.Selector) (runtime.Object, error) {
 	opts := &metainternalversion.ListOptions{LabelSelector: selector}
 	if feature.DefaultFeatureSupportChecker.Supports(storage.RequestWatchProgress) {

@@ -15,9 +15,9 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 )
 
-// DeleteNamespace marks a namespace as Terminating; it is gone only when
-// spec.finalizers is empty, which is for the loop that removes its content to
-// say. A namespace without finalizers is removed at once.
+// DeleteNamespace sets a namespace to Terminating. The namespace is removed once spec.finalizers is
+// empty, which the namespace controller does after it has deleted the content. A namespace without
+// finalizers is removed immediately.
 func DeleteNamespace(ctx context.Context, store *registry.Store, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object, bool, error) {
 	found, err := store.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
@@ -39,7 +39,7 @@ func DeleteNamespace(ctx context.Context, store *registry.Store, name string, va
 	return store.Delete(ctx, name, validate, options)
 }
 
-// setNamespacePreconditions makes sure that the rest of the delete is about the object that was read.
+// setNamespacePreconditions makes the rest of the delete conditional on the object that was read.
 func setNamespacePreconditions(namespace *corev1.Namespace, options *metav1.DeleteOptions) error {
 	if options.Preconditions == nil {
 		options.Preconditions = &metav1.Preconditions{}
@@ -100,8 +100,8 @@ func markTerminating(namespace *corev1.Namespace, options *metav1.DeleteOptions)
 	}
 }
 
-// KeepNamespaceUntilFinalized makes updates remove a namespace that is being deleted only
-// when its spec.finalizers are gone too, and not just those of its metadata.
+// KeepNamespaceUntilFinalized configures the store to remove a terminating namespace on update only
+// if spec.finalizers is empty, too.
 func KeepNamespaceUntilFinalized(store *registry.Store) error {
 	store.ShouldDeleteDuringUpdate = func(_ context.Context, _ string, obj, _ runtime.Object) bool {
 		namespace, ok := obj.(*corev1.Namespace)

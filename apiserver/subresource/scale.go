@@ -21,17 +21,17 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// scaleFields is what a Scale shows of a workload. Replicas may be set.
+// scaleFields are the fields of a workload that a Scale shows. The caller may set replicas.
 type scaleFields struct {
 	replicas *int32
 	current  int32
 	selector string
 }
 
-// ScaleREST serves get and update of how many replicas a workload should have.
+// ScaleREST serves the scale subresource of a workload.
 type ScaleREST struct {
 	store *registry.Store
-	// version of the workload, for the owners of its replicas field.
+	// version of the workload, for the managed fields of its replicas.
 	version schema.GroupVersion
 }
 
@@ -41,14 +41,14 @@ var (
 	_ rest.TableConvertor           = &ScaleREST{}
 )
 
-// NewScaleREST serves scale of a workload with spec.replicas: ReplicaSet,
-// Deployment, StatefulSet or ReplicationController.
+// NewScaleREST returns the scale subresource of ReplicaSet, Deployment, StatefulSet or
+// ReplicationController.
 func NewScaleREST(store *registry.Store, version schema.GroupVersion) *ScaleREST {
 	return &ScaleREST{store: store, version: version}
 }
 
-// scaleFieldsOf finds replicas and selector. An absent spec.replicas means 0 here as
-// in Kubernetes; defaulting makes it 1 before anything is stored.
+// scaleFieldsOf returns the replicas and the selector of a workload. As in Kubernetes, a missing
+// spec.replicas counts as 0; stored objects always have it.
 func scaleFieldsOf(obj runtime.Object) (scaleFields, error) {
 	var spec **int32
 	var current int32
@@ -79,18 +79,18 @@ func scaleFieldsOf(obj runtime.Object) (scaleFields, error) {
 	return scaleFields{replicas: *spec, current: current, selector: s.String()}, nil
 }
 
-// GroupVersionKind is Scale in autoscaling/v1, whatever the workload's group.
+// GroupVersionKind returns Scale in autoscaling/v1.
 func (r *ScaleREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
 
-// New returns what a request carries.
+// New implements rest.Storage.
 func (r *ScaleREST) New() runtime.Object { return &autoscalingv1.Scale{} }
 
-// Destroy does nothing: the store belongs to the workload.
+// Destroy does nothing: the workload owns the store.
 func (r *ScaleREST) Destroy() {}
 
-// Get shows the scale of one workload.
+// Get returns the scale of a workload.
 func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := r.store.Get(ctx, name, options)
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 	return r.toScale(obj)
 }
 
-// Update sets the replicas of one workload; it creates none.
+// Update sets the replicas of an existing workload.
 func (r *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc, update rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	obj, _, err := r.store.Update(ctx, name, &scaleUpdate{scale: r, name: name, info: info},
 		r.validateAsScale(create), r.validateUpdateAsScale(update), false, options)
@@ -110,12 +110,12 @@ func (r *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedOb
 	return scale, false, err
 }
 
-// ConvertToTable serves `kubectl get --subresource=scale`.
+// ConvertToTable implements rest.TableConvertor, for `kubectl get --subresource=scale`.
 func (r *ScaleREST) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	return rest.NewDefaultTableConvertor(r.store.DefaultQualifiedResource).ConvertToTable(ctx, object, options)
 }
 
-// toScale makes the Scale of a workload, which may be changed by the caller.
+// toScale returns the Scale of a workload. The caller may modify it.
 func (r *ScaleREST) toScale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	found, err := scaleFieldsOf(obj)
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *ScaleREST) toScale(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	}, nil
 }
 
-// handler translates who owns spec.replicas between workload and Scale.
+// handler converts the managed fields of spec.replicas between workload and Scale.
 func (r *ScaleREST) handler(workload metav1.Object) *managedfields.ScaleHandler {
 	path := fieldpath.MakePathOrDie("spec", "replicas")
 	return managedfields.NewScaleHandler(workload.GetManagedFields(), r.version, managedfields.ResourcePathMappings{r.version.String(): path})
@@ -170,17 +170,18 @@ func (r *ScaleREST) validateUpdateAsScale(validate rest.ValidateObjectUpdateFunc
 	}
 }
 
-// scaleUpdate turns an update of a Scale into one of the workload.
+// scaleUpdate converts an update of a Scale to an update of the workload.
 type scaleUpdate struct {
 	scale *ScaleREST
 	name  string
 	info  rest.UpdatedObjectInfo
 }
 
-// Preconditions are those of the request; its uid is the workload's too.
+// Preconditions returns the preconditions of the request. The UID of a Scale is that of the
+// workload.
 func (u *scaleUpdate) Preconditions() *metav1.Preconditions { return u.info.Preconditions() }
 
-// UpdatedObject applies the request to the Scale of old and the result to old.
+// UpdatedObject applies the request to the Scale of old and the result to a copy of old.
 func (u *scaleUpdate) UpdatedObject(ctx context.Context, old runtime.Object) (runtime.Object, error) {
 	workload := old.DeepCopyObject()
 	accessor, err := meta.Accessor(workload)

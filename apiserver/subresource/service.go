@@ -21,22 +21,21 @@ import (
 	"github.com/berthproject/berth/apiserver/validation"
 )
 
-// releaseTimeout bounds the return of values after a service is gone; what is
-// not returned then, Sweep finds.
+// releaseTimeout bounds the release of allocations after a service is deleted. RunRepair releases
+// the rest.
 const releaseTimeout = 10 * time.Second
 
-// ServiceAllocator gives services their cluster addresses and node ports.
+// ServiceAllocator allocates cluster IPs and node ports for services.
 type ServiceAllocator struct {
 	clusterIPs clusterIPAllocator
 	store      *registry.Store
 
 	mu             sync.Mutex
-	pendingRelease map[string][]allocation // by owner: what an update that is being written may leave
+	pendingRelease map[string][]allocation // by owner: allocations of the old object of an update in progress
 }
 
-// NewServiceAllocator makes the store of services allocate from a range of addresses.
-// Every value is claimed before the service is written, and given back if
-// the write fails.
+// NewServiceAllocator configures the store of services to allocate cluster IPs from cidr. Values
+// are allocated before the service is written and released if the write fails.
 func NewServiceAllocator(store *registry.Store, cidr string, allocator Allocator) (*ServiceAllocator, error) {
 	network, err := netip.ParsePrefix(cidr)
 	if err != nil {
@@ -62,8 +61,8 @@ func (s *ServiceAllocator) beginUpdate(ctx context.Context, obj, old runtime.Obj
 	return s.begin(ctx, service, before, dryrun.IsDryRun(options.DryRun))
 }
 
-// begin claims what the service needs and has not. The returned function gives
-// back what was claimed if the request fails; it comes before the write, so that what is needed no more is noted only.
+// begin allocates what the service needs. The returned function releases the new allocations if the
+// request fails. It runs before the write, so it only records what the update may release.
 func (s *ServiceAllocator) begin(ctx context.Context, service, old *corev1.Service, dryRun bool) (registry.FinishFunc, error) {
 	t := &transaction{clusterIPs: s.clusterIPs, owner: ownerOf(service, old)}
 	if dryRun {
@@ -93,7 +92,7 @@ func (s *ServiceAllocator) begin(ctx context.Context, service, old *corev1.Servi
 	}, nil
 }
 
-// afterUpdate gives back what a service had before it was written, and has no more.
+// afterUpdate releases the allocations that the service no longer has.
 func (s *ServiceAllocator) afterUpdate(obj runtime.Object, options *metav1.UpdateOptions) {
 	service := obj.(*corev1.Service)
 	if dryrun.IsDryRun(options.DryRun) {
@@ -123,7 +122,8 @@ func (s *ServiceAllocator) afterDelete(obj runtime.Object, options *metav1.Delet
 	t.releaseUnused(ctx, allocationsOf(service), &corev1.Service{})
 }
 
-// ownerOf names a service for its claims; the uid tells it from a later one of the same name.
+// ownerOf returns the owner of a service's allocations. It contains the UID, to distinguish a later
+// service of the same name.
 func ownerOf(service, old *corev1.Service) string {
 	if old != nil {
 		service = old
@@ -131,7 +131,7 @@ func ownerOf(service, old *corev1.Service) string {
 	return service.Namespace + "/" + service.Name + "/" + string(service.UID)
 }
 
-// transaction is the allocation for one write of one service.
+// transaction is the allocation for one write of a service.
 type transaction struct {
 	clusterIPs clusterIPAllocator
 	owner      string
@@ -157,8 +157,8 @@ func (t *transaction) record(pool, value string) {
 	t.allocated = append(t.allocated, allocation{pool, value})
 }
 
-// allocate fills in families, addresses and ports. Faults of the request come
-// as field errors, those of the store as an error.
+// allocate sets IP families, cluster IP and node ports. It returns field errors for invalid
+// requests and an error for failures of the store.
 func (t *transaction) allocate(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
 	if errs := t.setIPFamilies(service); len(errs) > 0 {
 		return errs, nil
@@ -185,11 +185,11 @@ func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Servi
 	case old != nil && old.Spec.ClusterIP == spec.ClusterIP:
 		return nil, nil
 	case old != nil && old.Spec.ClusterIP != "" && validation.NeedsClusterIP(old):
-		return nil, nil // it may not change: validation says so
+		return nil, nil // the cluster IP is immutable: validation rejects the change
 	}
 	chosen, ok := parseIP(spec.ClusterIP)
 	if !ok {
-		return nil, nil // validation says so
+		return nil, nil // validation rejects it
 	}
 	if err := t.clusterIPs.allocate(ctx, spec.ClusterIP, t.owner); err != nil {
 		text := fmt.Sprintf("failed to allocate IP %s: %v", spec.ClusterIP, err)
@@ -199,7 +199,7 @@ func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Servi
 	return nil, nil
 }
 
-// releaseUnused gives back those claims that service does not hold.
+// releaseUnused releases the allocations that service does not hold.
 func (t *transaction) releaseUnused(ctx context.Context, allocator []allocation, service *corev1.Service) {
 	kept := allocationsOf(service)
 	for _, c := range allocator {
@@ -209,7 +209,7 @@ func (t *transaction) releaseUnused(ctx context.Context, allocator []allocation,
 	}
 }
 
-// allocationsOf are the values that a service has.
+// allocationsOf returns the allocations of a service.
 func allocationsOf(service *corev1.Service) []allocation {
 	var held []allocation
 	for _, address := range service.Spec.ClusterIPs {

@@ -12,13 +12,13 @@ import (
 	utilsnet "k8s.io/utils/net"
 )
 
-// Allocator keeps who has which value of a pool, for the whole cluster.
+// Allocator allocates values of a pool, cluster-wide.
 type Allocator interface {
-	// Allocate takes a value for owner; it is false if somebody else has it.
+	// Allocate allocates a value to owner. It returns false if another owner has it.
 	Allocate(ctx context.Context, pool, value, owner string) (bool, error)
-	// Release gives it back, if owner has it.
+	// Release releases a value if owner has it.
 	Release(ctx context.Context, pool, value, owner string) error
-	// Allocated returns the owner of every value that is taken.
+	// Allocated returns the owners of all allocated values.
 	Allocated(ctx context.Context, pool string) (map[string]string, error)
 }
 
@@ -27,7 +27,7 @@ const (
 	nodePortPool  = "nodeports"
 
 	firstNodePort, lastNodePort = 30000, 32767
-	// randomAttempts of random values before a pool is searched for a free one.
+	// randomAttempts is the number of random values to try before searching the pool.
 	randomAttempts = 16
 )
 
@@ -38,17 +38,18 @@ var (
 	errFull       = errors.New("range is full")
 )
 
-// clusterIPAllocator is the range that services get their addresses from.
+// clusterIPAllocator allocates cluster IPs from a range.
 type clusterIPAllocator struct {
 	network   netip.Prefix
 	allocator Allocator
 }
 
-// size is how many addresses can be given out: all but the network's own and, in IPv4, broadcast.
+// size returns the number of usable addresses: all but the network address and, for IPv4, the
+// broadcast address.
 func (a clusterIPAllocator) size() uint64 {
 	bits := a.network.Addr().BitLen() - a.network.Bits()
 	if bits > 16 {
-		bits = 16 // 65,534 services are enough; the rest of a larger range stays for people who choose
+		bits = 16 // 65,534 services are enough; users may request any address of a larger range
 	}
 	n := uint64(1)<<bits - 1
 	if a.network.Addr().Is4() {
@@ -57,13 +58,13 @@ func (a clusterIPAllocator) size() uint64 {
 	return n
 }
 
-// reserved is the part at the beginning of the range that is given out only
-// when the rest is full, so that chosen addresses rarely collide.
+// reserved returns the size of the lower part of the range. It is allocated automatically only when
+// the rest is full, so that requested addresses rarely collide.
 func (a clusterIPAllocator) reserved() uint64 {
 	return min(max(16, a.size()/16), 256, a.size()/2)
 }
 
-// nth is the nth address, from 0.
+// nth returns the nth usable address, starting at 0.
 func (a clusterIPAllocator) nth(n uint64) netip.Addr {
 	raw := a.network.Masked().Addr().AsSlice()
 	carry := n + 1
@@ -76,7 +77,7 @@ func (a clusterIPAllocator) nth(n uint64) netip.Addr {
 	return addr
 }
 
-// allocate claims an address that the user chose.
+// allocate allocates an address that the user requested.
 func (a clusterIPAllocator) allocate(ctx context.Context, address, owner string) error {
 	addr, ok := parseIP(address)
 	if !ok || !a.contains(addr) {
@@ -92,11 +93,12 @@ func (a clusterIPAllocator) allocate(ctx context.Context, address, owner string)
 	return err
 }
 
-// isKubernetesService says whether an owner is the Service of the API server, for which the first address is kept even while it is not
-// there: certificates and pods know it.
+// isKubernetesService reports whether the owner is the kubernetes Service. The first address is
+// always reserved for it, because certificates contain it.
 func isKubernetesService(owner string) bool { return strings.HasPrefix(owner, "default/kubernetes/") }
 
-// contains says whether an address is one that services may have: in the range, and neither the network's own nor broadcast.
+// contains reports whether services may have the address: it is in the range and neither the
+// network address nor the broadcast address.
 func (a clusterIPAllocator) contains(addr netip.Addr) bool {
 	if !a.network.Contains(addr) || addr == a.network.Masked().Addr() {
 		return false
@@ -104,19 +106,18 @@ func (a clusterIPAllocator) contains(addr netip.Addr) bool {
 	return !addr.Is4() || a.network.Contains(addr.Next())
 }
 
-// parseIP reads an address as validation and proxies do: numbers may begin with zeros, which does not make another
-// address.
+// parseIP parses an address like validation and proxies do: leading zeros are accepted and ignored.
 func parseIP(address string) (netip.Addr, bool) {
 	addr, ok := netip.AddrFromSlice(utilsnet.ParseIPSloppy(address))
 	return addr.Unmap(), ok
 }
 
-// allocateNext claims any free address.
+// allocateNext allocates any free address.
 func (a clusterIPAllocator) allocateNext(ctx context.Context, owner string) (string, error) {
 	low := a.reserved()
 	random := func() string { return a.nth(low + rand.Uint64N(a.size()-low)).String() }
 	all := func(yield func(string) bool) {
-		for n := range a.size() - 1 { // but the first
+		for n := range a.size() - 1 { // except the first
 			if !yield(a.nth(1 + (low-1+n)%(a.size()-1)).String()) {
 				return
 			}
@@ -125,7 +126,7 @@ func (a clusterIPAllocator) allocateNext(ctx context.Context, owner string) (str
 	return allocateAny(ctx, a.allocator, clusterIPPool, owner, random, all)
 }
 
-// allocateNextPort claims any free node port.
+// allocateNextPort allocates any free node port.
 func allocateNextPort(ctx context.Context, allocator Allocator, owner string) (int32, error) {
 	random := func() string { return strconv.Itoa(firstNodePort + rand.IntN(lastNodePort-firstNodePort+1)) }
 	all := func(yield func(string) bool) {
@@ -143,7 +144,7 @@ func allocateNextPort(ctx context.Context, allocator Allocator, owner string) (i
 	return int32(port), err
 }
 
-// allocatePort claims a node port that the user chose.
+// allocatePort allocates a node port that the user requested.
 func allocatePort(ctx context.Context, allocator Allocator, port int32, owner string) error {
 	if port < firstNodePort || port > lastNodePort {
 		return fmt.Errorf("provided port is not in the valid range. The range of valid ports is %d-%d", firstNodePort, lastNodePort)
@@ -155,7 +156,7 @@ func allocatePort(ctx context.Context, allocator Allocator, port int32, owner st
 	return err
 }
 
-// allocateAny tries a few random values, then every one that is not known to be taken.
+// allocateAny tries a few random values, then every value that is not allocated.
 func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, random func() string, all func(func(string) bool)) (string, error) {
 	for range randomAttempts {
 		value := random()
@@ -178,7 +179,7 @@ func allocateAny(ctx context.Context, allocator Allocator, pool, owner string, r
 	return "", errFull
 }
 
-// dryRunAllocator claims nothing: what a dry run is given is free now, and stays so.
+// dryRunAllocator does not allocate: Allocate reports whether the value is free.
 type dryRunAllocator struct{ from Allocator }
 
 func (u dryRunAllocator) Allocate(ctx context.Context, pool, value, owner string) (bool, error) {

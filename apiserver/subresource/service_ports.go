@@ -14,8 +14,8 @@ import (
 	"github.com/berthproject/berth/apiserver/validation"
 )
 
-// allocatePorts claims the node ports that the service chose, then finds others for
-// the ports that have none. TCP and UDP of one port share a node port.
+// allocatePorts allocates the requested node ports, then free ports for the ports without one. TCP
+// and UDP of the same port share a node port.
 func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
 	var errs field.ErrorList
 	if validation.NeedsNodePorts(service) {
@@ -26,7 +26,7 @@ func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Se
 		if err := t.allocateMissingPorts(ctx, service); err != nil {
 			return nil, err
 		}
-	} else if service.Spec.Type == corev1.ServiceTypeLoadBalancer { // it need not have any, but may choose some
+	} else if service.Spec.Type == corev1.ServiceTypeLoadBalancer { // node ports are optional, but may be requested
 		if errs = t.allocateRequestedPorts(ctx, service, old); len(errs) > 0 {
 			return errs, nil
 		}
@@ -37,7 +37,7 @@ func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Se
 	return nil, nil
 }
 
-// holds says that the service or its former self holds the port already.
+// holds reports whether the service or its old version already holds the port.
 func (t *transaction) holds(port int32, old *corev1.Service) bool {
 	c := allocation{nodePortPool, strconv.Itoa(int(port))}
 	return slices.Contains(t.allocated, c) || old != nil && slices.Contains(allocationsOf(old), c)
@@ -77,7 +77,7 @@ func (t *transaction) allocateMissingPorts(ctx context.Context, service *corev1.
 	return nil
 }
 
-// sharedPort is the node port of the same port in another protocol, or 0.
+// sharedPort returns the node port of the same port with another protocol, or 0.
 func sharedPort(ports []corev1.ServicePort, i int) int32 {
 	for j, other := range ports {
 		if j != i && other.Port == ports[i].Port && other.Protocol != ports[i].Protocol && other.NodePort != 0 {
@@ -107,7 +107,7 @@ func (t *transaction) allocateHealthCheckPort(ctx context.Context, service, old 
 	return nil, nil
 }
 
-// setIPFamilies fills in address families; this cluster has those of its range only.
+// setIPFamilies sets the IP families. Only the family of the service range is supported.
 func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
 	spec := &service.Spec
 	if !validation.NeedsClusterIP(service) {
@@ -118,7 +118,7 @@ func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
 		own, other = other, own
 	}
 	if spec.ClusterIP == corev1.ClusterIPNone && len(spec.Selector) == 0 {
-		setHeadlessFamilies(spec, own, other) // its endpoints are made by hand, of any family
+		setHeadlessFamilies(spec, own, other) // its endpoints are managed manually and may have any family
 		return nil
 	}
 	for i, ip := range spec.ClusterIPs {

@@ -11,14 +11,13 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// repairInterval is how often claims without a service are looked for. One is
-// given back when it was seen without one twice, so that a service that is just being
-// written keeps its own.
+// repairInterval is how often allocations without a service are searched. An allocation is released
+// only after it was found without a service twice, because a service may be just being created.
 const repairInterval = 5 * time.Minute
 
-// RunRepair gives back values whose service was never written or is gone, which a
-// crash between the two writes leaves behind, and claims again those of
-// services that have lost their claim. It runs until ctx ends.
+// RunRepair periodically releases allocations whose service does not exist, which a crash can leave
+// behind, and allocates values that services hold without an allocation. It returns when ctx is
+// done.
 func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 	orphans := map[allocation]string{}
 	tick := time.NewTicker(repairInterval)
@@ -37,7 +36,7 @@ func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 	}
 }
 
-// repair releases those of the former orphans that still are, and returns the present ones.
+// repair releases the former orphans that are still orphans, and returns the current ones.
 func (s *ServiceAllocator) repair(ctx context.Context, former map[allocation]string) (map[allocation]string, error) {
 	held := map[allocation]string{}
 	for _, pool := range []string{clusterIPPool, nodePortPool} {
@@ -62,7 +61,7 @@ func (s *ServiceAllocator) repair(ctx context.Context, former map[allocation]str
 	return held, nil
 }
 
-// reconcile takes out of held what services have, and claims what they have lost.
+// reconcile removes the values of existing services from held, and allocates missing ones.
 func (s *ServiceAllocator) reconcile(ctx context.Context, held map[allocation]string) error {
 	all := genericapirequest.WithNamespace(ctx, "")
 	list, err := s.store.List(all, &metainternalversion.ListOptions{})

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// memoryAllocator keeps claims in a map.
+// memoryAllocator is an Allocator backed by a map.
 type memoryAllocator map[allocation]string
 
 func (m memoryAllocator) Allocate(_ context.Context, pool, value, owner string) (bool, error) {
@@ -96,7 +96,7 @@ func TestChosenAddress(t *testing.T) {
 	}
 }
 
-// The API server's address is nobody else's, even while its Service is not there.
+// The first address is reserved for the kubernetes Service, even if the Service does not exist.
 func TestFirstAddressIsTheServers(t *testing.T) {
 	s := services(memoryAllocator{}, "10.96.0.0/16")
 	if _, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.1"}), &metav1.CreateOptions{}); err == nil {
@@ -107,7 +107,7 @@ func TestFirstAddressIsTheServers(t *testing.T) {
 	create(t, s, own)(t.Context(), true)
 }
 
-// What an update needs no more is given back when it is written, not before: the write may still fail.
+// An update releases allocations after the write and not before, because the write may fail.
 func TestGivenBackWhenWritten(t *testing.T) {
 	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
@@ -128,7 +128,7 @@ func TestGivenBackWhenWritten(t *testing.T) {
 	}
 }
 
-// A claim goes by the address, however it is written.
+// Different spellings of an address are one allocation.
 func TestChosenAddressIsGivenBack(t *testing.T) {
 	held := memoryAllocator{}
 	s := services(held, "10.96.0.0/16")
@@ -140,7 +140,7 @@ func TestChosenAddressIsGivenBack(t *testing.T) {
 	}
 }
 
-// A load balancer that needs no node ports may choose some, which others then cannot have.
+// A load balancer without required node ports may request some, which are then allocated.
 func TestPortsOfALoadBalancerThatNeedsNone(t *testing.T) {
 	held, none := memoryAllocator{}, false
 	s := services(held, "10.96.0.0/16")
@@ -157,10 +157,10 @@ func TestPortsOfALoadBalancerThatNeedsNone(t *testing.T) {
 	}
 }
 
-// Every address of a range is given out once, and then there is none.
+// Every address of a range is allocated once, then the range is full.
 func TestAddressesRunOut(t *testing.T) {
 	held := memoryAllocator{}
-	s := services(held, "10.0.0.0/29") // .1, which is the API server's, to .6
+	s := services(held, "10.0.0.0/29") // .1, the kubernetes Service, to .6
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		create(t, s, service(name, corev1.ServiceSpec{}))(t.Context(), true)
 	}
@@ -189,7 +189,7 @@ func TestNodePorts(t *testing.T) {
 	if _, err := s.beginCreate(t.Context(), again, &metav1.CreateOptions{}); err == nil {
 		t.Error("a node port was given out twice")
 	}
-	// Without node ports and addresses, all of them come back.
+	// A service without node ports and cluster IPs releases all of them.
 	changed := svc.DeepCopy()
 	changed.Spec.Type = corev1.ServiceTypeExternalName
 	finish, err := s.beginUpdate(t.Context(), changed, svc, &metav1.UpdateOptions{})

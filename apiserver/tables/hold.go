@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// holdColumns are those of deploy/hold-crd.yaml.
+// holdColumns match deploy/hold-crd.yaml.
 func holdColumns() []metav1.TableColumnDefinition {
 	return []metav1.TableColumnDefinition{nameColumn(), stringColumn("Type", "Reserve keeps room, Avoid keeps pods off."), stringColumn("Node", "The node."),
 		stringColumn("Owner", "The controller of the pods that it is about."), stringColumn("Cause", "Why."), integerColumn("Count", "How many pods of the owner went for this."),

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// maxShownEndpoints is how many of a list are shown before "+ n more...".
+// maxShownEndpoints is the number of shown list items before "+ n more...".
 const maxShownEndpoints = 3
 
 func networkTable(resource schema.GroupResource) (Table, bool) {
@@ -89,7 +89,7 @@ func endpointsCell(e *corev1.Endpoints) string {
 	return truncateList(list)
 }
 
-// truncateList shows the first few of a list and the number of the others.
+// truncateList joins the first items of a list and appends the number of the others.
 func truncateList(list []string) string {
 	if len(list) <= maxShownEndpoints {
 		return strings.Join(list, ",")

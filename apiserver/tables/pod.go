@@ -20,7 +20,7 @@ func podTable() (Table, bool) {
 		wide(stringColumn("Readiness Gates", "Readiness gates that are passed, of all.")))
 }
 
-// podSummary is what a pod's containers say in sum.
+// podSummary summarizes the container statuses of a pod.
 type podSummary struct {
 	reason       string
 	ready, total int
@@ -64,7 +64,7 @@ func podConditionTrue(pod *corev1.Pod, kind corev1.PodConditionType) bool {
 	return false
 }
 
-// summarize looks at init containers first; while they run, only they count.
+// summarize evaluates init containers first. While they run, other containers are ignored.
 func summarize(pod *corev1.Pod) podSummary {
 	s := podSummary{reason: string(pod.Status.Phase), total: len(pod.Spec.Containers)}
 	if pod.Status.Reason != "" {
@@ -104,7 +104,7 @@ func (s *podSummary) count(c *corev1.ContainerStatus) {
 	}
 }
 
-// initContainers tells how far initialisation is: it ends at the first container that is not done.
+// initContainers evaluates the init containers up to the first one that has not completed.
 func (s *podSummary) initContainers(pod *corev1.Pod, sidecars map[string]bool) (ofSidecars podSummary, initializing bool) {
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
@@ -132,7 +132,8 @@ func (s *podSummary) initContainers(pod *corev1.Pod, sidecars map[string]bool) (
 	return ofSidecars, false
 }
 
-// containers lets the first container with something to say speak, which is why it goes backwards.
+// containers evaluates the containers in reverse order, so that the first container with a reason
+// determines the status.
 func (s *podSummary) containers(pod *corev1.Pod) {
 	running := false
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {

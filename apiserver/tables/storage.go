@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Annotations that make a class the default one; the second is from before it was stable.
+// Annotations that mark the default class.
 const (
 	defaultClass     = "storageclass.kubernetes.io/is-default-class"
 	betaDefaultClass = "storageclass.beta.kubernetes.io/is-default-class"
@@ -78,7 +78,7 @@ func claimRow(c *corev1.PersistentVolumeClaim) []any {
 		deref(c.Spec.VolumeAttributesClassName, "<unset>"), age(&c.ObjectMeta), string(deref(c.Spec.VolumeMode, "<unset>"))}
 }
 
-// storageClass prefers the annotation that was there before the field.
+// storageClass returns the beta annotation if it is set, otherwise the field.
 func storageClass(annotations map[string]string, name *string) string {
 	if old, found := annotations[corev1.BetaStorageClassAnnotation]; found {
 		return old
@@ -86,7 +86,7 @@ func storageClass(annotations map[string]string, name *string) string {
 	return deref(name, "")
 }
 
-// accessModes abbreviates each mode once, in a fixed order.
+// accessModes returns the abbreviated distinct modes in a fixed order.
 func accessModes(list []corev1.PersistentVolumeAccessMode) string {
 	given := map[corev1.PersistentVolumeAccessMode]bool{}
 	for _, m := range list {

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// quantities makes a list of pairs of name and quantity.
+// quantities returns a resource list from pairs of name and quantity.
 func quantities(pairs ...string) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for i := 0; i+1 < len(pairs); i += 2 {

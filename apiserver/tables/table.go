@@ -11,16 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Table is how objects of one kind are shown.
+// Table describes how objects of a kind are printed.
 type Table struct {
 	// Columns are in the order of the cells.
 	Columns []metav1.TableColumnDefinition
-	// Row makes the cells of one object; it fails for objects of another kind.
+	// Row returns the cells of an object. It returns an error for an object of another type.
 	Row func(obj runtime.Object) ([]any, error)
 }
 
-// For returns the table of a resource. Resources without one of their own get
-// name and time of creation, and false.
+// For returns the table of a resource. For other resources it returns name and creation time, and
+// false.
 func For(resource schema.GroupResource) (Table, bool) {
 	for _, group := range []func(schema.GroupResource) (Table, bool){coreTable, workloadTable, networkTable, storageTable, otherTable} {
 		if t, found := group(resource); found {
@@ -39,7 +39,7 @@ func For(resource schema.GroupResource) (Table, bool) {
 	}, false
 }
 
-// newTable makes a table from a row of one Go type.
+// newTable returns a table whose rows are built from T.
 func newTable[T runtime.Object](row func(T) []any, columns ...metav1.TableColumnDefinition) (Table, bool) {
 	return Table{Columns: columns, Row: func(obj runtime.Object) ([]any, error) {
 		typed, ok := obj.(T)
@@ -70,13 +70,13 @@ func booleanColumn(name, description string) metav1.TableColumnDefinition {
 	return metav1.TableColumnDefinition{Name: name, Type: "boolean", Description: description}
 }
 
-// wide columns are shown with -o wide only.
+// wide sets the priority of columns that only -o wide shows.
 func wide(c metav1.TableColumnDefinition) metav1.TableColumnDefinition {
 	c.Priority = 1
 	return c
 }
 
-// timestampSince tells how long ago something was, "<unknown>" if it never was.
+// timestampSince returns the time since t, or "<unknown>" for a zero time.
 func timestampSince(t metav1.Time) string {
 	if t.IsZero() {
 		return "<unknown>"
@@ -86,7 +86,7 @@ func timestampSince(t metav1.Time) string {
 
 func age(m *metav1.ObjectMeta) string { return timestampSince(m.CreationTimestamp) }
 
-// orNone shows that there is nothing.
+// orNone returns "<none>" for an empty value.
 func orNone(value string) string {
 	if value == "" {
 		return "<none>"

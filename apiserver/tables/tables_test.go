@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// row is the cells of an object, joined; it also holds that there are as many as columns.
+// row returns the joined cells of an object and checks that their number matches the columns.
 func row(t *testing.T, resource schema.GroupResource, obj runtime.Object) string {
 	t.Helper()
 	table, found := For(resource)
@@ -123,7 +123,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestOthers: a resource without a table shows name and creation, and an object of another kind is an error.
+// TestOthers: a resource without a table shows name and creation time, and an object of another
+// type is an error.
 func TestOthers(t *testing.T) {
 	table, found := For(corev1.Resource("limitranges"))
 	cells, err := table.Row(&corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Name: "x", CreationTimestamp: metav1.Unix(0, 0)}})

@@ -20,17 +20,17 @@ import (
 
 var metadataPath = field.NewPath("metadata")
 
-// objectMeta checks the metadata of a new object.
+// objectMeta validates the metadata of a new object.
 func objectMeta(m *metav1.ObjectMeta, namespaced bool, name apivalidation.ValidateNameFunc) field.ErrorList {
 	return podvalidation.ValidateObjectMeta(m, namespaced, name, metadataPath)
 }
 
-// objectMetaUpdate checks the metadata of an update.
+// objectMetaUpdate validates the metadata of an update.
 func objectMetaUpdate(obj, old *metav1.ObjectMeta) field.ErrorList {
 	return apivalidation.ValidateObjectMetaUpdate(obj, old, metadataPath)
 }
 
-// unqualifiedFinalizer: a finalizer without a slash must be one of the three that the server knows.
+// unqualifiedFinalizer requires an unqualified finalizer to be one of the three standard ones.
 func unqualifiedFinalizer(name string, path *field.Path) field.ErrorList {
 	if strings.Contains(name, "/") {
 		return nil
@@ -46,7 +46,7 @@ func nonNegative[T ~int32 | ~int64](value T, path *field.Path) field.ErrorList {
 	return apivalidation.ValidateNonnegativeField(int64(value), path)
 }
 
-// nonNegativeIfSet accepts an absent value.
+// nonNegativeIfSet is nonNegative for an optional value.
 func nonNegativeIfSet[T ~int32 | ~int64](value *T, path *field.Path) field.ErrorList {
 	if value == nil {
 		return nil
@@ -67,7 +67,7 @@ func immutable(obj, old any, path *field.Path) field.ErrorList {
 
 func semanticEqual(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// invalidEach makes a fault of each text that one of the library's string checks answered.
+// invalidEach returns one error per text.
 func invalidEach(path *field.Path, value string, texts []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, text := range texts {
@@ -88,7 +88,7 @@ func qualifiedName(value string, path *field.Path) field.ErrorList {
 	return invalidEach(path, value, validation.IsQualifiedName(value))
 }
 
-// portNumber accepts 1 to 65535.
+// portNumber requires a port from 1 to 65535.
 func portNumber(port int32, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, text := range validation.IsValidPortNum(int(port)) {
@@ -97,7 +97,7 @@ func portNumber(port int32, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// portNumberOrName accepts a port number or the name of a container port.
+// portNumberOrName requires a port number or a container port name.
 func portNumberOrName(port intstr.IntOrString, path *field.Path) field.ErrorList {
 	if port.Type == intstr.String {
 		return invalidEach(path, port.StrVal, validation.IsValidPortName(port.StrVal))
@@ -109,7 +109,7 @@ func portNumberOrName(port intstr.IntOrString, path *field.Path) field.ErrorList
 	return errs
 }
 
-// oneOf checks value against a closed set; the message lists the set in the order given.
+// oneOf requires one of the values of set, which the error lists in the given order.
 func oneOf[T ~string](value T, path *field.Path, set ...T) field.ErrorList {
 	if slices.Contains(set, value) {
 		return nil
@@ -117,7 +117,7 @@ func oneOf[T ~string](value T, path *field.Path, set ...T) field.ErrorList {
 	return field.ErrorList{field.NotSupported(path, value, set)}
 }
 
-// countOrPercent accepts a number from zero or a percentage such as "25%".
+// countOrPercent requires a non-negative number or a percentage such as "25%".
 func countOrPercent(value intstr.IntOrString, path *field.Path) field.ErrorList {
 	if value.Type == intstr.String {
 		return invalidEach(path, value.StrVal, validation.IsValidPercent(value.StrVal))
@@ -125,7 +125,7 @@ func countOrPercent(value intstr.IntOrString, path *field.Path) field.ErrorList 
 	return nonNegative(int64(value.IntValue()), path)
 }
 
-// notAbove100Percent refuses percentages above a hundred; numbers have no limit.
+// notAbove100Percent rejects percentages above 100. Numbers are not limited.
 func notAbove100Percent(value intstr.IntOrString, path *field.Path) field.ErrorList {
 	if p, ok := percent(value); ok && p > 100 {
 		return field.ErrorList{field.Invalid(path, value, "must not be greater than 100%")}
@@ -133,7 +133,7 @@ func notAbove100Percent(value intstr.IntOrString, path *field.Path) field.ErrorL
 	return nil
 }
 
-// percent reads "25%" as 25.
+// percent parses "25%" as 25.
 func percent(value intstr.IntOrString) (int, bool) {
 	if value.Type != intstr.String || len(validation.IsValidPercent(value.StrVal)) > 0 {
 		return 0, false
@@ -143,7 +143,7 @@ func percent(value intstr.IntOrString) (int, bool) {
 	return n, err == nil
 }
 
-// isZeroCount says whether a count or percentage is zero.
+// isZeroCount reports whether a number or percentage is zero.
 func isZeroCount(value intstr.IntOrString) bool {
 	if p, ok := percent(value); ok {
 		return p == 0
@@ -151,7 +151,8 @@ func isZeroCount(value intstr.IntOrString) bool {
 	return value.Type == intstr.Int && value.IntValue() == 0
 }
 
-// labelSelector checks a selector; badValues lets label values pass that an object already had.
+// labelSelector validates a selector. badValues allows invalid label values, which a stored object
+// may have.
 func labelSelector(s *metav1.LabelSelector, badValues bool, path *field.Path) field.ErrorList {
 	opts := metavalidation.LabelSelectorValidationOptions{AllowInvalidLabelValueInSelector: badValues}
 	return metavalidation.ValidateLabelSelector(s, opts, path)

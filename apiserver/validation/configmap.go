@@ -9,7 +9,8 @@ import (
 
 const immutableFieldText = "field is immutable when `immutable` is set"
 
-// ValidateConfigMap checks keys, that no key is in both maps, and the total of 1 MiB.
+// ValidateConfigMap validates the keys, which must be unique over data and binaryData, and the
+// total size of at most 1 MiB.
 func ValidateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 	errs := objectMeta(&cm.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	total := 0
@@ -31,7 +32,7 @@ func ValidateConfigMap(cm *corev1.ConfigMap) field.ErrorList {
 	return errs
 }
 
-// ValidateConfigMapUpdate refuses any change of content once immutable is set.
+// ValidateConfigMapUpdate rejects changes of an immutable ConfigMap.
 func ValidateConfigMapUpdate(cm, old *corev1.ConfigMap) field.ErrorList {
 	errs := objectMetaUpdate(&cm.ObjectMeta, &old.ObjectMeta)
 	if isImmutable(old.Immutable) {
@@ -50,24 +51,24 @@ func ValidateConfigMapUpdate(cm, old *corev1.ConfigMap) field.ErrorList {
 
 func isImmutable(flag *bool) bool { return flag != nil && *flag }
 
-// PrepareServiceAccountForCreate reduces secret references to the name.
+// PrepareServiceAccountForCreate drops all fields of secret references except the name.
 func PrepareServiceAccountForCreate(sa *corev1.ServiceAccount) {
 	for i, ref := range sa.Secrets {
 		sa.Secrets[i] = corev1.ObjectReference{Name: ref.Name}
 	}
 }
 
-// PrepareServiceAccountForUpdate reduces secret references to the name.
+// PrepareServiceAccountForUpdate drops all fields of secret references except the name.
 func PrepareServiceAccountForUpdate(sa, _ *corev1.ServiceAccount) {
 	PrepareServiceAccountForCreate(sa)
 }
 
-// ValidateServiceAccount checks metadata only.
+// ValidateServiceAccount validates the metadata.
 func ValidateServiceAccount(sa *corev1.ServiceAccount) field.ErrorList {
 	return objectMeta(&sa.ObjectMeta, true, apivalidation.ValidateServiceAccountName)
 }
 
-// ValidateServiceAccountUpdate checks metadata only.
+// ValidateServiceAccountUpdate validates the metadata.
 func ValidateServiceAccountUpdate(sa, old *corev1.ServiceAccount) field.ErrorList {
 	return append(objectMetaUpdate(&sa.ObjectMeta, &old.ObjectMeta), ValidateServiceAccount(sa)...)
 }

@@ -2,7 +2,7 @@ package validation
 
 import "testing"
 
-// TestCreate judges new objects of every group; the faults are those that kube-apiserver names.
+// TestCreate validates new objects of every group. The errors are those of kube-apiserver.
 func TestCreate(t *testing.T) {
 	for text, want := range map[string]string{
 		`v1 Node {"spec":{"podCIDRs":["10.0.0.0/24","10.0.1.0/24"]}}`:                                                     "spec.podCIDRs: may specify no more than one CIDR for each IP family",
@@ -65,7 +65,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestSchedules: the texts are those of the parser that kube-apiserver uses.
+// TestSchedules: the errors are those of the cron parser that kube-apiserver uses.
 func TestSchedules(t *testing.T) {
 	for text, want := range map[string]string{
 		"*/15 0 1,15 * MON-FRI": "",

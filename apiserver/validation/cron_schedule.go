@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cronField is one of the five parts of a schedule.
+// cronField is a field of a cron schedule.
 type cronField struct {
 	low, high int
 	names     []string // names[i] stands for low+i
@@ -21,8 +21,8 @@ var cronFields = [...]cronField{
 	{low: 0, high: 6, names: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 
-// scheduleError says what is wrong with a cron schedule of five fields or a
-// descriptor such as @daily, in the words of the parser that kube-apiserver uses; "" if nothing.
+// scheduleError returns the error for a cron schedule or a descriptor such as @daily, with the text
+// of the parser that kube-apiserver uses, or "".
 func scheduleError(schedule string) string {
 	if rest, zoned := cutZone(schedule); zoned {
 		name, after, _ := strings.Cut(rest, " ")
@@ -71,7 +71,7 @@ func descriptorError(text string) string {
 	return "unrecognized descriptor: " + text
 }
 
-// check reads one expression: a star, a value or a range, with an optional step.
+// check validates an expression: a star, a value or a range, with an optional step.
 func (f cronField) check(expr string) error {
 	rangeAndStep := strings.Split(expr, "/")
 	lowAndHigh := strings.Split(rangeAndStep[0], "-")

@@ -13,10 +13,10 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// maxCronJobName leaves room for the eleven characters that the controller adds for a job's name.
+// maxCronJobName leaves room for the suffix of 11 characters in the names of Jobs.
 const maxCronJobName = 63 - 11
 
-// DefaultCronJob lets runs overlap and keeps three successful jobs and one failed.
+// DefaultCronJob sets concurrency policy and history limits.
 func DefaultCronJob(cj *batchv1.CronJob) {
 	setDefault(&cj.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
 	setDefaultPointer(&cj.Spec.Suspend, false)
@@ -25,24 +25,24 @@ func DefaultCronJob(cj *batchv1.CronJob) {
 	defaultJobTemplate(&cj.Spec.JobTemplate.Spec)
 }
 
-// PrepareCronJobForCreate clears fields behind gates that are off.
+// PrepareCronJobForCreate clears fields of disabled feature gates.
 func PrepareCronJobForCreate(cj *batchv1.CronJob) {
 	podvalidation.PrepareTemplate(&cj.Spec.JobTemplate.Spec.Template, nil)
 }
 
-// PrepareCronJobForUpdate clears fields behind gates that are off.
+// PrepareCronJobForUpdate clears fields of disabled feature gates.
 func PrepareCronJobForUpdate(cj, old *batchv1.CronJob) {
 	podvalidation.PrepareTemplate(&cj.Spec.JobTemplate.Spec.Template, &old.Spec.JobTemplate.Spec.Template)
 }
 
-// ValidateCronJob judges a new cron job.
+// ValidateCronJob validates a new CronJob.
 func ValidateCronJob(cj *batchv1.CronJob) field.ErrorList {
 	errs := objectMeta(&cj.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, cronJobSpec(&cj.Spec, nil)...)
 	return append(errs, cronJobName(cj.Name)...)
 }
 
-// ValidateCronJobUpdate judges a change. A name that was too long from the start is let be.
+// ValidateCronJobUpdate validates an update. It accepts a stored name that is too long.
 func ValidateCronJobUpdate(cj, old *batchv1.CronJob) field.ErrorList {
 	errs := objectMetaUpdate(&cj.ObjectMeta, &old.ObjectMeta)
 	return append(errs, cronJobSpec(&cj.Spec, &old.Spec)...)
@@ -55,7 +55,7 @@ func cronJobName(name string) field.ErrorList {
 	return field.ErrorList{field.Invalid(metadataPath.Child("name"), name, fmt.Sprintf("must be no more than %d characters", maxCronJobName))}
 }
 
-// cronJobSpec lets old spellings pass that an update leaves as they are.
+// cronJobSpec accepts deprecated values that the update does not change.
 func cronJobSpec(spec, old *batchv1.CronJobSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	var errs field.ErrorList
@@ -109,7 +109,7 @@ func timeZone(zone *string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// jobTemplate checks a job that is still to be made, which therefore has no selector.
+// jobTemplate validates a Job template, which has no generated selector yet.
 func jobTemplate(template *batchv1.JobTemplateSpec, path *field.Path) field.ErrorList {
 	spec := path.Child("spec")
 	errs := jobSpec(&template.Spec, spec)
@@ -122,7 +122,7 @@ func jobTemplate(template *batchv1.JobTemplateSpec, path *field.Path) field.Erro
 	return errs
 }
 
-// CronJobWarnings warns of the name, of a time zone in the schedule and of the template.
+// CronJobWarnings warns of the name, a time zone in the schedule, and the template.
 func CronJobWarnings(ctx context.Context, cj, old *batchv1.CronJob) []string {
 	var texts []string
 	if old == nil {

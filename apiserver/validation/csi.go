@@ -33,7 +33,7 @@ func csiDriverName(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// DefaultCSIDriver is a driver that attaches, knows persistent volumes only, and changes ownership where it makes sense.
+// DefaultCSIDriver sets the defaults of a CSIDriver.
 func DefaultCSIDriver(d *storagev1.CSIDriver) {
 	setDefaultPointer(&d.Spec.AttachRequired, true)
 	setDefaultPointer(&d.Spec.PodInfoOnMount, false)
@@ -46,7 +46,7 @@ func DefaultCSIDriver(d *storagev1.CSIDriver) {
 	setDefaultPointer(&d.Spec.SELinuxMount, false)
 }
 
-// ValidateCSIDriver judges a new driver.
+// ValidateCSIDriver validates a new CSIDriver.
 func ValidateCSIDriver(d *storagev1.CSIDriver) field.ErrorList {
 	errs := objectMeta(&d.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, csiDriverName(d.Name, field.NewPath("name"))...)
@@ -95,7 +95,7 @@ func tokenRequests(list []storagev1.TokenRequest, path *field.Path) field.ErrorL
 	return errs
 }
 
-// ValidateCSIDriverUpdate keeps whether the driver attaches and which volumes it knows.
+// ValidateCSIDriverUpdate rejects changes of attachRequired and volumeLifecycleModes.
 func ValidateCSIDriverUpdate(d, old *storagev1.CSIDriver) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := objectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
@@ -104,7 +104,7 @@ func ValidateCSIDriverUpdate(d, old *storagev1.CSIDriver) field.ErrorList {
 	return append(errs, immutable(d.Spec.VolumeLifecycleModes, old.Spec.VolumeLifecycleModes, spec.Child("volumeLifecycleModes"))...)
 }
 
-// ValidateCSINode judges what drivers a node has.
+// ValidateCSINode validates a new CSINode.
 func ValidateCSINode(n *storagev1.CSINode) field.ErrorList {
 	errs := objectMeta(&n.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	path := field.NewPath("spec", "drivers")
@@ -142,12 +142,12 @@ func csiNodeID(id string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// ValidateCSINodeUpdate lets drivers come and go, but keeps one that stays as it is.
+// ValidateCSINodeUpdate allows adding and removing drivers, but not changing them.
 func ValidateCSINodeUpdate(n, old *storagev1.CSINode) field.ErrorList {
 	errs := ValidateCSINode(n)
 	for _, before := range old.Spec.Drivers {
 		for i, now := range n.Spec.Drivers {
-			// A driver may say how many volumes fit after it registered.
+			// A driver may report its volume limit after registration.
 			was := before
 			was.Allocatable, now.Allocatable = nil, nil
 			if now.Name == was.Name && !semanticEqual(now, was) {
@@ -158,7 +158,7 @@ func ValidateCSINodeUpdate(n, old *storagev1.CSINode) field.ErrorList {
 	return errs
 }
 
-// ValidateCSIStorageCapacity judges a report of free storage.
+// ValidateCSIStorageCapacity validates a new CSIStorageCapacity.
 func ValidateCSIStorageCapacity(c *storagev1.CSIStorageCapacity) field.ErrorList {
 	errs := objectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, labelSelector(c.NodeTopology, false, field.NewPath("nodeTopology"))...)
@@ -172,14 +172,14 @@ func ValidateCSIStorageCapacity(c *storagev1.CSIStorageCapacity) field.ErrorList
 	return errs
 }
 
-// ValidateCSIStorageCapacityUpdate keeps what the report is about.
+// ValidateCSIStorageCapacityUpdate rejects changes of node topology and storage class.
 func ValidateCSIStorageCapacityUpdate(c, old *storagev1.CSIStorageCapacity) field.ErrorList {
 	errs := ValidateCSIStorageCapacity(c)
 	errs = append(errs, immutable(c.NodeTopology, old.NodeTopology, field.NewPath("nodeTopology"))...)
 	return append(errs, immutable(c.StorageClassName, old.StorageClassName, field.NewPath("storageClassName"))...)
 }
 
-// ValidateVolumeAttachment judges a wish to attach a volume.
+// ValidateVolumeAttachment validates a new VolumeAttachment.
 func ValidateVolumeAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
 	errs := objectMeta(&a.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	spec := field.NewPath("spec")
@@ -228,13 +228,13 @@ func attachmentStatus(a *storagev1.VolumeAttachment) field.ErrorList {
 	return errs
 }
 
-// ValidateVolumeAttachmentUpdate keeps the spec.
+// ValidateVolumeAttachmentUpdate rejects changes of the spec.
 func ValidateVolumeAttachmentUpdate(a, old *storagev1.VolumeAttachment) field.ErrorList {
 	errs := ValidateVolumeAttachment(a)
 	return append(errs, immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateVolumeAttachmentStatusUpdate checks texts and metadata of the attachment.
+// ValidateVolumeAttachmentStatusUpdate validates the status.
 func ValidateVolumeAttachmentStatusUpdate(a, _ *storagev1.VolumeAttachment) field.ErrorList {
 	return attachmentStatus(a)
 }

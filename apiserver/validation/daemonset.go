@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// DefaultDaemonSet rolls out one node at a time.
+// DefaultDaemonSet sets the update strategy and the history limit.
 func DefaultDaemonSet(ds *appsv1.DaemonSet) {
 	strategy := &ds.Spec.UpdateStrategy
 	setDefault(&strategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
@@ -27,13 +27,13 @@ func DefaultDaemonSet(ds *appsv1.DaemonSet) {
 	podvalidation.DefaultPodTemplate(&ds.Spec.Template)
 }
 
-// PrepareDaemonSetForCreate starts the count of templates, which lives in an annotation.
+// PrepareDaemonSetForCreate initializes the template generation, which is an annotation.
 func PrepareDaemonSetForCreate(ds *appsv1.DaemonSet) {
 	podvalidation.PrepareTemplate(&ds.Spec.Template, nil)
 	setTemplateGeneration(ds, 1)
 }
 
-// PrepareDaemonSetForUpdate counts changes of the template.
+// PrepareDaemonSetForUpdate increments the template generation if the template changes.
 func PrepareDaemonSetForUpdate(ds, old *appsv1.DaemonSet) {
 	podvalidation.PrepareTemplate(&ds.Spec.Template, &old.Spec.Template)
 	generation := templateGeneration(old)
@@ -43,12 +43,12 @@ func PrepareDaemonSetForUpdate(ds, old *appsv1.DaemonSet) {
 	setTemplateGeneration(ds, generation)
 }
 
-// PrepareDaemonSetStatusUpdate keeps the count of templates.
+// PrepareDaemonSetStatusUpdate restores the template generation.
 func PrepareDaemonSetStatusUpdate(ds, old *appsv1.DaemonSet) {
 	setTemplateGeneration(ds, templateGeneration(old))
 }
 
-// templateGeneration is zero where the annotation is no number.
+// templateGeneration returns the template generation, or 0 if the annotation is invalid.
 func templateGeneration(ds *appsv1.DaemonSet) int64 {
 	n, err := strconv.ParseInt(ds.Annotations[appsv1.DeprecatedTemplateGeneration], 10, 64)
 	if err != nil {
@@ -64,12 +64,13 @@ func setTemplateGeneration(ds *appsv1.DaemonSet, n int64) {
 	ds.Annotations[appsv1.DeprecatedTemplateGeneration] = strconv.FormatInt(n, 10)
 }
 
-// ValidateDaemonSet judges a new daemon set.
+// ValidateDaemonSet validates a new DaemonSet.
 func ValidateDaemonSet(ds *appsv1.DaemonSet) field.ErrorList {
 	return append(objectMeta(&ds.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), daemonSetSpec(&ds.Spec, false)...)
 }
 
-// ValidateDaemonSetUpdate judges a change; the selector stays. Faults of the spec come twice, as from kube-apiserver.
+// ValidateDaemonSetUpdate validates an update. The selector is immutable. As in kube-apiserver,
+// errors of the spec are reported twice.
 func ValidateDaemonSetUpdate(ds, old *appsv1.DaemonSet) field.ErrorList {
 	badLabels := hasInvalidSelector(old.Spec.Selector)
 	errs := objectMeta(&ds.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
@@ -116,7 +117,7 @@ func daemonSetStrategy(strategy *appsv1.DaemonSetUpdateStrategy, path *field.Pat
 		[]appsv1.DaemonSetUpdateStrategyType{appsv1.RollingUpdateDaemonSetStrategyType, appsv1.OnDeleteDaemonSetStrategyType})}
 }
 
-// rollingDaemonSet wants exactly one of unavailability and surge.
+// rollingDaemonSet requires exactly one of maxUnavailable and maxSurge.
 func rollingDaemonSet(r *appsv1.RollingUpdateDaemonSet, path *field.Path) field.ErrorList {
 	if r == nil {
 		return field.ErrorList{field.Required(path, "")}
@@ -136,7 +137,8 @@ func rollingDaemonSet(r *appsv1.RollingUpdateDaemonSet, path *field.Path) field.
 	return errs
 }
 
-// isPositiveCount says whether a count or percentage is other than zero; words count as zero.
+// isPositiveCount reports whether a number or percentage is not zero. Invalid strings count as
+// zero.
 func isPositiveCount(value intstr.IntOrString) bool {
 	if p, ok := percent(value); ok {
 		return p != 0
@@ -144,7 +146,7 @@ func isPositiveCount(value intstr.IntOrString) bool {
 	return value.Type == intstr.Int && value.IntValue() != 0
 }
 
-// ValidateDaemonSetStatusUpdate checks counts.
+// ValidateDaemonSetStatusUpdate validates the counts.
 func ValidateDaemonSetStatusUpdate(ds, old *appsv1.DaemonSet) field.ErrorList {
 	path, s := field.NewPath("status"), ds.Status
 	errs := objectMetaUpdate(&ds.ObjectMeta, &old.ObjectMeta)
@@ -160,7 +162,7 @@ func ValidateDaemonSetStatusUpdate(ds, old *appsv1.DaemonSet) field.ErrorList {
 	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }
 
-// DaemonSetWarnings warns of the template.
+// DaemonSetWarnings returns warnings for the template.
 func DaemonSetWarnings(ctx context.Context, ds, old *appsv1.DaemonSet) []string {
 	if old == nil {
 		return templateWarnings(ctx, &ds.Spec.Template, nil, true)
@@ -168,7 +170,7 @@ func DaemonSetWarnings(ctx context.Context, ds, old *appsv1.DaemonSet) []string 
 	return templateWarnings(ctx, &ds.Spec.Template, &old.Spec.Template, !semanticEqual(ds.Spec, old.Spec))
 }
 
-// ValidateControllerRevision judges a new revision.
+// ValidateControllerRevision validates a new ControllerRevision.
 func ValidateControllerRevision(r *appsv1.ControllerRevision) field.ErrorList {
 	errs := objectMeta(&r.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	if r.Data.Raw == nil && r.Data.Object == nil {
@@ -177,7 +179,7 @@ func ValidateControllerRevision(r *appsv1.ControllerRevision) field.ErrorList {
 	return append(errs, nonNegative(r.Revision, field.NewPath("revision"))...)
 }
 
-// ValidateControllerRevisionUpdate keeps the data.
+// ValidateControllerRevisionUpdate rejects changes of the data.
 func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.ErrorList {
 	errs := objectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, ValidateControllerRevision(r)...)

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// DefaultDeployment asks for one replica, rolled out by a quarter at a time.
+// DefaultDeployment sets replicas, strategy and limits.
 func DefaultDeployment(d *appsv1.Deployment) {
 	setDefaultPointer(&d.Spec.Replicas, 1)
 	strategy := &d.Spec.Strategy
@@ -27,27 +27,27 @@ func DefaultDeployment(d *appsv1.Deployment) {
 	podvalidation.DefaultPodTemplate(&d.Spec.Template)
 }
 
-// PrepareDeploymentForCreate clears fields behind gates that are off.
+// PrepareDeploymentForCreate clears fields of disabled feature gates.
 func PrepareDeploymentForCreate(d *appsv1.Deployment) {
 	podvalidation.PrepareTemplate(&d.Spec.Template, nil)
 }
 
-// PrepareDeploymentForUpdate clears fields behind gates that are off.
+// PrepareDeploymentForUpdate clears fields of disabled feature gates.
 func PrepareDeploymentForUpdate(d, old *appsv1.Deployment) {
 	podvalidation.PrepareTemplate(&d.Spec.Template, &old.Spec.Template)
 }
 
-// PrepareDeploymentStatusUpdate keeps the labels, which other status subresources may change.
+// PrepareDeploymentStatusUpdate restores the labels, which other status subresources may change.
 func PrepareDeploymentStatusUpdate(d, old *appsv1.Deployment) {
 	d.Labels = old.Labels
 }
 
-// ValidateDeployment judges a new deployment.
+// ValidateDeployment validates a new Deployment.
 func ValidateDeployment(d *appsv1.Deployment) field.ErrorList {
 	return append(objectMeta(&d.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), deploymentSpec(&d.Spec, false)...)
 }
 
-// ValidateDeploymentUpdate judges a change; the selector stays.
+// ValidateDeploymentUpdate validates an update. The selector is immutable.
 func ValidateDeploymentUpdate(d, old *appsv1.Deployment) field.ErrorList {
 	errs := objectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, deploymentSpec(&d.Spec, hasInvalidSelector(old.Spec.Selector))...)
@@ -98,7 +98,7 @@ func deploymentStrategy(strategy *appsv1.DeploymentStrategy, path *field.Path) f
 		[]appsv1.DeploymentStrategyType{appsv1.RecreateDeploymentStrategyType, appsv1.RollingUpdateDeploymentStrategyType})}
 }
 
-// printableRollingUpdate is a rolling update as kube-apiserver's messages print it.
+// printableRollingUpdate formats a rolling update as kube-apiserver's messages do.
 type printableRollingUpdate struct{ MaxUnavailable, MaxSurge intstr.IntOrString }
 
 func countOrZero(value *intstr.IntOrString) intstr.IntOrString {
@@ -121,7 +121,7 @@ func rollingDeployment(r *appsv1.RollingUpdateDeployment, path *field.Path) fiel
 	return append(errs, notAbove100Percent(unavailable, path.Child("maxUnavailable"))...)
 }
 
-// ValidateDeploymentStatusUpdate checks the counts against each other.
+// ValidateDeploymentStatusUpdate validates the counts.
 func ValidateDeploymentStatusUpdate(d, old *appsv1.Deployment) field.ErrorList {
 	path, s := field.NewPath("status"), d.Status
 	errs := objectMetaUpdate(&d.ObjectMeta, &old.ObjectMeta)
@@ -140,7 +140,7 @@ func ValidateDeploymentStatusUpdate(d, old *appsv1.Deployment) field.ErrorList {
 	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }
 
-// DeploymentWarnings warns of the name and of the template.
+// DeploymentWarnings warns of the name and the template.
 func DeploymentWarnings(ctx context.Context, d, old *appsv1.Deployment) []string {
 	if old == nil {
 		return append(nameWarning(d.Name), templateWarnings(ctx, &d.Spec.Template, nil, true)...)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// jsonDiff shows two values under each other, as JSON. Its form is no promise to clients.
+// jsonDiff returns the JSON of both values. The format is not part of the API.
 func jsonDiff(before, now any) string {
 	return fmt.Sprintf("old: %s\nnew: %s", asJSON(before), asJSON(now))
 }

@@ -22,7 +22,7 @@ const (
 	maxNodeHints      = 8
 )
 
-// endpointIP refuses addresses that cannot be one endpoint's own.
+// endpointIP rejects addresses that cannot belong to an endpoint.
 func endpointIP(ip string, path *field.Path) field.ErrorList {
 	errs := validation.IsValidIPForLegacyField(path, ip, false, nil)
 	if len(errs) > 0 {
@@ -53,7 +53,7 @@ func notSpecialIP(text string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// DefaultEndpoints makes ports TCP.
+// DefaultEndpoints sets the default protocol TCP.
 func DefaultEndpoints(e *corev1.Endpoints) {
 	for i := range e.Subsets {
 		for j := range e.Subsets[i].Ports {
@@ -62,13 +62,13 @@ func DefaultEndpoints(e *corev1.Endpoints) {
 	}
 }
 
-// ValidateEndpoints judges new endpoints.
+// ValidateEndpoints validates new Endpoints.
 func ValidateEndpoints(e *corev1.Endpoints) field.ErrorList {
 	errs := objectMeta(&e.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	return append(errs, subsets(e.Subsets)...)
 }
 
-// ValidateEndpointsUpdate judges a change; everything may change.
+// ValidateEndpointsUpdate validates an update. All fields are mutable.
 func ValidateEndpointsUpdate(e, old *corev1.Endpoints) field.ErrorList {
 	errs := objectMetaUpdate(&e.ObjectMeta, &old.ObjectMeta)
 	return append(errs, subsets(e.Subsets)...)
@@ -124,7 +124,7 @@ func endpointPort(p *corev1.EndpointPort, needsName bool, path *field.Path) fiel
 	return errs
 }
 
-// DefaultEndpointSlice names ports "" and makes them TCP.
+// DefaultEndpointSlice sets the default port name "" and protocol TCP.
 func DefaultEndpointSlice(s *discoveryv1.EndpointSlice) {
 	for i := range s.Ports {
 		setDefaultPointer(&s.Ports[i].Name, "")
@@ -132,14 +132,14 @@ func DefaultEndpointSlice(s *discoveryv1.EndpointSlice) {
 	}
 }
 
-// PrepareEndpointSliceForCreate drops topology, which this version of the API has fields for.
+// PrepareEndpointSliceForCreate clears deprecatedTopology.
 func PrepareEndpointSliceForCreate(s *discoveryv1.EndpointSlice) {
 	for i := range s.Endpoints {
 		s.Endpoints[i].DeprecatedTopology = nil
 	}
 }
 
-// PrepareEndpointSliceForUpdate drops topology unless it is there already.
+// PrepareEndpointSliceForUpdate clears deprecatedTopology unless the stored object uses it.
 func PrepareEndpointSliceForUpdate(s, old *discoveryv1.EndpointSlice) {
 	for i := range old.Endpoints {
 		if len(old.Endpoints[i].DeprecatedTopology) > 0 {
@@ -149,7 +149,7 @@ func PrepareEndpointSliceForUpdate(s, old *discoveryv1.EndpointSlice) {
 	PrepareEndpointSliceForCreate(s)
 }
 
-// ValidateEndpointSlice judges a new slice.
+// ValidateEndpointSlice validates a new EndpointSlice.
 func ValidateEndpointSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
 	errs := objectMeta(&s.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	if s.AddressType == "" {
@@ -161,7 +161,7 @@ func ValidateEndpointSlice(s *discoveryv1.EndpointSlice) field.ErrorList {
 	return append(errs, slicePorts(s.Ports, field.NewPath("ports"))...)
 }
 
-// ValidateEndpointSliceUpdate keeps the type of addresses.
+// ValidateEndpointSliceUpdate validates an update. The address type is immutable.
 func ValidateEndpointSliceUpdate(s, old *discoveryv1.EndpointSlice) field.ErrorList {
 	errs := ValidateEndpointSlice(s)
 	return append(errs, immutable(s.AddressType, old.AddressType, field.NewPath("addressType"))...)

@@ -17,8 +17,8 @@ const (
 	eventNoteLimit = 1024
 )
 
-// ValidateEvent judges a new event. Requests through the core group are held to the
-// old, looser rules; version is the group and version of the request.
+// ValidateEvent validates a new event. The rules for requests through the core group are less
+// strict. version is the group and version of the request.
 func ValidateEvent(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
 	errs := legacyEventFields(e, version)
 	if version == corev1.SchemeGroupVersion {
@@ -44,7 +44,7 @@ func ValidateEvent(e *corev1.Event, version schema.GroupVersion) field.ErrorList
 	return errs
 }
 
-// ValidateEventUpdate judges a change: through events.k8s.io only the series may change.
+// ValidateEventUpdate validates an update. Through events.k8s.io only the series is mutable.
 func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) field.ErrorList {
 	errs := legacyEventFields(e, version)
 	if version == corev1.SchemeGroupVersion {
@@ -65,7 +65,7 @@ func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) fiel
 	keep(e.LastTimestamp, old.LastTimestamp, "lastTimestamp")
 	keep(e.Count, old.Count, "count")
 	keep(e.Type, old.Type, "type")
-	// Stored times have microseconds only, so that finer differences are none.
+	// Stored times have a resolution of microseconds.
 	keep(metav1.NewMicroTime(e.EventTime.Truncate(time.Microsecond)), metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond)), "eventTime")
 	keep(e.Action, old.Action, "action")
 	keep(e.Related, old.Related, "related")
@@ -74,7 +74,8 @@ func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) fiel
 	return errs
 }
 
-// legacyEventFields is what events of both groups are held to; an event without eventTime is of the old kind.
+// legacyEventFields applies the rules common to both groups. An event without eventTime is a legacy
+// event.
 func legacyEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
 	var errs field.ErrorList
 	about := e.InvolvedObject.Namespace

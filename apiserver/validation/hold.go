@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// maxCause is how long a hold's cause may be: it is a word, not a sentence.
+// maxCause is the maximum length of a Hold's cause, which is a word.
 const maxCause = 63
 
-// DefaultHold counts one pod, and takes ports for TCP's.
+// DefaultHold sets the count to 1 and the protocol of ports to TCP.
 func DefaultHold(h *v1alpha1.Hold) {
 	setDefault(&h.Spec.Count, 1)
 	if v := h.Spec.Victim; v != nil {
@@ -25,8 +25,8 @@ func DefaultHold(h *v1alpha1.Hold) {
 	}
 }
 
-// ValidateHold demands all that placement needs to honour the hold. The CRD in
-// deploy/hold-crd.yaml says the same as a schema.
+// ValidateHold validates a new Hold. The CRD in deploy/hold-crd.yaml has the same rules as a
+// schema.
 func ValidateHold(h *v1alpha1.Hold) field.ErrorList {
 	path, s := field.NewPath("spec"), &h.Spec
 	errs := objectMeta(&h.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
@@ -87,7 +87,7 @@ func validateVictim(v *v1alpha1.Victim, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// ValidateHoldUpdate keeps what the hold's name says.
+// ValidateHoldUpdate rejects changes of the fields that the Hold's name encodes.
 func ValidateHoldUpdate(h, old *v1alpha1.Hold) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := objectMetaUpdate(&h.ObjectMeta, &old.ObjectMeta)

@@ -21,8 +21,8 @@ import (
 	"github.com/berthproject/berth/api/v1alpha1"
 )
 
-// Hooks are one kind's rules in the form in which the table of kinds takes them.
-// A nil hook means that there is no such rule. Objects must be of the kind's own Go type.
+// Hooks are the functions of a kind in the form that the table of kinds uses. nil hooks are not
+// called. Objects must be of the kind's Go type.
 type Hooks struct {
 	Default                        func(obj runtime.Object)
 	PrepareCreate                  func(ctx context.Context, obj runtime.Object)
@@ -32,7 +32,7 @@ type Hooks struct {
 	Warnings                       func(ctx context.Context, obj, old runtime.Object) []string
 }
 
-// HooksFor returns the rules of a kind; the second result is false if there are none.
+// HooksFor returns the hooks of a kind. It returns false if there are none.
 func HooksFor(kind schema.GroupKind) (Hooks, bool) {
 	for _, group := range []func(schema.GroupKind) (Hooks, bool){coreHooks, workloadHooks, serviceHooks, storageHooks, rbacHooks, deviceHooks, otherHooks} {
 		if hooks, found := group(kind); found {
@@ -42,7 +42,7 @@ func HooksFor(kind schema.GroupKind) (Hooks, bool) {
 	return Hooks{}, false
 }
 
-// typedHooks are the rules of one Go type.
+// typedHooks are the hooks of a kind, for its Go type.
 type typedHooks[T runtime.Object] struct {
 	Default                        func(T)
 	PrepareCreate                  func(T)
@@ -120,7 +120,7 @@ func coreHooks(kind schema.GroupKind) (Hooks, bool) {
 	return Hooks{}, false
 }
 
-// requestVersion is the core group where the context is of no request.
+// requestVersion returns the group and version of the request, core/v1 outside of requests.
 func requestVersion(ctx context.Context) schema.GroupVersion {
 	if info, found := genericapirequest.RequestInfoFrom(ctx); found {
 		return schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}

@@ -17,13 +17,13 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// Names of the labels as they were before they got a prefix; both are set.
+// Legacy unprefixed labels, which are set besides the prefixed ones.
 const (
 	plainControllerUIDLabel = "controller-uid"
 	plainJobNameLabel       = "job-name"
 )
 
-// DefaultJob runs one pod once, tried again six times.
+// DefaultJob sets the defaults of a Job.
 func DefaultJob(job *batchv1.Job) {
 	spec := &job.Spec
 	if spec.Completions == nil && spec.Parallelism == nil {
@@ -47,7 +47,7 @@ func DefaultJob(job *batchv1.Job) {
 	defaultJobTemplate(spec)
 }
 
-// defaultJobTemplate fills what a job inside a CronJob gets, too.
+// defaultJobTemplate sets the defaults that the template of a CronJob also gets.
 func defaultJobTemplate(spec *batchv1.JobSpec) {
 	if spec.PodFailurePolicy != nil {
 		for _, rule := range spec.PodFailurePolicy.Rules {
@@ -59,8 +59,8 @@ func defaultJobTemplate(spec *batchv1.JobSpec) {
 	podvalidation.DefaultPodTemplate(&spec.Template)
 }
 
-// PrepareJobForCreate labels the template with the job's uid and name and selects by
-// the uid, unless the job brings a selector of its own.
+// PrepareJobForCreate adds labels with the UID and name of the Job to the template and selects by
+// UID, unless manualSelector is set.
 func PrepareJobForCreate(job *batchv1.Job) {
 	podvalidation.PrepareTemplate(&job.Spec.Template, nil)
 	if job.Spec.ManualSelector != nil && *job.Spec.ManualSelector {
@@ -88,12 +88,12 @@ func PrepareJobForCreate(job *batchv1.Job) {
 	}
 }
 
-// PrepareJobForUpdate clears fields behind gates that are off.
+// PrepareJobForUpdate clears fields of disabled feature gates.
 func PrepareJobForUpdate(job, old *batchv1.Job) {
 	podvalidation.PrepareTemplate(&job.Spec.Template, &old.Spec.Template)
 }
 
-// ValidateJob judges a new job.
+// ValidateJob validates a new Job.
 func ValidateJob(job *batchv1.Job) field.ErrorList {
 	errs := objectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, generatedSelector(job)...)
@@ -112,7 +112,7 @@ func isIndexedJob(spec *batchv1.JobSpec) bool {
 	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
 }
 
-// generatedSelector checks that a generated selector and its labels were not tampered with.
+// generatedSelector requires the generated selector and labels to be unchanged.
 func generatedSelector(job *batchv1.Job) field.ErrorList {
 	if job.Spec.Selector == nil || (job.Spec.ManualSelector != nil && *job.Spec.ManualSelector) {
 		return nil
@@ -146,7 +146,8 @@ func requiredLabel(have map[string]string, key, want string) field.ErrorList {
 	return nil
 }
 
-// ValidateJobUpdate judges a change. Faults of the spec come twice, as from kube-apiserver.
+// ValidateJobUpdate validates an update. As in kube-apiserver, errors of the spec are reported
+// twice.
 func ValidateJobUpdate(job, old *batchv1.Job) field.ErrorList {
 	errs := ValidateJob(job)
 	errs = append(errs, objectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta)...)
@@ -162,7 +163,7 @@ func ValidateJobUpdate(job, old *batchv1.Job) field.ErrorList {
 	return append(errs, immutable(now.SuccessPolicy, before.SuccessPolicy, path.Child("successPolicy"))...)
 }
 
-// completionsChange lets an indexed job grow and shrink, if its parallelism does too.
+// completionsChange allows an indexed Job to scale if completions and parallelism change together.
 func completionsChange(now, before *batchv1.JobSpec, path *field.Path) field.ErrorList {
 	if !isIndexedJob(now) {
 		return immutable(now.Completions, before.Completions, path)
@@ -174,7 +175,8 @@ func completionsChange(now, before *batchv1.JobSpec, path *field.Path) field.Err
 	return field.ErrorList{field.Invalid(path, now.Completions, "can only be modified in tandem with spec.parallelism")}
 }
 
-// jobTemplateChange keeps the template, but where its pods may run can change while the job is suspended.
+// jobTemplateChange rejects changes of the template, except for scheduling directives and resources
+// while the Job is suspended.
 func jobTemplateChange(job, old *batchv1.Job, path *field.Path) field.ErrorList {
 	before := old.Spec.Template.DeepCopy()
 	now := &job.Spec.Template
@@ -199,7 +201,8 @@ func jobTemplateChange(job, old *batchv1.Job, path *field.Path) field.ErrorList 
 	return immutable(*now, *before, path)
 }
 
-// suspendedResources lets the resources of containers change that keep name and place.
+// suspendedResources copies the resources of now to containers of before with the same name and
+// index.
 func suspendedResources(before, now *corev1.PodSpec) {
 	take := func(to, from []corev1.Container) {
 		for i := range min(len(to), len(from)) {
@@ -212,7 +215,7 @@ func suspendedResources(before, now *corev1.PodSpec) {
 	take(before.InitContainers, now.InitContainers)
 }
 
-// ValidateJobStatusUpdate checks counts, and that a job that is over stays over.
+// ValidateJobStatusUpdate validates the counts, and that a finished Job stays finished.
 func ValidateJobStatusUpdate(job, old *batchv1.Job) field.ErrorList {
 	path, s := field.NewPath("status"), job.Status
 	errs := objectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta)
@@ -249,7 +252,7 @@ func jobCondition(list []batchv1.JobCondition, kind batchv1.JobConditionType) bo
 	return false
 }
 
-// uncountedPods wants each uid once, over both lists.
+// uncountedPods requires unique UIDs over both lists.
 func uncountedPods(u *batchv1.UncountedTerminatedPods, path *field.Path) field.ErrorList {
 	if u == nil {
 		return nil
@@ -272,7 +275,7 @@ func uncountedPods(u *batchv1.UncountedTerminatedPods, path *field.Path) field.E
 	return errs
 }
 
-// JobWarnings warns of the name, the template, and of more indexes than can be tracked.
+// JobWarnings warns of the name, the template, and of too many indexes.
 func JobWarnings(ctx context.Context, job, old *batchv1.Job) []string {
 	if old != nil {
 		return append(indexWarning(&job.Spec), templateWarnings(ctx, &job.Spec.Template, &old.Spec.Template, !semanticEqual(job.Spec, old.Spec))...)

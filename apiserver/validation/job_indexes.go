@@ -11,7 +11,8 @@ import (
 
 const maxIndexesLength = 64 * 1024
 
-// succeededIndexes checks a list such as "1,3-5": ascending, without overlap, below the number of completions.
+// succeededIndexes validates a list such as "1,3-5": ascending, without overlap and below
+// completions.
 func succeededIndexes(rule batchv1.SuccessPolicyRule, completions *int32, path *field.Path) field.ErrorList {
 	text, at := *rule.SucceededIndexes, path.Child("succeededIndexes")
 	if len(text) > maxIndexesLength {
@@ -32,7 +33,7 @@ func succeededIndexes(rule batchv1.SuccessPolicyRule, completions *int32, path *
 	return nil
 }
 
-// countIndexes returns how many indexes a list names.
+// countIndexes returns the number of indexes in a list.
 func countIndexes(text string, limit int32) (int32, error) {
 	if text == "" {
 		return 0, nil

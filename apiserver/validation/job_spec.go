@@ -22,7 +22,7 @@ const (
 	maxManagedByLength    = 63
 )
 
-// storedJobSpec is the spec of a stored job, which has a selector.
+// storedJobSpec validates the spec of a Job, which has a selector.
 func storedJobSpec(spec *batchv1.JobSpec) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := jobSpec(spec, path)

@@ -6,12 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// PrepareLeaseForCreate drops the fields of coordinated leader election, whose gate is off.
+// PrepareLeaseForCreate clears the fields of coordinated leader election, whose gate is off.
 func PrepareLeaseForCreate(l *coordinationv1.Lease) {
 	l.Spec.Strategy, l.Spec.PreferredHolder = nil, nil
 }
 
-// PrepareLeaseForUpdate drops the same fields, unless they are there already.
+// PrepareLeaseForUpdate clears the same fields unless the stored object uses them.
 func PrepareLeaseForUpdate(l, old *coordinationv1.Lease) {
 	if old.Spec.Strategy == nil {
 		l.Spec.Strategy = nil
@@ -21,12 +21,12 @@ func PrepareLeaseForUpdate(l, old *coordinationv1.Lease) {
 	}
 }
 
-// ValidateLease checks duration and transitions.
+// ValidateLease validates a new Lease.
 func ValidateLease(l *coordinationv1.Lease) field.ErrorList {
 	return append(objectMeta(&l.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), leaseSpec(&l.Spec)...)
 }
 
-// ValidateLeaseUpdate checks duration and transitions.
+// ValidateLeaseUpdate validates an update.
 func ValidateLeaseUpdate(l, old *coordinationv1.Lease) field.ErrorList {
 	return append(objectMetaUpdate(&l.ObjectMeta, &old.ObjectMeta), leaseSpec(&l.Spec)...)
 }

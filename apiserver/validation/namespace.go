@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// DefaultNamespace labels the namespace with its name, so that selectors can choose it.
+// DefaultNamespace sets the label with the name of the namespace.
 func DefaultNamespace(ns *corev1.Namespace) {
 	if ns.Name == "" || ns.Labels[corev1.LabelMetadataName] == ns.Name {
 		return
@@ -19,8 +19,8 @@ func DefaultNamespace(ns *corev1.Namespace) {
 	ns.Labels[corev1.LabelMetadataName] = ns.Name
 }
 
-// PrepareNamespaceForCreate makes the namespace active and keeps it until its content is gone.
-// The name label is set again, since a generated name was not known to the defaults.
+// PrepareNamespaceForCreate sets the phase to Active and the kubernetes finalizer. It sets the name
+// label again, because a generated name is unknown during defaulting.
 func PrepareNamespaceForCreate(ns *corev1.Namespace) {
 	DefaultNamespace(ns)
 	ns.Status = corev1.NamespaceStatus{Phase: corev1.NamespaceActive}
@@ -29,28 +29,29 @@ func PrepareNamespaceForCreate(ns *corev1.Namespace) {
 	}
 }
 
-// PrepareNamespaceForUpdate keeps the finalizers of the spec, which only the finalize subresource changes.
+// PrepareNamespaceForUpdate restores spec.finalizers, which only the finalize subresource changes.
 func PrepareNamespaceForUpdate(ns, old *corev1.Namespace) {
 	ns.Spec.Finalizers = old.Spec.Finalizers
 	ns.Status = old.Status
 }
 
-// PrepareNamespaceFinalize keeps the status.
+// PrepareNamespaceFinalize restores the status.
 func PrepareNamespaceFinalize(ns, old *corev1.Namespace) {
 	ns.Status = old.Status
 }
 
-// ValidateNamespace judges a new namespace; its name is a DNS label.
+// ValidateNamespace validates a new namespace. The name is a DNS label.
 func ValidateNamespace(ns *corev1.Namespace) field.ErrorList {
 	return append(objectMeta(&ns.ObjectMeta, false, apivalidation.ValidateNamespaceName), specFinalizers(ns)...)
 }
 
-// ValidateNamespaceUpdate judges a change of labels and annotations.
+// ValidateNamespaceUpdate validates an update of labels and annotations.
 func ValidateNamespaceUpdate(ns, old *corev1.Namespace) field.ErrorList {
 	return append(ValidateNamespace(ns), objectMetaUpdate(&ns.ObjectMeta, &old.ObjectMeta)...)
 }
 
-// ValidateNamespaceStatusUpdate ties the phase to the deletion mark.
+// ValidateNamespaceStatusUpdate requires the phase Terminating exactly if the namespace is being
+// deleted.
 func ValidateNamespaceStatusUpdate(ns, old *corev1.Namespace) field.ErrorList {
 	errs := objectMetaUpdate(&ns.ObjectMeta, &old.ObjectMeta)
 	path, phase := field.NewPath("status", "Phase"), ns.Status.Phase
@@ -64,7 +65,7 @@ func ValidateNamespaceStatusUpdate(ns, old *corev1.Namespace) field.ErrorList {
 	return errs
 }
 
-// ValidateNamespaceFinalizeUpdate judges the finalizers that stay.
+// ValidateNamespaceFinalizeUpdate validates the remaining finalizers.
 func ValidateNamespaceFinalizeUpdate(ns, old *corev1.Namespace) field.ErrorList {
 	return append(objectMetaUpdate(&ns.ObjectMeta, &old.ObjectMeta), specFinalizers(ns)...)
 }

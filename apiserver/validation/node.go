@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// DefaultNode makes podCIDR the first of podCIDRs, and allocatable what capacity is.
+// DefaultNode sets podCIDR to the first of podCIDRs, and allocatable to capacity.
 func DefaultNode(node *corev1.Node) {
 	spec := &node.Spec
 	switch {
@@ -30,26 +30,27 @@ func DefaultNode(node *corev1.Node) {
 	}
 }
 
-// PrepareNodeForCreate drops the reference of dynamic kubelet configuration, a feature that is gone.
+// PrepareNodeForCreate clears configSource of the removed dynamic kubelet configuration.
 func PrepareNodeForCreate(node *corev1.Node) {
 	node.Spec.ConfigSource = nil
 }
 
-// PrepareNodeForUpdate drops the same reference, unless it is there already.
+// PrepareNodeForUpdate clears configSource unless the stored object has it.
 func PrepareNodeForUpdate(node, old *corev1.Node) {
 	if old.Spec.ConfigSource == nil {
 		node.Spec.ConfigSource = nil
 	}
 }
 
-// PrepareNodeStatusUpdate drops the status of dynamic kubelet configuration, unless it is there already.
+// PrepareNodeStatusUpdate clears the status of dynamic kubelet configuration unless the stored
+// object has it.
 func PrepareNodeStatusUpdate(node, old *corev1.Node) {
 	if old.Status.Config == nil {
 		node.Status.Config = nil
 	}
 }
 
-// ValidateNode judges a new node.
+// ValidateNode validates a new node.
 func ValidateNode(node *corev1.Node) field.ErrorList {
 	errs := objectMeta(&node.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, nodeTaints(node.Spec.Taints)...)
@@ -57,13 +58,13 @@ func ValidateNode(node *corev1.Node) field.ErrorList {
 	return append(errs, podCIDRs(node.Spec.PodCIDRs)...)
 }
 
-// ValidateNodeUpdate judges a change of a node's spec or metadata. Faults of taints are
-// named twice, as kube-apiserver does.
+// ValidateNodeUpdate validates an update of spec or metadata. As in kube-apiserver, errors of
+// taints are reported twice.
 func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
 	return append(ValidateNode(node), nodeChange(node, old)...)
 }
 
-// ValidateNodeStatusUpdate judges a change of a node's status.
+// ValidateNodeStatusUpdate validates an update of the status.
 func ValidateNodeStatusUpdate(node, old *corev1.Node) field.ErrorList {
 	return nodeChange(node, old)
 }
@@ -74,7 +75,7 @@ func nodeChange(node, old *corev1.Node) field.ErrorList {
 	seen := map[corev1.NodeAddress]bool{}
 	for i, address := range node.Status.Addresses {
 		if seen[address] {
-			// Printed with the names of kube-apiserver's own type.
+			// Printed like kube-apiserver's internal type.
 			shown := struct {
 				Type    corev1.NodeAddressType
 				Address string
@@ -107,7 +108,7 @@ func nodeChange(node, old *corev1.Node) field.ErrorList {
 	return errs
 }
 
-// nodeTaints reports under metadata.taints, the path that kube-apiserver gives.
+// nodeTaints reports errors at metadata.taints, as kube-apiserver does.
 func nodeTaints(taints []corev1.Taint) field.ErrorList {
 	if len(taints) == 0 {
 		return nil
@@ -115,7 +116,7 @@ func nodeTaints(taints []corev1.Taint) field.ErrorList {
 	errs := podvalidation.ValidateTaints(taints, metadataPath.Child("taints"))
 	for _, err := range errs {
 		if t, whole := err.BadValue.(corev1.Taint); whole {
-			// Printed with the names of kube-apiserver's own type.
+			// Printed like kube-apiserver's internal type.
 			err.BadValue = struct {
 				Key, Value string
 				Effect     corev1.TaintEffect
@@ -161,8 +162,8 @@ func podCIDRs(cidrs []string) field.ErrorList {
 	return errs
 }
 
-// configSource checks the spec of dynamic kubelet configuration, which is still
-// stored although nothing reads it any more.
+// configSource validates the spec of the removed dynamic kubelet configuration, which is still
+// stored.
 func configSource(source *corev1.NodeConfigSource, path *field.Path) field.ErrorList {
 	if source == nil {
 		return nil
@@ -194,7 +195,7 @@ func configSource(source *corev1.NodeConfigSource, path *field.Path) field.Error
 	return errs
 }
 
-// NodeWarnings names the fields that nothing reads, and pod CIDRs written in an unusual form.
+// NodeWarnings warns of ignored fields and of pod CIDRs in a non-canonical form.
 func NodeWarnings(_ context.Context, node, _ *corev1.Node) []string {
 	var texts []string
 	if node.Spec.ConfigSource != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// DefaultPersistentVolume keeps released volumes, and fills what each source leaves out.
+// DefaultPersistentVolume sets the reclaim policy, the phase and the defaults of volume sources.
 func DefaultPersistentVolume(pv *corev1.PersistentVolume) {
 	setDefault(&pv.Status.Phase, corev1.VolumePending)
 	setDefault(&pv.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
@@ -45,13 +45,14 @@ func DefaultPersistentVolume(pv *corev1.PersistentVolume) {
 	}
 }
 
-// PreparePersistentVolumeForCreate makes the volume pending from now on.
+// PreparePersistentVolumeForCreate sets the phase to Pending.
 func PreparePersistentVolumeForCreate(pv *corev1.PersistentVolume) {
 	now := metav1.Now()
 	pv.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: &now}
 }
 
-// PreparePersistentVolumeStatusUpdate notes when the phase changed, if the writer did not.
+// PreparePersistentVolumeStatusUpdate sets lastPhaseTransitionTime if the phase changes and the
+// writer did not set it.
 func PreparePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) {
 	if pv.Status.Phase == old.Status.Phase {
 		return
@@ -62,7 +63,7 @@ func PreparePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) {
 	}
 }
 
-// ValidatePersistentVolume judges a new volume.
+// ValidatePersistentVolume validates a new volume.
 func ValidatePersistentVolume(pv *corev1.PersistentVolume) field.ErrorList {
 	errs := objectMeta(&pv.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	spec, at := &pv.Spec, field.NewPath("spec")
@@ -151,11 +152,11 @@ func volumeNodeAffinity(a *corev1.VolumeNodeAffinity, at *field.Path) field.Erro
 	return podvalidation.ValidateNodeSelector(a.Required, at.Child("required"))
 }
 
-// ValidatePersistentVolumeUpdate keeps the source, the mode and the place of the volume.
+// ValidatePersistentVolumeUpdate rejects changes of source, mode and node affinity.
 func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
 	errs := ValidatePersistentVolume(pv)
 	spec := field.NewPath("spec")
-	// The secret for growing a volume may be given later.
+	// controllerExpandSecretRef may be set later.
 	before := old.DeepCopy()
 	if before.Spec.CSI != nil && pv.Spec.CSI != nil && before.Spec.CSI.ControllerExpandSecretRef == nil {
 		before.Spec.CSI.ControllerExpandSecretRef = pv.Spec.CSI.ControllerExpandSecretRef
@@ -171,7 +172,7 @@ func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.Erro
 	return errs
 }
 
-// nodeAffinityChange lets only the keys of node labels change that have a successor, to it.
+// nodeAffinityChange allows only changes from deprecated node labels to their replacements.
 func nodeAffinityChange(now, old *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
 	renamed := old.DeepCopy()
 	if now != nil && now.Required != nil && renamed.Required != nil && len(now.Required.NodeSelectorTerms) == len(renamed.Required.NodeSelectorTerms) {
@@ -195,7 +196,7 @@ var gaTopologyLabel = map[string]string{
 	"beta.kubernetes.io/instance-type":         corev1.LabelInstanceTypeStable,
 }
 
-// ValidatePersistentVolumeStatusUpdate checks metadata only.
+// ValidatePersistentVolumeStatusUpdate validates the metadata.
 func ValidatePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
 	errs := objectMetaUpdate(&pv.ObjectMeta, &old.ObjectMeta)
 	if len(pv.ResourceVersion) == 0 {
@@ -204,7 +205,7 @@ func ValidatePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) fiel
 	return errs
 }
 
-// PersistentVolumeWarnings names what has a successor or nobody supports any more.
+// PersistentVolumeWarnings warns of deprecated and unsupported fields.
 func PersistentVolumeWarnings(_ context.Context, pv, _ *corev1.PersistentVolume) []string {
 	var texts []string
 	warn := func(bad bool, format string, values ...any) {

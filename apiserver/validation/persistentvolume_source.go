@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// sourceField is one way in which a volume can be backed.
+// sourceField is a volume source with its validation.
 type sourceField struct {
 	name  string
 	given bool
 	check func(at *field.Path) field.ErrorList
 }
 
-// volumeSource wants exactly one source, in the order in which kube-apiserver looks at them.
+// volumeSource requires exactly one source. They are evaluated in the order of kube-apiserver.
 func volumeSource(pv *corev1.PersistentVolume, hasAffinity bool) field.ErrorList {
 	at := field.NewPath("spec")
 	var errs field.ErrorList
@@ -113,7 +113,7 @@ func required(at *field.Path, fields ...namedValue) field.ErrorList {
 	return errs
 }
 
-// noBacksteps refuses paths that climb out of where they are mounted.
+// noBacksteps rejects paths with "..".
 func noBacksteps(value string, at *field.Path) field.ErrorList {
 	if slices.Contains(strings.Split(strings.ReplaceAll(value, `\`, "/"), "/"), "..") {
 		return field.ErrorList{field.Invalid(at, value, "must not contain '..'")}

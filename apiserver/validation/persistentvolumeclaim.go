@@ -11,10 +11,10 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// betaStorageClass is the annotation that named the class before there was a field.
+// betaStorageClass is the annotation that preceded the field storageClassName.
 const betaStorageClass = corev1.BetaStorageClassAnnotation
 
-// DefaultPersistentVolumeClaim makes the claim pending and its volume a filesystem.
+// DefaultPersistentVolumeClaim sets phase and volume mode.
 func DefaultPersistentVolumeClaim(c *corev1.PersistentVolumeClaim) {
 	setDefault(&c.Status.Phase, corev1.ClaimPending)
 	podvalidation.DefaultPersistentVolumeClaimSpec(&c.Spec)
@@ -22,7 +22,8 @@ func DefaultPersistentVolumeClaim(c *corev1.PersistentVolumeClaim) {
 	podvalidation.DefaultResourceList(c.Status.AllocatedResources)
 }
 
-// PreparePersistentVolumeClaimForCreate makes the claim pending and the two ways to name a data source agree.
+// PreparePersistentVolumeClaimForCreate sets the phase to Pending and copies between dataSource and
+// dataSourceRef.
 func PreparePersistentVolumeClaimForCreate(c *corev1.PersistentVolumeClaim) {
 	c.Status.Phase = corev1.ClaimPending
 	spec := &c.Spec
@@ -35,8 +36,8 @@ func PreparePersistentVolumeClaimForCreate(c *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// PreparePersistentVolumeClaimForUpdate clears fields behind gates that are off, and lets
-// a claim made before dataSourceRef existed be updated by clients that do not know it.
+// PreparePersistentVolumeClaimForUpdate clears fields of disabled feature gates, and sets
+// dataSourceRef of old claims, so that clients that do not know the field can update them.
 func PreparePersistentVolumeClaimForUpdate(c, old *corev1.PersistentVolumeClaim) {
 	dropCrossNamespace(&c.Spec, &old.Spec)
 	if c.Spec.DataSource != nil && c.Spec.DataSourceRef == nil && old.Spec.DataSourceRef != nil && semanticEqual(c.Spec.DataSource, old.Spec.DataSource) {
@@ -44,7 +45,7 @@ func PreparePersistentVolumeClaimForUpdate(c, old *corev1.PersistentVolumeClaim)
 	}
 }
 
-// dropCrossNamespace drops a data source of another namespace, whose gate is off.
+// dropCrossNamespace clears cross-namespace data sources, whose gate is off.
 func dropCrossNamespace(spec, old *corev1.PersistentVolumeClaimSpec) {
 	inUse := old != nil && old.DataSourceRef != nil && old.DataSourceRef.Namespace != nil && *old.DataSourceRef.Namespace != ""
 	if !inUse && spec.DataSourceRef != nil && spec.DataSourceRef.Namespace != nil && *spec.DataSourceRef.Namespace != "" {
@@ -52,7 +53,7 @@ func dropCrossNamespace(spec, old *corev1.PersistentVolumeClaimSpec) {
 	}
 }
 
-// ValidatePersistentVolumeClaim judges a new claim.
+// ValidatePersistentVolumeClaim validates a new claim.
 func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorList {
 	errs := objectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	return append(errs, podvalidation.ValidatePersistentVolumeClaimSpec(&c.Spec, field.NewPath("spec"))...)
@@ -60,13 +61,14 @@ func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorL
 
 const immutableClaimText = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 
-// ValidatePersistentVolumeClaimUpdate lets an unbound claim be bound and a bound one grow, and nothing else.
+// ValidatePersistentVolumeClaimUpdate validates an update. Only binding and, for bound claims,
+// resizing are allowed.
 func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := ValidatePersistentVolumeClaim(c)
 	errs = append(errs, objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
 	now, before := c.DeepCopy(), old.DeepCopy()
-	// Binding may be delayed: the name of the volume can be set once.
+	// The volume name can be set once.
 	if before.Spec.VolumeName == "" && now.Spec.VolumeName != "" {
 		before.Spec.VolumeName = now.Spec.VolumeName
 	}
@@ -88,8 +90,8 @@ func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) f
 	return append(errs, attributesClass(c, old, spec.Child("volumeAttributesClassName"))...)
 }
 
-// classUpgrade says whether an update moves the class from the old annotation to the
-// field, or gives a class to a claim that named none.
+// classUpgrade reports whether an update moves the class from the beta annotation to the field, or
+// sets the class of a claim without one.
 func classUpgrade(old, c *corev1.PersistentVolumeClaim) bool {
 	annotated, found := old.Annotations[betaStorageClass]
 	now := c.Spec.StorageClassName
@@ -102,7 +104,7 @@ func classUpgrade(old, c *corev1.PersistentVolumeClaim) bool {
 	return c.Annotations[betaStorageClass] == ""
 }
 
-// claimSize lets a claim shrink to no less than what it has, to recover from a failed growth.
+// claimSize allows a claim to shrink down to its capacity, to recover from a failed expansion.
 func claimSize(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.ErrorList {
 	now, before := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
 	have := old.Status.Capacity[corev1.ResourceStorage]
@@ -127,7 +129,7 @@ func attributesClass(c, old *corev1.PersistentVolumeClaim, path *field.Path) fie
 	return nil
 }
 
-// ValidatePersistentVolumeClaimStatusUpdate checks the quantities and that resizing is told of known resources.
+// ValidatePersistentVolumeClaimStatusUpdate validates quantities and resize statuses.
 func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
 	errs := objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	status := field.NewPath("status")
@@ -155,7 +157,7 @@ func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeCl
 	return errs
 }
 
-// storageResourceName accepts "storage" and names with a domain.
+// storageResourceName requires "storage" or a qualified name.
 func storageResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	errs := qualifiedName(string(name), path)
 	if name == corev1.ResourceStorage || len(errs) > 0 {
@@ -169,7 +171,7 @@ func storageResourceName(name corev1.ResourceName, path *field.Path) field.Error
 	return field.ErrorList{field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage})}
 }
 
-// PersistentVolumeClaimWarnings names the old annotation and storage that is not whole bytes.
+// PersistentVolumeClaimWarnings warns of the beta annotation and fractional bytes.
 func PersistentVolumeClaimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []string {
 	var texts []string
 	if _, found := c.Annotations[betaStorageClass]; found {

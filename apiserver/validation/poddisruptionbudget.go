@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// ValidatePodDisruptionBudget judges a new budget. Neither limit is required, an absent selector is valid.
+// ValidatePodDisruptionBudget validates a new budget. Both limits and the selector are optional.
 func ValidatePodDisruptionBudget(b *policyv1.PodDisruptionBudget) field.ErrorList {
 	return budgetSpec(&b.Spec, false)
 }
 
-// ValidatePodDisruptionBudgetUpdate judges a change; every field may change.
+// ValidatePodDisruptionBudgetUpdate validates an update. All fields are mutable.
 func ValidatePodDisruptionBudgetUpdate(b, old *policyv1.PodDisruptionBudget) field.ErrorList {
 	return budgetSpec(&b.Spec, old.Spec.Selector != nil && metavalidation.LabelSelectorHasInvalidLabelValue(old.Spec.Selector))
 }
@@ -22,7 +22,7 @@ func budgetSpec(spec *policyv1.PodDisruptionBudgetSpec, badLabels bool) field.Er
 	path := field.NewPath("spec")
 	var errs field.ErrorList
 	if spec.MinAvailable != nil && spec.MaxUnavailable != nil {
-		// Printed in the order and with the names of kube-apiserver's own type.
+		// Printed like kube-apiserver's internal type.
 		shown := struct {
 			MinAvailable               *intstr.IntOrString
 			Selector                   *metav1.LabelSelector
@@ -46,7 +46,7 @@ func budgetSpec(spec *policyv1.PodDisruptionBudgetSpec, badLabels bool) field.Er
 	return errs
 }
 
-// ValidatePodDisruptionBudgetStatusUpdate checks counts and conditions.
+// ValidatePodDisruptionBudgetStatusUpdate validates counts and conditions.
 func ValidatePodDisruptionBudgetStatusUpdate(b, _ *policyv1.PodDisruptionBudget) field.ErrorList {
 	path := field.NewPath("status")
 	errs := metavalidation.ValidateConditions(b.Status.Conditions, path.Child("conditions"))

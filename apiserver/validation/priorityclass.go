@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// HighestUserDefinablePriority is the largest value of a class that a user may make.
+	// HighestUserDefinablePriority is the highest value of user-defined classes.
 	HighestUserDefinablePriority = 1_000_000_000
-	// SystemPriorityClassPrefix begins the names of classes that only the server makes.
+	// SystemPriorityClassPrefix is the reserved prefix of system classes.
 	SystemPriorityClassPrefix = "system-"
 )
 
-// SystemPriorityClasses are the two classes that every cluster has and keeps.
+// SystemPriorityClasses returns the two system classes of every cluster.
 func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	policy := corev1.PreemptLowerPriority
 	return []*schedulingv1.PriorityClass{
@@ -37,12 +37,13 @@ func SystemPriorityClasses() []*schedulingv1.PriorityClass {
 	}
 }
 
-// DefaultPriorityClass lets pods of the class preempt.
+// DefaultPriorityClass sets the preemption policy.
 func DefaultPriorityClass(pc *schedulingv1.PriorityClass) {
 	setDefaultPointer(&pc.PreemptionPolicy, corev1.PreemptLowerPriority)
 }
 
-// ValidatePriorityClass limits the value and reserves the system names.
+// ValidatePriorityClass validates a new class. Only system classes may have the reserved prefix or
+// higher values.
 func ValidatePriorityClass(pc *schedulingv1.PriorityClass) field.ErrorList {
 	errs := objectMeta(&pc.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	if strings.HasPrefix(pc.Name, SystemPriorityClassPrefix) {
@@ -67,7 +68,7 @@ func preemptionPolicy(policy corev1.PreemptionPolicy, path *field.Path) field.Er
 	return oneOf(policy, path, corev1.PreemptLowerPriority, corev1.PreemptNever)
 }
 
-// systemClassDifference says in what pc differs from the system class of its name; "" if in nothing.
+// systemClassDifference returns how pc differs from the system class of its name, or "".
 func systemClassDifference(pc *schedulingv1.PriorityClass) string {
 	for _, system := range SystemPriorityClasses() {
 		switch {
@@ -83,7 +84,7 @@ func systemClassDifference(pc *schedulingv1.PriorityClass) string {
 	return pc.Name + " is not a known system priority class"
 }
 
-// ValidatePriorityClassUpdate keeps value and preemptionPolicy.
+// ValidatePriorityClassUpdate rejects changes of value and preemptionPolicy.
 func ValidatePriorityClassUpdate(pc, old *schedulingv1.PriorityClass) field.ErrorList {
 	errs := objectMetaUpdate(&pc.ObjectMeta, &old.ObjectMeta)
 	if pc.Value != old.Value {

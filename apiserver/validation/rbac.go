@@ -28,10 +28,10 @@ func rbacHooks(kind schema.GroupKind) (Hooks, bool) {
 	return Hooks{}, false
 }
 
-// DefaultRoleBinding names the API groups of what the binding refers to.
+// DefaultRoleBinding sets the API groups of roleRef and subjects.
 func DefaultRoleBinding(b *rbacv1.RoleBinding) { defaultGroups(&b.RoleRef, b.Subjects) }
 
-// DefaultClusterRoleBinding names the API groups of what the binding refers to.
+// DefaultClusterRoleBinding sets the API groups of roleRef and subjects.
 func DefaultClusterRoleBinding(b *rbacv1.ClusterRoleBinding) { defaultGroups(&b.RoleRef, b.Subjects) }
 
 func defaultGroups(role *rbacv1.RoleRef, subjects []rbacv1.Subject) {
@@ -46,17 +46,17 @@ func defaultGroups(role *rbacv1.RoleRef, subjects []rbacv1.Subject) {
 	}
 }
 
-// ValidateRole checks the rules of a namespace's role.
+// ValidateRole validates a new Role.
 func ValidateRole(r *rbacv1.Role) field.ErrorList {
 	return append(objectMeta(&r.ObjectMeta, true, path.ValidatePathSegmentName), policyRules(r.Rules, true)...)
 }
 
-// ValidateRoleUpdate checks the new state of a role.
+// ValidateRoleUpdate validates an update.
 func ValidateRoleUpdate(r, old *rbacv1.Role) field.ErrorList {
 	return append(ValidateRole(r), objectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)...)
 }
 
-// ValidateClusterRole checks the rules and selectors of a cluster's role.
+// ValidateClusterRole validates a new ClusterRole.
 func ValidateClusterRole(r *rbacv1.ClusterRole) field.ErrorList {
 	errs := append(objectMeta(&r.ObjectMeta, false, path.ValidatePathSegmentName), policyRules(r.Rules, false)...)
 	if r.AggregationRule == nil {
@@ -73,7 +73,7 @@ func ValidateClusterRole(r *rbacv1.ClusterRole) field.ErrorList {
 	return errs
 }
 
-// ValidateClusterRoleUpdate checks the new state of a cluster's role.
+// ValidateClusterRoleUpdate validates an update.
 func ValidateClusterRoleUpdate(r, old *rbacv1.ClusterRole) field.ErrorList {
 	return append(ValidateClusterRole(r), objectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)...)
 }
@@ -86,7 +86,7 @@ func policyRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
 	return errs
 }
 
-// policyRule wants verbs, and either resources of groups or paths.
+// policyRule requires verbs, and either resources with API groups or non-resource URLs.
 func policyRule(r *rbacv1.PolicyRule, namespaced bool, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(r.Verbs) == 0 {
@@ -110,23 +110,23 @@ func policyRule(r *rbacv1.PolicyRule, namespaced bool, at *field.Path) field.Err
 	return errs
 }
 
-// ValidateRoleBinding checks what a namespace's binding refers to.
+// ValidateRoleBinding validates a new RoleBinding.
 func ValidateRoleBinding(b *rbacv1.RoleBinding) field.ErrorList {
 	return binding(&b.ObjectMeta, &b.RoleRef, b.Subjects, true, "Role", "ClusterRole")
 }
 
-// ValidateRoleBindingUpdate keeps the role: whoever was bound knew to what.
+// ValidateRoleBindingUpdate validates an update. roleRef is immutable.
 func ValidateRoleBindingUpdate(b, old *rbacv1.RoleBinding) field.ErrorList {
 	errs := append(ValidateRoleBinding(b), objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta)...)
 	return append(errs, sameRole(b.RoleRef, old.RoleRef)...)
 }
 
-// ValidateClusterRoleBinding checks what a cluster's binding refers to.
+// ValidateClusterRoleBinding validates a new ClusterRoleBinding.
 func ValidateClusterRoleBinding(b *rbacv1.ClusterRoleBinding) field.ErrorList {
 	return binding(&b.ObjectMeta, &b.RoleRef, b.Subjects, false, "ClusterRole")
 }
 
-// ValidateClusterRoleBindingUpdate keeps the role.
+// ValidateClusterRoleBindingUpdate validates an update. roleRef is immutable.
 func ValidateClusterRoleBindingUpdate(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
 	errs := append(ValidateClusterRoleBinding(b), objectMetaUpdate(&b.ObjectMeta, &old.ObjectMeta)...)
 	return append(errs, sameRole(b.RoleRef, old.RoleRef)...)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// faults is "path: detail" of each fault, joined.
+// faults joins errors as "path: detail".
 func faults(errs field.ErrorList) string {
 	var out []string
 	for _, err := range errs {

@@ -15,28 +15,29 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// DefaultReplicaSet asks for one replica.
+// DefaultReplicaSet sets replicas to 1.
 func DefaultReplicaSet(rs *appsv1.ReplicaSet) {
 	setDefaultPointer(&rs.Spec.Replicas, 1)
 	podvalidation.DefaultPodTemplate(&rs.Spec.Template)
 }
 
-// PrepareReplicaSetForCreate clears fields behind gates that are off.
+// PrepareReplicaSetForCreate clears fields of disabled feature gates.
 func PrepareReplicaSetForCreate(rs *appsv1.ReplicaSet) {
 	podvalidation.PrepareTemplate(&rs.Spec.Template, nil)
 }
 
-// PrepareReplicaSetForUpdate clears fields behind gates that are off.
+// PrepareReplicaSetForUpdate clears fields of disabled feature gates.
 func PrepareReplicaSetForUpdate(rs, old *appsv1.ReplicaSet) {
 	podvalidation.PrepareTemplate(&rs.Spec.Template, &old.Spec.Template)
 }
 
-// ValidateReplicaSet judges a new replica set.
+// ValidateReplicaSet validates a new ReplicaSet.
 func ValidateReplicaSet(rs *appsv1.ReplicaSet) field.ErrorList {
 	return append(objectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), replicaSetSpec(&rs.Spec, false)...)
 }
 
-// ValidateReplicaSetUpdate judges a change; the selector stays. Faults of the spec come twice, as from kube-apiserver.
+// ValidateReplicaSetUpdate validates an update. The selector is immutable. As in kube-apiserver,
+// errors of the spec are reported twice.
 func ValidateReplicaSetUpdate(rs, old *appsv1.ReplicaSet) field.ErrorList {
 	badLabels := hasInvalidSelector(old.Spec.Selector)
 	errs := objectMeta(&rs.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
@@ -62,7 +63,7 @@ func replicaSetSpec(spec *appsv1.ReplicaSetSpec, badLabels bool) field.ErrorList
 	return append(errs, replicaTemplate(&spec.Template, selector, *spec.Replicas, path.Child("template"))...)
 }
 
-// ValidateReplicaSetStatusUpdate checks the counts against each other.
+// ValidateReplicaSetStatusUpdate validates the counts.
 func ValidateReplicaSetStatusUpdate(rs, old *appsv1.ReplicaSet) field.ErrorList {
 	path, s := field.NewPath("status"), rs.Status
 	errs := objectMetaUpdate(&rs.ObjectMeta, &old.ObjectMeta)
@@ -78,7 +79,7 @@ func ValidateReplicaSetStatusUpdate(rs, old *appsv1.ReplicaSet) field.ErrorList 
 	return append(errs, notGreaterThan(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
 }
 
-// ReplicaSetWarnings warns of the name and of the template.
+// ReplicaSetWarnings warns of the name and the template.
 func ReplicaSetWarnings(ctx context.Context, rs, old *appsv1.ReplicaSet) []string {
 	if old == nil {
 		return append(nameWarning(rs.Name), templateWarnings(ctx, &rs.Spec.Template, nil, true)...)
@@ -86,7 +87,7 @@ func ReplicaSetWarnings(ctx context.Context, rs, old *appsv1.ReplicaSet) []strin
 	return templateWarnings(ctx, &rs.Spec.Template, &old.Spec.Template, !semanticEqual(rs.Spec, old.Spec))
 }
 
-// DefaultReplicationController takes selector and labels from the template, and asks for one replica.
+// DefaultReplicationController sets selector and labels from the template, and replicas to 1.
 func DefaultReplicationController(rc *corev1.ReplicationController) {
 	if rc.Spec.Template != nil {
 		podvalidation.DefaultPodTemplate(rc.Spec.Template)
@@ -102,26 +103,27 @@ func DefaultReplicationController(rc *corev1.ReplicationController) {
 	setDefaultPointer(&rc.Spec.Replicas, 1)
 }
 
-// PrepareReplicationControllerForCreate clears fields behind gates that are off.
+// PrepareReplicationControllerForCreate clears fields of disabled feature gates.
 func PrepareReplicationControllerForCreate(rc *corev1.ReplicationController) {
 	if rc.Spec.Template != nil {
 		podvalidation.PrepareTemplate(rc.Spec.Template, nil)
 	}
 }
 
-// PrepareReplicationControllerForUpdate clears fields behind gates that are off.
+// PrepareReplicationControllerForUpdate clears fields of disabled feature gates.
 func PrepareReplicationControllerForUpdate(rc, old *corev1.ReplicationController) {
 	if rc.Spec.Template != nil {
 		podvalidation.PrepareTemplate(rc.Spec.Template, old.Spec.Template)
 	}
 }
 
-// ValidateReplicationController judges a new controller.
+// ValidateReplicationController validates a new ReplicationController.
 func ValidateReplicationController(rc *corev1.ReplicationController) field.ErrorList {
 	return append(objectMeta(&rc.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), replicationControllerSpec(&rc.Spec)...)
 }
 
-// ValidateReplicationControllerUpdate judges a change; faults of the spec come twice, as from kube-apiserver.
+// ValidateReplicationControllerUpdate validates an update. As in kube-apiserver, errors of the spec
+// are reported twice.
 func ValidateReplicationControllerUpdate(rc, old *corev1.ReplicationController) field.ErrorList {
 	errs := ValidateReplicationController(rc)
 	errs = append(errs, objectMetaUpdate(&rc.ObjectMeta, &old.ObjectMeta)...)
@@ -147,7 +149,7 @@ func replicationControllerSpec(spec *corev1.ReplicationControllerSpec) field.Err
 	return append(errs, alwaysRestartTemplate(spec.Template, "ReplicationController", template)...)
 }
 
-// ValidateReplicationControllerStatusUpdate checks the counts against each other.
+// ValidateReplicationControllerStatusUpdate validates the counts.
 func ValidateReplicationControllerStatusUpdate(rc, old *corev1.ReplicationController) field.ErrorList {
 	path, s := field.NewPath("status"), rc.Status
 	errs := objectMetaUpdate(&rc.ObjectMeta, &old.ObjectMeta)
@@ -162,7 +164,7 @@ func ValidateReplicationControllerStatusUpdate(rc, old *corev1.ReplicationContro
 	return append(errs, notGreaterThan(s.AvailableReplicas, s.ReadyReplicas, path.Child("availableReplicas"), "readyReplicas")...)
 }
 
-// ReplicationControllerWarnings warns of the name and of the template.
+// ReplicationControllerWarnings warns of the name and the template.
 func ReplicationControllerWarnings(ctx context.Context, rc, old *corev1.ReplicationController) []string {
 	var texts []string
 	if old == nil {

@@ -9,18 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Objects of resource.k8s.io are stored so that stock clients start, and not acted on yet:
-// what names devices is checked, expressions and the contents of pools are not.
+// The kinds of resource.k8s.io are stored only. Validation covers device names and counts, but not
+// CEL expressions and pool contents.
 
 const (
 	maxDeviceRequests = 32
 	maxSliceDevices   = 128
 )
 
-// DefaultResourceClaim asks for exactly one device where a request says no more.
+// DefaultResourceClaim sets the allocation mode ExactCount and the count 1.
 func DefaultResourceClaim(c *resourcev1.ResourceClaim) { defaultRequests(c.Spec.Devices.Requests) }
 
-// DefaultResourceClaimTemplate does the same inside a template.
+// DefaultResourceClaimTemplate sets the same defaults in a template.
 func DefaultResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) {
 	defaultRequests(t.Spec.Spec.Devices.Requests)
 }
@@ -42,20 +42,20 @@ func defaultRequests(requests []resourcev1.DeviceRequest) {
 	}
 }
 
-// ValidateResourceClaim judges a new claim.
+// ValidateResourceClaim validates a new claim.
 func ValidateResourceClaim(c *resourcev1.ResourceClaim) field.ErrorList {
 	errs := objectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	return append(errs, deviceRequests(c.Spec.Devices.Requests, field.NewPath("spec", "devices", "requests"))...)
 }
 
-// ValidateResourceClaimUpdate keeps the spec.
+// ValidateResourceClaimUpdate rejects changes of the spec.
 func ValidateResourceClaimUpdate(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	errs := objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, immutable(c.Spec, old.Spec, field.NewPath("spec"))...)
 	return append(errs, ValidateResourceClaim(c)...)
 }
 
-// ValidateResourceClaimStatusUpdate keeps an allocation that is in use.
+// ValidateResourceClaimStatusUpdate rejects changes of an allocation in use.
 func ValidateResourceClaimStatusUpdate(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	errs := objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("status")
@@ -75,13 +75,13 @@ func ValidateResourceClaimStatusUpdate(c, old *resourcev1.ResourceClaim) field.E
 	return errs
 }
 
-// ValidateResourceClaimTemplate judges a new template.
+// ValidateResourceClaimTemplate validates a new template.
 func ValidateResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	errs := objectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	return append(errs, deviceRequests(t.Spec.Spec.Devices.Requests, field.NewPath("spec", "spec", "devices", "requests"))...)
 }
 
-// ValidateResourceClaimTemplateUpdate keeps the spec.
+// ValidateResourceClaimTemplateUpdate rejects changes of the spec.
 func ValidateResourceClaimTemplateUpdate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	errs := objectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, immutable(t.Spec, old.Spec, field.NewPath("spec"))...)
@@ -143,17 +143,17 @@ func deviceCount(class string, mode resourcev1.DeviceAllocationMode, count int64
 	return errs
 }
 
-// ValidateDeviceClass judges a new class.
+// ValidateDeviceClass validates a new class.
 func ValidateDeviceClass(c *resourcev1.DeviceClass) field.ErrorList {
 	return objectMeta(&c.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 }
 
-// ValidateDeviceClassUpdate judges a change; everything may change.
+// ValidateDeviceClassUpdate validates an update. All fields are mutable.
 func ValidateDeviceClassUpdate(c, old *resourcev1.DeviceClass) field.ErrorList {
 	return append(objectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta), ValidateDeviceClass(c)...)
 }
 
-// ValidateResourceSlice judges a new part of a pool.
+// ValidateResourceSlice validates a new slice.
 func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
 	errs := objectMeta(&s.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	path := field.NewPath("spec")
@@ -180,7 +180,7 @@ func ValidateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {
 	return errs
 }
 
-// ValidateResourceSliceUpdate keeps whose devices they are.
+// ValidateResourceSliceUpdate rejects changes of node, driver and pool name.
 func ValidateResourceSliceUpdate(s, old *resourcev1.ResourceSlice) field.ErrorList {
 	path := field.NewPath("spec")
 	errs := objectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// standardQuota are the names without a domain that a quota can limit.
+// standardQuota are the unqualified names that a quota can limit.
 var standardQuota = map[corev1.ResourceName]bool{
 	corev1.ResourceCPU: true, corev1.ResourceMemory: true, corev1.ResourceEphemeralStorage: true,
 	corev1.ResourceRequestsCPU: true, corev1.ResourceRequestsMemory: true, corev1.ResourceRequestsStorage: true, corev1.ResourceRequestsEphemeralStorage: true,
@@ -29,14 +29,14 @@ var quotaScopes = []corev1.ResourceQuotaScope{
 	corev1.ResourceQuotaScopeVolumeAttributesClass,
 }
 
-// DefaultResourceQuota rounds quantities as every resource list is.
+// DefaultResourceQuota rounds quantities.
 func DefaultResourceQuota(q *corev1.ResourceQuota) {
 	podvalidation.DefaultResourceList(q.Spec.Hard)
 	podvalidation.DefaultResourceList(q.Status.Hard)
 	podvalidation.DefaultResourceList(q.Status.Used)
 }
 
-// ValidateResourceQuota judges a new quota.
+// ValidateResourceQuota validates a new quota.
 func ValidateResourceQuota(q *corev1.ResourceQuota) field.ErrorList {
 	return append(objectMeta(&q.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), quotaSpec(&q.Spec)...)
 }
@@ -107,7 +107,7 @@ func quotaName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	return field.ErrorList{field.Invalid(path, string(name), "must be a standard resource for quota")}
 }
 
-// ValidateResourceQuotaUpdate keeps the scopes.
+// ValidateResourceQuotaUpdate validates an update. The scopes are immutable.
 func ValidateResourceQuotaUpdate(q, old *corev1.ResourceQuota) field.ErrorList {
 	errs := objectMetaUpdate(&q.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, quotaSpec(&q.Spec)...)
@@ -120,7 +120,7 @@ func ValidateResourceQuotaUpdate(q, old *corev1.ResourceQuota) field.ErrorList {
 	return errs
 }
 
-// ValidateResourceQuotaStatusUpdate checks limits and use.
+// ValidateResourceQuotaStatusUpdate validates the status.
 func ValidateResourceQuotaStatusUpdate(q, old *corev1.ResourceQuota) field.ErrorList {
 	errs := objectMetaUpdate(&q.ObjectMeta, &old.ObjectMeta)
 	if q.ResourceVersion == "" {
@@ -130,7 +130,8 @@ func ValidateResourceQuotaStatusUpdate(q, old *corev1.ResourceQuota) field.Error
 	return append(errs, quotaList(q.Status.Used, field.NewPath("status", "used"))...)
 }
 
-// DefaultLimitRange derives limits from maxima, and requests from limits or else minima.
+// DefaultLimitRange sets default limits from maxima, and default requests from default limits or
+// else minima.
 func DefaultLimitRange(l *corev1.LimitRange) {
 	for i := range l.Spec.Limits {
 		item := &l.Spec.Limits[i]
@@ -157,7 +158,7 @@ func inherit(list *corev1.ResourceList, from corev1.ResourceList) {
 	}
 }
 
-// ValidateLimitRange judges new limits.
+// ValidateLimitRange validates a new LimitRange.
 func ValidateLimitRange(l *corev1.LimitRange) field.ErrorList {
 	errs := objectMeta(&l.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	seen := map[corev1.LimitType]bool{}
@@ -173,7 +174,7 @@ func ValidateLimitRange(l *corev1.LimitRange) field.ErrorList {
 	return errs
 }
 
-// ValidateLimitRangeUpdate judges changed limits.
+// ValidateLimitRangeUpdate validates an update.
 func ValidateLimitRangeUpdate(l, _ *corev1.LimitRange) field.ErrorList {
 	return ValidateLimitRange(l)
 }
@@ -214,7 +215,8 @@ func limitItem(item *corev1.LimitRangeItem, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// limitOrder wants min <= default request <= default <= max for one resource, and a ratio that can be kept.
+// limitOrder requires min <= default request <= default <= max for a resource, and a feasible
+// ratio.
 func limitOrder(item *corev1.LimitRangeItem, name corev1.ResourceName, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	ordered := func(low, high corev1.ResourceList, shown corev1.ResourceList, child, format string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// ValidateRuntimeClass judges a new class.
+// ValidateRuntimeClass validates a new class.
 func ValidateRuntimeClass(rc *nodev1.RuntimeClass) field.ErrorList {
 	errs := objectMeta(&rc.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, dnsLabel(rc.Handler, field.NewPath("handler"))...)
@@ -36,38 +36,38 @@ func ValidateRuntimeClass(rc *nodev1.RuntimeClass) field.ErrorList {
 	return errs
 }
 
-// ValidateRuntimeClassUpdate keeps the handler.
+// ValidateRuntimeClassUpdate rejects changes of the handler.
 func ValidateRuntimeClassUpdate(rc, old *nodev1.RuntimeClass) field.ErrorList {
 	errs := objectMetaUpdate(&rc.ObjectMeta, &old.ObjectMeta)
 	return append(errs, immutable(rc.Handler, old.Handler, field.NewPath("handler"))...)
 }
 
-// DefaultPodTemplate fills the template's pod.
+// DefaultPodTemplate sets the defaults of the template.
 func DefaultPodTemplate(t *corev1.PodTemplate) { podvalidation.DefaultPodTemplate(&t.Template) }
 
-// PreparePodTemplateForCreate clears fields behind gates that are off.
+// PreparePodTemplateForCreate clears fields of disabled feature gates.
 func PreparePodTemplateForCreate(t *corev1.PodTemplate) {
 	podvalidation.PrepareTemplate(&t.Template, nil)
 }
 
-// PreparePodTemplateForUpdate clears fields behind gates that are off.
+// PreparePodTemplateForUpdate clears fields of disabled feature gates.
 func PreparePodTemplateForUpdate(t, old *corev1.PodTemplate) {
 	podvalidation.PrepareTemplate(&t.Template, &old.Template)
 }
 
-// ValidatePodTemplate judges a new template.
+// ValidatePodTemplate validates a new PodTemplate.
 func ValidatePodTemplate(t *corev1.PodTemplate) field.ErrorList {
 	errs := objectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	return append(errs, podvalidation.ValidatePodTemplateSpec(&t.Template, field.NewPath("template"))...)
 }
 
-// ValidatePodTemplateUpdate judges a change; everything may change.
+// ValidatePodTemplateUpdate validates an update. All fields are mutable.
 func ValidatePodTemplateUpdate(t, old *corev1.PodTemplate) field.ErrorList {
 	errs := objectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)
 	return append(errs, podvalidation.ValidatePodTemplateSpec(&t.Template, field.NewPath("template"))...)
 }
 
-// PodTemplateWarnings warns of the pod.
+// PodTemplateWarnings returns warnings for the template.
 func PodTemplateWarnings(ctx context.Context, t, old *corev1.PodTemplate) []string {
 	if old == nil {
 		return podvalidation.PodTemplateWarnings(ctx, field.NewPath("template"), &t.Template, nil)

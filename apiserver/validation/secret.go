@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// DefaultSecret makes the type Opaque and moves stringData into data.
+// DefaultSecret sets the type Opaque and moves stringData to data.
 func DefaultSecret(s *corev1.Secret) {
 	setDefault(&s.Type, corev1.SecretTypeOpaque)
 	if len(s.StringData) > 0 && s.Data == nil {
@@ -21,12 +21,13 @@ func DefaultSecret(s *corev1.Secret) {
 	s.StringData = nil
 }
 
-// PrepareSecretForUpdate keeps the type where an update names none.
+// PrepareSecretForUpdate restores the type if the update omits it.
 func PrepareSecretForUpdate(s, old *corev1.Secret) {
 	setDefault(&s.Type, old.Type)
 }
 
-// ValidateSecret checks keys, the total of 1 MiB, and what the type asks for.
+// ValidateSecret validates keys, the total size of at most 1 MiB, and the keys that the type
+// requires.
 func ValidateSecret(s *corev1.Secret) field.ErrorList {
 	errs := objectMeta(&s.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
 	total, data := 0, field.NewPath("data")
@@ -74,7 +75,7 @@ func secretType(s *corev1.Secret, data *field.Path) field.ErrorList {
 	return errs
 }
 
-// jsonKey requires a key whose value is a JSON object; the value is never repeated in the message.
+// jsonKey requires a key with a JSON object. The error does not contain the value.
 func jsonKey(s *corev1.Secret, key string, data *field.Path) field.ErrorList {
 	value, found := s.Data[key]
 	if !found {
@@ -86,7 +87,7 @@ func jsonKey(s *corev1.Secret, key string, data *field.Path) field.ErrorList {
 	return nil
 }
 
-// ValidateSecretUpdate keeps the type, and the content once immutable is set.
+// ValidateSecretUpdate rejects changes of the type, and of the content if the Secret is immutable.
 func ValidateSecretUpdate(s, old *corev1.Secret) field.ErrorList {
 	errs := objectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, immutable(s.Type, old.Type, field.NewPath("type"))...)

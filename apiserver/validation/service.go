@@ -7,10 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// sessionSeconds is how long a client is kept on one endpoint: three hours.
+// sessionSeconds is the default timeout of client IP affinity, three hours.
 const sessionSeconds = 3 * 60 * 60
 
-// DefaultService is a service inside the cluster without affinity; target ports are the ports.
+// DefaultService sets the defaults of a service: type ClusterIP, no session affinity, and target
+// ports.
 func DefaultService(s *corev1.Service) {
 	spec := &s.Spec
 	setDefault(&spec.SessionAffinity, corev1.ServiceAffinityNone)
@@ -47,7 +48,7 @@ func DefaultService(s *corev1.Service) {
 	}
 }
 
-// isExternallyAccessible says whether clients outside the cluster may come.
+// isExternallyAccessible reports whether the service is reachable from outside of the cluster.
 func isExternallyAccessible(spec *corev1.ServiceSpec) bool {
 	return spec.Type == corev1.ServiceTypeLoadBalancer || spec.Type == corev1.ServiceTypeNodePort ||
 		(spec.Type == corev1.ServiceTypeClusterIP && len(spec.ExternalIPs) > 0)
@@ -57,12 +58,12 @@ func isHeadless(spec *corev1.ServiceSpec) bool {
 	return len(spec.ClusterIPs) == 1 && spec.ClusterIPs[0] == corev1.ClusterIPNone
 }
 
-// NeedsClusterIP says whether a service has addresses of its own (or asks for none by "None").
+// NeedsClusterIP reports whether a service has cluster IPs or is headless.
 func NeedsClusterIP(s *corev1.Service) bool {
 	return s.Spec.Type != corev1.ServiceTypeExternalName
 }
 
-// NeedsNodePorts says whether the ports of a service are opened on nodes.
+// NeedsNodePorts reports whether the ports of a service need node ports.
 func NeedsNodePorts(s *corev1.Service) bool {
 	switch s.Spec.Type {
 	case corev1.ServiceTypeNodePort:
@@ -73,20 +74,20 @@ func NeedsNodePorts(s *corev1.Service) bool {
 	return false
 }
 
-// NeedsHealthCheckNodePort says whether a node port tells load balancers which nodes have endpoints.
+// NeedsHealthCheckNodePort reports whether load balancers need a node port for health checks.
 func NeedsHealthCheckNodePort(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
 }
 
-// PrepareServiceForCreate makes clusterIPs agree with clusterIP.
+// PrepareServiceForCreate syncs clusterIP and clusterIPs.
 func PrepareServiceForCreate(s *corev1.Service) {
 	if s.Spec.ClusterIP != "" && len(s.Spec.ClusterIPs) == 0 {
 		s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
 	}
 }
 
-// PrepareServiceForUpdate keeps allocated values that the update left out, makes
-// clusterIPs agree with clusterIP, and drops what a service of the new type does not have.
+// PrepareServiceForUpdate restores allocated values that the update omits, syncs clusterIP and
+// clusterIPs, and drops fields of the old type.
 func PrepareServiceForUpdate(s, old *corev1.Service) {
 	keepAllocated(s, old)
 	syncClusterIPs(s, old)
@@ -108,7 +109,7 @@ func keepAllocated(s, old *corev1.Service) {
 	}
 }
 
-// keepNodePorts gives a port without node port the one that it had, unless another took it.
+// keepNodePorts restores omitted node ports unless another port uses them.
 func keepNodePorts(s, old *corev1.Service) {
 	type key struct {
 		protocol corev1.Protocol
@@ -130,7 +131,7 @@ func keepNodePorts(s, old *corev1.Service) {
 	}
 }
 
-// syncClusterIPs follows clusterIP where the update changed only that one of the two fields.
+// syncClusterIPs updates clusterIPs if the update changed clusterIP only.
 func syncClusterIPs(s, old *corev1.Service) {
 	if len(s.Spec.ClusterIPs) == 0 {
 		PrepareServiceForCreate(s)
@@ -147,7 +148,7 @@ func syncClusterIPs(s, old *corev1.Service) {
 	s.Spec.ClusterIPs[0] = s.Spec.ClusterIP
 }
 
-// dropTypeDependentFields clears fields of the old type that the update did not touch.
+// dropTypeDependentFields clears unchanged fields of the old type.
 func dropTypeDependentFields(s, old *corev1.Service) {
 	now, was := &s.Spec, &old.Spec
 	if NeedsClusterIP(old) && !NeedsClusterIP(s) {
@@ -186,7 +187,7 @@ func clearIfUnchanged[T comparable](now **T, was *T) {
 	}
 }
 
-// sameNodePorts says whether every node port of now was one before.
+// sameNodePorts reports whether every node port of now is in was.
 func sameNodePorts(now, was []corev1.ServicePort) bool {
 	before := map[int32]bool{0: true}
 	for _, p := range was {

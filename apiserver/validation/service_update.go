@@ -10,7 +10,8 @@ import (
 	utilsnet "k8s.io/utils/net"
 )
 
-// ValidateServiceUpdate keeps addresses and families that are in use, except from and to type ExternalName.
+// ValidateServiceUpdate validates an update. Cluster IPs and IP families are immutable, except for
+// changes from and to type ExternalName.
 func ValidateServiceUpdate(s, old *corev1.Service) field.ErrorList {
 	errs := objectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("spec")
@@ -28,7 +29,8 @@ func singleStack(spec *corev1.ServiceSpec) bool {
 	return spec.IPFamilyPolicy == nil || *spec.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack
 }
 
-// clusterIPsUnchanged lets a second address come, and go with the policy; the first stays.
+// clusterIPsUnchanged allows adding and removing the secondary cluster IP. The primary one is
+// immutable.
 func clusterIPsUnchanged(s, old *corev1.Service, path *field.Path) field.ErrorList {
 	now, was := s.Spec.ClusterIPs, old.Spec.ClusterIPs
 	var errs field.ErrorList
@@ -65,7 +67,7 @@ func ipFamiliesUnchanged(s, old *corev1.Service, path *field.Path) field.ErrorLi
 	return errs
 }
 
-// ValidateServiceStatusUpdate checks the addresses of the load balancer.
+// ValidateServiceStatusUpdate validates the load balancer status.
 func ValidateServiceStatusUpdate(s, old *corev1.Service) field.ErrorList {
 	errs := objectMetaUpdate(&s.ObjectMeta, &old.ObjectMeta)
 	path := field.NewPath("status", "loadBalancer", "ingress")
@@ -96,7 +98,7 @@ func ValidateServiceStatusUpdate(s, old *corev1.Service) field.ErrorList {
 	return errs
 }
 
-// ServiceWarnings names addresses in an unusual form and fields that do not do what they seem to.
+// ServiceWarnings warns of non-canonical addresses and of fields without effect.
 func ServiceWarnings(_ context.Context, s, old *corev1.Service) []string {
 	if s.DeletionTimestamp != nil {
 		return nil

@@ -23,7 +23,7 @@ const (
 
 var protocols = []corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}
 
-// ValidateService judges a new service, before addresses are allocated.
+// ValidateService validates a new service before allocation.
 func ValidateService(s *corev1.Service) field.ErrorList {
 	spec, path := &s.Spec, field.NewPath("spec")
 	errs := objectMeta(&s.ObjectMeta, true, apivalidation.NameIsDNSLabel)
@@ -144,7 +144,7 @@ func sessionAffinity(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList
 	return oneOf(spec.SessionAffinity, at, corev1.ServiceAffinityClientIP, corev1.ServiceAffinityNone)
 }
 
-// clusterIPs checks addresses and families against each other.
+// clusterIPs validates cluster IPs and IP families against each other.
 func clusterIPs(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	if spec.Type == corev1.ServiceTypeExternalName {
 		return nil
@@ -203,7 +203,7 @@ func clusterIPs(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// distinctPorts wants each pair of port and protocol, and each node port of a protocol, once.
+// distinctPorts requires unique pairs of port and protocol, and of node port and protocol.
 func distinctPorts(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	type shown struct {
 		Protocol corev1.Protocol
@@ -229,7 +229,7 @@ func distinctPorts(spec *corev1.ServiceSpec, path *field.Path) field.ErrorList {
 	for i, p := range spec.Ports {
 		key := shown{p.Protocol, p.Port}
 		if ports.Has(key) {
-			// Printed with the names of kube-apiserver's own type.
+			// Printed like kube-apiserver's internal type.
 			errs = append(errs, field.Duplicate(path.Index(i), struct {
 				Name        string
 				Protocol    corev1.Protocol

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation"
 )
 
-// DefaultStatefulSet asks for one replica, made in order, whose claims are kept.
+// DefaultStatefulSet sets replicas, policies and the defaults of claim templates.
 func DefaultStatefulSet(ss *appsv1.StatefulSet) {
 	spec := &ss.Spec
 	setDefault(&spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
@@ -34,19 +34,19 @@ func DefaultStatefulSet(ss *appsv1.StatefulSet) {
 	for i := range spec.VolumeClaimTemplates {
 		claim := &spec.VolumeClaimTemplates[i]
 		DefaultPersistentVolumeClaim(claim)
-		// Clients read templates back as whole objects.
+		// Clients expect claim templates to have apiVersion and kind.
 		setDefault(&claim.APIVersion, "v1")
 		setDefault(&claim.Kind, "PersistentVolumeClaim")
 	}
 }
 
-// PrepareStatefulSetForCreate clears fields behind gates that are off, maxUnavailable among them.
+// PrepareStatefulSetForCreate clears fields of disabled feature gates, including maxUnavailable.
 func PrepareStatefulSetForCreate(ss *appsv1.StatefulSet) {
 	podvalidation.PrepareTemplate(&ss.Spec.Template, nil)
 	dropMaxUnavailable(ss, nil)
 }
 
-// PrepareStatefulSetForUpdate clears the same fields, unless they were in use.
+// PrepareStatefulSetForUpdate clears the same fields unless the stored object uses them.
 func PrepareStatefulSetForUpdate(ss, old *appsv1.StatefulSet) {
 	podvalidation.PrepareTemplate(&ss.Spec.Template, &old.Spec.Template)
 	dropMaxUnavailable(ss, old)
@@ -61,8 +61,9 @@ func dropMaxUnavailable(ss, old *appsv1.StatefulSet) {
 	}
 }
 
-// ValidateStatefulSet judges a new set; its name is a DNS label, since hostnames are made of
-// it. Service name and claims are looked at only here: sets of old may have any, and keep them.
+// ValidateStatefulSet validates a new StatefulSet. The name is a DNS label, because it is part of
+// hostnames. Service name and claim templates are not validated on update, because stored objects
+// may be invalid.
 func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
 	errs := append(objectMeta(&ss.ObjectMeta, true, apivalidation.NameIsDNSLabel), statefulSetSpec(&ss.Spec, false)...)
 	if name := ss.Spec.ServiceName; name != "" {
@@ -75,7 +76,7 @@ func ValidateStatefulSet(ss *appsv1.StatefulSet) field.ErrorList {
 	return errs
 }
 
-// ValidateStatefulSetUpdate judges a change; only seven fields of the spec may change.
+// ValidateStatefulSetUpdate validates an update. Seven fields of the spec are mutable.
 func ValidateStatefulSetUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
 	errs := objectMetaUpdate(&ss.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, statefulSetSpec(&ss.Spec, hasInvalidSelector(old.Spec.Selector))...)
@@ -122,7 +123,8 @@ func statefulSetSpec(spec *appsv1.StatefulSetSpec, badLabels bool) field.ErrorLi
 	return append(errs, alwaysRestartTemplate(&spec.Template, "StatefulSet", path.Child("template"))...)
 }
 
-// templateWithClaimVolumes is the template as pods are made of it, with a volume for each claim, which containers may mount.
+// templateWithClaimVolumes returns the template with a volume for each claim template, which
+// containers may mount.
 func templateWithClaimVolumes(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	template := spec.Template
 	template.Spec.Volumes = slices.Clone(template.Spec.Volumes)
@@ -178,7 +180,7 @@ func claimRetention(policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPoli
 	return append(errs, oneOf(policy.WhenScaled, path.Child("whenScaled"), retain, remove)...)
 }
 
-// ValidateStatefulSetStatusUpdate checks the counts against each other.
+// ValidateStatefulSetStatusUpdate validates the counts.
 func ValidateStatefulSetStatusUpdate(ss, old *appsv1.StatefulSet) field.ErrorList {
 	path, s := field.NewPath("status"), ss.Status
 	errs := nonNegative(s.Replicas, path.Child("replicas"))
@@ -197,7 +199,7 @@ func ValidateStatefulSetStatusUpdate(ss, old *appsv1.StatefulSet) field.ErrorLis
 	return append(errs, notDecremented(s.CollisionCount, old.Status.CollisionCount, path.Child("collisionCount"))...)
 }
 
-// StatefulSetWarnings warns of the name, the template, claim templates and a history without end.
+// StatefulSetWarnings warns of the name, the template, claim templates and an unlimited history.
 func StatefulSetWarnings(ctx context.Context, ss, old *appsv1.StatefulSet) []string {
 	var texts []string
 	if old == nil {
@@ -215,7 +217,7 @@ func StatefulSetWarnings(ctx context.Context, ss, old *appsv1.StatefulSet) []str
 	return texts
 }
 
-// claimSpecWarnings names storage requests that are not whole bytes.
+// claimSpecWarnings warns of fractional bytes in storage requests.
 func claimSpecWarnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
 	var texts []string
 	warn := func(list corev1.ResourceList, name string) {

@@ -18,13 +18,13 @@ const (
 	maxParametersSize = 256 * 1024
 )
 
-// DefaultStorageClass deletes released volumes and binds at once.
+// DefaultStorageClass sets the reclaim policy Delete and immediate binding.
 func DefaultStorageClass(sc *storagev1.StorageClass) {
 	setDefaultPointer(&sc.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
 	setDefaultPointer(&sc.VolumeBindingMode, storagev1.VolumeBindingImmediate)
 }
 
-// ValidateStorageClass judges a new class.
+// ValidateStorageClass validates a new class.
 func ValidateStorageClass(sc *storagev1.StorageClass) field.ErrorList {
 	errs := objectMeta(&sc.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
 	errs = append(errs, provisioner(sc.Provisioner, field.NewPath("provisioner"))...)
@@ -41,7 +41,8 @@ func ValidateStorageClass(sc *storagev1.StorageClass) field.ErrorList {
 	return append(errs, allowedTopologies(sc.AllowedTopologies, field.NewPath("allowedTopologies"))...)
 }
 
-// ValidateStorageClassUpdate keeps what volumes were made by.
+// ValidateStorageClassUpdate rejects changes of parameters, provisioner, reclaim policy and binding
+// mode.
 func ValidateStorageClassUpdate(sc, old *storagev1.StorageClass) field.ErrorList {
 	errs := objectMetaUpdate(&sc.ObjectMeta, &old.ObjectMeta)
 	errs = append(errs, immutable(sc.Parameters, old.Parameters, field.NewPath("parameters"))...)
@@ -75,7 +76,7 @@ func parameters(list map[string]string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// allowedTopologies wants each key once a term, each value once a key, and no term twice.
+// allowedTopologies requires unique keys per term, unique values per key, and unique terms.
 func allowedTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	var before []map[string]sets.Set[string]
@@ -110,7 +111,7 @@ func allowedTopologies(terms []corev1.TopologySelectorTerm, path *field.Path) fi
 	return errs
 }
 
-// StorageClassWarnings names topology keys that have a successor.
+// StorageClassWarnings warns of deprecated topology keys.
 func StorageClassWarnings(_ context.Context, sc, _ *storagev1.StorageClass) []string {
 	var texts []string
 	for i, term := range sc.AllowedTopologies {
@@ -124,7 +125,7 @@ func StorageClassWarnings(_ context.Context, sc, _ *storagev1.StorageClass) []st
 	return texts
 }
 
-// deprecatedNodeLabels says since when, and what to use.
+// deprecatedNodeLabels maps deprecated labels to the text of the warning.
 var deprecatedNodeLabels = map[string]string{
 	"beta.kubernetes.io/arch":                  `v1.14; use "kubernetes.io/arch" instead`,
 	"beta.kubernetes.io/os":                    `v1.14; use "kubernetes.io/os" instead`,

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestUpdate judges changes: what may not change, and what is named twice because kube-apiserver checks it twice.
+// TestUpdate validates updates. As in kube-apiserver, some errors are reported twice.
 func TestUpdate(t *testing.T) {
 	const frozenSpec = "spec: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 	const noDefault = `"kubernetes.io/metadata.name":"x"`

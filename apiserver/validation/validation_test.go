@@ -17,7 +17,7 @@ const (
 	jobPod   = `"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"app:1"}]}}`
 )
 
-// decode makes an object of JSON such as `apps/v1 Deployment {"spec":...}`, defaulted as a request is.
+// decode parses an object such as `apps/v1 Deployment {"spec":...}` and sets defaults.
 func decode(t *testing.T, text string) (runtime.Object, Hooks) {
 	t.Helper()
 	version, rest, _ := strings.Cut(text, " ")
@@ -48,7 +48,7 @@ func decode(t *testing.T, text string) (runtime.Object, Hooks) {
 	return obj, hooks
 }
 
-// namespaced puts objects into a namespace that their kinds live in.
+// namespaced sets the namespace of objects of namespaced kinds.
 func namespaced(obj runtime.Object, kind string) {
 	switch kind {
 	case "Node", "Namespace", "PriorityClass", "StorageClass", "PersistentVolume", "CSINode", "CSIDriver", "VolumeAttachment",
@@ -58,7 +58,7 @@ func namespaced(obj runtime.Object, kind string) {
 	obj.(metav1.Object).SetNamespace("ns")
 }
 
-// created is an object as a create leaves it, with what was wrong with it.
+// created returns a created object and its validation errors.
 func created(t *testing.T, text string) (runtime.Object, string) {
 	t.Helper()
 	obj, hooks := decode(t, text)
@@ -69,7 +69,7 @@ func created(t *testing.T, text string) (runtime.Object, string) {
 	return obj, faults(hooks.Validate(t.Context(), obj))
 }
 
-// changed is what was wrong with an update from one object to another.
+// changed returns the validation errors of an update.
 func changed(t *testing.T, before, after string, status bool) string {
 	t.Helper()
 	old, wrong := created(t, before)
@@ -93,7 +93,7 @@ func changed(t *testing.T, before, after string, status bool) string {
 	return faults(hooks.ValidateUpdate(t.Context(), obj, old))
 }
 
-// TestDefaultsAreIdempotent: stored objects pass through defaulting at every read.
+// TestDefaultsAreIdempotent: stored objects are defaulted on every read.
 func TestDefaultsAreIdempotent(t *testing.T) {
 	for _, text := range []string{
 		`apps/v1 Deployment {"spec":{` + workload + `}}`,

@@ -15,7 +15,8 @@ import (
 
 const selectorMismatchText = "`selector` does not match template `labels`"
 
-// requiredSelector checks the selector of a workload that cannot do without, e.g. "deployment".
+// requiredSelector validates the selector of a workload that requires one. owner is e.g.
+// "deployment".
 func requiredSelector(s *metav1.LabelSelector, badLabels bool, owner string, path *field.Path) field.ErrorList {
 	if s == nil {
 		return field.ErrorList{field.Required(path, "")}
@@ -27,7 +28,8 @@ func requiredSelector(s *metav1.LabelSelector, badLabels bool, owner string, pat
 	return errs
 }
 
-// matchingTemplate checks that the selector finds the template's pods. An absent selector matches nothing.
+// matchingTemplate requires the selector to match the template's labels. A missing selector matches
+// nothing.
 func matchingTemplate(s labels.Selector, template *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	if s.Empty() || s.Matches(labels.Set(template.Labels)) {
 		return nil
@@ -35,7 +37,8 @@ func matchingTemplate(s labels.Selector, template *corev1.PodTemplateSpec, path 
 	return field.ErrorList{field.Invalid(path.Child("metadata", "labels"), template.Labels, selectorMismatchText)}
 }
 
-// alwaysRestartTemplate checks what a template may not say whose pods run for ever; owner is e.g. "ReplicaSet".
+// alwaysRestartTemplate rejects fields that workloads with restartPolicy Always do not support.
+// owner is e.g. "ReplicaSet".
 func alwaysRestartTemplate(template *corev1.PodTemplateSpec, owner string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if template.Spec.RestartPolicy != corev1.RestartPolicyAlways {
@@ -48,7 +51,7 @@ func alwaysRestartTemplate(template *corev1.PodTemplateSpec, owner string, path 
 	return errs
 }
 
-// replicaTemplate judges the template of a ReplicaSet or of what makes ReplicaSets.
+// replicaTemplate validates the template of a ReplicaSet or Deployment.
 func replicaTemplate(template *corev1.PodTemplateSpec, s labels.Selector, replicas int32, path *field.Path) field.ErrorList {
 	errs := matchingTemplate(s, template, path)
 	errs = append(errs, podvalidation.ValidatePodTemplateSpec(template, path)...)
@@ -58,7 +61,8 @@ func replicaTemplate(template *corev1.PodTemplateSpec, s labels.Selector, replic
 	return append(errs, alwaysRestartTemplate(template, "ReplicaSet", path)...)
 }
 
-// noSharedWritableDisks refuses writable disks that only one machine at a time can mount.
+// noSharedWritableDisks rejects writable disks that only one node can mount, for more than one
+// replica.
 func noSharedWritableDisks(volumes []corev1.Volume, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range volumes {
@@ -70,7 +74,7 @@ func noSharedWritableDisks(volumes []corev1.Volume, path *field.Path) field.Erro
 	return errs
 }
 
-// nameWarning recommends a DNS label for names that go into pod names and hostnames.
+// nameWarning recommends a DNS label for names that become part of pod names and hostnames.
 func nameWarning(name string) []string {
 	texts := validation.IsDNS1123Label(name)
 	if len(texts) == 0 {
@@ -81,7 +85,8 @@ func nameWarning(name string) []string {
 
 var templatePath = field.NewPath("spec", "template")
 
-// templateWarnings is silent on updates that leave the spec as it was.
+// templateWarnings returns warnings for the template. It returns none if an update does not change
+// the spec.
 func templateWarnings(ctx context.Context, template, old *corev1.PodTemplateSpec, specChanged bool) []string {
 	if old != nil && !specChanged {
 		return nil
@@ -89,7 +94,7 @@ func templateWarnings(ctx context.Context, template, old *corev1.PodTemplateSpec
 	return podvalidation.PodTemplateWarnings(ctx, templatePath, template, old)
 }
 
-// notGreaterThan checks that a count in a status is within another one.
+// notGreaterThan requires a status count to be at most another one.
 func notGreaterThan(count, limit int32, path *field.Path, limitName string) field.ErrorList {
 	if count <= limit {
 		return nil
@@ -97,7 +102,7 @@ func notGreaterThan(count, limit int32, path *field.Path, limitName string) fiel
 	return field.ErrorList{field.Invalid(path, count, "cannot be greater than "+limitName)}
 }
 
-// notDecremented checks a collision count.
+// notDecremented requires a collision count not to decrease.
 func notDecremented(now, before *int32, path *field.Path) field.ErrorList {
 	var was, is int32
 	if before != nil {

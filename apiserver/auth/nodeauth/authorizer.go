@@ -16,8 +16,8 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/rbac/policy"
 )
 
-// Authorizer bounds node credentials. It never denies: for what it does not
-// grant it has no opinion, and RBAC may know more.
+// Authorizer is the node authorizer. It never denies a request: if it does not allow one, it has no
+// opinion, and RBAC may still allow it.
 type Authorizer struct {
 	authorizer.AuthorizerFunc
 	graph      *Graph
@@ -27,18 +27,18 @@ type Authorizer struct {
 
 type resource struct{ group, name string }
 
-// authorizeFunc decides a request of node on one resource.
+// authorizeFunc authorizes a request of a node for one resource.
 type authorizeFunc func(node string, a authorizer.Attributes) denialReason
 
-// denialReason is why a request is refused; "" means allowed.
+// denialReason is the reason for not allowing a request. "" means allowed.
 type denialReason string
 
 const allowed denialReason = ""
 
-// useNodeRules marks a request that the node's general rules decide.
+// useNodeRules defers the decision to policy.NodeRules.
 const useNodeRules denialReason = "general rules"
 
-// NewAuthorizer decides by graph and policy.NodeRules.
+// NewAuthorizer returns a node authorizer that uses graph and policy.NodeRules.
 func NewAuthorizer(graph *Graph) *Authorizer {
 	n := &Authorizer{graph: graph, rules: policy.NodeRules()}
 	n.AuthorizerFunc = n.authorize
@@ -89,7 +89,8 @@ func noRelationship(node string) denialReason {
 	return denialReason(fmt.Sprintf("no relationship found between node '%s' and this object", node))
 }
 
-// authorizeReadOf grants get, and list or watch of one name, of what the node's pods refer to.
+// authorizeReadOf allows get, and list and watch of a single name, for objects that the node's pods
+// reference.
 func (n *Authorizer) authorizeReadOf(kind string) authorizeFunc {
 	return func(node string, a authorizer.Attributes) denialReason {
 		switch {
@@ -114,7 +115,8 @@ func (n *Authorizer) authorizeReferenced(node, kind string, a authorizer.Attribu
 	return allowed
 }
 
-// authorizeServiceAccount grants get, and tokens, of the accounts that the node's pods run as.
+// authorizeServiceAccount allows get and token requests for the service accounts of the node's
+// pods.
 func (n *Authorizer) authorizeServiceAccount(node string, a authorizer.Attributes) denialReason {
 	switch {
 	case a.GetSubresource() == "token" && a.GetVerb() != "create":
@@ -160,13 +162,13 @@ func (n *Authorizer) authorizeAttachment(node string, a authorizer.Attributes) d
 	return allowed
 }
 
-// authorizeNode grants reading its own Node; what it writes is for Restriction to check.
+// authorizeNode allows reading the node's own Node object. Restriction checks writes.
 func (n *Authorizer) authorizeNode(node string, a authorizer.Attributes) denialReason {
 	read := slices.Contains([]string{"get", "list", "watch"}, a.GetVerb())
 	if read && a.GetName() == "" {
 		return denialReason(fmt.Sprintf("node '%s' cannot read all nodes, only its own Node object", node))
 	}
-	if read && a.GetName() != node { // a list by metadata.name carries the name
+	if read && a.GetName() != node { // a list with a metadata.name selector has a name
 		return denialReason(fmt.Sprintf("node '%s' cannot read '%s', only its own Node object", node, a.GetName()))
 	}
 	if read && a.GetSubresource() != "" {
@@ -175,11 +177,11 @@ func (n *Authorizer) authorizeNode(node string, a authorizer.Attributes) denialR
 	return useNodeRules
 }
 
-// authorizePod grants reading the pods bound to the node.
+// authorizePod allows reading the pods bound to the node.
 func (n *Authorizer) authorizePod(node string, a authorizer.Attributes) denialReason {
 	switch a.GetVerb() {
 	case "get":
-		if sub := a.GetSubresource(); sub != "" && sub != "status" { // status is the pod itself
+		if sub := a.GetSubresource(); sub != "" && sub != "status" { // the status subresource returns the pod
 			return "cannot read subresource"
 		}
 		if !n.graph.RunsPod(node, a.GetNamespace(), a.GetName()) {
@@ -220,7 +222,7 @@ func (n *Authorizer) authorizeCSINode(node string, a authorizer.Attributes) deni
 	return allowed
 }
 
-// authorizeResourceSlice grants the node's own ResourceSlices; single ones are for Restriction.
+// authorizeResourceSlice allows the node's own ResourceSlices. Restriction checks single objects.
 func (n *Authorizer) authorizeResourceSlice(node string, a authorizer.Attributes) denialReason {
 	switch a.GetVerb() {
 	case "list", "watch", "deletecollection":
@@ -231,7 +233,7 @@ func (n *Authorizer) authorizeResourceSlice(node string, a authorizer.Attributes
 	return useNodeRules
 }
 
-// requiresField says whether the request's field selector demands field == value.
+// requiresField reports whether the field selector of the request requires field == value.
 func requiresField(a authorizer.Attributes, field, value string) bool {
 	requirements, err := a.GetFieldSelector()
 	if err != nil {

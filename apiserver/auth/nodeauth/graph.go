@@ -9,15 +9,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Graph knows which node may see what: it follows pods to what they refer to.
-// Safe for concurrent use.
+// Graph records which objects the pods of each node reference. It is safe for concurrent use.
 type Graph struct {
 	mu sync.RWMutex
-	// pods holds each bound pod's node and references.
+	// pods holds the node and the references of each bound pod.
 	pods map[podKey]boundPod
-	// users counts, for an object, the references of pods by node.
+	// users counts the references to an object by node.
 	users map[objectKey]map[string]int
-	// volumes holds each PV's claim and secrets; secretVolumes is its reverse.
+	// volumes holds the claim and the secrets of each PV. secretVolumes is the reverse index.
 	volumes       map[string]volume
 	secretVolumes map[objectKey]map[string]struct{}
 	// attachments holds the node of each VolumeAttachment.
@@ -33,7 +32,7 @@ type boundPod struct {
 }
 
 type volume struct {
-	claim   objectKey // zero when unbound
+	claim   objectKey // zero if the volume is unbound
 	secrets []objectKey
 }
 
@@ -48,7 +47,7 @@ func NewGraph() *Graph {
 	}
 }
 
-// Watch keeps the graph by factory's informers.
+// Watch registers event handlers that update the graph.
 func (g *Graph) Watch(factory informers.SharedInformerFactory) error {
 	handlers := []struct {
 		informer    cache.SharedIndexInformer
@@ -70,8 +69,8 @@ func (g *Graph) Watch(factory informers.SharedInformerFactory) error {
 	return nil
 }
 
-// Synced says that everything known at start is in the graph. Before, nodes
-// are refused what they may in fact see, and ask again.
+// Synced reports whether the graph contains the objects of the initial lists. Until then, the
+// authorizer may reject valid requests of nodes, which retry.
 func (g *Graph) Synced() bool {
 	for _, synced := range g.synced {
 		if !synced() {
@@ -81,7 +80,7 @@ func (g *Graph) Synced() bool {
 	return true
 }
 
-// typedHandler turns a typed handler into an informer's, unwrapping tombstones.
+// typedHandler adapts f to an informer handler. It unwraps tombstones.
 func typedHandler[T any](f func(T)) func(any) {
 	return func(obj any) {
 		if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
@@ -93,7 +92,7 @@ func typedHandler[T any](f func(T)) func(any) {
 	}
 }
 
-// SetPod records a pod as it is now; one without a node has no edges.
+// SetPod adds or updates a pod. A pod without a node has no edges.
 func (g *Graph) SetPod(pod *corev1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -112,7 +111,7 @@ func (g *Graph) SetPod(pod *corev1.Pod) {
 	}
 }
 
-// DeletePod takes a pod and its edges out.
+// DeletePod removes a pod and its edges.
 func (g *Graph) DeletePod(pod *corev1.Pod) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,7 +135,7 @@ func (g *Graph) removePod(key podKey) {
 	}
 }
 
-// SetVolume records a PersistentVolume as it is now.
+// SetVolume adds or updates a PersistentVolume.
 func (g *Graph) SetVolume(pv *corev1.PersistentVolume) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -154,7 +153,7 @@ func (g *Graph) SetVolume(pv *corev1.PersistentVolume) {
 	}
 }
 
-// DeleteVolume takes a PersistentVolume out.
+// DeleteVolume removes a PersistentVolume.
 func (g *Graph) DeleteVolume(pv *corev1.PersistentVolume) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -171,22 +170,22 @@ func (g *Graph) removeVolume(name string) {
 	delete(g.volumes, name)
 }
 
-// SetAttachment records a VolumeAttachment.
+// SetAttachment adds or updates a VolumeAttachment.
 func (g *Graph) SetAttachment(va *storagev1.VolumeAttachment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.attachments[va.Name] = va.Spec.NodeName
 }
 
-// DeleteAttachment takes a VolumeAttachment out.
+// DeleteAttachment removes a VolumeAttachment.
 func (g *Graph) DeleteAttachment(va *storagev1.VolumeAttachment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.attachments, va.Name)
 }
 
-// References says whether a pod bound to node refers to the object, directly or,
-// for a secret, through the volume of a claim.
+// References reports whether a pod bound to the node references the object, directly or, for a
+// secret, through a persistent volume.
 func (g *Graph) References(node, kind, namespace, name string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -202,7 +201,7 @@ func (g *Graph) References(node, kind, namespace, name string) bool {
 	return false
 }
 
-// UsesVolume says whether a pod bound to node uses the PersistentVolume.
+// UsesVolume reports whether a pod bound to the node uses the PersistentVolume.
 func (g *Graph) UsesVolume(node, pv string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -214,7 +213,7 @@ func (g *Graph) usesVolume(node, pv string) bool {
 	return claim != objectKey{} && g.users[claim][node] > 0
 }
 
-// HasAttachment says whether the VolumeAttachment is for node.
+// HasAttachment reports whether the VolumeAttachment is for the node.
 func (g *Graph) HasAttachment(node, attachment string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

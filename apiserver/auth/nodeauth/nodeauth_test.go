@@ -16,7 +16,7 @@ func nodeUser(name string) user.Info {
 	return &user.DefaultInfo{Name: "system:node:" + name, Groups: []string{"system:nodes", "system:authenticated"}}
 }
 
-// pod refers to one object of each kind.
+// pod references one object of each kind.
 func pod(name, node string) *corev1.Pod {
 	claim := "device"
 	env := corev1.EnvVar{Name: "E", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "env"}}}}
@@ -56,7 +56,7 @@ func sampleGraph() *Graph {
 	return g
 }
 
-// decide asks for "verb group:resource/sub namespace/name [field=value]".
+// decide authorizes a request written as "verb group:resource/sub namespace/name [field=value]".
 func decide(t *testing.T, g *Graph, u user.Info, request string) (bool, string) {
 	t.Helper()
 	f := strings.Fields(request)
@@ -81,7 +81,7 @@ func decide(t *testing.T, g *Graph, u user.Info, request string) (bool, string) 
 	return decision == authorizer.DecisionAllow, reason
 }
 
-// requests that n1 may make and n2 may not.
+// Requests that n1 may make and n2 may not.
 var ofOnesPods = []string{
 	"get :secrets a/pull", "get :secrets a/env", "get :secrets a/mount", "get :secrets vault/disk", "list :secrets a/mount", "watch :secrets a/mount",
 	"get :configmaps a/kube-root-ca.crt", "get :persistentvolumeclaims a/data", "get :persistentvolumeclaims a/p-e",
@@ -111,7 +111,7 @@ func TestTheRightEndsWithTheLastPod(t *testing.T) {
 	if ok, _ := decide(t, g, nodeUser("n1"), "get :secrets a/mount"); !ok {
 		t.Error("refused although q still refers to it")
 	}
-	g.SetPod(pod("q", "n2")) // as if made anew elsewhere
+	g.SetPod(pod("q", "n2")) // recreated on another node
 	for _, request := range []string{"get :secrets a/mount", "get :secrets vault/disk", "get :persistentvolumes /pv", "get :pods a/q"} {
 		if ok, _ := decide(t, g, nodeUser("n1"), request); ok {
 			t.Errorf("%s: still allowed", request)
@@ -142,7 +142,7 @@ func TestWhatANodeMayAskAtAll(t *testing.T) {
 		"list :secrets a/":                   false,
 		"list :secrets":                      false,
 		"update :secrets a/mount":            false,
-		"create :pods a/":                    true, // mirror pods: for Restriction to check
+		"create :pods a/":                    true, // Restriction checks mirror pods
 		"delete :pods a/p":                   true,
 		"deletecollection :pods a/":          false,
 		"patch :pods/status a/p":             true,

@@ -4,12 +4,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// objectKey is a namespaced or cluster-wide object that a pod can refer to.
+// objectKey identifies an object that a pod can reference.
 type objectKey struct {
 	kind, namespace, name string
 }
 
-// Kinds of object in the graph, named by their resource.
+// Resources of objectKey.kind.
 const (
 	secrets         = "secrets"
 	configMaps      = "configmaps"
@@ -18,8 +18,8 @@ const (
 	resourceClaims  = "resourceclaims"
 )
 
-// references lists what the agent of pod's node must read for it. An object
-// can be listed twice.
+// references returns the objects that the node agent reads for the pod. It may return an object
+// twice.
 func references(pod *corev1.Pod) []objectKey {
 	var out []objectKey
 	add := func(kind, name string) {
@@ -88,7 +88,7 @@ func addVolume(add func(kind, name string), pod *corev1.Pod, v *corev1.Volume) {
 	case v.PersistentVolumeClaim != nil:
 		add(claims, v.PersistentVolumeClaim.ClaimName)
 	case v.Ephemeral != nil:
-		add(claims, pod.Name+"-"+v.Name) // the generated claim's name is part of the API
+		add(claims, pod.Name+"-"+v.Name) // the name of the generated claim is part of the API
 	case v.CSI != nil && v.CSI.NodePublishSecretRef != nil:
 		add(secrets, v.CSI.NodePublishSecretRef.Name)
 	case v.Projected != nil:
@@ -104,7 +104,7 @@ func addVolume(add func(kind, name string), pod *corev1.Pod, v *corev1.Volume) {
 	}
 }
 
-// secretsOf lists the secrets a node needs to mount pv.
+// secretsOf returns the secrets that a node needs to mount pv.
 func secretsOf(pv *corev1.PersistentVolume) []objectKey {
 	csi := pv.Spec.CSI
 	if csi == nil {

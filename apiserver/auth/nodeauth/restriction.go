@@ -18,10 +18,10 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// RestrictionPlugin is the name under which Restriction is registered (upstream's).
+// RestrictionPlugin is the name of the Restriction plugin, as in kube-apiserver.
 const RestrictionPlugin = "NodeRestriction"
 
-// Restriction is a validating admission plugin: what a node writes must be its own.
+// Restriction is the NodeRestriction admission plugin: a node may write only its own objects.
 type Restriction struct {
 	*admission.Handler
 	client     kubernetes.Interface
@@ -36,12 +36,12 @@ var (
 	_ initializer.WantsAuthorizer                  = &Restriction{}
 )
 
-// NewRestriction returns the plugin; the server's initializers complete it.
+// NewRestriction returns an uninitialized plugin.
 func NewRestriction() *Restriction {
 	return &Restriction{Handler: admission.NewHandler(admission.Create, admission.Update, admission.Delete)}
 }
 
-// RegisterRestriction adds the plugin to those a server can turn on.
+// RegisterRestriction registers the plugin.
 func RegisterRestriction(plugins *admission.Plugins) {
 	plugins.Register(RestrictionPlugin, func(io.Reader) (admission.Interface, error) { return NewRestriction(), nil })
 }
@@ -59,7 +59,7 @@ func (r *Restriction) SetExternalKubeClientSet(client kubernetes.Interface) { r.
 // SetAuthorizer implements initializer.WantsAuthorizer.
 func (r *Restriction) SetAuthorizer(a authorizer.Authorizer) { r.authorizer = a }
 
-// ValidateInitialization says what the server forgot to hand in.
+// ValidateInitialization implements admission.InitializationValidator.
 func (r *Restriction) ValidateInitialization() error {
 	if r.pods == nil || r.client == nil || r.authorizer == nil {
 		return fmt.Errorf("admission plugin %s needs an informer factory, a client and an authorizer", RestrictionPlugin)
@@ -126,8 +126,7 @@ func admitSlice(node string, a admission.Attributes) error {
 	return nil
 }
 
-// admitClaim lets a node finish resizing: nothing of a claim's status but
-// what it measured.
+// admitClaim allows a node to finish a resize: it may update only the size fields of the status.
 func admitClaim(node string, a admission.Attributes) error {
 	if a.GetSubresource() != "status" || a.GetOperation() != admission.Update {
 		return forbid(a, "unexpected operation %q on persistentvolumeclaims, only updates of 'status' are allowed", a.GetOperation())

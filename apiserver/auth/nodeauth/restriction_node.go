@@ -27,8 +27,7 @@ func admitNode(node string, a admission.Attributes) error {
 	return nil
 }
 
-// admitRegistration lets a node describe itself; taints may be set then, and
-// only then.
+// admitRegistration allows a node to create its Node object. Only then may it set taints.
 func admitRegistration(node string, a admission.Attributes) error {
 	n, ok := a.GetObject().(*corev1.Node)
 	if !ok {
@@ -49,7 +48,7 @@ func admitNodeUpdate(node string, a admission.Attributes) error {
 	if !ok1 || !ok2 {
 		return forbid(a, "unexpected type %T", a.GetObject())
 	}
-	// A node that takes off its own taints draws pods to itself.
+	// A node that removes its own taints could attract pods.
 	if !equality.Semantic.DeepEqual(before.Spec.Taints, after.Spec.Taints) {
 		return forbid(a, "node %q is not allowed to modify taints", node)
 	}
@@ -62,7 +61,7 @@ func admitNodeUpdate(node string, a admission.Attributes) error {
 	return nil
 }
 
-// kubeletLabels are the kubernetes.io labels that a node sets itself.
+// kubeletLabels are the kubernetes.io labels that a node may set.
 var kubeletLabels = []string{
 	corev1.LabelHostname,
 	corev1.LabelTopologyZone, corev1.LabelTopologyRegion,
@@ -71,7 +70,7 @@ var kubeletLabels = []string{
 	corev1.LabelOSStable, corev1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
 }
 
-// forbiddenLabels lists the labels that differ and that a node may not touch, sorted.
+// forbiddenLabels returns the changed labels that a node may not set, sorted.
 func forbiddenLabels(before, after map[string]string) []string {
 	var bad []string
 	check := func(key string) {
@@ -91,9 +90,9 @@ func forbiddenLabels(before, after map[string]string) []string {
 	return bad
 }
 
-// isAllowedLabel: outside the kubernetes.io and k8s.io domains everything, inside
-// what a node knows of itself. node-restriction.kubernetes.io is what
-// administrators isolate workloads with.
+// isAllowedLabel reports whether a node may set the label: any label outside of kubernetes.io and
+// k8s.io, and the kubelet's own labels inside. It never allows node-restriction.kubernetes.io,
+// which administrators use to isolate workloads.
 func isAllowedLabel(key string) bool {
 	domain, _, prefixed := strings.Cut(key, "/")
 	if !prefixed || slices.Contains(kubeletLabels, key) {
@@ -108,12 +107,13 @@ func isAllowedLabel(key string) bool {
 	return !inDomain(domain, "kubernetes.io") && !inDomain(domain, "k8s.io")
 }
 
-// inDomain says whether domain is root or below it.
+// inDomain reports whether domain is root or a subdomain of it.
 func inDomain(domain, root string) bool {
 	return domain == root || strings.HasSuffix(domain, "."+root)
 }
 
-// onlyResizeChanged compares two claims but for what a resizing node reports.
+// onlyResizeChanged reports whether two claims are equal except for the fields that a node reports
+// for a resize.
 func onlyResizeChanged(before, after *corev1.PersistentVolumeClaim) bool {
 	before, after = before.DeepCopy(), after.DeepCopy()
 	for _, c := range []*corev1.PersistentVolumeClaim{before, after} {

@@ -29,8 +29,8 @@ func (r *Restriction) admitPod(ctx context.Context, node string, a admission.Att
 	return forbid(a, "unexpected pod subresource %q, only 'status' and 'eviction' are allowed", a.GetSubresource())
 }
 
-// admitMirrorPod lets a node show a pod that it runs by itself, as long as
-// that gives it no right to anything: every reference would be an edge of the graph.
+// admitMirrorPod allows a node to create mirror pods that reference no other objects: every
+// reference would grant the node access.
 func (r *Restriction) admitMirrorPod(ctx context.Context, node string, a admission.Attributes) error {
 	pod, ok := a.GetObject().(*corev1.Pod)
 	if !ok {
@@ -58,7 +58,7 @@ func (r *Restriction) admitMirrorPod(ctx context.Context, node string, a admissi
 	return r.admitOwnerReference(ctx, node, pod, a)
 }
 
-// admitOwnerReference wants a mirror pod to go with the node, and with this one, not a later one of its name.
+// admitOwnerReference requires the node, identified by UID, as the only owner of a mirror pod.
 func (r *Restriction) admitOwnerReference(ctx context.Context, node string, pod *corev1.Pod, a admission.Attributes) error {
 	if len(pod.OwnerReferences) > 1 {
 		return forbid(a, "node %q can only create pods with a single owner reference set to itself", node)
@@ -96,7 +96,7 @@ func projectedSources(v *corev1.Volume) []corev1.VolumeProjection {
 }
 
 func admitPodDelete(node string, a admission.Attributes) error {
-	// A deletion of many has no old object; nodes have no such right.
+	// deletecollection has no old object. Nodes are not authorized for it.
 	pod, ok := a.GetOldObject().(*corev1.Pod)
 	if !ok {
 		return forbid(a, "unexpected type %T", a.GetOldObject())
@@ -122,7 +122,7 @@ func admitPodStatus(node string, a admission.Attributes) error {
 	if !equality.Semantic.DeepEqual(before.Labels, after.Labels) {
 		return forbid(a, "node %q cannot update labels through pod status", node)
 	}
-	// A claim named in the status would become readable to the node.
+	// The node could read a claim that it names in the status.
 	if !equality.Semantic.DeepEqual(before.Status.ResourceClaimStatuses, after.Status.ResourceClaimStatuses) {
 		return forbid(a, "node %q cannot update resource claim statuses", node)
 	}
@@ -157,7 +157,7 @@ func (r *Restriction) admitEviction(ctx context.Context, node string, a admissio
 	return nil
 }
 
-// findPod asks the informer first and the server about a pod it has not seen.
+// findPod reads a pod from the informer cache and falls back to the server.
 func (r *Restriction) findPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	if !r.WaitForReady() {
 		return nil, errNotReady

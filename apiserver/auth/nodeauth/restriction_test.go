@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// write is one admission request of n1.
+// write is an admission request of n1.
 type write struct {
 	op        admission.Operation
 	resource  string // group:resource/sub
@@ -64,12 +64,13 @@ func newRestriction(t *testing.T) *Restriction {
 	return r
 }
 
-// bare is a pod without volumes.
+// bare returns a pod without volumes.
 func bare(name, node string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "u"}, Spec: corev1.PodSpec{NodeName: node, ServiceAccountName: "web"}}
 }
 
-// presenting is a pod that presents tokens to the API server, to a vault, and by CSI drivers.
+// presenting returns a pod with projected tokens for the API server and a vault, and with CSI
+// volumes.
 func presenting(name, node string) *corev1.Pod {
 	p := bare(name, node)
 	for _, audience := range []string{"", "vault"} {

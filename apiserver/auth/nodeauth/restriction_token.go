@@ -13,7 +13,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// admitToken wants a token to be bound to a pod of the node that asks, and for whom that pod presents it to.
+// admitToken requires a token request of a node to be bound to one of its pods and to have an
+// audience that the pod uses.
 func (r *Restriction) admitToken(ctx context.Context, node string, a admission.Attributes) error {
 	if a.GetOperation() != admission.Create || a.GetSubresource() != "token" {
 		return nil
@@ -42,9 +43,9 @@ func (r *Restriction) admitToken(ctx context.Context, node string, a admission.A
 	return r.admitAudience(ctx, pod, req, a)
 }
 
-// admitAudience lets a token be for one audience, which the pod's spec names, or which this node has been given for this
-// account (verb request-serviceaccounts-token-audience): who takes a node over is to be nobody elsewhere. Without
-// one a token is for the API server, which is as the spec says it, too.
+// admitAudience allows at most one audience. It must be named in the pod's spec, or the node must
+// be authorized for the verb request-serviceaccounts-token-audience. This limits what a compromised
+// node can impersonate. An empty audience stands for the API server.
 func (r *Restriction) admitAudience(ctx context.Context, pod *corev1.Pod, req *authenticationv1.TokenRequest, a admission.Attributes) error {
 	audience := ""
 	switch len(req.Spec.Audiences) {
@@ -73,7 +74,8 @@ func (r *Restriction) admitAudience(ctx context.Context, pod *corev1.Pod, req *a
 	return forbid(a, "audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", audience, a.GetUserInfo().GetName())
 }
 
-// providesAudience says whether a volume brings a token for an audience: itself, or by the CSI driver that makes it.
+// providesAudience reports whether a volume requests a token for the audience, by a projection or
+// by its CSI driver.
 func (r *Restriction) providesAudience(ctx context.Context, pod *corev1.Pod, v *corev1.Volume, audience string) (bool, error) {
 	for _, source := range projectedSources(v) {
 		if source.ServiceAccountToken != nil && source.ServiceAccountToken.Audience == audience {
@@ -96,7 +98,7 @@ func (r *Restriction) providesAudience(ctx context.Context, pod *corev1.Pod, v *
 	return false, nil
 }
 
-// csiDriver is the CSI driver of a volume, if it has one.
+// csiDriver returns the CSI driver of a volume, or "".
 func (r *Restriction) csiDriver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
 	claim := ""
 	switch {
@@ -120,7 +122,7 @@ func (r *Restriction) csiDriver(ctx context.Context, pod *corev1.Pod, v *corev1.
 	return volume.Spec.CSI.Driver, nil
 }
 
-// ignoreNotFound leaves out that something is not there: then it names no audience.
+// ignoreNotFound returns nil for NotFound errors: a missing object provides no audience.
 func ignoreNotFound(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil

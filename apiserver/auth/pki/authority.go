@@ -18,11 +18,11 @@ import (
 const (
 	caLifetime   = 10 * 365 * 24 * time.Hour
 	leafLifetime = 365 * 24 * time.Hour
-	// backdate forgives clients whose clock is a little behind.
+	// backdate tolerates clients whose clock is behind.
 	backdate = 5 * time.Minute
 )
 
-// Authority signs the certificates of one cluster. Safe for concurrent use.
+// Authority is the certificate authority of a cluster. It is safe for concurrent use.
 type Authority struct {
 	dir     string
 	now     func() time.Time
@@ -33,8 +33,8 @@ type Authority struct {
 	cert *x509.Certificate
 }
 
-// Open loads the authority kept in dir, making what is missing. now is the
-// clock; nil means time.Now.
+// Open loads the authority from dir and creates missing files. now returns the current time; nil
+// means time.Now.
 func Open(dir string, now func() time.Time) (*Authority, error) {
 	if now == nil {
 		now = time.Now
@@ -51,18 +51,17 @@ func Open(dir string, now func() time.Time) (*Authority, error) {
 	return a, err
 }
 
-// CAFile is the path of the PEM certificate that clients trust and that client
-// certificates are verified against.
+// CAFile returns the path of the CA certificate, which also verifies client certificates.
 func (a *Authority) CAFile() string { return a.path("ca.crt") }
 
-// CAPEM is the CA certificate as clients need it.
+// CAPEM returns the CA certificate in PEM form.
 func (a *Authority) CAPEM() []byte {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return encodeCert(a.cert.Raw)
 }
 
-// SigningKey signs service-account tokens; its public half verifies them.
+// SigningKey returns the key that signs service account tokens.
 func (a *Authority) SigningKey() *ecdsa.PrivateKey { return a.signing }
 
 func (a *Authority) path(name string) string { return filepath.Join(a.dir, name) }
@@ -72,8 +71,8 @@ func (a *Authority) exists(name string) bool {
 	return err == nil
 }
 
-// loadCA reads the CA certificate, renewing it with the same key when it is
-// missing or near its end.
+// loadCA reads the CA certificate. If it is missing or due for renewal, loadCA renews it with the
+// same key.
 func (a *Authority) loadCA() error {
 	cert, err := readCert(a.path("ca.crt"))
 	switch {
@@ -118,7 +117,7 @@ func (a *Authority) renewCA() error {
 	return nil
 }
 
-// issue signs a leaf certificate for pub and clamps its end to the CA's.
+// issue signs a leaf certificate for pub. It does not outlive the CA certificate.
 func (a *Authority) issue(template *x509.Certificate, pub *ecdsa.PublicKey) (*x509.Certificate, error) {
 	a.mu.RLock()
 	ca := a.cert
@@ -139,7 +138,7 @@ func sign(template, parent *x509.Certificate, pub *ecdsa.PublicKey, key *ecdsa.P
 	if err != nil {
 		return nil, err
 	}
-	template.SerialNumber = serial.Add(serial, big.NewInt(1)) // RFC 5280: positive
+	template.SerialNumber = serial.Add(serial, big.NewInt(1)) // RFC 5280 requires a positive serial number
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, pub, key)
 	if err != nil {
 		return nil, err
@@ -147,14 +146,14 @@ func sign(template, parent *x509.Certificate, pub *ecdsa.PublicKey, key *ecdsa.P
 	return x509.ParseCertificate(der)
 }
 
-// needsRenewal says that less than a third of the certificate's life is left.
+// needsRenewal reports whether less than a third of the certificate's lifetime is left.
 func needsRenewal(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return cert.NotAfter.Sub(now) < life/3
 }
 
-// loadOrCreateKey reads the key at path or makes one. With needed set a missing
-// file is an error: something signed with it still exists.
+// loadOrCreateKey reads the key at path and creates it if it is missing. If needed is set, a
+// missing file is an error: its certificate still exists.
 func loadOrCreateKey(path string, needed bool) (*ecdsa.PrivateKey, error) {
 	key, err := readKey(path)
 	if err == nil || !errors.Is(err, os.ErrNotExist) {

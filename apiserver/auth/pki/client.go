@@ -11,43 +11,43 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Identity is who a client certificate speaks for: CN and O.
+// Identity is the subject of a client certificate: Name is the CN, Groups are the O values.
 type Identity struct {
 	Name   string
 	Groups []string
-	// ServerAuth says that the certificate may be shown by a server, too: an agent
-	// answers the API server with it, which checks Name.
+	// ServerAuth adds the server authentication usage: a node agent serves the API server with the
+	// same certificate.
 	ServerAuth bool
 }
 
-// Admin may do everything (group system:masters, which no role can take away).
+// Admin returns the identity of the administrator, in group system:masters.
 func Admin() Identity {
 	return Identity{Name: "kubernetes-admin", Groups: []string{"system:masters"}}
 }
 
-// Scheduler is kube-scheduler's identity; the scheduler shell runs under it.
+// Scheduler returns the identity of kube-scheduler, which Berth's scheduler uses.
 func Scheduler() Identity { return Identity{Name: "system:kube-scheduler"} }
 
-// ControllerManager is kube-controller-manager's identity; Berth's loops run under it.
+// ControllerManager returns the identity of kube-controller-manager, which Berth's controllers use.
 func ControllerManager() Identity { return Identity{Name: "system:kube-controller-manager"} }
 
-// Node is the identity of the agent of one node, bounded by the node authorizer.
+// Node returns the identity of a node agent, which the node authorizer restricts to its node.
 func Node(name string) Identity {
 	return Identity{Name: "system:node:" + name, Groups: []string{"system:nodes"}, ServerAuth: true}
 }
 
-// SimulatedNodes is the identity of a process that plays many nodes.
+// SimulatedNodes returns the identity of a process that runs many simulated nodes.
 func SimulatedNodes() Identity {
 	id := Component("simulated-nodes")
 	id.ServerAuth = true
 	return id
 }
 
-// KubeletClient is who the API server is to agents, under kubeadm's name.
+// KubeletClient returns the identity of the API server towards node agents, with kubeadm's name.
 func KubeletClient() Identity { return Identity{Name: "kube-apiserver-kubelet-client"} }
 
-// Component is the identity of another part of Berth (such as "descheduler"):
-// the user system:berth:NAME, whom a bootstrap role of that name serves.
+// Component returns the identity of another Berth component (such as "descheduler"): user
+// system:berth:NAME. A built-in role of that name grants its permissions.
 func Component(name string) Identity { return Identity{Name: "system:berth:" + name} }
 
 func (id Identity) extKeyUsage() []x509.ExtKeyUsage {
@@ -57,7 +57,7 @@ func (id Identity) extKeyUsage() []x509.ExtKeyUsage {
 	return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 }
 
-// ClientPEM mints a key and a client certificate for id, valid for a year at most.
+// ClientPEM creates a key and a client certificate for id, valid for at most one year.
 func (a *Authority) ClientPEM(id Identity) (certPEM, keyPEM []byte, err error) {
 	if id.Name == "" {
 		return nil, nil, fmt.Errorf("a client certificate needs a user name")
@@ -77,9 +77,8 @@ func (a *Authority) ClientPEM(id Identity) (certPEM, keyPEM []byte, err error) {
 	return encodeCert(cert.Raw), keyPEM, err
 }
 
-// Kubeconfig makes path a kubeconfig for id at server (https://HOST:PORT). A
-// file that already says exactly that, with a certificate that lasts, is left
-// alone, so that people's copies of it stay the same over restarts.
+// Kubeconfig writes a kubeconfig for id and server (https://HOST:PORT) to path. It does not rewrite
+// a file that is up to date, so that copies stay valid across restarts.
 func (a *Authority) Kubeconfig(path, server string, id Identity) error {
 	if a.isCurrentKubeconfig(path, server, id) {
 		return nil
@@ -106,10 +105,10 @@ func (a *Authority) isCurrentKubeconfig(path, server string, id Identity) bool {
 		cert.Subject.CommonName == id.Name && slices.Equal(cert.Subject.Organization, id.Groups) && slices.Equal(cert.ExtKeyUsage, id.extKeyUsage())
 }
 
-// kubeconfigName names cluster, user and context in the files written here.
+// kubeconfigName is the name of the cluster, user and context in kubeconfigs.
 const kubeconfigName = "berth"
 
-// WriteKubeconfig writes a kubeconfig (0600, atomically) with everything inline.
+// WriteKubeconfig atomically writes a kubeconfig with inline credentials and mode 0600.
 func WriteKubeconfig(path, server string, caPEM, certPEM, keyPEM []byte) error {
 	cfg := clientcmdapi.NewConfig()
 	cfg.Clusters[kubeconfigName] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: caPEM}

@@ -14,18 +14,18 @@ const (
 	keyBlock         = "EC PRIVATE KEY"
 )
 
-// WriteFileAtomic makes path hold data with mode 0600, whole or not at all: a
-// reader (or a crash) sees the old content or the new one.
+// WriteFileAtomic atomically replaces the file at path with data, mode 0600. After a crash the file
+// has either the old or the new content.
 func WriteFileAtomic(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making the directory of %s: %w", path, err)
 	}
-	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // 0600 by its contract
+	tmp, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // created with mode 0600
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	defer os.Remove(tmp.Name()) // after the rename there is nothing to remove
+	defer os.Remove(tmp.Name()) // no-op after the rename
 	_, err = tmp.Write(data)
 	if err == nil {
 		err = tmp.Sync()
@@ -45,7 +45,7 @@ func WriteFileAtomic(path string, data []byte) error {
 	return nil
 }
 
-// syncDir makes a rename in dir survive a power loss.
+// syncDir makes a rename in dir durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -67,7 +67,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: der}), nil
 }
 
-// readKey loads an EC private key; os.ErrNotExist when there is no file.
+// readKey reads an EC private key. It returns os.ErrNotExist if there is no file.
 func readKey(path string) (*ecdsa.PrivateKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func readKey(path string) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-// readCert loads a certificate; os.ErrNotExist when there is no file.
+// readCert reads a certificate. It returns os.ErrNotExist if there is no file.
 func readCert(path string) (*x509.Certificate, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

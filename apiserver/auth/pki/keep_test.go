@@ -26,7 +26,7 @@ func TestKeepServingRenewsInTimeAndTellsFailures(t *testing.T) {
 		var failures []error
 		go a.RunRenewal(ctx, 12*time.Hour, APIServerAltNames(nil), func(err error) { failures = append(failures, err) })
 		after := func(d time.Duration) []byte {
-			time.Sleep(d) // the bubble's clock: no time passes
+			time.Sleep(d) // the fake clock of the synctest bubble
 			synctest.Wait()
 			return read(t, certFile)
 		}

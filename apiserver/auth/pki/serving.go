@@ -13,16 +13,15 @@ import (
 	"time"
 )
 
-// AltNames are what a serving certificate must answer to.
+// AltNames are the subject alternative names of a serving certificate.
 type AltNames struct {
 	DNS []string
 	IPs []net.IP
 }
 
-// APIServerAltNames are the names of an API server: loopback, the kubernetes
-// Service (serviceIP, nil when there is none), this machine's host name, and
-// the host it listens on or is advertised at (names or addresses; wildcard
-// addresses are left out).
+// APIServerAltNames returns the names of an API server: localhost, the kubernetes Service
+// (serviceIP, which may be nil), the host name of this machine, and hosts (names or IP addresses;
+// unspecified addresses are ignored).
 func APIServerAltNames(serviceIP net.IP, hosts ...string) AltNames {
 	n := AltNames{
 		DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
@@ -46,8 +45,8 @@ func APIServerAltNames(serviceIP net.IP, hosts ...string) AltNames {
 	return n
 }
 
-// ServingPair returns the paths of a certificate and key that serve names,
-// renewing them when they are missing, near their end, or lack a name.
+// ServingPair returns the paths of a certificate and key for names. It renews them if they are
+// missing, due for renewal, or lack a name.
 func (a *Authority) ServingPair(names AltNames) (certFile, keyFile string, err error) {
 	certFile, keyFile = a.path("apiserver.crt"), a.path("apiserver.key")
 	key, err := loadOrCreateKey(keyFile, false)
@@ -73,7 +72,8 @@ func (a *Authority) ServingPair(names AltNames) (certFile, keyFile string, err e
 	return certFile, keyFile, WriteFileAtomic(certFile, encodeCert(cert.Raw))
 }
 
-// isValidServingCert says that cert is ours, belongs to key, lasts and covers names.
+// isValidServingCert reports whether cert is signed by the CA, matches key, is not due for renewal
+// and covers names.
 func (a *Authority) isValidServingCert(cert *x509.Certificate, key *ecdsa.PrivateKey, names AltNames) bool {
 	if needsRenewal(cert, a.now()) || !a.isSignedByCA(cert) || !key.PublicKey.Equal(cert.PublicKey) {
 		return false
@@ -97,9 +97,8 @@ func (a *Authority) isSignedByCA(cert *x509.Certificate) bool {
 	return cert.CheckSignatureFrom(a.cert) == nil
 }
 
-// RunRenewal renews the CA and the serving pair while the server runs; the
-// generic server reads the files again by itself. It looks every interval
-// until ctx ends; failures go to report and are tried again.
+// RunRenewal checks and renews the CA and the serving certificate every interval until ctx is done.
+// It passes errors to report and retries. The generic server reloads the files itself.
 func (a *Authority) RunRenewal(ctx context.Context, interval time.Duration, names AltNames, report func(error)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

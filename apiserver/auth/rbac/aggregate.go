@@ -21,9 +21,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Aggregator keeps the rules of ClusterRoles with an aggregationRule equal to
-// the union of the roles they select, so that `get clusterrole admin` shows
-// what it grants and the authorizer needs no selectors.
+// Aggregator sets the rules of ClusterRoles with an aggregationRule to the union of the selected
+// roles.
 type Aggregator struct {
 	client kubernetes.Interface
 	roles  rbaclisters.ClusterRoleLister
@@ -31,7 +30,8 @@ type Aggregator struct {
 	queue  workqueue.TypedRateLimitingInterface[string]
 }
 
-// NewAggregator watches ClusterRoles through factory and writes with client.
+// NewAggregator returns an aggregator that watches ClusterRoles through factory and updates them
+// with client.
 func NewAggregator(client kubernetes.Interface, factory informers.SharedInformerFactory) (*Aggregator, error) {
 	informer := factory.Rbac().V1().ClusterRoles()
 	a := &Aggregator{
@@ -48,8 +48,7 @@ func NewAggregator(client kubernetes.Interface, factory informers.SharedInformer
 	return a, err
 }
 
-// enqueueAll looks at every aggregated role again: there are a handful, and
-// any role can be part of any of them.
+// enqueueAll enqueues all aggregated roles: there are few, and any role can be part of each.
 func (a *Aggregator) enqueueAll() {
 	roles, err := a.roles.List(labels.Everything())
 	if err != nil {
@@ -63,7 +62,7 @@ func (a *Aggregator) enqueueAll() {
 	}
 }
 
-// Run works until ctx ends.
+// Run syncs roles until ctx is done.
 func (a *Aggregator) Run(ctx context.Context) {
 	defer a.queue.ShutDown()
 	if !cache.WaitForCacheSync(ctx.Done(), a.synced) {
@@ -114,8 +113,8 @@ func (a *Aggregator) syncClusterRole(ctx context.Context, name string) error {
 	return err
 }
 
-// aggregatedRules is the rules of all roles that into selects, selector by selector,
-// in the order of the roles' names, each rule once.
+// aggregatedRules returns the distinct rules of the roles that the selectors of into match, sorted
+// by role name within each selector.
 func (a *Aggregator) aggregatedRules(into *rbacv1.ClusterRole) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for i := range into.AggregationRule.ClusterRoleSelectors {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Authorizer answers authorizer.Authorizer and authorizer.RuleResolver from
-// the stored roles. It never denies: without a rule it has no opinion.
+// Authorizer implements authorizer.Authorizer and authorizer.RuleResolver with the stored roles. It
+// never denies a request: without a matching rule it has no opinion.
 type Authorizer struct {
 	authorizer.AuthorizerFunc
 	resolver *Resolver
@@ -21,7 +21,7 @@ var (
 	_ authorizer.RuleResolver = &Authorizer{}
 )
 
-// NewAuthorizer decides by resolver's rules.
+// NewAuthorizer returns an RBAC authorizer.
 func NewAuthorizer(resolver *Resolver) *Authorizer {
 	a := &Authorizer{resolver: resolver}
 	a.AuthorizerFunc = a.authorize
@@ -39,7 +39,8 @@ func (a *Authorizer) authorize(_ context.Context, attrs authorizer.Attributes) (
 			errs = append(errs, err)
 			return true
 		}
-		// A RoleBinding is visited for resource requests only: other requests have no namespace.
+		// RoleBindings are visited for resource requests only: non-resource requests have no
+		// namespace.
 		if !ruleAllows(attrs, rule) {
 			return true
 		}
@@ -55,7 +56,7 @@ func (a *Authorizer) authorize(_ context.Context, attrs authorizer.Attributes) (
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// RulesFor lists what u may do in namespace, for SelfSubjectRulesReview.
+// RulesFor returns the rules of u in namespace, for SelfSubjectRulesReview.
 func (a *Authorizer) RulesFor(ctx context.Context, u user.Info, namespace string) ([]authorizer.ResourceRuleInfo, []authorizer.NonResourceRuleInfo, bool, error) {
 	rules, err := a.resolver.Rules(ctx, u, namespace)
 	var resources []authorizer.ResourceRuleInfo

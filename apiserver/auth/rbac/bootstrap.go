@@ -15,12 +15,10 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/rbac/policy"
 )
 
-// Bootstrap makes the built-in roles and bindings exist with at least their
-// rules and subjects. A role annotated
-// rbac.authorization.kubernetes.io/autoupdate=false is left as people made it.
-// It tries again until ctx ends, because other servers may write at the same
-// time; the error then names the object that resisted. The namespace
-// kube-system is created if need be.
+// Bootstrap creates the built-in roles and bindings and adds missing rules and subjects. It skips
+// objects annotated with rbac.authorization.kubernetes.io/autoupdate=false and creates the
+// namespace kube-system if needed. It retries until ctx is done, because other servers may write
+// concurrently; the error then names the failed object.
 func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -33,12 +31,11 @@ func Bootstrap(ctx context.Context, client kubernetes.Interface) error {
 	return err
 }
 
-// bootstrapWorkers is how many objects are compared or made at once: one at a time a
-// start would wait for a hundred disk syncs in a row.
+// bootstrapWorkers is the number of concurrent reconciles. One at a time, a start would wait for a
+// hundred disk syncs.
 const bootstrapWorkers = 16
 
-// reconcileAll makes roles before bindings, so that no binding is ever seen
-// without its role.
+// reconcileAll reconciles roles before bindings, so that no binding refers to a missing role.
 func reconcileAll(ctx context.Context, client kubernetes.Interface) error {
 	if err := runParallel(ctx, roleTasks(client)); err != nil {
 		return err
@@ -46,7 +43,7 @@ func reconcileAll(ctx context.Context, client kubernetes.Interface) error {
 	return runParallel(ctx, bindingTasks(client))
 }
 
-// runParallel runs tasks side by side and joins their errors.
+// runParallel runs the tasks concurrently and joins their errors.
 func runParallel(ctx context.Context, tasks []func() error) error {
 	errs := make([]error, len(tasks))
 	workqueue.ParallelizeUntil(ctx, bootstrapWorkers, len(tasks), func(i int) { errs[i] = tasks[i]() })
@@ -110,7 +107,8 @@ func reconcileBinding(b reconciliation.RoleBinding, client reconciliation.RoleBi
 	return ignoreAlreadyExists(err)
 }
 
-// ignoreAlreadyExists drops "somebody made it first": the next start sees it and compares.
+// ignoreAlreadyExists returns nil if another server created the object first. The next start
+// reconciles it.
 func ignoreAlreadyExists(err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return nil

@@ -105,7 +105,7 @@ func TestAggregationFollowsLabels(t *testing.T) {
 	eventually("view", "configmaps")
 	eventually("edit", "pods/eviction")
 	eventually("admin", "rolebindings")
-	eventually("admin", "configmaps") // by way of edit and view
+	eventually("admin", "configmaps") // through edit and view
 	custom := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "ships", Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
 		Rules:      []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{"berth.dev"}, Resources: []string{"holds"}}},
@@ -117,7 +117,7 @@ func TestAggregationFollowsLabels(t *testing.T) {
 	eventually("admin", "holds")
 }
 
-// TestBuiltInPower pins what each credential of Berth can and cannot do.
+// TestBuiltInPower pins the permissions of Berth's identities.
 func TestBuiltInPower(t *testing.T) {
 	client := fake.NewClientset()
 	if err := Bootstrap(t.Context(), client); err != nil {
@@ -149,7 +149,7 @@ func TestBuiltInPower(t *testing.T) {
 		{anonymous, []string{"get /api", "list :pods", "get /metrics", "get /openapi/v3", "create authorization.k8s.io:selfsubjectaccessreviews"}, false},
 		{somebody, []string{"get /api", "get /apis/apps/v1", "get /openapi/v3", "create authentication.k8s.io:selfsubjectreviews"}, true},
 		{somebody, []string{"list :pods", "get /metrics", "create authorization.k8s.io:subjectaccessreviews"}, false},
-		{node, []string{"list :pods", "get :secrets s", "update :nodes n"}, false}, // only the node authorizer knows nodes
+		{node, []string{"list :pods", "get :secrets s", "update :nodes n"}, false}, // the node authorizer grants these, not RBAC
 		{descheduler, []string{"create :pods/eviction p", "list :nodes", "update coordination.k8s.io:leases descheduler", "get coordination.k8s.io:leases berth-scheduler", "list metrics.k8s.io:pods"}, true},
 		{descheduler, []string{"delete :pods p", "get :secrets s", "update coordination.k8s.io:leases berth-scheduler"}, false},
 		{simulated, []string{"create :nodes", "patch :pods/status p", "delete :pods p", "update coordination.k8s.io:leases n"}, true},

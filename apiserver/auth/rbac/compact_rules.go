@@ -8,8 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// compactRules joins single-verb rules (as validation.Covers returns them) that
-// differ in the verb alone, and orders the result by its text.
+// compactRules merges single-verb rules (as returned by validation.Covers) that differ only in the
+// verb, and sorts the result.
 func compactRules(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	at := map[string]int{}
 	var out []rbacv1.PolicyRule
@@ -34,8 +34,8 @@ func compactRules(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	return out
 }
 
-// ruleString prints a rule as upstream does in its messages:
-// {APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list"]}
+// ruleString formats a rule as upstream's messages do: {APIGroups:["apps"],
+// Resources:["deployments"], Verbs:["get" "list"]}
 func ruleString(rule rbacv1.PolicyRule) string {
 	var parts []string
 	add := func(name string, values []string) {

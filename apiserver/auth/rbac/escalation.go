@@ -20,15 +20,15 @@ import (
 	"k8s.io/component-helpers/auth/rbac/validation"
 )
 
-// EscalationPlugin is the name under which the escalation check is registered.
+// EscalationPlugin is the name of the Escalation plugin.
 const EscalationPlugin = "RBACEscalation"
 
-// Escalation is a validating admission plugin: nobody writes a role with
-// rules, or a binding to a role, that he does not hold himself.
+// Escalation is a validating admission plugin that prevents privilege escalation: a user may write
+// only roles, and bindings to roles, whose permissions the user holds.
 type Escalation struct {
 	*admission.Handler
 	resolver *Resolver
-	initErr  error // why there is no resolver
+	initErr  error // error of creating the resolver
 	authz    authorizer.UnconditionalAuthorizer
 }
 
@@ -38,12 +38,12 @@ var (
 	_ initializer.WantsUnconditionalAuthorizer     = &Escalation{}
 )
 
-// NewEscalation returns the plugin; the server's initializers complete it.
+// NewEscalation returns an uninitialized plugin.
 func NewEscalation() *Escalation {
 	return &Escalation{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }
 
-// RegisterEscalation adds the plugin to those a server can turn on.
+// RegisterEscalation registers the plugin.
 func RegisterEscalation(plugins *admission.Plugins) {
 	plugins.Register(EscalationPlugin, func(io.Reader) (admission.Interface, error) { return NewEscalation(), nil })
 }
@@ -60,7 +60,7 @@ func (e *Escalation) SetUnconditionalAuthorizer(authz authorizer.UnconditionalAu
 	e.authz = authz
 }
 
-// ValidateInitialization says what the server forgot to hand in.
+// ValidateInitialization implements admission.InitializationValidator.
 func (e *Escalation) ValidateInitialization() error {
 	if e.initErr != nil {
 		return fmt.Errorf("admission plugin %s: %w", EscalationPlugin, e.initErr)
@@ -77,7 +77,8 @@ func (e *Escalation) Validate(ctx context.Context, a admission.Attributes, _ adm
 		slices.Contains(a.GetUserInfo().GetGroups(), user.SystemPrivilegedGroup) {
 		return nil
 	}
-	// Without its informers the check would refuse what is held, never allow what is not.
+	// Before its informers have synced, the check could reject valid requests but never allow
+	// escalation.
 	if !e.WaitForReady() {
 		return admission.NewForbidden(a, errors.New("not yet ready to handle request"))
 	}
@@ -103,7 +104,7 @@ func (e *Escalation) checkClusterRole(ctx context.Context, a admission.Attribute
 	if role.AggregationRule == nil || equality.Semantic.DeepEqual(before, role.AggregationRule) {
 		return e.checkRules(ctx, a, role.Rules)
 	}
-	// What a selector will gather is not known today, so it may be anything.
+	// The roles that a selector will match in the future are unknown, so require all permissions.
 	everything := []rbacv1.PolicyRule{
 		{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},
 		{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
@@ -114,7 +115,7 @@ func (e *Escalation) checkClusterRole(ctx context.Context, a admission.Attribute
 	return admission.NewForbidden(a, errors.New("must have cluster-admin privileges to use an aggregationRule"))
 }
 
-// checkRules wants the user to hold rules, or the verb escalate on the role.
+// checkRules requires the user to hold the rules, or the verb escalate on the role.
 func (e *Escalation) checkRules(ctx context.Context, a admission.Attributes, rules []rbacv1.PolicyRule) error {
 	if e.mayEscalate(ctx, a) {
 		return nil
@@ -125,7 +126,7 @@ func (e *Escalation) checkRules(ctx context.Context, a admission.Attributes, rul
 	return nil
 }
 
-// checkBinding wants the user to hold the role's rules, or the verb bind on it.
+// checkBinding requires the user to hold the rules of the role, or the verb bind on it.
 func (e *Escalation) checkBinding(ctx context.Context, a admission.Attributes, role rbacv1.RoleRef) error {
 	resource := "clusterroles"
 	if role.Kind == "Role" {
@@ -156,8 +157,8 @@ func (e *Escalation) isAuthorized(ctx context.Context, a admission.Attributes, v
 	return decision == authorizer.DecisionAllow
 }
 
-// confirmNoEscalation is nil when the user holds all of rules where a writes them;
-// otherwise its text lists the missing ones, as upstream's.
+// confirmNoEscalation returns nil if the user holds all rules in the namespace of a. Otherwise the
+// error lists the missing rules, as upstream's does.
 func (e *Escalation) confirmNoEscalation(ctx context.Context, a admission.Attributes, rules []rbacv1.PolicyRule) error {
 	held, resolveErr := e.resolver.Rules(ctx, a.GetUserInfo(), a.GetNamespace())
 	ok, missing := validation.Covers(held, rules)
@@ -176,8 +177,8 @@ func (e *Escalation) confirmNoEscalation(ctx context.Context, a admission.Attrib
 	return errors.New(msg)
 }
 
-// isOnlyMutatingGCFields says that an update touches nothing but what a garbage
-// collector must: ownerReferences and finalizers (and bookkeeping metadata).
+// isOnlyMutatingGCFields reports whether an update changes only the fields that the garbage
+// collector needs: ownerReferences and finalizers, besides bookkeeping metadata.
 func isOnlyMutatingGCFields(a admission.Attributes) bool {
 	if a.GetOperation() != admission.Update || a.GetOldObject() == nil {
 		return false

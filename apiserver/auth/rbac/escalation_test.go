@@ -11,7 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// record makes the admission attributes of a write by u.
+// record returns the admission attributes of a write by u.
 func record(u user.Info, obj, old runtime.Object, namespace, name, resource string) admission.Attributes {
 	op := admission.Create
 	if old != nil {

@@ -10,11 +10,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// bySubject is an index of bindings by whom they name: a request then looks at
-// the bindings of its user, not at all of them.
+// bySubject is the name of an index of bindings by subject. With it, a request reads only the
+// bindings of its user.
 const bySubject = "berth/subject"
 
-// indexBySubject adds the index to an informer of bindings that lacks it.
+// indexBySubject adds the index to an informer that lacks it.
 func indexBySubject(informer cache.SharedIndexInformer) error {
 	if _, exists := informer.GetIndexer().GetIndexers()[bySubject]; exists {
 		return nil
@@ -22,7 +22,7 @@ func indexBySubject(informer cache.SharedIndexInformer) error {
 	return informer.AddIndexers(cache.Indexers{bySubject: subjectKeys})
 }
 
-// subjectKeys are a binding's keys, each with the binding's namespace first.
+// subjectKeys returns the index keys of a binding, prefixed with its namespace.
 func subjectKeys(obj any) ([]string, error) {
 	var namespace string
 	var subjects []rbacv1.Subject
@@ -56,7 +56,7 @@ func subjectKeys(obj any) ([]string, error) {
 func userKey(namespace, name string) string  { return namespace + "/user/" + name }
 func groupKey(namespace, name string) string { return namespace + "/group/" + name }
 
-// bindingsOf are the bindings of u in namespace ("" for cluster bindings), each once.
+// bindingsOf returns the distinct bindings of u in namespace. "" selects cluster role bindings.
 func bindingsOf[T comparable](index cache.Indexer, namespace string, u user.Info) ([]T, error) {
 	var out []T
 	add := func(key string) error {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// Allows says whether one of rules grants what a asks for.
+// Allows reports whether one of the rules allows the request.
 func Allows(a authorizer.Attributes, rules ...rbacv1.PolicyRule) bool {
 	for i := range rules {
 		if ruleAllows(a, &rules[i]) {
@@ -41,9 +41,9 @@ func matchesAny(set []string, all, want string) bool {
 	return false
 }
 
-// resourceMatches knows three forms: "*" is everything, "pods" and
-// "pods/log" are themselves, "*/scale" is that subresource of everything.
-// "pods/*" is a literal in upstream's matcher, and so it is here.
+// resourceMatches reports whether an entry of set matches: "*" matches everything, "pods" and
+// "pods/log" match exactly, and "*/scale" matches the subresource of every resource. As upstream,
+// "pods/*" is a literal.
 func resourceMatches(set []string, resource, subresource string) bool {
 	for _, s := range set {
 		if s == rbacv1.ResourceAll {
@@ -63,7 +63,7 @@ func resourceMatches(set []string, resource, subresource string) bool {
 	return false
 }
 
-// urlMatches: a trailing * is any suffix; elsewhere it is a plain character.
+// urlMatches reports whether path matches pattern. Only a trailing * is a wildcard.
 func urlMatches(pattern, path string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(path, prefix)
@@ -71,8 +71,8 @@ func urlMatches(pattern, path string) bool {
 	return pattern == path
 }
 
-// subjectMatches says whether subject of a binding means u. namespace is the
-// binding's, for service accounts without one; "" in a ClusterRoleBinding.
+// subjectMatches reports whether the subject of a binding is u. namespace is the namespace of the
+// binding and the default for service accounts. It is "" for a ClusterRoleBinding.
 func subjectMatches(subject *rbacv1.Subject, u user.Info, namespace string) bool {
 	switch subject.Kind {
 	case rbacv1.UserKind:

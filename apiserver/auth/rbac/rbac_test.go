@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// asked is a request in short: "get apps/deployments/scale name" or "get /path".
+// asked parses a request such as "get apps/deployments/scale name" or "get /path".
 func asked(u user.Info, namespace, request string) authorizer.AttributesRecord {
 	f := strings.Fields(request)
 	a := authorizer.AttributesRecord{User: u, Verb: f[0], Namespace: namespace}
@@ -102,7 +102,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// cluster returns a synced factory over objects.
+// cluster returns a synced informer factory over the objects.
 func cluster(t *testing.T, objects ...runtime.Object) (*fake.Clientset, informers.SharedInformerFactory, *Resolver) {
 	t.Helper()
 	client := fake.NewClientset(objects...)
@@ -139,7 +139,7 @@ var (
 	readHealth  = rbacv1.PolicyRule{Verbs: []string{"get"}, NonResourceURLs: []string{"/healthz"}}
 	ann         = rbacv1.Subject{Kind: "User", Name: "ann"}
 	ops         = rbacv1.Subject{Kind: "Group", Name: "ops"}
-	webAccount  = rbacv1.Subject{Kind: "ServiceAccount", Name: "web"} // of the binding's namespace
+	webAccount  = rbacv1.Subject{Kind: "ServiceAccount", Name: "web"} // in the namespace of the binding
 	userAnn     = &user.DefaultInfo{Name: "ann"}
 	userOps     = &user.DefaultInfo{Name: "bob", Groups: []string{"ops"}}
 	userAccount = &user.DefaultInfo{Name: "system:serviceaccount:a:web"}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Resolver finds the rules that apply to a user.
+// Resolver returns the rules that apply to a user.
 type Resolver struct {
 	roles               rbaclisters.RoleLister
 	clusterRoles        rbaclisters.ClusterRoleLister
@@ -21,8 +21,7 @@ type Resolver struct {
 	synced              []cache.InformerSynced
 }
 
-// NewResolver reads the four RBAC kinds from factory's informers. It must be
-// called before they start.
+// NewResolver returns a resolver that uses the informers of factory. Call it before they start.
 func NewResolver(factory informers.SharedInformerFactory) (*Resolver, error) {
 	v1 := factory.Rbac().V1()
 	bindings, clusterRoleBindings := v1.RoleBindings().Informer(), v1.ClusterRoleBindings().Informer()
@@ -43,8 +42,8 @@ func NewResolver(factory informers.SharedInformerFactory) (*Resolver, error) {
 	}, nil
 }
 
-// Synced says that the informers have seen every role and binding; until then
-// everybody but system:masters is denied what they may in fact do.
+// Synced reports whether the informers have synced. Until then, all users but system:masters may be
+// rejected.
 func (r *Resolver) Synced() bool {
 	for _, synced := range r.synced {
 		if !synced() {
@@ -54,7 +53,7 @@ func (r *Resolver) Synced() bool {
 	return true
 }
 
-// grant is where a rule comes from, worded as upstream's audit annotation.
+// grant is the origin of a rule.
 type grant struct {
 	namespace string // "" for a ClusterRoleBinding
 	binding   string
@@ -62,7 +61,7 @@ type grant struct {
 	subject   *rbacv1.Subject
 }
 
-// String words the grant for the reason of a decision.
+// String formats the grant as upstream does in the reason of a decision.
 func (g *grant) String() string {
 	subject := fmt.Sprintf("%s %q", g.subject.Kind, g.subject.Name)
 	if g.subject.Kind == rbacv1.ServiceAccountKind {
@@ -74,9 +73,8 @@ func (g *grant) String() string {
 	return fmt.Sprintf("RoleBinding %q of %s %q to %s", g.binding+"/"+g.namespace, g.role.Kind, g.role.Name, subject)
 }
 
-// visit calls f with each rule that u has in namespace ("" means cluster-wide
-// rules only) until f returns false. A binding whose role cannot be read is
-// passed as an error.
+// visit calls f with each rule of u in namespace until f returns false. "" selects cluster-wide
+// rules only. If the role of a binding cannot be read, f gets the error.
 func (r *Resolver) visit(u user.Info, namespace string, f func(from *grant, rule *rbacv1.PolicyRule, err error) bool) {
 	clusterBindings, err := bindingsOf[*rbacv1.ClusterRoleBinding](r.clusterRoleBindings, "", u)
 	if err != nil && !f(nil, nil, err) {
@@ -116,12 +114,12 @@ func (r *Resolver) visitBinding(g grant, subjects []rbacv1.Subject, u user.Info,
 				return false
 			}
 		}
-		return true // one subject that matches grants the whole role
+		return true // one matching subject grants the whole role
 	}
 	return true
 }
 
-// roleReferenceRules reads the role that a binding in namespace refers to.
+// roleReferenceRules returns the rules of the role that a binding in namespace refers to.
 func (r *Resolver) roleReferenceRules(role rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
 	switch role.Kind {
 	case "Role":
@@ -140,8 +138,8 @@ func (r *Resolver) roleReferenceRules(role rbacv1.RoleRef, namespace string) ([]
 	return nil, fmt.Errorf("unsupported role reference kind: %q", role.Kind)
 }
 
-// Rules collects all rules of u in namespace; with an error the list holds
-// what could be read.
+// Rules returns all rules of u in namespace. With an error, it returns the rules that could be
+// read.
 func (r *Resolver) Rules(_ context.Context, u user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	var errs []error

@@ -12,7 +12,7 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// NewSubjectAccessReview serves subjectaccessreviews: may that subject do this?
+// NewSubjectAccessReview serves subjectaccessreviews, which authorize any subject.
 func NewSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.SubjectAccessReview] {
 	return &Storage[*authorizationv1.SubjectAccessReview]{
 		newObject: func() *authorizationv1.SubjectAccessReview { return &authorizationv1.SubjectAccessReview{} },
@@ -27,8 +27,8 @@ func NewSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*
 	}
 }
 
-// NewLocalSubjectAccessReview serves localsubjectaccessreviews: the same inside
-// one namespace, so that the right to ask can be given for it alone.
+// NewLocalSubjectAccessReview serves localsubjectaccessreviews, which authorize any subject within
+// one namespace.
 func NewLocalSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.LocalSubjectAccessReview] {
 	const kind = "LocalSubjectAccessReview"
 	return &Storage[*authorizationv1.LocalSubjectAccessReview]{
@@ -54,8 +54,8 @@ func NewLocalSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Stor
 	}
 }
 
-// NewSelfSubjectAccessReview serves selfsubjectaccessreviews: may I do this?
-// (kubectl auth can-i)
+// NewSelfSubjectAccessReview serves selfsubjectaccessreviews, which authorize the requester
+// (kubectl auth can-i).
 func NewSelfSubjectAccessReview(authz authorizer.UnconditionalAuthorizer) *Storage[*authorizationv1.SelfSubjectAccessReview] {
 	const kind = "SelfSubjectAccessReview"
 	return &Storage[*authorizationv1.SelfSubjectAccessReview]{

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// attributes is the request that a review asks about.
+// attributes returns the authorizer attributes that a review describes.
 func attributes(u user.Info, res *authorizationv1.ResourceAttributes, url *authorizationv1.NonResourceAttributes) authorizer.AttributesRecord {
 	if res == nil {
 		return authorizer.AttributesRecord{User: u, Verb: url.Verb, Path: url.Path}
@@ -61,9 +61,8 @@ func parseLabels(raw string) (labels.Requirements, error) {
 	return requirements, nil
 }
 
-// fieldRequirements translates what a field selector can say: one value, equal
-// or not. Others are left out and reported; leaving one out only widens the
-// request, so it can only lead to a refusal.
+// fieldRequirements converts the requirements of a field selector. Unsupported ones are skipped and
+// reported; skipping widens the request, so it can only lead to a rejection.
 func fieldRequirements(in []metav1.FieldSelectorRequirement) (fields.Requirements, error) {
 	var out fields.Requirements
 	var errs []error

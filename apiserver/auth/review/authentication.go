@@ -11,8 +11,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// NewTokenReview serves tokenreviews: tokens knows the tokens, audiences are
-// assumed when a review names none.
+// NewTokenReview serves tokenreviews with the token authenticator. audiences are used for reviews
+// without any.
 func NewTokenReview(tokens authenticator.Token, audiences []string) *Storage[*authenticationv1.TokenReview] {
 	return &Storage[*authenticationv1.TokenReview]{
 		newObject: func() *authenticationv1.TokenReview { return &authenticationv1.TokenReview{} },
@@ -43,7 +43,8 @@ func NewTokenReview(tokens authenticator.Token, audiences []string) *Storage[*au
 	}
 }
 
-// NewSelfSubjectReview serves selfsubjectreviews (kubectl auth whoami); now is the clock.
+// NewSelfSubjectReview serves selfsubjectreviews (kubectl auth whoami). now returns the current
+// time.
 func NewSelfSubjectReview(now func() time.Time) *Storage[*authenticationv1.SelfSubjectReview] {
 	return &Storage[*authenticationv1.SelfSubjectReview]{
 		newObject: func() *authenticationv1.SelfSubjectReview { return &authenticationv1.SelfSubjectReview{} },

@@ -12,13 +12,13 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Storage is a create-only resource: it answers a posted T and keeps nothing.
+// Storage is a create-only storage that evaluates a posted T and stores nothing.
 type Storage[T runtime.Object] struct {
 	newObject  func() T
 	kind       string
 	singular   string
 	namespaced bool
-	evaluate   func(ctx context.Context, in T) error // fills in the status of its own copy
+	evaluate   func(ctx context.Context, in T) error // sets the status of in, which is a copy
 }
 
 var (
@@ -43,7 +43,7 @@ func (s *Storage[T]) GetSingularName() string { return s.singular }
 // Kind implements rest.KindProvider.
 func (s *Storage[T]) Kind() string { return s.kind }
 
-// Create answers obj.
+// Create evaluates obj.
 func (s *Storage[T]) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
 	in, ok := obj.(T)
 	if !ok {
@@ -61,7 +61,7 @@ func (s *Storage[T]) Create(ctx context.Context, obj runtime.Object, validate re
 	return out, nil
 }
 
-// requester is who sent the request.
+// requester returns the user of the request.
 func requester(ctx context.Context) (user.Info, error) {
 	u, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// annOnly lets ann get pods of namespace a, and denies bob.
+// annOnly allows ann to get pods in namespace a and denies bob.
 var annOnly = authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	switch {
 	case a.GetUser().GetName() == "bob":
@@ -63,7 +63,7 @@ func TestSubjectAccessReview(t *testing.T) {
 		meta            metav1.ObjectMeta
 		spec            authorizationv1.SubjectAccessReviewSpec
 		allowed, denied bool
-		cause           string // of a 422
+		cause           string // field cause of a 422
 	}{
 		"allowed":          {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("a")}, allowed: true},
 		"no opinion":       {spec: authorizationv1.SubjectAccessReviewSpec{User: "ann", ResourceAttributes: pods("b")}},

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// NewSelfSubjectRulesReview serves selfsubjectrulesreviews: what may I do in a
-// namespace? (kubectl auth can-i --list)
+// NewSelfSubjectRulesReview serves selfsubjectrulesreviews, which list the rules of the requester
+// in a namespace (kubectl auth can-i --list).
 func NewSelfSubjectRulesReview(rules authorizer.RuleResolver) *Storage[*authorizationv1.SelfSubjectRulesReview] {
 	return &Storage[*authorizationv1.SelfSubjectRulesReview]{
 		newObject: func() *authorizationv1.SelfSubjectRulesReview { return &authorizationv1.SelfSubjectRulesReview{} },

@@ -10,7 +10,7 @@ import (
 
 var spec = field.NewPath("spec")
 
-// validateTarget wants a review to ask about exactly one thing.
+// validateTarget requires exactly one of resource and non-resource attributes.
 func validateTarget(res *authorizationv1.ResourceAttributes, url *authorizationv1.NonResourceAttributes) field.ErrorList {
 	switch {
 	case res != nil && url != nil:
@@ -49,8 +49,8 @@ func validateSubject(s *authorizationv1.SubjectAccessReviewSpec) field.ErrorList
 	return errs
 }
 
-// validateMeta wants no metadata, but for what the server itself adds and, in
-// a namespaced kind, the namespace.
+// validateMeta requires empty metadata, except for managed fields and, if namespaced, the
+// namespace.
 func validateMeta(meta metav1.ObjectMeta, namespaced bool) field.ErrorList {
 	meta.ManagedFields = nil
 	text := "must be empty"

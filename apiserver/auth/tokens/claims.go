@@ -4,12 +4,11 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// DefaultIssuer is the iss claim of this cluster's tokens, and the audience
-// that the API server itself answers to.
+// DefaultIssuer is the iss claim of this cluster's tokens and the default audience of the API
+// server.
 const DefaultIssuer = "https://kubernetes.default.svc"
 
-// claims is the payload of a token; the field names are upstream's, so that
-// stock clients can read them.
+// claims is the payload of a token. The field names are upstream's.
 type claims struct {
 	jwt.RegisteredClaims
 	Kubernetes kubernetesClaims `json:"kubernetes.io"`
@@ -23,7 +22,7 @@ type kubernetesClaims struct {
 	Node           *ref   `json:"node,omitempty"`
 }
 
-// ref names an object and the life of it that is meant.
+// ref identifies an object by name and UID.
 type ref struct {
 	Name string `json:"name,omitempty"`
 	UID  string `json:"uid,omitempty"`

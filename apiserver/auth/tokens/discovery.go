@@ -9,14 +9,14 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// Paths of the documents by which others check tokens without asking this
-// server for each (OpenID Connect discovery, RFC 8414 and RFC 7517).
+// Paths of the OpenID Connect discovery documents (RFC 8414 and RFC 7517), with which others verify
+// tokens without a request to this server.
 const (
 	MetadataPath = "/.well-known/openid-configuration"
 	KeysPath     = "/openid/v1/jwks"
 )
 
-// jwk is an elliptic-curve public key of RFC 7518, section 6.2.
+// jwk is an elliptic-curve public key (RFC 7518, section 6.2).
 type jwk struct {
 	Use       string `json:"use"`
 	Type      string `json:"kty"`
@@ -27,8 +27,8 @@ type jwk struct {
 	Y         string `json:"y"`
 }
 
-// DiscoveryHandlers makes the handlers of MetadataPath and KeysPath. address is
-// HOST:PORT under which clients reach this server.
+// DiscoveryHandlers returns the handlers of MetadataPath and KeysPath. address is the HOST:PORT
+// that clients use.
 func (i *Issuer) DiscoveryHandlers(address string) (map[string]http.Handler, error) {
 	point, err := i.key.PublicKey.Bytes() // 0x04, x, y: SEC 1, section 2.3.3
 	if err != nil {
@@ -55,7 +55,7 @@ func (i *Issuer) DiscoveryHandlers(address string) (map[string]http.Handler, err
 	return out, err
 }
 
-// jsonHandler serves v, which does not change while the server runs.
+// jsonHandler serves v, which is encoded once.
 func jsonHandler(contentType string, v any) (http.Handler, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -64,6 +64,6 @@ func jsonHandler(contentType string, v any) (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
 		w.Header().Set("Cache-Control", "public, max-age=3600")
-		_, _ = w.Write(body) // a client that went away is no failure of ours
+		_, _ = w.Write(body) // the client may have disconnected
 	}), nil
 }

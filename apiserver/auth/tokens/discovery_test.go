@@ -12,7 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// TestPublishedKeyChecksTokens verifies a token by nothing but the documents.
+// TestPublishedKeyChecksTokens verifies a token with only the discovery documents.
 func TestPublishedKeyChecksTokens(t *testing.T) {
 	w := newWorld(t)
 	documents, err := w.issuer.DiscoveryHandlers("127.0.0.1:6443")

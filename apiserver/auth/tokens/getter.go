@@ -11,8 +11,7 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// Getter finds the objects a token can name. A missing object is a NotFound
-// error of apimachinery.
+// Getter reads the objects that a token can refer to. A missing object is a NotFound API error.
 type Getter interface {
 	ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error)
 	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
@@ -20,8 +19,8 @@ type Getter interface {
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 }
 
-// informerGetter reads informers and asks the server itself for what they do not have:
-// a token may be used a moment after its account was made.
+// informerGetter reads informer caches and falls back to the server: a token may be used before the
+// caches have its account.
 type informerGetter struct {
 	client   kubernetes.Interface
 	accounts corelisters.ServiceAccountLister
@@ -29,10 +28,9 @@ type informerGetter struct {
 	nodes    corelisters.NodeLister
 }
 
-// NewGetter reads factory's informers first and client on a miss. Secrets are
-// read from client only: caching them all would cost memory for a rare case.
-// client must not authenticate with a service-account token (it would need
-// this lookup to be checked); the loopback client does not.
+// NewGetter returns a Getter that reads the informers of factory and falls back to client. Secrets
+// are always read with client, because caching all of them would cost memory for a rare case.
+// client must not authenticate with a service account token, which itself needs the Getter.
 func NewGetter(client kubernetes.Interface, factory informers.SharedInformerFactory) Getter {
 	core := factory.Core().V1()
 	return &informerGetter{

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 )
 
-// Issuer signs tokens of service accounts.
+// Issuer issues service account tokens.
 type Issuer struct {
 	issuer string
 	key    *ecdsa.PrivateKey
@@ -22,8 +22,8 @@ type Issuer struct {
 	now    func() time.Time
 }
 
-// NewIssuer returns an issuer that signs with key in the name of issuer
-// (normally DefaultIssuer); now is the clock.
+// NewIssuer returns an issuer that signs with key. issuer is the iss claim, normally DefaultIssuer.
+// now returns the current time.
 func NewIssuer(issuer string, key *ecdsa.PrivateKey, now func() time.Time) (*Issuer, error) {
 	id, err := keyID(&key.PublicKey)
 	if err != nil {
@@ -32,8 +32,8 @@ func NewIssuer(issuer string, key *ecdsa.PrivateKey, now func() time.Time) (*Iss
 	return &Issuer{issuer: issuer, key: key, keyID: id, now: now}, nil
 }
 
-// BoundObjects is what a token's life is tied to besides its account: at most one
-// of Pod, Secret and Node; NodeOfPod only informs (the node the pod runs on).
+// BoundObjects are the objects that a token is bound to besides its account: at most one of Pod,
+// Secret and Node. NodeOfPod is informational (the node of the pod).
 type BoundObjects struct {
 	Pod       *corev1.Pod
 	Secret    *corev1.Secret
@@ -41,14 +41,14 @@ type BoundObjects struct {
 	NodeOfPod *corev1.Node
 }
 
-// IssuedToken is a signed token with what its maker must report about it.
+// IssuedToken is a signed token with its ID and expiry.
 type IssuedToken struct {
 	Token   string
 	ID      string // the jti claim, for audit
 	Expires time.Time
 }
 
-// Issue signs a token for sa, valid for life and for audiences.
+// Issue signs a token for sa with the lifetime life and the audiences.
 func (i *Issuer) Issue(sa *corev1.ServiceAccount, bound BoundObjects, audiences []string, life time.Duration) (IssuedToken, error) {
 	now := i.now()
 	out := IssuedToken{ID: uuid.NewString(), Expires: now.Add(life)}
@@ -83,7 +83,7 @@ func (i *Issuer) Issue(sa *corev1.ServiceAccount, bound BoundObjects, audiences 
 	}
 	token := jwt.NewWithClaims(jwt.SigningMethodES256, c)
 	token.Header["kid"] = i.keyID
-	delete(token.Header, "typ") // as upstream's tokens
+	delete(token.Header, "typ") // as in upstream's tokens
 	var err error
 	if out.Token, err = token.SignedString(i.key); err != nil {
 		return IssuedToken{}, fmt.Errorf("signing a token for service account %s/%s: %w", sa.Namespace, sa.Name, err)
@@ -91,7 +91,7 @@ func (i *Issuer) Issue(sa *corev1.ServiceAccount, bound BoundObjects, audiences 
 	return out, nil
 }
 
-// keyID names a public key by the hash of its DER form, as upstream does.
+// keyID returns the hash of the DER form of a public key, as upstream does.
 func keyID(key *ecdsa.PublicKey) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {

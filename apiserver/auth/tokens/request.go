@@ -38,8 +38,8 @@ var (
 	_ rest.GroupVersionKindProvider = &RequestREST{}
 )
 
-// NewRequestREST returns the storage of serviceaccounts/token. audiences are
-// given to tokens that were asked for without any.
+// NewRequestREST returns the storage of serviceaccounts/token. audiences are used for requests
+// without any.
 func NewRequestREST(issuer *Issuer, getter Getter, audiences []string) *RequestREST {
 	return &RequestREST{issuer: issuer, getter: getter, audiences: audiences, now: issuer.now}
 }
@@ -50,12 +50,12 @@ func (r *RequestREST) New() runtime.Object { return &authenticationv1.TokenReque
 // Destroy implements rest.Storage.
 func (r *RequestREST) Destroy() {}
 
-// GroupVersionKind says that the subresource of a core object is of another group.
+// GroupVersionKind returns TokenRequest, which is not in the group of the parent resource.
 func (r *RequestREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return authenticationv1.SchemeGroupVersion.WithKind("TokenRequest")
 }
 
-// Create issues a token for the account called name.
+// Create issues a token for the named service account.
 func (r *RequestREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (runtime.Object, error) {
 	in, ok := obj.(*authenticationv1.TokenRequest)
 	if !ok {
@@ -79,7 +79,7 @@ func (r *RequestREST) Create(ctx context.Context, name string, obj runtime.Objec
 	if err != nil {
 		return nil, err
 	}
-	if len(req.Spec.Audiences) == 0 { // not before: what a node may ask for is what pods ask for, which is nothing, too
+	if len(req.Spec.Audiences) == 0 { // after admission, which must see that the request has no audiences
 		req.Spec.Audiences = r.audiences
 	}
 	life := time.Duration(*req.Spec.ExpirationSeconds) * time.Second
@@ -95,7 +95,7 @@ func (r *RequestREST) Create(ctx context.Context, name string, obj runtime.Objec
 	return req, nil
 }
 
-// setDefaults fills in what the request left open.
+// setDefaults sets the fields that the request omits.
 func (r *RequestREST) setDefaults(req *authenticationv1.TokenRequest, sa *corev1.ServiceAccount) {
 	if req.Name == "" {
 		req.Name = sa.Name
@@ -128,7 +128,7 @@ func validateRequest(req *authenticationv1.TokenRequest, sa *corev1.ServiceAccou
 	return errs
 }
 
-// boundObjects finds the object a token shall be bound to and checks its uid.
+// boundObjects returns the object that the token is to be bound to and checks its UID.
 func (r *RequestREST) boundObjects(ctx context.Context, sa *corev1.ServiceAccount, to *authenticationv1.BoundObjectReference) (BoundObjects, error) {
 	var out BoundObjects
 	if to == nil {

@@ -24,7 +24,7 @@ func TestTokenRequest(t *testing.T) {
 		meta    metav1.ObjectMeta
 		spec    authenticationv1.TokenRequestSpec
 		life    time.Duration
-		code    int32 // 0 means a token
+		code    int32 // 0 means success
 	}{
 		"defaults":                {life: time.Hour},
 		"ten minutes":             {spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: seconds(600)}, life: 10 * time.Minute},
@@ -73,8 +73,8 @@ func TestTokenRequest(t *testing.T) {
 	}
 }
 
-// TestAdmissionSeesWhatWasAskedFor: the API server's own audience is filled in behind it; that no audience was asked for is what a node's
-// tokens are judged by.
+// TestAdmissionSeesWhatWasAskedFor: the default audience is set after admission, because
+// NodeRestriction checks whether the request has an audience.
 func TestAdmissionSeesWhatWasAskedFor(t *testing.T) {
 	w := newWorld(t)
 	var seen *authenticationv1.TokenRequest

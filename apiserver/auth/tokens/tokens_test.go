@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// store is a Lookup over maps.
+// store is a Getter backed by maps.
 type store struct {
 	accounts map[string]*corev1.ServiceAccount
 	pods     map[string]*corev1.Pod
@@ -52,7 +52,7 @@ func named(name, uid string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID(uid)}
 }
 
-// world is an issuer and a verifier over the same key and a small store.
+// world is an issuer and a verifier that share a key and a store.
 type world struct {
 	*store
 	issuer *Issuer
@@ -170,7 +170,7 @@ func TestTokenEndsWithWhatItIsBoundTo(t *testing.T) {
 	}
 }
 
-// forge signs claims as somebody else would.
+// forge signs the claims with another key or method.
 func forge(t *testing.T, method jwt.SigningMethod, key any, change func(*claims)) string {
 	t.Helper()
 	c := claims{
@@ -188,7 +188,7 @@ func forge(t *testing.T, method jwt.SigningMethod, key any, change func(*claims)
 	return out
 }
 
-// swapPayload puts the payload of other under the signature of token.
+// swapPayload returns token with the payload of other.
 func swapPayload(token, other string) string {
 	parts := strings.Split(token, ".")
 	parts[1] = strings.Split(other, ".")[1]
@@ -205,7 +205,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	good := w.issue(t, BoundObjects{})
 	for name, tc := range map[string]struct {
 		token string
-		ours  bool // an error; otherwise just unknown
+		ours  bool // an error; otherwise the token is unknown
 	}{
 		"another key":      {forge(t, jwt.SigningMethodES256, other, as), true},
 		"no signature":     {forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, as), true},

@@ -14,11 +14,10 @@ import (
 	tokenjwt "k8s.io/apiserver/pkg/authentication/token/jwt"
 )
 
-// leeway forgives clock differences, and lets what runs in a pod that is being
-// deleted finish its last requests. As upstream.
+// leeway tolerates clock skew and lets a terminating pod finish its last requests, as upstream.
 const leeway = time.Minute
 
-// Verifier checks bearer tokens; it is an authenticator.Token.
+// Verifier verifies service account tokens. It implements authenticator.Token.
 type Verifier struct {
 	issuer           string
 	key              *ecdsa.PublicKey
@@ -29,8 +28,8 @@ type Verifier struct {
 	unverifiedParser *jwt.Parser
 }
 
-// NewVerifier accepts tokens of issuer signed with key. audiences are those the
-// API server answers to; a request's context can name others (TokenReview).
+// NewVerifier returns a verifier for tokens of issuer signed with key. audiences are those of the
+// API server; a request context can override them (TokenReview).
 func NewVerifier(issuer string, key *ecdsa.PublicKey, audiences []string, getter Getter, now func() time.Time) *Verifier {
 	return &Verifier{
 		issuer: issuer, key: key, audiences: audiences, getter: getter, now: now,
@@ -50,7 +49,7 @@ func NewVerifier(issuer string, key *ecdsa.PublicKey, audiences []string, getter
 func (v *Verifier) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	var unchecked claims
 	if _, _, err := v.unverifiedParser.ParseUnverified(token, &unchecked); err != nil || unchecked.Issuer != v.issuer {
-		return nil, false, nil // not ours; somebody else may know it
+		return nil, false, nil // another authenticator may accept it
 	}
 	var c claims
 	if _, err := v.parser.ParseWithClaims(token, &c, v.publicKey); err != nil {
@@ -76,7 +75,7 @@ func (v *Verifier) AuthenticateToken(ctx context.Context, token string) (*authen
 
 func (v *Verifier) publicKey(*jwt.Token) (any, error) { return v.key, nil }
 
-// validateClaims looks up what the token names.
+// validateClaims reads the objects that the token refers to and validates them.
 func (v *Verifier) validateClaims(ctx context.Context, c *claims) (*serviceaccount.ServiceAccountInfo, error) {
 	k := &c.Kubernetes
 	if k.Namespace == "" || k.ServiceAccount.Name == "" ||
@@ -106,7 +105,7 @@ func (v *Verifier) validateClaims(ctx context.Context, c *claims) (*serviceaccou
 	}
 	if k.Node != nil {
 		info.NodeName, info.NodeUID = k.Node.Name, k.Node.UID
-		if k.Pod == nil { // with a pod the node is information, not a bond
+		if k.Pod == nil { // with a pod, the node is informational
 			node, err := v.getter.Node(ctx, k.Node.Name)
 			if err := v.checkObject("node", "", *k.Node, node, err); err != nil {
 				return nil, err
@@ -116,8 +115,8 @@ func (v *Verifier) validateClaims(ctx context.Context, c *claims) (*serviceaccou
 	return info, nil
 }
 
-// checkObject says whether the object found under a claim's name is the one that
-// was meant and not long deleted.
+// checkObject returns an error unless found is the object that the claim refers to and is not
+// deleted.
 func (v *Verifier) checkObject(kind, namespace string, want ref, found metav1.Object, err error) error {
 	name := want.Name
 	if namespace != "" {

@@ -2,14 +2,14 @@ package policy
 
 import rbacv1 "k8s.io/api/rbac/v1"
 
-// berthRules are the roles that upstream has no name for.
+// berthRules returns the rules of roles that Kubernetes does not have, by role name.
 func berthRules() map[string][]rbacv1.PolicyRule {
 	return map[string][]rbacv1.PolicyRule{
-		// Moves pods by eviction only; it cannot delete one past its budget.
-		// Its Lease has the name that the Kubernetes descheduler's has: the two never run at once.
+		// Moves pods by eviction only, so it cannot violate a disruption budget. Its Lease has the
+		// name that the Kubernetes descheduler uses, so the two never run at the same time.
 		"system:berth:descheduler": append(append(leaderElectionRules("descheduler"), authDelegatorRules()...),
 			recordEvents(),
-			allowNamed("get", coordination, "leases", "berth-scheduler"), // which says whether Holds are honoured
+			allowNamed("get", coordination, "leases", "berth-scheduler"), // advertises Hold support
 			allow(read, core, "nodes", "namespaces", "pods", "persistentvolumeclaims", "persistentvolumes", "services", "replicationcontrollers"),
 			allow("create", core, "pods/eviction"),
 			allow(read, apps, "replicasets", "statefulsets", "daemonsets", "deployments"),
@@ -19,7 +19,7 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 			allow(read, resource, "resourceclaims"),
 			allow("get list", metricsGroup, "nodes", "pods"),
 			allow(readWrite, berthGroup, "holds")),
-		// One process that plays many nodes, so the node authorizer cannot bound it.
+		// One process that runs many nodes, so the node authorizer cannot restrict it.
 		"system:berth:simulated-nodes": append(authDelegatorRules(),
 			recordEvents(),
 			allow("create delete get list patch update watch", core, "nodes"),
@@ -30,7 +30,7 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 			allow("get", core, "persistentvolumeclaims"),
 			allow("create delete get list patch update watch", coordination, "leases"),
 			allow("create get patch update", storage, "csinodes")),
-		// Makes directories into volumes; a claim it can only give back to the scheduler.
+		// Provisions directories as volumes. It may update a claim to return it to the scheduler.
 		"system:berth:local-directory": {
 			recordEvents(),
 			allow("create delete get list update watch", core, "persistentvolumes"),
@@ -38,14 +38,15 @@ func berthRules() map[string][]rbacv1.PolicyRule {
 			allow("get", core, "nodes"),
 			allow(read, storage, "storageclasses"),
 		},
-		// What Berth's scheduler does beyond kube-scheduler, and its own Lease: it reads
-		// classes and holds, and books the victims of preemption in their disruption budgets.
+		// The permissions of Berth's scheduler beyond kube-scheduler's: its own Lease, priority
+		// classes and Holds, and the status of disruption budgets, in which it records the victims
+		// of preemption.
 		"system:berth:scheduler": append(leaderElectionRules("berth-scheduler"),
 			allow(read, scheduling, "priorityclasses"),
 			allow(read, berthGroup, "holds"),
 			allow("update", policyGroup, "poddisruptionbudgets/status")),
-		// The Lease of Berth's loops; what was driven out of a node is held off it. Records of
-		// displacements are events, which are read again.
+		// The Lease of Berth's controllers, Holds that keep evicted pods off a node, and the events
+		// that hold displacement records.
 		"system:berth:controllers": append(leaderElectionRules("berth-controller"), allow(readWrite, berthGroup, "holds"),
 			allow(read, core, "pods", "nodes"), allow(read, eventsGroup, "events"), recordEvents()),
 	}

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// API groups, as short as the tables below need them.
+// API groups.
 const (
 	core           = ""
 	apps           = "apps"
@@ -30,7 +30,7 @@ const (
 	storage        = "storage.k8s.io"
 )
 
-// Verb sets that come up again and again.
+// Common verb sets.
 const (
 	read      = "get list watch"
 	write     = "create delete deletecollection patch update"
@@ -42,24 +42,24 @@ const (
 	bootstrapValue = "rbac-defaults"
 )
 
-// allow is a rule: verbs (separated by spaces) on resources of one group.
+// allow returns a rule with verbs (separated by spaces) for resources of one group.
 func allow(verbs, group string, resources ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), APIGroups: []string{group}, Resources: resources}
 }
 
-// allowNamed is a rule for the objects called names only.
+// allowNamed returns a rule that is restricted to object names.
 func allowNamed(verbs, group, res string, names ...string) rbacv1.PolicyRule {
 	rule := allow(verbs, group, res)
 	rule.ResourceNames = names
 	return rule
 }
 
-// allowURLs is a rule for paths that are no resources.
+// allowURLs returns a rule for non-resource URLs.
 func allowURLs(verbs string, urls ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: strings.Fields(verbs), NonResourceURLs: urls}
 }
 
-// recordEvents lets a component record events in both API groups.
+// recordEvents returns a rule to record events in both API groups.
 func recordEvents() rbacv1.PolicyRule {
 	rule := allow("create patch update", core, "events")
 	rule.APIGroups = []string{core, eventsGroup}
@@ -78,7 +78,7 @@ func clusterRole(name string, rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{ObjectMeta: meta(name), Rules: rules}
 }
 
-// aggregated is a ClusterRole whose rules are those of all that carry the label
+// aggregated returns a ClusterRole that aggregates all roles with the label
 // rbac.authorization.k8s.io/aggregate-to-NAME=true.
 func aggregated(name string) *rbacv1.ClusterRole {
 	role := clusterRole(name)
@@ -90,7 +90,7 @@ func aggregated(name string) *rbacv1.ClusterRole {
 
 func aggregationLabel(name string) string { return "rbac.authorization.k8s.io/aggregate-to-" + name }
 
-// aggregatesTo marks role as part of the aggregated role called to.
+// aggregatesTo adds role to the aggregated role named to.
 func aggregatesTo(role *rbacv1.ClusterRole, to string) *rbacv1.ClusterRole {
 	role.Labels[aggregationLabel(to)] = "true"
 	return role

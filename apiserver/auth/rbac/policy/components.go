@@ -2,8 +2,7 @@ package policy
 
 import rbacv1 "k8s.io/api/rbac/v1"
 
-// componentRoles are the roles of everybody who has logged in, and of the cluster's
-// standing components.
+// componentRoles returns the roles of authenticated users and of cluster components.
 func componentRoles() []*rbacv1.ClusterRole {
 	return []*rbacv1.ClusterRole{
 		clusterRole("system:discovery", allowURLs("get", "/livez", "/readyz", "/healthz", "/version", "/version/",
@@ -35,7 +34,8 @@ func componentRoles() []*rbacv1.ClusterRole {
 	}
 }
 
-// authDelegatorRules lets a component ask the API server who somebody is and what he may do.
+// authDelegatorRules allows a component to delegate authentication and authorization to the API
+// server.
 func authDelegatorRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow("create", authentication, "tokenreviews"),
@@ -43,7 +43,7 @@ func authDelegatorRules() []rbacv1.PolicyRule {
 	}
 }
 
-// leaderElectionRules lets a component hold the Lease called name.
+// leaderElectionRules allows a component to hold the named Lease.
 func leaderElectionRules(name string) []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow("create list watch", coordination, "leases"),
@@ -81,15 +81,15 @@ func controllerManagerRules() []rbacv1.PolicyRule {
 		allow("delete", core, "secrets"),
 		allow("get", core, "namespaces", "secrets", "serviceaccounts", "configmaps"),
 		allow("update", core, "secrets", "serviceaccounts"),
-		allow("list watch", "*", "*"), // informers on every kind
+		allow("list watch", "*", "*"), // informers for every kind
 		allow("create", core, "serviceaccounts/token"),
 	}
 	rules = append(rules, leaderElectionRules("kube-controller-manager")...)
 	return append(rules, authDelegatorRules()...)
 }
 
-// NodeRules are what some node may do; the node authorizer narrows them to
-// what belongs to the node that asks.
+// NodeRules returns what any node may do. The node authorizer restricts it to the objects of the
+// requesting node.
 func NodeRules() []rbacv1.PolicyRule {
 	rules := append(authDelegatorRules(), allow("create", authorization, "localsubjectaccessreviews"))
 	return append(rules,

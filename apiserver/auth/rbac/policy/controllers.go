@@ -2,8 +2,8 @@ package policy
 
 import rbacv1 "k8s.io/api/rbac/v1"
 
-// controllerRules maps the service account of each loop to what it does. The
-// role of the loop NAME is system:controller:NAME.
+// controllerRules returns the rules of each controller by service account. The role of controller
+// NAME is system:controller:NAME.
 func controllerRules() map[string][]rbacv1.PolicyRule {
 	out := map[string][]rbacv1.PolicyRule{}
 	for name, rules := range workloadControllerRules() {
@@ -15,7 +15,7 @@ func controllerRules() map[string][]rbacv1.PolicyRule {
 	return out
 }
 
-// workloadControllerRules are the loops that make pods.
+// workloadControllerRules returns the rules of the controllers that create pods.
 func workloadControllerRules() map[string][]rbacv1.PolicyRule {
 	makePods := allow("create delete get list patch update watch", core, "pods")
 	return map[string][]rbacv1.PolicyRule{
@@ -50,7 +50,7 @@ func workloadControllerRules() map[string][]rbacv1.PolicyRule {
 	}
 }
 
-// clusterControllerRules are the loops that look after everything else.
+// clusterControllerRules returns the rules of all other controllers.
 func clusterControllerRules() map[string][]rbacv1.PolicyRule {
 	return map[string][]rbacv1.PolicyRule{
 		"namespace-controller": {
@@ -69,7 +69,8 @@ func clusterControllerRules() map[string][]rbacv1.PolicyRule {
 		},
 		"taint-eviction-controller": {
 			allow(read, core, "nodes"), allow("delete get list watch", core, "pods"), allow("patch update", core, "pods/status"),
-			// Beyond upstream's: evictions are booked in the budgets that they overrule.
+			// Beyond upstream: the controller records evictions in the disruption budgets that they
+			// override.
 			allow(read, policyGroup, "poddisruptionbudgets"), allow("update", policyGroup, "poddisruptionbudgets/status"),
 		},
 		"disruption-controller": {
@@ -97,7 +98,7 @@ func clusterControllerRules() map[string][]rbacv1.PolicyRule {
 		"pvc-protection-controller": {allow("get list update watch", core, "persistentvolumeclaims"), allow(read, core, "pods")},
 		"pv-protection-controller":  {allow("get list update watch", core, "persistentvolumes")},
 		aggregationController: {
-			// escalate: it writes rules it does not hold into roles by definition.
+			// escalate: it writes rules that it does not hold.
 			allow("escalate get list patch update watch", rbacGroup, "clusterroles"),
 		},
 	}

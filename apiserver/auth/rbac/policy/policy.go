@@ -11,15 +11,15 @@ import (
 const (
 	schedulerUser  = "system:kube-scheduler"
 	controllerUser = "system:kube-controller-manager"
-	// aggregationController holds the verb escalate. Berth runs it inside the API
-	// server, so no other credential needs it.
+	// aggregationController is the only controller with the verb escalate. Berth runs it in the API
+	// server, so no other credential needs the verb.
 	aggregationController = "clusterrole-aggregation-controller"
-	// AuthenticationConfigMap tells components outside how to check client certificates
-	// as this server does (upstream's name, in kube-system).
+	// AuthenticationConfigMap is the ConfigMap in kube-system from which other components read the
+	// client CA. The name is upstream's.
 	AuthenticationConfigMap = "extension-apiserver-authentication"
 )
 
-// ClusterRoles are all built-in ClusterRoles, in a fixed order.
+// ClusterRoles returns all built-in ClusterRoles in a fixed order.
 func ClusterRoles() []*rbacv1.ClusterRole {
 	out := append(userFacingRoles(), componentRoles()...)
 	byController := controllerRules()
@@ -33,7 +33,7 @@ func ClusterRoles() []*rbacv1.ClusterRole {
 	return out
 }
 
-// ClusterRoleBindings are all built-in ClusterRoleBindings, in a fixed order.
+// ClusterRoleBindings returns all built-in ClusterRoleBindings in a fixed order.
 func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 	authenticated := group("system:authenticated")
 	out := []*rbacv1.ClusterRoleBinding{
@@ -47,7 +47,7 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 		bind("system:volume-scheduler", "system:volume-scheduler", user(schedulerUser)),
 		bind("system:kube-controller-manager", "system:kube-controller-manager", user(controllerUser)),
 		bind("system:node-proxier", "system:node-proxier", user("system:kube-proxy")),
-		bind("system:node", "system:node"), // the node authorizer does it
+		bind("system:node", "system:node"), // the node authorizer grants access instead
 		bind("system:berth:apiserver", "system:kubelet-api-admin", user("kube-apiserver-kubelet-client")),
 		bind("system:berth:scheduler", "system:berth:scheduler", user(schedulerUser)),
 		bind("system:berth:controllers", "system:berth:controllers", user(controllerUser)),
@@ -65,7 +65,7 @@ func ClusterRoleBindings() []*rbacv1.ClusterRoleBinding {
 	return out
 }
 
-// Roles are the built-in Roles, all in kube-system.
+// Roles returns the built-in Roles, all in kube-system.
 func Roles() []*rbacv1.Role {
 	reader := &rbacv1.Role{
 		ObjectMeta: meta("extension-apiserver-authentication-reader"),
@@ -75,7 +75,7 @@ func Roles() []*rbacv1.Role {
 	return []*rbacv1.Role{reader}
 }
 
-// RoleBindings are the built-in RoleBindings, all in kube-system.
+// RoleBindings returns the built-in RoleBindings, all in kube-system.
 func RoleBindings() []*rbacv1.RoleBinding {
 	reader := &rbacv1.RoleBinding{
 		ObjectMeta: meta("system:extension-apiserver-authentication-reader"),

@@ -2,8 +2,8 @@ package policy
 
 import rbacv1 "k8s.io/api/rbac/v1"
 
-// userFacingRoles are the roles that are handed to humans: cluster-admin over
-// everything; admin, edit and view by aggregation, for a namespace or for all.
+// userFacingRoles returns the roles for people: cluster-admin, and the aggregated roles admin, edit
+// and view.
 func userFacingRoles() []*rbacv1.ClusterRole {
 	return []*rbacv1.ClusterRole{
 		clusterRole("cluster-admin", allow("*", "*", "*"), allowURLs("*", "*")),
@@ -18,7 +18,7 @@ func userFacingRoles() []*rbacv1.ClusterRole {
 	}
 }
 
-// adminRules are what a namespace's owner has beyond edit: giving it to others.
+// adminRules returns what admin has beyond edit: granting access to the namespace.
 func adminRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow("create", authorization, "localsubjectaccessreviews"),
@@ -26,8 +26,8 @@ func adminRules() []rbacv1.PolicyRule {
 	}
 }
 
-// editRules are changing what runs in a namespace. Reading secrets is here and
-// not in view: a secret can hold a service account's power.
+// editRules returns the permissions to change the workloads of a namespace. Reading secrets is part
+// of edit and not of view, because a secret can contain credentials.
 func editRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow(read, core, "pods/attach", "pods/proxy", "pods/exec", "pods/portforward", "secrets", "services/proxy"),
@@ -50,7 +50,8 @@ func editRules() []rbacv1.PolicyRule {
 	}
 }
 
-// viewRules are seeing what runs in a namespace, but no secrets and no roles.
+// viewRules returns the permissions to read the workloads of a namespace, without secrets and
+// roles.
 func viewRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		allow(read, core, "pods", "replicationcontrollers", "replicationcontrollers/scale", "serviceaccounts", "services",
