@@ -6,40 +6,46 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
-func rbac() []Kind {
+func rbacKinds() []Kind {
 	gv := rbacv1.SchemeGroupVersion
 	return []Kind{
 		{
 			GroupVersion: gv, Kind: "Role", Resource: "roles", Namespaced: true,
 			New:                 func() runtime.Object { return &rbacv1.Role{} },
 			NewList:             func() runtime.Object { return &rbacv1.RoleList{} },
+			Hooks:               typed[*rbacv1.Role]{Validate: validation.ValidateRole, ValidateUpdate: validation.ValidateRoleUpdate}.hooks(),
 			AllowCreateOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "RoleBinding", Resource: "rolebindings", Namespaced: true,
 			New:                 func() runtime.Object { return &rbacv1.RoleBinding{} },
 			NewList:             func() runtime.Object { return &rbacv1.RoleBindingList{} },
+			Hooks:               typed[*rbacv1.RoleBinding]{Default: validation.DefaultRoleBinding, Validate: validation.ValidateRoleBinding, ValidateUpdate: validation.ValidateRoleBindingUpdate}.hooks(),
 			AllowCreateOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "ClusterRole", Resource: "clusterroles",
 			New:                 func() runtime.Object { return &rbacv1.ClusterRole{} },
 			NewList:             func() runtime.Object { return &rbacv1.ClusterRoleList{} },
+			Hooks:               typed[*rbacv1.ClusterRole]{Validate: validation.ValidateClusterRole, ValidateUpdate: validation.ValidateClusterRoleUpdate}.hooks(),
 			AllowCreateOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "ClusterRoleBinding", Resource: "clusterrolebindings",
 			New:                 func() runtime.Object { return &rbacv1.ClusterRoleBinding{} },
 			NewList:             func() runtime.Object { return &rbacv1.ClusterRoleBindingList{} },
+			Hooks:               typed[*rbacv1.ClusterRoleBinding]{Default: validation.DefaultClusterRoleBinding, Validate: validation.ValidateClusterRoleBinding, ValidateUpdate: validation.ValidateClusterRoleBindingUpdate}.hooks(),
 			AllowCreateOnUpdate: true,
 		},
 	}
 }
 
-// reviews returns virtual kinds, which are evaluated and never stored.
-func reviews() []Kind {
+// reviewKinds returns virtual kinds, which are evaluated and never stored.
+func reviewKinds() []Kind {
 	authn, authz := authenticationv1.SchemeGroupVersion, authorizationv1.SchemeGroupVersion
 	return []Kind{
 		{GroupVersion: v1, Kind: "Binding", Resource: "bindings", Namespaced: true, Virtual: true, New: func() runtime.Object { return &corev1.Binding{} }},

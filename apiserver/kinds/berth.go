@@ -5,14 +5,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
-// berth returns Berth's own kinds.
-func berth() []Kind {
+// berthKinds returns Berth's own kinds.
+func berthKinds() []Kind {
 	return []Kind{{
 		GroupVersion: v1alpha1.GroupVersion, Kind: "Hold", Resource: v1alpha1.HoldsResource, Namespaced: true,
-		New:        func() runtime.Object { return &v1alpha1.Hold{} },
-		NewList:    func() runtime.Object { return &v1alpha1.HoldList{} },
+		New:     func() runtime.Object { return &v1alpha1.Hold{} },
+		NewList: func() runtime.Object { return &v1alpha1.HoldList{} },
+		Hooks: typed[*v1alpha1.Hold]{
+			Default:  validation.DefaultHold,
+			Validate: validation.ValidateHold, ValidateUpdate: validation.ValidateHoldUpdate,
+		}.hooks(),
 		Generation: CountedGeneration,
 		Fields: func(obj runtime.Object) fields.Set {
 			h := obj.(*v1alpha1.Hold)

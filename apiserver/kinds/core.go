@@ -10,78 +10,115 @@ import (
 
 var v1 = corev1.SchemeGroupVersion
 
-// core returns the kinds of the core group, except storage, services, events and
+// coreKinds returns the kinds of the core group, except storage, services, events and
 // ReplicationController.
-func core() []Kind {
+func coreKinds() []Kind {
 	return []Kind{
-		pods(),
-		podTemplates(),
-		nodes(),
-		namespaces(),
+		podKind(),
+		podTemplateKind(),
+		nodeKind(),
+		namespaceKind(),
 		{
 			GroupVersion: v1, Kind: "ConfigMap", Resource: "configmaps", ShortNames: []string{"cm"}, Namespaced: true,
 			New:     func() runtime.Object { return &corev1.ConfigMap{} },
 			NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
+			Hooks: typed[*corev1.ConfigMap]{
+				Validate: validation.ValidateConfigMap, ValidateUpdate: validation.ValidateConfigMapUpdate,
+			}.hooks(),
 		},
 		{
 			GroupVersion: v1, Kind: "Secret", Resource: "secrets", Namespaced: true,
 			New:     func() runtime.Object { return &corev1.Secret{} },
 			NewList: func() runtime.Object { return &corev1.SecretList{} },
-			Fields:  secretFields,
+			Hooks: typed[*corev1.Secret]{
+				Default:       validation.DefaultSecret,
+				PrepareUpdate: validation.PrepareSecretForUpdate,
+				Validate:      validation.ValidateSecret, ValidateUpdate: validation.ValidateSecretUpdate,
+			}.hooks(),
+			Fields: secretFields,
 		},
 		{
 			GroupVersion: v1, Kind: "ServiceAccount", Resource: "serviceaccounts", ShortNames: []string{"sa"}, Namespaced: true,
-			New:           func() runtime.Object { return &corev1.ServiceAccount{} },
-			NewList:       func() runtime.Object { return &corev1.ServiceAccountList{} },
+			New:     func() runtime.Object { return &corev1.ServiceAccount{} },
+			NewList: func() runtime.Object { return &corev1.ServiceAccountList{} },
+			Hooks: typed[*corev1.ServiceAccount]{
+				PrepareCreate: validation.PrepareServiceAccountForCreate, PrepareUpdate: validation.PrepareServiceAccountForUpdate,
+				Validate: validation.ValidateServiceAccount, ValidateUpdate: validation.ValidateServiceAccountUpdate,
+			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 		{
 			GroupVersion: v1, Kind: "LimitRange", Resource: "limitranges", ShortNames: []string{"limits"}, Namespaced: true,
-			New:                 func() runtime.Object { return &corev1.LimitRange{} },
-			NewList:             func() runtime.Object { return &corev1.LimitRangeList{} },
+			New:     func() runtime.Object { return &corev1.LimitRange{} },
+			NewList: func() runtime.Object { return &corev1.LimitRangeList{} },
+			Hooks: typed[*corev1.LimitRange]{
+				Default:  validation.DefaultLimitRange,
+				Validate: validation.ValidateLimitRange, ValidateUpdate: validation.ValidateLimitRangeUpdate,
+			}.hooks(),
 			AllowCreateOnUpdate: true,
 		},
 		{
 			GroupVersion: v1, Kind: "ResourceQuota", Resource: "resourcequotas", ShortNames: []string{"quota"}, Namespaced: true,
-			New:       func() runtime.Object { return &corev1.ResourceQuota{} },
-			NewList:   func() runtime.Object { return &corev1.ResourceQuotaList{} },
+			New:     func() runtime.Object { return &corev1.ResourceQuota{} },
+			NewList: func() runtime.Object { return &corev1.ResourceQuotaList{} },
+			Hooks: typed[*corev1.ResourceQuota]{
+				Default:  validation.DefaultResourceQuota,
+				Validate: validation.ValidateResourceQuota, ValidateUpdate: validation.ValidateResourceQuotaUpdate, ValidateStatus: validation.ValidateResourceQuotaStatusUpdate,
+			}.hooks(),
 			HasStatus: true, ReturnDeleted: true, StoredOnly: true,
 		},
 	}
 }
 
-func nodes() Kind {
+func nodeKind() Kind {
 	return Kind{
 		GroupVersion: v1, Kind: "Node", Resource: "nodes", ShortNames: []string{"no"},
-		New:       func() runtime.Object { return &corev1.Node{} },
-		NewList:   func() runtime.Object { return &corev1.NodeList{} },
+		New:     func() runtime.Object { return &corev1.Node{} },
+		NewList: func() runtime.Object { return &corev1.NodeList{} },
+		Hooks: typed[*corev1.Node]{
+			Default:       validation.DefaultNode,
+			PrepareCreate: validation.PrepareNodeForCreate, PrepareUpdate: validation.PrepareNodeForUpdate, PrepareStatus: validation.PrepareNodeStatusUpdate,
+			Validate: validation.ValidateNode, ValidateUpdate: validation.ValidateNodeUpdate, ValidateStatus: validation.ValidateNodeStatusUpdate,
+			Warnings: validation.NodeWarnings,
+		}.hooks(),
 		HasStatus: true, KeepStatusOnCreate: true,
 		Fields: nodeFields,
 	}
 }
 
-func namespaces() Kind {
+func namespaceKind() Kind {
 	return Kind{
 		GroupVersion: v1, Kind: "Namespace", Resource: "namespaces", ShortNames: []string{"ns"},
-		New:       func() runtime.Object { return &corev1.Namespace{} },
-		NewList:   func() runtime.Object { return &corev1.NamespaceList{} },
+		New:     func() runtime.Object { return &corev1.Namespace{} },
+		NewList: func() runtime.Object { return &corev1.NamespaceList{} },
+		Hooks: typed[*corev1.Namespace]{
+			Default:       validation.DefaultNamespace,
+			PrepareCreate: validation.PrepareNamespaceForCreate, PrepareUpdate: validation.PrepareNamespaceForUpdate,
+			Validate: validation.ValidateNamespace, ValidateUpdate: validation.ValidateNamespaceUpdate, ValidateStatus: validation.ValidateNamespaceStatusUpdate,
+		}.hooks(),
 		HasStatus: true,
 		Fields:    namespaceFields,
 		Setup:     subresource.KeepNamespaceUntilFinalized,
 		Delete:    subresource.DeleteNamespace, NoDeleteCollection: true,
 		UpdateSubresources: map[string]UpdateSubresource{"finalize": {
 			Prepare:     prepareUpdate(validation.PrepareNamespaceFinalize),
-			Validate:    checkUpdate(validation.ValidateNamespaceFinalizeUpdate),
+			Validate:    validateUpdate(validation.ValidateNamespaceFinalizeUpdate),
 			ResetFields: []string{"status"},
 		}},
 	}
 }
 
-func podTemplates() Kind {
+func podTemplateKind() Kind {
 	return Kind{
 		GroupVersion: v1, Kind: "PodTemplate", Resource: "podtemplates", Namespaced: true,
-		New:        func() runtime.Object { return &corev1.PodTemplate{} },
-		NewList:    func() runtime.Object { return &corev1.PodTemplateList{} },
+		New:     func() runtime.Object { return &corev1.PodTemplate{} },
+		NewList: func() runtime.Object { return &corev1.PodTemplateList{} },
+		Hooks: typed[*corev1.PodTemplate]{
+			Default:       validation.DefaultPodTemplate,
+			PrepareCreate: validation.PreparePodTemplateForCreate, PrepareUpdate: validation.PreparePodTemplateForUpdate,
+			Validate: validation.ValidatePodTemplate, ValidateUpdate: validation.ValidatePodTemplateUpdate,
+			Warnings: validation.PodTemplateWarnings,
+		}.hooks(),
 		StoredOnly: true, ReturnDeleted: true,
 	}
 }

@@ -1,17 +1,24 @@
 package kinds
 
 import (
+	"context"
+
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
 // eventTTL is the retention of events, in seconds.
 const eventTTL = 60 * 60
 
-// events returns the two kinds of events. They share one store, which holds core/v1 Events.
-func events() []Kind {
+// eventKinds returns the two kinds of events. They share one store, which holds core/v1 Events.
+func eventKinds() []Kind {
 	return []Kind{
 		{
 			GroupVersion: v1, Kind: "Event", Resource: "events", ShortNames: []string{"ev"}, Namespaced: true,
@@ -19,6 +26,7 @@ func events() []Kind {
 			NewList:             func() runtime.Object { return &corev1.EventList{} },
 			AllowCreateOnUpdate: true, NoGarbageCollection: true, NoWatchCache: true,
 			TTL:    func(runtime.Object) uint64 { return eventTTL },
+			Hooks:  eventHooks(),
 			Fields: eventFields,
 		},
 		{
@@ -30,6 +38,26 @@ func events() []Kind {
 			FieldAliases: eventFieldAliases,
 		},
 	}
+}
+
+// eventHooks returns the hooks of events, whose validation depends on the API group of the request.
+func eventHooks() Hooks {
+	return Hooks{
+		Validate: func(ctx context.Context, obj runtime.Object) field.ErrorList {
+			return validation.ValidateEvent(obj.(*corev1.Event), requestVersion(ctx))
+		},
+		ValidateUpdate: func(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+			return validation.ValidateEventUpdate(obj.(*corev1.Event), old.(*corev1.Event), requestVersion(ctx))
+		},
+	}
+}
+
+// requestVersion returns the group and version of the request, core/v1 outside of requests.
+func requestVersion(ctx context.Context) schema.GroupVersion {
+	if info, found := genericapirequest.RequestInfoFrom(ctx); found {
+		return schema.GroupVersion{Group: info.APIGroup, Version: info.APIVersion}
+	}
+	return corev1.SchemeGroupVersion
 }
 
 func addEventConversions(s *runtime.Scheme) error {

@@ -49,24 +49,8 @@ type Kind struct {
 	// Generation is how the registry manages metadata.generation.
 	Generation Generation
 
-	// Default sets defaults. It runs on every decode, of requests and of stored data, and must be
-	// idempotent.
-	Default func(obj runtime.Object)
-	// PrepareCreate and PrepareUpdate run after mutating admission and before validation. If
-	// HasStatus is set, the registry resets status before PrepareCreate and restores it from old
-	// before PrepareUpdate.
-	PrepareCreate func(ctx context.Context, obj runtime.Object)
-	PrepareUpdate func(ctx context.Context, obj, old runtime.Object)
-	// PrepareStatus runs on writes to the status subresource, after everything except status and
-	// metadata is restored from old.
-	PrepareStatus func(ctx context.Context, obj, old runtime.Object)
-	// Validate, ValidateUpdate and ValidateStatus validate a write, including metadata. A kind
-	// without them gets only the generic validation of metadata.
-	Validate       func(ctx context.Context, obj runtime.Object) field.ErrorList
-	ValidateUpdate func(ctx context.Context, obj, old runtime.Object) field.ErrorList
-	ValidateStatus func(ctx context.Context, obj, old runtime.Object) field.ErrorList
-	// Warnings returns warnings for the client; old is nil on creation.
-	Warnings func(ctx context.Context, obj, old runtime.Object) []string
+	// Hooks are the defaulting, preparation, validation and warnings of the kind.
+	Hooks
 
 	// GracefulDelete reports whether a delete is graceful. It must set options.GracePeriodSeconds.
 	GracefulDelete func(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool

@@ -5,8 +5,8 @@ import (
 	metricsv1beta1 "k8s.io/metrics/pkg/apis/metrics/v1beta1"
 )
 
-// metrics returns the kinds of metrics.k8s.io, which are read from node agents and never stored.
-func metrics() []Kind {
+// metricsKinds returns the kinds of metrics.k8s.io, which are read from node agents and never stored.
+func metricsKinds() []Kind {
 	gv := metricsv1beta1.SchemeGroupVersion
 	return []Kind{
 		{

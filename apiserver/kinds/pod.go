@@ -12,32 +12,30 @@ import (
 	"github.com/berthproject/berth/apiserver/subresource"
 )
 
-func pods() Kind {
+func podKind() Kind {
 	return Kind{
 		GroupVersion: v1, Kind: "Pod", Resource: "pods", ShortNames: []string{"po"}, Categories: []string{"all"}, Namespaced: true,
 		New:       func() runtime.Object { return &corev1.Pod{} },
 		NewList:   func() runtime.Object { return &corev1.PodList{} },
 		HasStatus: true, ResetOnStatusUpdate: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
-		Generation:     CountedGeneration,
-		Default:        defaults(podvalidation.DefaultPod),
-		PrepareCreate:  prepare(podvalidation.PrepareForCreate),
-		PrepareUpdate:  prepareUpdate(podvalidation.PrepareForUpdate),
-		PrepareStatus:  prepareUpdate(podvalidation.PrepareForStatusUpdate),
-		Validate:       check(podvalidation.ValidatePod),
-		ValidateUpdate: checkUpdate(podvalidation.ValidatePodUpdate),
-		ValidateStatus: checkUpdate(podvalidation.ValidatePodStatusUpdate),
-		Warnings:       warn(podvalidation.PodWarnings),
+		Generation: CountedGeneration,
+		Hooks: typed[*corev1.Pod]{
+			Default:       podvalidation.DefaultPod,
+			PrepareCreate: podvalidation.PrepareForCreate, PrepareUpdate: podvalidation.PrepareForUpdate, PrepareStatus: podvalidation.PrepareForStatusUpdate,
+			Validate: podvalidation.ValidatePod, ValidateUpdate: podvalidation.ValidatePodUpdate, ValidateStatus: podvalidation.ValidatePodStatusUpdate,
+			Warnings: podvalidation.PodWarnings,
+		}.hooks(),
 		GracefulDelete: podGracefulDelete, ReturnDeleted: true,
 		Fields: podFields, FieldAliases: map[string]string{"spec.host": "spec.nodeName"}, Trigger: "spec.nodeName",
 		UpdateSubresources: map[string]UpdateSubresource{
 			"ephemeralcontainers": {
 				Prepare:     prepareUpdate(podvalidation.PrepareForEphemeralContainersUpdate),
-				Validate:    checkUpdate(podvalidation.ValidatePodEphemeralContainersUpdate),
+				Validate:    validateUpdate(podvalidation.ValidatePodEphemeralContainersUpdate),
 				ResetFields: []string{"status"},
 			},
 			"resize": {
 				Prepare:     prepareUpdate(podvalidation.PrepareForResize),
-				Validate:    checkUpdate(podvalidation.ValidatePodResize),
+				Validate:    validateUpdate(podvalidation.ValidatePodResize),
 				ResetFields: []string{"status"},
 			},
 		},

@@ -3,36 +3,52 @@ package kinds
 import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
-// resources returns the kinds of dynamic resource allocation, which are stored so that upstream
+// resourceKinds returns the kinds of dynamic resource allocation, which are stored so that upstream
 // clients start.
-func resources() []Kind {
+func resourceKinds() []Kind {
 	gv := resourcev1.SchemeGroupVersion
 	return []Kind{
 		{
 			GroupVersion: gv, Kind: "ResourceClaim", Resource: "resourceclaims", Namespaced: true,
-			New:       func() runtime.Object { return &resourcev1.ResourceClaim{} },
-			NewList:   func() runtime.Object { return &resourcev1.ResourceClaimList{} },
+			New:     func() runtime.Object { return &resourcev1.ResourceClaim{} },
+			NewList: func() runtime.Object { return &resourcev1.ResourceClaimList{} },
+			Hooks: typed[*resourcev1.ResourceClaim]{
+				Default:  validation.DefaultResourceClaim,
+				Validate: validation.ValidateResourceClaim, ValidateUpdate: validation.ValidateResourceClaimUpdate, ValidateStatus: validation.ValidateResourceClaimStatusUpdate,
+			}.hooks(),
 			HasStatus: true, StoredOnly: true, ReturnDeleted: true,
 		},
 		{
 			GroupVersion: gv, Kind: "ResourceClaimTemplate", Resource: "resourceclaimtemplates", Namespaced: true,
-			New:        func() runtime.Object { return &resourcev1.ResourceClaimTemplate{} },
-			NewList:    func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
+			New:     func() runtime.Object { return &resourcev1.ResourceClaimTemplate{} },
+			NewList: func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
+			Hooks: typed[*resourcev1.ResourceClaimTemplate]{
+				Default:  validation.DefaultResourceClaimTemplate,
+				Validate: validation.ValidateResourceClaimTemplate, ValidateUpdate: validation.ValidateResourceClaimTemplateUpdate,
+			}.hooks(),
 			StoredOnly: true, ReturnDeleted: true,
 		},
 		{
 			GroupVersion: gv, Kind: "ResourceSlice", Resource: "resourceslices",
-			New:        func() runtime.Object { return &resourcev1.ResourceSlice{} },
-			NewList:    func() runtime.Object { return &resourcev1.ResourceSliceList{} },
+			New:     func() runtime.Object { return &resourcev1.ResourceSlice{} },
+			NewList: func() runtime.Object { return &resourcev1.ResourceSliceList{} },
+			Hooks: typed[*resourcev1.ResourceSlice]{
+				Validate: validation.ValidateResourceSlice, ValidateUpdate: validation.ValidateResourceSliceUpdate,
+			}.hooks(),
 			StoredOnly: true, Generation: CountedGeneration, ReturnDeleted: true,
 			Fields: sliceFields, Trigger: "spec.nodeName",
 		},
 		{
 			GroupVersion: gv, Kind: "DeviceClass", Resource: "deviceclasses",
-			New:        func() runtime.Object { return &resourcev1.DeviceClass{} },
-			NewList:    func() runtime.Object { return &resourcev1.DeviceClassList{} },
+			New:     func() runtime.Object { return &resourcev1.DeviceClass{} },
+			NewList: func() runtime.Object { return &resourcev1.DeviceClassList{} },
+			Hooks: typed[*resourcev1.DeviceClass]{
+				Validate: validation.ValidateDeviceClass, ValidateUpdate: validation.ValidateDeviceClassUpdate,
+			}.hooks(),
 			StoredOnly: true, Generation: CountedGeneration, ReturnDeleted: true,
 		},
 	}

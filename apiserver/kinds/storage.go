@@ -4,58 +4,90 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/berthproject/berth/apiserver/validation"
 )
 
-// coreStorage returns the storage kinds of the core group.
-func coreStorage() []Kind {
+// volumeKinds returns the storage kinds of the core group.
+func volumeKinds() []Kind {
 	return []Kind{
 		{
 			GroupVersion: v1, Kind: "PersistentVolume", Resource: "persistentvolumes", ShortNames: []string{"pv"},
-			New:       func() runtime.Object { return &corev1.PersistentVolume{} },
-			NewList:   func() runtime.Object { return &corev1.PersistentVolumeList{} },
+			New:     func() runtime.Object { return &corev1.PersistentVolume{} },
+			NewList: func() runtime.Object { return &corev1.PersistentVolumeList{} },
+			Hooks: typed[*corev1.PersistentVolume]{
+				Default:       validation.DefaultPersistentVolume,
+				PrepareCreate: validation.PreparePersistentVolumeForCreate, PrepareStatus: validation.PreparePersistentVolumeStatusUpdate,
+				Validate: validation.ValidatePersistentVolume, ValidateUpdate: validation.ValidatePersistentVolumeUpdate, ValidateStatus: validation.ValidatePersistentVolumeStatusUpdate,
+				Warnings: validation.PersistentVolumeWarnings,
+			}.hooks(),
 			HasStatus: true, ReturnDeleted: true,
 		},
 		{
 			GroupVersion: v1, Kind: "PersistentVolumeClaim", Resource: "persistentvolumeclaims", ShortNames: []string{"pvc"}, Namespaced: true,
-			New:       func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
-			NewList:   func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
+			New:     func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
+			NewList: func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
+			Hooks: typed[*corev1.PersistentVolumeClaim]{
+				Default:       validation.DefaultPersistentVolumeClaim,
+				PrepareCreate: validation.PreparePersistentVolumeClaimForCreate, PrepareUpdate: validation.PreparePersistentVolumeClaimForUpdate,
+				Validate: validation.ValidatePersistentVolumeClaim, ValidateUpdate: validation.ValidatePersistentVolumeClaimUpdate, ValidateStatus: validation.ValidatePersistentVolumeClaimStatusUpdate,
+				Warnings: validation.PersistentVolumeClaimWarnings,
+			}.hooks(),
 			HasStatus: true, ReturnDeleted: true,
 		},
 	}
 }
 
-// storage returns the kinds of storage.k8s.io.
-func storage() []Kind {
+// storageKinds returns the kinds of storage.k8s.io.
+func storageKinds() []Kind {
 	gv := storagev1.SchemeGroupVersion
 	return []Kind{
 		{
 			GroupVersion: gv, Kind: "StorageClass", Resource: "storageclasses", ShortNames: []string{"sc"},
-			New:           func() runtime.Object { return &storagev1.StorageClass{} },
-			NewList:       func() runtime.Object { return &storagev1.StorageClassList{} },
+			New:     func() runtime.Object { return &storagev1.StorageClass{} },
+			NewList: func() runtime.Object { return &storagev1.StorageClassList{} },
+			Hooks: typed[*storagev1.StorageClass]{
+				Default:  validation.DefaultStorageClass,
+				Validate: validation.ValidateStorageClass, ValidateUpdate: validation.ValidateStorageClassUpdate,
+				Warnings: validation.StorageClassWarnings,
+			}.hooks(),
 			ReturnDeleted: true,
 		},
 		{
 			GroupVersion: gv, Kind: "CSINode", Resource: "csinodes",
-			New:           func() runtime.Object { return &storagev1.CSINode{} },
-			NewList:       func() runtime.Object { return &storagev1.CSINodeList{} },
+			New:     func() runtime.Object { return &storagev1.CSINode{} },
+			NewList: func() runtime.Object { return &storagev1.CSINodeList{} },
+			Hooks: typed[*storagev1.CSINode]{
+				Validate: validation.ValidateCSINode, ValidateUpdate: validation.ValidateCSINodeUpdate,
+			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "CSIDriver", Resource: "csidrivers",
-			New:           func() runtime.Object { return &storagev1.CSIDriver{} },
-			NewList:       func() runtime.Object { return &storagev1.CSIDriverList{} },
+			New:     func() runtime.Object { return &storagev1.CSIDriver{} },
+			NewList: func() runtime.Object { return &storagev1.CSIDriverList{} },
+			Hooks: typed[*storagev1.CSIDriver]{
+				Default:  validation.DefaultCSIDriver,
+				Validate: validation.ValidateCSIDriver, ValidateUpdate: validation.ValidateCSIDriverUpdate,
+			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "CSIStorageCapacity", Resource: "csistoragecapacities", Namespaced: true,
-			New:           func() runtime.Object { return &storagev1.CSIStorageCapacity{} },
-			NewList:       func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
+			New:     func() runtime.Object { return &storagev1.CSIStorageCapacity{} },
+			NewList: func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
+			Hooks: typed[*storagev1.CSIStorageCapacity]{
+				Validate: validation.ValidateCSIStorageCapacity, ValidateUpdate: validation.ValidateCSIStorageCapacityUpdate,
+			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 		{
 			GroupVersion: gv, Kind: "VolumeAttachment", Resource: "volumeattachments",
-			New:       func() runtime.Object { return &storagev1.VolumeAttachment{} },
-			NewList:   func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
+			New:     func() runtime.Object { return &storagev1.VolumeAttachment{} },
+			NewList: func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
+			Hooks: typed[*storagev1.VolumeAttachment]{
+				Validate: validation.ValidateVolumeAttachment, ValidateUpdate: validation.ValidateVolumeAttachmentUpdate, ValidateStatus: validation.ValidateVolumeAttachmentStatusUpdate,
+			}.hooks(),
 			HasStatus: true, ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
 	}

@@ -6,55 +6,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/berthproject/berth/apiserver/tables"
-	"github.com/berthproject/berth/apiserver/validation"
 )
 
-// All returns a new table with every served kind and its hooks.
+// All returns a new table with every served kind. The columns come from apiserver/tables.
 func All() []Kind {
 	table := slices.Concat(
-		core(), coreStorage(), services(), events(), apps(), batch(), policy(), coordination(),
-		storage(), scheduling(), rbac(), resources(), reviews(), berth(), metrics(),
+		coreKinds(), volumeKinds(), serviceKinds(), eventKinds(), appsKinds(), batchKinds(), policyKinds(), coordinationKinds(),
+		storageKinds(), schedulingKinds(), rbacKinds(), resourceKinds(), reviewKinds(), berthKinds(), metricsKinds(),
 	)
 	for i := range table {
-		table[i].setHooks()
+		t, _ := tables.For(table[i].GroupResource())
+		table[i].Columns, table[i].Row = t.Columns, t.Row
 	}
 	return table
-}
-
-// setHooks sets unset columns and hooks from apiserver/tables and apiserver/validation.
-func (k *Kind) setHooks() {
-	if k.Row == nil {
-		t, _ := tables.For(k.GroupResource())
-		k.Columns, k.Row = t.Columns, t.Row
-	}
-	h, found := validation.HooksFor(k.GroupVersionKind().GroupKind())
-	if !found || k.Hub != nil {
-		return
-	}
-	if k.Default == nil {
-		k.Default = h.Default
-	}
-	if k.PrepareCreate == nil {
-		k.PrepareCreate = h.PrepareCreate
-	}
-	if k.PrepareUpdate == nil {
-		k.PrepareUpdate = h.PrepareUpdate
-	}
-	if k.PrepareStatus == nil {
-		k.PrepareStatus = h.PrepareStatus
-	}
-	if k.Validate == nil {
-		k.Validate = h.Validate
-	}
-	if k.ValidateUpdate == nil {
-		k.ValidateUpdate = h.ValidateUpdate
-	}
-	if k.ValidateStatus == nil {
-		k.ValidateStatus = h.ValidateStatus
-	}
-	if k.Warnings == nil {
-		k.Warnings = h.Warnings
-	}
 }
 
 // Find returns the kind of a resource.

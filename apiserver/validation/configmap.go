@@ -50,25 +50,3 @@ func ValidateConfigMapUpdate(cm, old *corev1.ConfigMap) field.ErrorList {
 }
 
 func isImmutable(flag *bool) bool { return flag != nil && *flag }
-
-// PrepareServiceAccountForCreate drops all fields of secret references except the name.
-func PrepareServiceAccountForCreate(sa *corev1.ServiceAccount) {
-	for i, ref := range sa.Secrets {
-		sa.Secrets[i] = corev1.ObjectReference{Name: ref.Name}
-	}
-}
-
-// PrepareServiceAccountForUpdate drops all fields of secret references except the name.
-func PrepareServiceAccountForUpdate(sa, _ *corev1.ServiceAccount) {
-	PrepareServiceAccountForCreate(sa)
-}
-
-// ValidateServiceAccount validates the metadata.
-func ValidateServiceAccount(sa *corev1.ServiceAccount) field.ErrorList {
-	return objectMeta(&sa.ObjectMeta, true, apivalidation.ValidateServiceAccountName)
-}
-
-// ValidateServiceAccountUpdate validates the metadata.
-func ValidateServiceAccountUpdate(sa, old *corev1.ServiceAccount) field.ErrorList {
-	return append(objectMetaUpdate(&sa.ObjectMeta, &old.ObjectMeta), ValidateServiceAccount(sa)...)
-}

@@ -169,19 +169,3 @@ func DaemonSetWarnings(ctx context.Context, ds, old *appsv1.DaemonSet) []string 
 	}
 	return templateWarnings(ctx, &ds.Spec.Template, &old.Spec.Template, !semanticEqual(ds.Spec, old.Spec))
 }
-
-// ValidateControllerRevision validates a new ControllerRevision.
-func ValidateControllerRevision(r *appsv1.ControllerRevision) field.ErrorList {
-	errs := objectMeta(&r.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	if r.Data.Raw == nil && r.Data.Object == nil {
-		errs = append(errs, field.Required(field.NewPath("data"), "data is mandatory"))
-	}
-	return append(errs, nonNegative(r.Revision, field.NewPath("revision"))...)
-}
-
-// ValidateControllerRevisionUpdate rejects changes of the data.
-func ValidateControllerRevisionUpdate(r, old *appsv1.ControllerRevision) field.ErrorList {
-	errs := objectMetaUpdate(&r.ObjectMeta, &old.ObjectMeta)
-	errs = append(errs, ValidateControllerRevision(r)...)
-	return append(errs, immutable(r.Data, old.Data, field.NewPath("data"))...)
-}

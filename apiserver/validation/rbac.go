@@ -6,27 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
-
-func rbacHooks(kind schema.GroupKind) (Hooks, bool) {
-	if kind.Group != rbacv1.GroupName {
-		return Hooks{}, false
-	}
-	switch kind.Kind {
-	case "Role":
-		return typedHooks[*rbacv1.Role]{Validate: ValidateRole, ValidateUpdate: ValidateRoleUpdate}.hooks()
-	case "ClusterRole":
-		return typedHooks[*rbacv1.ClusterRole]{Validate: ValidateClusterRole, ValidateUpdate: ValidateClusterRoleUpdate}.hooks()
-	case "RoleBinding":
-		return typedHooks[*rbacv1.RoleBinding]{Default: DefaultRoleBinding, Validate: ValidateRoleBinding, ValidateUpdate: ValidateRoleBindingUpdate}.hooks()
-	case "ClusterRoleBinding":
-		return typedHooks[*rbacv1.ClusterRoleBinding]{Default: DefaultClusterRoleBinding, Validate: ValidateClusterRoleBinding,
-			ValidateUpdate: ValidateClusterRoleBindingUpdate}.hooks()
-	}
-	return Hooks{}, false
-}
 
 // DefaultRoleBinding sets the API groups of roleRef and subjects.
 func DefaultRoleBinding(b *rbacv1.RoleBinding) { defaultGroups(&b.RoleRef, b.Subjects) }

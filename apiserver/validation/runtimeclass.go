@@ -1,8 +1,6 @@
 package validation
 
 import (
-	"context"
-
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -40,37 +38,4 @@ func ValidateRuntimeClass(rc *nodev1.RuntimeClass) field.ErrorList {
 func ValidateRuntimeClassUpdate(rc, old *nodev1.RuntimeClass) field.ErrorList {
 	errs := objectMetaUpdate(&rc.ObjectMeta, &old.ObjectMeta)
 	return append(errs, immutable(rc.Handler, old.Handler, field.NewPath("handler"))...)
-}
-
-// DefaultPodTemplate sets the defaults of the template.
-func DefaultPodTemplate(t *corev1.PodTemplate) { podvalidation.DefaultPodTemplate(&t.Template) }
-
-// PreparePodTemplateForCreate clears fields of disabled feature gates.
-func PreparePodTemplateForCreate(t *corev1.PodTemplate) {
-	podvalidation.PrepareTemplate(&t.Template, nil)
-}
-
-// PreparePodTemplateForUpdate clears fields of disabled feature gates.
-func PreparePodTemplateForUpdate(t, old *corev1.PodTemplate) {
-	podvalidation.PrepareTemplate(&t.Template, &old.Template)
-}
-
-// ValidatePodTemplate validates a new PodTemplate.
-func ValidatePodTemplate(t *corev1.PodTemplate) field.ErrorList {
-	errs := objectMeta(&t.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
-	return append(errs, podvalidation.ValidatePodTemplateSpec(&t.Template, field.NewPath("template"))...)
-}
-
-// ValidatePodTemplateUpdate validates an update. All fields are mutable.
-func ValidatePodTemplateUpdate(t, old *corev1.PodTemplate) field.ErrorList {
-	errs := objectMetaUpdate(&t.ObjectMeta, &old.ObjectMeta)
-	return append(errs, podvalidation.ValidatePodTemplateSpec(&t.Template, field.NewPath("template"))...)
-}
-
-// PodTemplateWarnings returns warnings for the template.
-func PodTemplateWarnings(ctx context.Context, t, old *corev1.PodTemplate) []string {
-	if old == nil {
-		return podvalidation.PodTemplateWarnings(ctx, field.NewPath("template"), &t.Template, nil)
-	}
-	return podvalidation.PodTemplateWarnings(ctx, field.NewPath("template"), &t.Template, &old.Template)
 }

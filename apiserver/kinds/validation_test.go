@@ -1,13 +1,15 @@
-package validation
+package kinds
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -17,8 +19,10 @@ const (
 	jobPod   = `"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"app:1"}]}}`
 )
 
+var table = All()
+
 // decode parses an object such as `apps/v1 Deployment {"spec":...}` and sets defaults.
-func decode(t *testing.T, text string) (runtime.Object, Hooks) {
+func decode(t *testing.T, text string) (runtime.Object, Kind) {
 	t.Helper()
 	version, rest, _ := strings.Cut(text, " ")
 	kind, body, _ := strings.Cut(rest, " ")
@@ -38,31 +42,33 @@ func decode(t *testing.T, text string) (runtime.Object, Hooks) {
 		m.SetName("x")
 	}
 	m.SetUID("u1")
-	hooks, found := HooksFor(gv.WithKind(kind).GroupKind())
-	if !found {
-		t.Fatalf("%s %s has no rules", version, kind)
+	i := slices.IndexFunc(table, func(k Kind) bool { return k.GroupVersionKind() == gv.WithKind(kind) })
+	if i < 0 {
+		t.Fatalf("%s %s is not a served kind", version, kind)
 	}
-	if hooks.Default != nil {
-		hooks.Default(obj)
+	k := table[i]
+	if k.Namespaced {
+		m.SetNamespace("ns")
 	}
-	return obj, hooks
+	if k.Default != nil {
+		k.Default(obj)
+	}
+	return obj, k
 }
 
-// namespaced sets the namespace of objects of namespaced kinds.
-func namespaced(obj runtime.Object, kind string) {
-	switch kind {
-	case "Node", "Namespace", "PriorityClass", "StorageClass", "PersistentVolume", "CSINode", "CSIDriver", "VolumeAttachment",
-		"RuntimeClass", "DeviceClass", "ResourceSlice", "ClusterRole", "ClusterRoleBinding":
-		return
+// faults joins errors as "path: detail".
+func faults(errs field.ErrorList) string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, err.Field+": "+err.Detail)
 	}
-	obj.(metav1.Object).SetNamespace("ns")
+	return strings.Join(out, "; ")
 }
 
 // created returns a created object and its validation errors.
 func created(t *testing.T, text string) (runtime.Object, string) {
 	t.Helper()
 	obj, hooks := decode(t, text)
-	namespaced(obj, strings.Fields(text)[1])
 	if hooks.PrepareCreate != nil {
 		hooks.PrepareCreate(t.Context(), obj)
 	}
@@ -77,7 +83,6 @@ func changed(t *testing.T, before, after string, status bool) string {
 		t.Fatalf("%s: %s", before, wrong)
 	}
 	obj, hooks := decode(t, after)
-	namespaced(obj, strings.Fields(after)[1])
 	for _, m := range []metav1.Object{old.(metav1.Object), obj.(metav1.Object)} {
 		m.SetResourceVersion("1")
 	}
