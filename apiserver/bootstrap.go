@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/policy"
 )
 
 var systemNamespaces = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}
@@ -27,7 +27,7 @@ func createSystemObjects(ctx context.Context, client kubernetes.Interface, servi
 			return fmt.Errorf("making namespace %s: %w", name, err)
 		}
 	}
-	for _, class := range validation.SystemPriorityClasses() {
+	for _, class := range policy.SystemPriorityClasses() {
 		_, err := client.SchedulingV1().PriorityClasses().Create(ctx, class, metav1.CreateOptions{})
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("making priority class %s: %w", class.Name, err)

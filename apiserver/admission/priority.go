@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/informers"
 	schedulinglisters "k8s.io/client-go/listers/scheduling/v1"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/policy"
 )
 
 var priorityClasses = schedulingv1.Resource("priorityclasses")
@@ -187,7 +187,7 @@ func (p *priority) Validate(ctx context.Context, a admission.Attributes, _ admis
 }
 
 func forbidSystemClassDeletion(a admission.Attributes) error {
-	for _, system := range validation.SystemPriorityClasses() {
+	for _, system := range policy.SystemPriorityClasses() {
 		old, _ := a.GetOldObject().(*schedulingv1.PriorityClass) // deletecollection has no name
 		if a.GetName() == system.Name || old != nil && old.Name == system.Name {
 			return admission.NewForbidden(a, errors.New("this is a system priority class and cannot be deleted"))

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/berthproject/berth/apiserver/subresource"
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/apps"
 )
 
 func scale(version schema.GroupVersion) map[string]func(Stores) rest.Storage {
@@ -17,7 +17,7 @@ func scale(version schema.GroupVersion) map[string]func(Stores) rest.Storage {
 	}
 }
 
-// appsKinds returns the workload kinds of apps/v1, and ReplicationController.
+// appsKinds returns the scalable workloads of apps/v1.
 func appsKinds() []Kind {
 	gv := appsv1.SchemeGroupVersion
 	return []Kind{
@@ -26,10 +26,10 @@ func appsKinds() []Kind {
 			New:     func() runtime.Object { return &appsv1.Deployment{} },
 			NewList: func() runtime.Object { return &appsv1.DeploymentList{} },
 			Hooks: typed[*appsv1.Deployment]{
-				Default:       validation.DefaultDeployment,
-				PrepareCreate: validation.PrepareDeploymentForCreate, PrepareUpdate: validation.PrepareDeploymentForUpdate, PrepareStatus: validation.PrepareDeploymentStatusUpdate,
-				Validate: validation.ValidateDeployment, ValidateUpdate: validation.ValidateDeploymentUpdate, ValidateStatus: validation.ValidateDeploymentStatusUpdate,
-				Warnings: validation.DeploymentWarnings,
+				Default:       apps.DefaultDeployment,
+				PrepareCreate: apps.PrepareDeploymentForCreate, PrepareUpdate: apps.PrepareDeploymentForUpdate, PrepareStatus: apps.PrepareDeploymentStatusUpdate,
+				Validate: apps.ValidateDeployment, ValidateUpdate: apps.ValidateDeploymentUpdate, ValidateStatus: apps.ValidateDeploymentStatusUpdate,
+				Warnings: apps.DeploymentWarnings,
 			}.hooks(),
 			HasStatus: true, ResetOnStatusUpdate: []string{"metadata.labels"}, Generation: CountedGeneration,
 			Subresources: scale(gv),
@@ -39,10 +39,10 @@ func appsKinds() []Kind {
 			New:     func() runtime.Object { return &appsv1.ReplicaSet{} },
 			NewList: func() runtime.Object { return &appsv1.ReplicaSetList{} },
 			Hooks: typed[*appsv1.ReplicaSet]{
-				Default:       validation.DefaultReplicaSet,
-				PrepareCreate: validation.PrepareReplicaSetForCreate, PrepareUpdate: validation.PrepareReplicaSetForUpdate,
-				Validate: validation.ValidateReplicaSet, ValidateUpdate: validation.ValidateReplicaSetUpdate, ValidateStatus: validation.ValidateReplicaSetStatusUpdate,
-				Warnings: validation.ReplicaSetWarnings,
+				Default:       apps.DefaultReplicaSet,
+				PrepareCreate: apps.PrepareReplicaSetForCreate, PrepareUpdate: apps.PrepareReplicaSetForUpdate,
+				Validate: apps.ValidateReplicaSet, ValidateUpdate: apps.ValidateReplicaSetUpdate, ValidateStatus: apps.ValidateReplicaSetStatusUpdate,
+				Warnings: apps.ReplicaSetWarnings,
 			}.hooks(),
 			HasStatus: true, Generation: CountedGeneration,
 			Subresources: scale(gv),
@@ -52,23 +52,30 @@ func appsKinds() []Kind {
 			New:     func() runtime.Object { return &appsv1.StatefulSet{} },
 			NewList: func() runtime.Object { return &appsv1.StatefulSetList{} },
 			Hooks: typed[*appsv1.StatefulSet]{
-				Default:       validation.DefaultStatefulSet,
-				PrepareCreate: validation.PrepareStatefulSetForCreate, PrepareUpdate: validation.PrepareStatefulSetForUpdate,
-				Validate: validation.ValidateStatefulSet, ValidateUpdate: validation.ValidateStatefulSetUpdate, ValidateStatus: validation.ValidateStatefulSetStatusUpdate,
-				Warnings: validation.StatefulSetWarnings,
+				Default:       apps.DefaultStatefulSet,
+				PrepareCreate: apps.PrepareStatefulSetForCreate, PrepareUpdate: apps.PrepareStatefulSetForUpdate,
+				Validate: apps.ValidateStatefulSet, ValidateUpdate: apps.ValidateStatefulSetUpdate, ValidateStatus: apps.ValidateStatefulSetStatusUpdate,
+				Warnings: apps.StatefulSetWarnings,
 			}.hooks(),
 			HasStatus: true, Generation: CountedGeneration,
 			Subresources: scale(gv),
 		},
+	}
+}
+
+// otherWorkloadKinds returns DaemonSet, ControllerRevision and ReplicationController.
+func otherWorkloadKinds() []Kind {
+	gv := appsv1.SchemeGroupVersion
+	return []Kind{
 		{
 			GroupVersion: gv, Kind: "DaemonSet", Resource: "daemonsets", ShortNames: []string{"ds"}, Categories: []string{"all"}, Namespaced: true,
 			New:     func() runtime.Object { return &appsv1.DaemonSet{} },
 			NewList: func() runtime.Object { return &appsv1.DaemonSetList{} },
 			Hooks: typed[*appsv1.DaemonSet]{
-				Default:       validation.DefaultDaemonSet,
-				PrepareCreate: validation.PrepareDaemonSetForCreate, PrepareUpdate: validation.PrepareDaemonSetForUpdate, PrepareStatus: validation.PrepareDaemonSetStatusUpdate,
-				Validate: validation.ValidateDaemonSet, ValidateUpdate: validation.ValidateDaemonSetUpdate, ValidateStatus: validation.ValidateDaemonSetStatusUpdate,
-				Warnings: validation.DaemonSetWarnings,
+				Default:       apps.DefaultDaemonSet,
+				PrepareCreate: apps.PrepareDaemonSetForCreate, PrepareUpdate: apps.PrepareDaemonSetForUpdate, PrepareStatus: apps.PrepareDaemonSetStatusUpdate,
+				Validate: apps.ValidateDaemonSet, ValidateUpdate: apps.ValidateDaemonSetUpdate, ValidateStatus: apps.ValidateDaemonSetStatusUpdate,
+				Warnings: apps.DaemonSetWarnings,
 			}.hooks(),
 			HasStatus: true, Generation: CountedGeneration,
 		},
@@ -77,7 +84,7 @@ func appsKinds() []Kind {
 			New:     func() runtime.Object { return &appsv1.ControllerRevision{} },
 			NewList: func() runtime.Object { return &appsv1.ControllerRevisionList{} },
 			Hooks: typed[*appsv1.ControllerRevision]{
-				Validate: validation.ValidateControllerRevision, ValidateUpdate: validation.ValidateControllerRevisionUpdate,
+				Validate: apps.ValidateControllerRevision, ValidateUpdate: apps.ValidateControllerRevisionUpdate,
 			}.hooks(),
 		},
 		{
@@ -85,10 +92,10 @@ func appsKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.ReplicationController{} },
 			NewList: func() runtime.Object { return &corev1.ReplicationControllerList{} },
 			Hooks: typed[*corev1.ReplicationController]{
-				Default:       validation.DefaultReplicationController,
-				PrepareCreate: validation.PrepareReplicationControllerForCreate, PrepareUpdate: validation.PrepareReplicationControllerForUpdate,
-				Validate: validation.ValidateReplicationController, ValidateUpdate: validation.ValidateReplicationControllerUpdate, ValidateStatus: validation.ValidateReplicationControllerStatusUpdate,
-				Warnings: validation.ReplicationControllerWarnings,
+				Default:       apps.DefaultReplicationController,
+				PrepareCreate: apps.PrepareReplicationControllerForCreate, PrepareUpdate: apps.PrepareReplicationControllerForUpdate,
+				Validate: apps.ValidateReplicationController, ValidateUpdate: apps.ValidateReplicationControllerUpdate, ValidateStatus: apps.ValidateReplicationControllerStatusUpdate,
+				Warnings: apps.ReplicationControllerWarnings,
 			}.hooks(),
 			HasStatus: true, OrphansByDefault: true, Generation: CountedGeneration,
 			Fields:       controllerFields,

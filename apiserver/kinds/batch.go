@@ -4,7 +4,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/batch"
 )
 
 // batchKinds returns the kinds of batch/v1.
@@ -16,10 +16,10 @@ func batchKinds() []Kind {
 			New:     func() runtime.Object { return &batchv1.Job{} },
 			NewList: func() runtime.Object { return &batchv1.JobList{} },
 			Hooks: typed[*batchv1.Job]{
-				Default:       validation.DefaultJob,
-				PrepareCreate: validation.PrepareJobForCreate, PrepareUpdate: validation.PrepareJobForUpdate,
-				Validate: validation.ValidateJob, ValidateUpdate: validation.ValidateJobUpdate, ValidateStatus: validation.ValidateJobStatusUpdate,
-				Warnings: validation.JobWarnings,
+				Default:       batch.DefaultJob,
+				PrepareCreate: batch.PrepareJobForCreate, PrepareUpdate: batch.PrepareJobForUpdate,
+				Validate: batch.ValidateJob, ValidateUpdate: batch.ValidateJobUpdate, ValidateStatus: batch.ValidateJobStatusUpdate,
+				Warnings: batch.JobWarnings,
 			}.hooks(),
 			HasStatus: true, OrphansByDefault: true, Generation: CountedGeneration,
 			Fields: jobFields,
@@ -29,10 +29,10 @@ func batchKinds() []Kind {
 			New:     func() runtime.Object { return &batchv1.CronJob{} },
 			NewList: func() runtime.Object { return &batchv1.CronJobList{} },
 			Hooks: typed[*batchv1.CronJob]{
-				Default:       validation.DefaultCronJob,
-				PrepareCreate: validation.PrepareCronJobForCreate, PrepareUpdate: validation.PrepareCronJobForUpdate,
-				Validate: validation.ValidateCronJob, ValidateUpdate: validation.ValidateCronJobUpdate,
-				Warnings: validation.CronJobWarnings,
+				Default:       batch.DefaultCronJob,
+				PrepareCreate: batch.PrepareCronJobForCreate, PrepareUpdate: batch.PrepareCronJobForUpdate,
+				Validate: batch.ValidateCronJob, ValidateUpdate: batch.ValidateCronJobUpdate,
+				Warnings: batch.CronJobWarnings,
 			}.hooks(),
 			HasStatus: true, Generation: CountedGeneration,
 		},

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/policy"
 )
 
 // berthKinds returns Berth's own kinds.
@@ -15,8 +15,8 @@ func berthKinds() []Kind {
 		New:     func() runtime.Object { return &v1alpha1.Hold{} },
 		NewList: func() runtime.Object { return &v1alpha1.HoldList{} },
 		Hooks: typed[*v1alpha1.Hold]{
-			Default:  validation.DefaultHold,
-			Validate: validation.ValidateHold, ValidateUpdate: validation.ValidateHoldUpdate,
+			Default:  policy.DefaultHold,
+			Validate: policy.ValidateHold, ValidateUpdate: policy.ValidateHoldUpdate,
 		}.hooks(),
 		Generation: CountedGeneration,
 		Fields: func(obj runtime.Object) fields.Set {

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/apiserver/subresource"
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/core"
 )
 
 var v1 = corev1.SchemeGroupVersion
@@ -23,7 +23,7 @@ func coreKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.ConfigMap{} },
 			NewList: func() runtime.Object { return &corev1.ConfigMapList{} },
 			Hooks: typed[*corev1.ConfigMap]{
-				Validate: validation.ValidateConfigMap, ValidateUpdate: validation.ValidateConfigMapUpdate,
+				Validate: core.ValidateConfigMap, ValidateUpdate: core.ValidateConfigMapUpdate,
 			}.hooks(),
 		},
 		{
@@ -31,9 +31,9 @@ func coreKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.Secret{} },
 			NewList: func() runtime.Object { return &corev1.SecretList{} },
 			Hooks: typed[*corev1.Secret]{
-				Default:       validation.DefaultSecret,
-				PrepareUpdate: validation.PrepareSecretForUpdate,
-				Validate:      validation.ValidateSecret, ValidateUpdate: validation.ValidateSecretUpdate,
+				Default:       core.DefaultSecret,
+				PrepareUpdate: core.PrepareSecretForUpdate,
+				Validate:      core.ValidateSecret, ValidateUpdate: core.ValidateSecretUpdate,
 			}.hooks(),
 			Fields: secretFields,
 		},
@@ -42,8 +42,8 @@ func coreKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.ServiceAccount{} },
 			NewList: func() runtime.Object { return &corev1.ServiceAccountList{} },
 			Hooks: typed[*corev1.ServiceAccount]{
-				PrepareCreate: validation.PrepareServiceAccountForCreate, PrepareUpdate: validation.PrepareServiceAccountForUpdate,
-				Validate: validation.ValidateServiceAccount, ValidateUpdate: validation.ValidateServiceAccountUpdate,
+				PrepareCreate: core.PrepareServiceAccountForCreate, PrepareUpdate: core.PrepareServiceAccountForUpdate,
+				Validate: core.ValidateServiceAccount, ValidateUpdate: core.ValidateServiceAccountUpdate,
 			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
@@ -52,8 +52,8 @@ func coreKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.LimitRange{} },
 			NewList: func() runtime.Object { return &corev1.LimitRangeList{} },
 			Hooks: typed[*corev1.LimitRange]{
-				Default:  validation.DefaultLimitRange,
-				Validate: validation.ValidateLimitRange, ValidateUpdate: validation.ValidateLimitRangeUpdate,
+				Default:  core.DefaultLimitRange,
+				Validate: core.ValidateLimitRange, ValidateUpdate: core.ValidateLimitRangeUpdate,
 			}.hooks(),
 			AllowCreateOnUpdate: true,
 		},
@@ -62,8 +62,8 @@ func coreKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.ResourceQuota{} },
 			NewList: func() runtime.Object { return &corev1.ResourceQuotaList{} },
 			Hooks: typed[*corev1.ResourceQuota]{
-				Default:  validation.DefaultResourceQuota,
-				Validate: validation.ValidateResourceQuota, ValidateUpdate: validation.ValidateResourceQuotaUpdate, ValidateStatus: validation.ValidateResourceQuotaStatusUpdate,
+				Default:  core.DefaultResourceQuota,
+				Validate: core.ValidateResourceQuota, ValidateUpdate: core.ValidateResourceQuotaUpdate, ValidateStatus: core.ValidateResourceQuotaStatusUpdate,
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true, StoredOnly: true,
 		},
@@ -76,10 +76,10 @@ func nodeKind() Kind {
 		New:     func() runtime.Object { return &corev1.Node{} },
 		NewList: func() runtime.Object { return &corev1.NodeList{} },
 		Hooks: typed[*corev1.Node]{
-			Default:       validation.DefaultNode,
-			PrepareCreate: validation.PrepareNodeForCreate, PrepareUpdate: validation.PrepareNodeForUpdate, PrepareStatus: validation.PrepareNodeStatusUpdate,
-			Validate: validation.ValidateNode, ValidateUpdate: validation.ValidateNodeUpdate, ValidateStatus: validation.ValidateNodeStatusUpdate,
-			Warnings: validation.NodeWarnings,
+			Default:       core.DefaultNode,
+			PrepareCreate: core.PrepareNodeForCreate, PrepareUpdate: core.PrepareNodeForUpdate, PrepareStatus: core.PrepareNodeStatusUpdate,
+			Validate: core.ValidateNode, ValidateUpdate: core.ValidateNodeUpdate, ValidateStatus: core.ValidateNodeStatusUpdate,
+			Warnings: core.NodeWarnings,
 		}.hooks(),
 		HasStatus: true, KeepStatusOnCreate: true,
 		Fields: nodeFields,
@@ -92,17 +92,17 @@ func namespaceKind() Kind {
 		New:     func() runtime.Object { return &corev1.Namespace{} },
 		NewList: func() runtime.Object { return &corev1.NamespaceList{} },
 		Hooks: typed[*corev1.Namespace]{
-			Default:       validation.DefaultNamespace,
-			PrepareCreate: validation.PrepareNamespaceForCreate, PrepareUpdate: validation.PrepareNamespaceForUpdate,
-			Validate: validation.ValidateNamespace, ValidateUpdate: validation.ValidateNamespaceUpdate, ValidateStatus: validation.ValidateNamespaceStatusUpdate,
+			Default:       core.DefaultNamespace,
+			PrepareCreate: core.PrepareNamespaceForCreate, PrepareUpdate: core.PrepareNamespaceForUpdate,
+			Validate: core.ValidateNamespace, ValidateUpdate: core.ValidateNamespaceUpdate, ValidateStatus: core.ValidateNamespaceStatusUpdate,
 		}.hooks(),
 		HasStatus: true,
 		Fields:    namespaceFields,
 		Setup:     subresource.KeepNamespaceUntilFinalized,
 		Delete:    subresource.DeleteNamespace, NoDeleteCollection: true,
 		UpdateSubresources: map[string]UpdateSubresource{"finalize": {
-			Prepare:     prepareUpdate(validation.PrepareNamespaceFinalize),
-			Validate:    validateUpdate(validation.ValidateNamespaceFinalizeUpdate),
+			Prepare:     prepareUpdate(core.PrepareNamespaceFinalize),
+			Validate:    validateUpdate(core.ValidateNamespaceFinalizeUpdate),
 			ResetFields: []string{"status"},
 		}},
 	}
@@ -114,10 +114,10 @@ func podTemplateKind() Kind {
 		New:     func() runtime.Object { return &corev1.PodTemplate{} },
 		NewList: func() runtime.Object { return &corev1.PodTemplateList{} },
 		Hooks: typed[*corev1.PodTemplate]{
-			Default:       validation.DefaultPodTemplate,
-			PrepareCreate: validation.PreparePodTemplateForCreate, PrepareUpdate: validation.PreparePodTemplateForUpdate,
-			Validate: validation.ValidatePodTemplate, ValidateUpdate: validation.ValidatePodTemplateUpdate,
-			Warnings: validation.PodTemplateWarnings,
+			Default:       core.DefaultPodTemplate,
+			PrepareCreate: core.PreparePodTemplateForCreate, PrepareUpdate: core.PreparePodTemplateForUpdate,
+			Validate: core.ValidatePodTemplate, ValidateUpdate: core.ValidatePodTemplateUpdate,
+			Warnings: core.PodTemplateWarnings,
 		}.hooks(),
 		StoredOnly: true, ReturnDeleted: true,
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/core"
 )
 
 // eventTTL is the retention of events, in seconds.
@@ -44,10 +44,10 @@ func eventKinds() []Kind {
 func eventHooks() Hooks {
 	return Hooks{
 		Validate: func(ctx context.Context, obj runtime.Object) field.ErrorList {
-			return validation.ValidateEvent(obj.(*corev1.Event), requestVersion(ctx))
+			return core.ValidateEvent(obj.(*corev1.Event), requestVersion(ctx))
 		},
 		ValidateUpdate: func(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-			return validation.ValidateEventUpdate(obj.(*corev1.Event), old.(*corev1.Event), requestVersion(ctx))
+			return core.ValidateEventUpdate(obj.(*corev1.Event), old.(*corev1.Event), requestVersion(ctx))
 		},
 	}
 }

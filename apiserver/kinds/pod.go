@@ -9,6 +9,9 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
+	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
+	"github.com/berthproject/berth/apiserver/podvalidation/podwarnings"
 	"github.com/berthproject/berth/apiserver/subresource"
 )
 
@@ -20,21 +23,21 @@ func podKind() Kind {
 		HasStatus: true, ResetOnStatusUpdate: []string{"metadata.deletionTimestamp", "metadata.ownerReferences"},
 		Generation: CountedGeneration,
 		Hooks: typed[*corev1.Pod]{
-			Default:       podvalidation.DefaultPod,
-			PrepareCreate: podvalidation.PrepareForCreate, PrepareUpdate: podvalidation.PrepareForUpdate, PrepareStatus: podvalidation.PrepareForStatusUpdate,
+			Default:       poddefaults.DefaultPod,
+			PrepareCreate: podstrategy.PrepareForCreate, PrepareUpdate: podstrategy.PrepareForUpdate, PrepareStatus: podstrategy.PrepareForStatusUpdate,
 			Validate: podvalidation.ValidatePod, ValidateUpdate: podvalidation.ValidatePodUpdate, ValidateStatus: podvalidation.ValidatePodStatusUpdate,
-			Warnings: podvalidation.PodWarnings,
+			Warnings: podwarnings.PodWarnings,
 		}.hooks(),
 		GracefulDelete: podGracefulDelete, ReturnDeleted: true,
 		Fields: podFields, FieldAliases: map[string]string{"spec.host": "spec.nodeName"}, Trigger: "spec.nodeName",
 		UpdateSubresources: map[string]UpdateSubresource{
 			"ephemeralcontainers": {
-				Prepare:     prepareUpdate(podvalidation.PrepareForEphemeralContainersUpdate),
+				Prepare:     prepareUpdate(podstrategy.PrepareForEphemeralContainersUpdate),
 				Validate:    validateUpdate(podvalidation.ValidatePodEphemeralContainersUpdate),
 				ResetFields: []string{"status"},
 			},
 			"resize": {
-				Prepare:     prepareUpdate(podvalidation.PrepareForResize),
+				Prepare:     prepareUpdate(podstrategy.PrepareForResize),
 				Validate:    validateUpdate(podvalidation.ValidatePodResize),
 				ResetFields: []string{"status"},
 			},

@@ -7,7 +7,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/policy"
 )
 
 func policyKinds() []Kind {
@@ -16,7 +16,7 @@ func policyKinds() []Kind {
 		New:     func() runtime.Object { return &policyv1.PodDisruptionBudget{} },
 		NewList: func() runtime.Object { return &policyv1.PodDisruptionBudgetList{} },
 		Hooks: typed[*policyv1.PodDisruptionBudget]{
-			Validate: validation.ValidatePodDisruptionBudget, ValidateUpdate: validation.ValidatePodDisruptionBudgetUpdate, ValidateStatus: validation.ValidatePodDisruptionBudgetStatusUpdate,
+			Validate: policy.ValidatePodDisruptionBudget, ValidateUpdate: policy.ValidatePodDisruptionBudgetUpdate, ValidateStatus: policy.ValidatePodDisruptionBudgetStatusUpdate,
 		}.hooks(),
 		HasStatus: true, Generation: CountedGeneration,
 		RequireVersionOnUpdate: true,
@@ -29,8 +29,8 @@ func coordinationKinds() []Kind {
 		New:     func() runtime.Object { return &coordinationv1.Lease{} },
 		NewList: func() runtime.Object { return &coordinationv1.LeaseList{} },
 		Hooks: typed[*coordinationv1.Lease]{
-			PrepareCreate: validation.PrepareLeaseForCreate, PrepareUpdate: validation.PrepareLeaseForUpdate,
-			Validate: validation.ValidateLease, ValidateUpdate: validation.ValidateLeaseUpdate,
+			PrepareCreate: policy.PrepareLeaseForCreate, PrepareUpdate: policy.PrepareLeaseForUpdate,
+			Validate: policy.ValidateLease, ValidateUpdate: policy.ValidateLeaseUpdate,
 		}.hooks(),
 		AllowCreateOnUpdate: true, RequireVersionOnUpdate: true,
 	}}
@@ -43,8 +43,8 @@ func schedulingKinds() []Kind {
 			New:     func() runtime.Object { return &schedulingv1.PriorityClass{} },
 			NewList: func() runtime.Object { return &schedulingv1.PriorityClassList{} },
 			Hooks: typed[*schedulingv1.PriorityClass]{
-				Default:  validation.DefaultPriorityClass,
-				Validate: validation.ValidatePriorityClass, ValidateUpdate: validation.ValidatePriorityClassUpdate,
+				Default:  policy.DefaultPriorityClass,
+				Validate: policy.ValidatePriorityClass, ValidateUpdate: policy.ValidatePriorityClassUpdate,
 			}.hooks(),
 			Generation: FixedGeneration,
 		},
@@ -53,7 +53,7 @@ func schedulingKinds() []Kind {
 			New:     func() runtime.Object { return &nodev1.RuntimeClass{} },
 			NewList: func() runtime.Object { return &nodev1.RuntimeClassList{} },
 			Hooks: typed[*nodev1.RuntimeClass]{
-				Validate: validation.ValidateRuntimeClass, ValidateUpdate: validation.ValidateRuntimeClassUpdate,
+				Validate: policy.ValidateRuntimeClass, ValidateUpdate: policy.ValidateRuntimeClassUpdate,
 			}.hooks(),
 			RequireVersionOnUpdate: true,
 		},

@@ -4,7 +4,7 @@ import (
 	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/resource"
 )
 
 // resourceKinds returns the kinds of dynamic resource allocation, which are stored so that upstream
@@ -17,8 +17,8 @@ func resourceKinds() []Kind {
 			New:     func() runtime.Object { return &resourcev1.ResourceClaim{} },
 			NewList: func() runtime.Object { return &resourcev1.ResourceClaimList{} },
 			Hooks: typed[*resourcev1.ResourceClaim]{
-				Default:  validation.DefaultResourceClaim,
-				Validate: validation.ValidateResourceClaim, ValidateUpdate: validation.ValidateResourceClaimUpdate, ValidateStatus: validation.ValidateResourceClaimStatusUpdate,
+				Default:  resource.DefaultResourceClaim,
+				Validate: resource.ValidateResourceClaim, ValidateUpdate: resource.ValidateResourceClaimUpdate, ValidateStatus: resource.ValidateResourceClaimStatusUpdate,
 			}.hooks(),
 			HasStatus: true, StoredOnly: true, ReturnDeleted: true,
 		},
@@ -27,8 +27,8 @@ func resourceKinds() []Kind {
 			New:     func() runtime.Object { return &resourcev1.ResourceClaimTemplate{} },
 			NewList: func() runtime.Object { return &resourcev1.ResourceClaimTemplateList{} },
 			Hooks: typed[*resourcev1.ResourceClaimTemplate]{
-				Default:  validation.DefaultResourceClaimTemplate,
-				Validate: validation.ValidateResourceClaimTemplate, ValidateUpdate: validation.ValidateResourceClaimTemplateUpdate,
+				Default:  resource.DefaultResourceClaimTemplate,
+				Validate: resource.ValidateResourceClaimTemplate, ValidateUpdate: resource.ValidateResourceClaimTemplateUpdate,
 			}.hooks(),
 			StoredOnly: true, ReturnDeleted: true,
 		},
@@ -37,7 +37,7 @@ func resourceKinds() []Kind {
 			New:     func() runtime.Object { return &resourcev1.ResourceSlice{} },
 			NewList: func() runtime.Object { return &resourcev1.ResourceSliceList{} },
 			Hooks: typed[*resourcev1.ResourceSlice]{
-				Validate: validation.ValidateResourceSlice, ValidateUpdate: validation.ValidateResourceSliceUpdate,
+				Validate: resource.ValidateResourceSlice, ValidateUpdate: resource.ValidateResourceSliceUpdate,
 			}.hooks(),
 			StoredOnly: true, Generation: CountedGeneration, ReturnDeleted: true,
 			Fields: sliceFields, Trigger: "spec.nodeName",
@@ -47,7 +47,7 @@ func resourceKinds() []Kind {
 			New:     func() runtime.Object { return &resourcev1.DeviceClass{} },
 			NewList: func() runtime.Object { return &resourcev1.DeviceClassList{} },
 			Hooks: typed[*resourcev1.DeviceClass]{
-				Validate: validation.ValidateDeviceClass, ValidateUpdate: validation.ValidateDeviceClassUpdate,
+				Validate: resource.ValidateDeviceClass, ValidateUpdate: resource.ValidateDeviceClassUpdate,
 			}.hooks(),
 			StoredOnly: true, Generation: CountedGeneration, ReturnDeleted: true,
 		},

@@ -5,7 +5,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/network"
 )
 
 // serviceKinds returns Service, Endpoints and EndpointSlice.
@@ -16,10 +16,10 @@ func serviceKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.Service{} },
 			NewList: func() runtime.Object { return &corev1.ServiceList{} },
 			Hooks: typed[*corev1.Service]{
-				Default:       validation.DefaultService,
-				PrepareCreate: validation.PrepareServiceForCreate, PrepareUpdate: validation.PrepareServiceForUpdate,
-				Validate: validation.ValidateService, ValidateUpdate: validation.ValidateServiceUpdate, ValidateStatus: validation.ValidateServiceStatusUpdate,
-				Warnings: validation.ServiceWarnings,
+				Default:       network.DefaultService,
+				PrepareCreate: network.PrepareServiceForCreate, PrepareUpdate: network.PrepareServiceForUpdate,
+				Validate: network.ValidateService, ValidateUpdate: network.ValidateServiceUpdate, ValidateStatus: network.ValidateServiceStatusUpdate,
+				Warnings: network.ServiceWarnings,
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true,
 			AllowCreateOnUpdate: true,
@@ -30,8 +30,8 @@ func serviceKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.Endpoints{} },
 			NewList: func() runtime.Object { return &corev1.EndpointsList{} },
 			Hooks: typed[*corev1.Endpoints]{
-				Default:  validation.DefaultEndpoints,
-				Validate: validation.ValidateEndpoints, ValidateUpdate: validation.ValidateEndpointsUpdate,
+				Default:  network.DefaultEndpoints,
+				Validate: network.ValidateEndpoints, ValidateUpdate: network.ValidateEndpointsUpdate,
 			}.hooks(),
 			AllowCreateOnUpdate: true,
 		},
@@ -40,9 +40,9 @@ func serviceKinds() []Kind {
 			New:     func() runtime.Object { return &discoveryv1.EndpointSlice{} },
 			NewList: func() runtime.Object { return &discoveryv1.EndpointSliceList{} },
 			Hooks: typed[*discoveryv1.EndpointSlice]{
-				Default:       validation.DefaultEndpointSlice,
-				PrepareCreate: validation.PrepareEndpointSliceForCreate, PrepareUpdate: validation.PrepareEndpointSliceForUpdate,
-				Validate: validation.ValidateEndpointSlice, ValidateUpdate: validation.ValidateEndpointSliceUpdate,
+				Default:       network.DefaultEndpointSlice,
+				PrepareCreate: network.PrepareEndpointSliceForCreate, PrepareUpdate: network.PrepareEndpointSliceForUpdate,
+				Validate: network.ValidateEndpointSlice, ValidateUpdate: network.ValidateEndpointSliceUpdate,
 			}.hooks(),
 			Generation: CountedGeneration,
 		},

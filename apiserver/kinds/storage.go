@@ -5,7 +5,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/volume"
 )
 
 // volumeKinds returns the storage kinds of the core group.
@@ -16,10 +16,10 @@ func volumeKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.PersistentVolume{} },
 			NewList: func() runtime.Object { return &corev1.PersistentVolumeList{} },
 			Hooks: typed[*corev1.PersistentVolume]{
-				Default:       validation.DefaultPersistentVolume,
-				PrepareCreate: validation.PreparePersistentVolumeForCreate, PrepareStatus: validation.PreparePersistentVolumeStatusUpdate,
-				Validate: validation.ValidatePersistentVolume, ValidateUpdate: validation.ValidatePersistentVolumeUpdate, ValidateStatus: validation.ValidatePersistentVolumeStatusUpdate,
-				Warnings: validation.PersistentVolumeWarnings,
+				Default:       volume.DefaultPersistentVolume,
+				PrepareCreate: volume.PreparePersistentVolumeForCreate, PrepareStatus: volume.PreparePersistentVolumeStatusUpdate,
+				Validate: volume.ValidatePersistentVolume, ValidateUpdate: volume.ValidatePersistentVolumeUpdate, ValidateStatus: volume.ValidatePersistentVolumeStatusUpdate,
+				Warnings: volume.PersistentVolumeWarnings,
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true,
 		},
@@ -28,10 +28,10 @@ func volumeKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
 			NewList: func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
 			Hooks: typed[*corev1.PersistentVolumeClaim]{
-				Default:       validation.DefaultPersistentVolumeClaim,
-				PrepareCreate: validation.PreparePersistentVolumeClaimForCreate, PrepareUpdate: validation.PreparePersistentVolumeClaimForUpdate,
-				Validate: validation.ValidatePersistentVolumeClaim, ValidateUpdate: validation.ValidatePersistentVolumeClaimUpdate, ValidateStatus: validation.ValidatePersistentVolumeClaimStatusUpdate,
-				Warnings: validation.PersistentVolumeClaimWarnings,
+				Default:       volume.DefaultPersistentVolumeClaim,
+				PrepareCreate: volume.PreparePersistentVolumeClaimForCreate, PrepareUpdate: volume.PreparePersistentVolumeClaimForUpdate,
+				Validate: volume.ValidatePersistentVolumeClaim, ValidateUpdate: volume.ValidatePersistentVolumeClaimUpdate, ValidateStatus: volume.ValidatePersistentVolumeClaimStatusUpdate,
+				Warnings: volume.PersistentVolumeClaimWarnings,
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true,
 		},
@@ -47,9 +47,9 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.StorageClass{} },
 			NewList: func() runtime.Object { return &storagev1.StorageClassList{} },
 			Hooks: typed[*storagev1.StorageClass]{
-				Default:  validation.DefaultStorageClass,
-				Validate: validation.ValidateStorageClass, ValidateUpdate: validation.ValidateStorageClassUpdate,
-				Warnings: validation.StorageClassWarnings,
+				Default:  volume.DefaultStorageClass,
+				Validate: volume.ValidateStorageClass, ValidateUpdate: volume.ValidateStorageClassUpdate,
+				Warnings: volume.StorageClassWarnings,
 			}.hooks(),
 			ReturnDeleted: true,
 		},
@@ -58,7 +58,7 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.CSINode{} },
 			NewList: func() runtime.Object { return &storagev1.CSINodeList{} },
 			Hooks: typed[*storagev1.CSINode]{
-				Validate: validation.ValidateCSINode, ValidateUpdate: validation.ValidateCSINodeUpdate,
+				Validate: volume.ValidateCSINode, ValidateUpdate: volume.ValidateCSINodeUpdate,
 			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
@@ -67,8 +67,8 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.CSIDriver{} },
 			NewList: func() runtime.Object { return &storagev1.CSIDriverList{} },
 			Hooks: typed[*storagev1.CSIDriver]{
-				Default:  validation.DefaultCSIDriver,
-				Validate: validation.ValidateCSIDriver, ValidateUpdate: validation.ValidateCSIDriverUpdate,
+				Default:  volume.DefaultCSIDriver,
+				Validate: volume.ValidateCSIDriver, ValidateUpdate: volume.ValidateCSIDriverUpdate,
 			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
@@ -77,7 +77,7 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.CSIStorageCapacity{} },
 			NewList: func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
 			Hooks: typed[*storagev1.CSIStorageCapacity]{
-				Validate: validation.ValidateCSIStorageCapacity, ValidateUpdate: validation.ValidateCSIStorageCapacityUpdate,
+				Validate: volume.ValidateCSIStorageCapacity, ValidateUpdate: volume.ValidateCSIStorageCapacityUpdate,
 			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
@@ -86,7 +86,7 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.VolumeAttachment{} },
 			NewList: func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
 			Hooks: typed[*storagev1.VolumeAttachment]{
-				Validate: validation.ValidateVolumeAttachment, ValidateUpdate: validation.ValidateVolumeAttachmentUpdate, ValidateStatus: validation.ValidateVolumeAttachmentStatusUpdate,
+				Validate: volume.ValidateVolumeAttachment, ValidateUpdate: volume.ValidateVolumeAttachmentUpdate, ValidateStatus: volume.ValidateVolumeAttachmentStatusUpdate,
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},

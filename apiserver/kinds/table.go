@@ -11,7 +11,7 @@ import (
 // All returns a new table with every served kind. The columns come from apiserver/tables.
 func All() []Kind {
 	table := slices.Concat(
-		coreKinds(), volumeKinds(), serviceKinds(), eventKinds(), appsKinds(), batchKinds(), policyKinds(), coordinationKinds(),
+		coreKinds(), volumeKinds(), serviceKinds(), eventKinds(), appsKinds(), otherWorkloadKinds(), batchKinds(), policyKinds(), coordinationKinds(),
 		storageKinds(), schedulingKinds(), rbacKinds(), resourceKinds(), reviewKinds(), berthKinds(), metricsKinds(),
 	)
 	for i := range table {

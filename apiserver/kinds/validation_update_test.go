@@ -6,7 +6,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/apps"
+	"github.com/berthproject/berth/apiserver/validation/network"
 )
 
 // TestUpdate validates updates. As in kube-apiserver, some errors are reported twice.
@@ -63,12 +64,12 @@ func TestDaemonSetCountsTemplates(t *testing.T) {
 	old := obj.(*appsv1.DaemonSet)
 	now := old.DeepCopy()
 	now.Annotations = nil
-	validation.PrepareDaemonSetForUpdate(now, old)
+	apps.PrepareDaemonSetForUpdate(now, old)
 	if got := now.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "1" {
 		t.Errorf("same template: generation %q, want 1", got)
 	}
 	now.Spec.Template.Spec.Containers[0].Image = "app:2"
-	validation.PrepareDaemonSetForUpdate(now, old)
+	apps.PrepareDaemonSetForUpdate(now, old)
 	if got := now.Annotations[appsv1.DeprecatedTemplateGeneration]; got != "2" {
 		t.Errorf("new template: generation %q, want 2", got)
 	}
@@ -79,12 +80,12 @@ func TestServiceChangesType(t *testing.T) {
 	old := obj.(*corev1.Service)
 	now := old.DeepCopy()
 	now.Spec.Ports[0].NodePort = 0
-	validation.PrepareServiceForUpdate(now, old)
+	network.PrepareServiceForUpdate(now, old)
 	if got := now.Spec.Ports[0].NodePort; got != 30001 {
 		t.Errorf("left out: node port %d, want the one it had", got)
 	}
 	now.Spec.Type, now.Spec.ExternalName = corev1.ServiceTypeExternalName, "a.b"
-	validation.PrepareServiceForUpdate(now, old)
+	network.PrepareServiceForUpdate(now, old)
 	if now.Spec.ClusterIP != "" || len(now.Spec.ClusterIPs) != 0 || now.Spec.Ports[0].NodePort != 0 || now.Spec.ExternalTrafficPolicy != "" {
 		t.Errorf("ExternalName keeps %+v", now.Spec)
 	}

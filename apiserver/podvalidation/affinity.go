@@ -8,11 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-)
 
-const (
-	requiredTerms  = "requiredDuringSchedulingIgnoredDuringExecution"
-	preferredTerms = "preferredDuringSchedulingIgnoredDuringExecution"
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 func (r *errorCollector) affinity(affinity *corev1.Affinity, path *field.Path) {
@@ -24,22 +21,22 @@ func (r *errorCollector) affinity(affinity *corev1.Affinity, path *field.Path) {
 	}
 	if pod := affinity.PodAffinity; pod != nil {
 		own := path.Child("podAffinity")
-		r.podTerms(pod.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(requiredTerms))
-		r.weightedPodTerms(pod.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(preferredTerms))
+		r.podTerms(pod.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(podutil.RequiredTerms))
+		r.weightedPodTerms(pod.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(podutil.PreferredTerms))
 	}
 	if anti := affinity.PodAntiAffinity; anti != nil {
 		own := path.Child("podAntiAffinity")
-		r.podTerms(anti.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(requiredTerms))
-		r.weightedPodTerms(anti.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(preferredTerms))
+		r.podTerms(anti.RequiredDuringSchedulingIgnoredDuringExecution, own.Child(podutil.RequiredTerms))
+		r.weightedPodTerms(anti.PreferredDuringSchedulingIgnoredDuringExecution, own.Child(podutil.PreferredTerms))
 	}
 }
 
 func (r *errorCollector) nodeAffinity(affinity *corev1.NodeAffinity, path *field.Path) {
 	if affinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		r.nodeSelector(affinity.RequiredDuringSchedulingIgnoredDuringExecution, path.Child(requiredTerms))
+		r.nodeSelector(affinity.RequiredDuringSchedulingIgnoredDuringExecution, path.Child(podutil.RequiredTerms))
 	}
 	for i := range affinity.PreferredDuringSchedulingIgnoredDuringExecution {
-		term, own := &affinity.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(preferredTerms).Index(i)
+		term, own := &affinity.PreferredDuringSchedulingIgnoredDuringExecution[i], path.Child(podutil.PreferredTerms).Index(i)
 		r.weight(term.Weight, own.Child("weight"))
 		r.nodeSelectorTerm(&term.Preference, false, own.Child("preference"))
 	}
@@ -106,12 +103,12 @@ func (r *errorCollector) keysNotInSelector(keys []string, selector *metav1.Label
 	if selector == nil {
 		return
 	}
-	mentioned := nameSet{}
+	mentioned := podutil.NameSet{}
 	for key := range selector.MatchLabels {
-		mentioned.add(key)
+		mentioned.Add(key)
 	}
 	for _, expression := range selector.MatchExpressions {
-		again := !mentioned.add(expression.Key)
+		again := !mentioned.Add(expression.Key)
 		if i := slices.Index(keys, expression.Key); again && i >= 0 {
 			r.invalid(path.Index(i), expression.Key, "exists in both matchLabelKeys and labelSelector")
 		}

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 func (c *podValidator) regularContainers(path *field.Path) {
@@ -16,11 +18,11 @@ func (c *podValidator) regularContainers(path *field.Path) {
 		c.required(path, "")
 		return
 	}
-	names := nameSet{}
+	names := podutil.NameSet{}
 	for i := range containers {
 		container, own := &containers[i], path.Index(i)
 		c.container(container, own)
-		if !names.add(container.Name) {
+		if !names.Add(container.Name) {
 			c.duplicate(own.Child("name"), container.Name)
 		}
 		c.lifecycle(container.Lifecycle, own.Child("lifecycle"))
@@ -31,20 +33,20 @@ func (c *podValidator) regularContainers(path *field.Path) {
 }
 
 func (c *podValidator) initContainers(path *field.Path) {
-	names := nameSet{}
+	names := podutil.NameSet{}
 	for _, container := range c.spec.Containers {
-		names.add(container.Name)
+		names.Add(container.Name)
 	}
 	for i := range c.spec.InitContainers {
 		container, own := &c.spec.InitContainers[i], path.Index(i)
 		c.container(container, own)
 		c.restartPolicy(container, own)
-		if !names.add(container.Name) {
+		if !names.Add(container.Name) {
 			c.duplicate(own.Child("name"), container.Name)
 		}
 		// Init containers run sequentially, so host ports conflict only within one container.
 		c.hostPortConflicts(c.spec.InitContainers[i:i+1], path)
-		if isSidecar(container) {
+		if podutil.IsSidecar(container) {
 			c.lifecycle(container.Lifecycle, own.Child("lifecycle"))
 			c.probes(container, own)
 		} else {
@@ -75,19 +77,19 @@ func (c *podValidator) forbidSidecarFields(container *corev1.Container, path *fi
 }
 
 func (c *podValidator) ephemeralContainers(path *field.Path) {
-	targets := nameSet{}
-	eachContainer(&corev1.PodSpec{InitContainers: c.spec.InitContainers, Containers: c.spec.Containers}, nil,
-		func(other *corev1.Container, _ *field.Path) { targets.add(other.Name) })
-	names := nameSet{}
+	targets := podutil.NameSet{}
+	podutil.EachContainer(&corev1.PodSpec{InitContainers: c.spec.InitContainers, Containers: c.spec.Containers}, nil,
+		func(other *corev1.Container, _ *field.Path) { targets.Add(other.Name) })
+	names := podutil.NameSet{}
 	for name := range targets {
-		names.add(name)
+		names.Add(name)
 	}
 	for i := range c.spec.EphemeralContainers {
 		ephemeral, own := &c.spec.EphemeralContainers[i], path.Index(i)
 		container := (*corev1.Container)(&ephemeral.EphemeralContainerCommon)
 		c.container(container, own)
 		c.imageWhitespace([]corev1.Container{*container}, path)
-		if !names.add(container.Name) {
+		if !names.Add(container.Name) {
 			c.duplicate(own.Child("name"), container.Name)
 		}
 		if target := ephemeral.TargetContainerName; target != "" && !targets[target] {
@@ -163,13 +165,13 @@ func (r *errorCollector) imageWhitespace(containers []corev1.Container, path *fi
 }
 
 func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
-	names := nameSet{}
+	names := podutil.NameSet{}
 	for i, port := range ports {
 		own := path.Index(i)
 		if port.Name != "" {
 			if reasons := validation.IsValidPortName(port.Name); len(reasons) > 0 {
 				r.invalidEach(own.Child("name"), port.Name, reasons)
-			} else if !names.add(port.Name) {
+			} else if !names.Add(port.Name) {
 				r.duplicate(own.Child("name"), port.Name)
 			}
 		}
@@ -187,14 +189,14 @@ func (r *errorCollector) ports(ports []corev1.ContainerPort, path *field.Path) {
 
 // hostPortConflicts reports host ports that are used twice.
 func (r *errorCollector) hostPortConflicts(containers []corev1.Container, path *field.Path) {
-	taken := nameSet{}
+	taken := podutil.NameSet{}
 	for i, container := range containers {
 		for j, port := range container.Ports {
 			if port.HostPort == 0 {
 				continue
 			}
 			key := fmt.Sprintf("%s/%s/%d", port.Protocol, port.HostIP, port.HostPort)
-			if !taken.add(key) {
+			if !taken.Add(key) {
 				r.duplicate(path.Index(i).Child("ports").Index(j).Child("hostPort"), key)
 			}
 		}

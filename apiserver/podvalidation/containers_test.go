@@ -1,6 +1,8 @@
 package podvalidation
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestContainersOfAPod(t *testing.T) {
 	checkFaults(t, []fault{

@@ -1,12 +1,8 @@
 package podvalidation
 
 import (
-	"cmp"
-	"iter"
-	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -80,68 +76,4 @@ func requiredOneOf[T ~string](r *errorCollector, value T, path *field.Path, supp
 		return false
 	}
 	return oneOf(r, value, path, supported...)
-}
-
-// nameSet detects duplicate names.
-type nameSet map[string]bool
-
-// add adds name and reports whether it was new.
-func (s nameSet) add(name string) bool {
-	if s[name] {
-		return false
-	}
-	s[name] = true
-	return true
-}
-
-// sortedByKey iterates over a map in key order, so that messages are deterministic.
-func sortedByKey[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] {
-	return func(yield func(K, V) bool) {
-		for _, key := range slices.Sorted(maps.Keys(m)) {
-			if !yield(key, m[key]) {
-				return
-			}
-		}
-	}
-}
-
-// eachContainer calls visit for init, regular and ephemeral containers, in this order, with their
-// paths below spec.
-func eachContainer(spec *corev1.PodSpec, path *field.Path, visit func(*corev1.Container, *field.Path)) {
-	for i := range spec.InitContainers {
-		visit(&spec.InitContainers[i], path.Child("initContainers").Index(i))
-	}
-	for i := range spec.Containers {
-		visit(&spec.Containers[i], path.Child("containers").Index(i))
-	}
-	for i := range spec.EphemeralContainers {
-		common := &spec.EphemeralContainers[i].EphemeralContainerCommon
-		visit((*corev1.Container)(common), path.Child("ephemeralContainers").Index(i))
-	}
-}
-
-// isSidecar reports whether an init container is a sidecar (restartPolicy Always).
-func isSidecar(c *corev1.Container) bool {
-	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
-}
-
-func deref[T any](p *T) T {
-	var zero T
-	if p == nil {
-		return zero
-	}
-	return *p
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
-func setDefaultPtr[T any](field **T, value T) {
-	if *field == nil {
-		*field = &value
-	}
 }

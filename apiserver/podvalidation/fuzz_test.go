@@ -7,6 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/randfill"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
+	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
+	"github.com/berthproject/berth/apiserver/podvalidation/podwarnings"
 )
 
 // TestAnyPodIsJudged: for any field values, validation does not panic, is deterministic and does
@@ -17,8 +21,8 @@ func TestAnyPodIsJudged(t *testing.T) {
 		var newPod, oldPod corev1.Pod
 		fill.Fill(&newPod)
 		fill.Fill(&oldPod)
-		DefaultPod(&newPod)
-		DefaultPod(&oldPod)
+		poddefaults.DefaultPod(&newPod)
+		poddefaults.DefaultPod(&oldPod)
 		before := newPod.DeepCopy()
 		first, second := judge(t, &newPod, &oldPod), judge(t, &newPod, &oldPod)
 		if !equality.Semantic.DeepEqual(before, &newPod) {
@@ -33,16 +37,16 @@ func TestAnyPodIsJudged(t *testing.T) {
 			}
 		}
 		for _, prepare := range []func(newPod, oldPod *corev1.Pod){
-			PrepareForUpdate, PrepareForStatusUpdate, PrepareForEphemeralContainersUpdate, PrepareForResize,
+			podstrategy.PrepareForUpdate, podstrategy.PrepareForStatusUpdate, podstrategy.PrepareForEphemeralContainersUpdate, podstrategy.PrepareForResize,
 		} {
 			prepare(newPod.DeepCopy(), &oldPod)
 		}
-		PrepareForCreate(&newPod)
+		podstrategy.PrepareForCreate(&newPod)
 	}
 }
 
 func judge(t *testing.T, newPod, oldPod *corev1.Pod) field.ErrorList {
-	PodWarnings(t.Context(), newPod, nil)
+	podwarnings.PodWarnings(t.Context(), newPod, nil)
 	errs := ValidatePod(newPod)
 	errs = append(errs, ValidatePodUpdate(newPod, oldPod)...)
 	errs = append(errs, ValidatePodUpdate(newPod, newPod)...)
@@ -50,7 +54,7 @@ func judge(t *testing.T, newPod, oldPod *corev1.Pod) field.ErrorList {
 	errs = append(errs, ValidatePodEphemeralContainersUpdate(newPod, oldPod)...)
 	errs = append(errs, ValidatePodResize(newPod, newPod)...)
 	template := &corev1.PodTemplateSpec{ObjectMeta: newPod.ObjectMeta, Spec: newPod.Spec}
-	PodTemplateWarnings(t.Context(), field.NewPath("template"), template, nil)
+	podwarnings.PodTemplateWarnings(t.Context(), field.NewPath("template"), template, nil)
 	return append(errs, ValidatePodTemplateSpec(template, field.NewPath("template"))...)
 }
 
@@ -62,8 +66,8 @@ func BenchmarkCreatePod(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		p := pod.DeepCopy()
-		DefaultPod(p)
-		PrepareForCreate(p)
+		poddefaults.DefaultPod(p)
+		podstrategy.PrepareForCreate(p)
 		if errs := ValidatePod(p); len(errs) > 0 {
 			b.Fatal(errs)
 		}

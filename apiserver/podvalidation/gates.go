@@ -1,6 +1,10 @@
 package podvalidation
 
-import "k8s.io/apimachinery/pkg/util/validation/field"
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+)
 
 func (c *podValidator) readinessGates(path *field.Path) {
 	for i, gate := range c.spec.ReadinessGates {
@@ -9,10 +13,10 @@ func (c *podValidator) readinessGates(path *field.Path) {
 }
 
 func (c *podValidator) schedulingGates(path *field.Path) {
-	seen := nameSet{}
+	seen := podutil.NameSet{}
 	for i, gate := range c.spec.SchedulingGates {
 		c.qualifiedName(gate.Name, path.Index(i))
-		if !seen.add(gate.Name) {
+		if !seen.Add(gate.Name) {
 			c.duplicate(path.Index(i), gate.Name)
 		}
 	}

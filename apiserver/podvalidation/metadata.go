@@ -10,6 +10,8 @@ import (
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // ValidateObjectMeta validates object metadata. Like kube-apiserver v1.36, it differs from
@@ -46,7 +48,7 @@ func (r *errorCollector) owners(owners []metav1.OwnerReference, path *field.Path
 		if _, banned := apivalidation.BannedOwners[kind]; banned {
 			r.invalid(path, owner, fmt.Sprintf("%s is disallowed from being an owner", kind))
 		}
-		if !deref(owner.Controller) {
+		if !podutil.Deref(owner.Controller) {
 			continue
 		}
 		this := owner.Kind + "/" + owner.Name

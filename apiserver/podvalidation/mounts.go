@@ -7,10 +7,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 func (c *podValidator) volumeMounts(container *corev1.Container, path *field.Path) {
-	paths := nameSet{}
+	paths := podutil.NameSet{}
 	for i := range container.VolumeMounts {
 		mount, own := &container.VolumeMounts[i], path.Index(i)
 		c.nonEmpty(mount.Name, own.Child("name"))
@@ -18,7 +20,7 @@ func (c *podValidator) volumeMounts(container *corev1.Container, path *field.Pat
 			c.notFound(own.Child("name"), mount.Name)
 		}
 		c.nonEmpty(mount.MountPath, own.Child("mountPath"))
-		if !paths.add(mount.MountPath) {
+		if !paths.Add(mount.MountPath) {
 			c.invalid(own.Child("mountPath"), mount.MountPath, "must be unique")
 		}
 		for _, device := range container.VolumeDevices {
@@ -58,7 +60,7 @@ func (r *errorCollector) mountPropagation(mount *corev1.VolumeMount, container *
 	}
 	oneOf(r, *mount.MountPropagation, path,
 		corev1.MountPropagationBidirectional, corev1.MountPropagationHostToContainer, corev1.MountPropagationNone)
-	privileged := container.SecurityContext != nil && deref(container.SecurityContext.Privileged)
+	privileged := container.SecurityContext != nil && podutil.Deref(container.SecurityContext.Privileged)
 	if *mount.MountPropagation == corev1.MountPropagationBidirectional && !privileged {
 		r.forbidden(path, "Bidirectional mount propagation is available only to privileged containers")
 	}
@@ -82,7 +84,7 @@ func (r *errorCollector) recursiveReadOnly(mount *corev1.VolumeMount, path *fiel
 }
 
 func (c *podValidator) volumeDevices(container *corev1.Container, path *field.Path) {
-	names, paths := nameSet{}, nameSet{}
+	names, paths := podutil.NameSet{}, podutil.NameSet{}
 	for i, device := range container.VolumeDevices {
 		own := path.Index(i)
 		c.nonEmpty(device.Name, own.Child("name"))
@@ -102,11 +104,11 @@ func (c *podValidator) volumeDevices(container *corev1.Container, path *field.Pa
 		if hasBacksteps(device.DevicePath) {
 			c.invalid(own.Child("devicePath"), device.DevicePath, "can not contain backsteps ('..')")
 		} else {
-			paths.add(device.DevicePath)
+			paths.Add(device.DevicePath)
 		}
 		c.deviceNotMounted(device, container.VolumeMounts, own)
 		if device.Name != "" {
-			names.add(device.Name)
+			names.Add(device.Name)
 		}
 	}
 }

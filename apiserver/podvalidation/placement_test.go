@@ -1,6 +1,8 @@
 package podvalidation
 
-import "testing"
+import (
+	"testing"
+)
 
 const badName = `name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`
 

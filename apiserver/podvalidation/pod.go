@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // podValidator validates a pod spec. Its fields are the context that rules need beyond the
@@ -128,7 +130,7 @@ func (c *podValidator) podNames(path *field.Path) {
 const maxHostnameLength = 64
 
 func (c *podValidator) hostnameOverride(path *field.Path) {
-	override := deref(c.spec.HostnameOverride)
+	override := podutil.Deref(c.spec.HostnameOverride)
 	if override == "" {
 		return
 	}
@@ -137,7 +139,7 @@ func (c *podValidator) hostnameOverride(path *field.Path) {
 	if len(override) > maxHostnameLength {
 		c.add(field.TooLong(own, override, maxHostnameLength))
 	}
-	if deref(c.spec.SetHostnameAsFQDN) {
+	if podutil.Deref(c.spec.SetHostnameAsFQDN) {
 		c.forbidden(path.Child("setHostnameAsFQDN"), "cannot be set to true when `hostnameOverride` is set")
 	}
 	if c.spec.HostNetwork {

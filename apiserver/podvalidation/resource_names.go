@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // Unqualified resource names that the API defines.
@@ -25,10 +27,6 @@ var (
 	}, integerResourceNames...)
 )
 
-func isHugePage(name corev1.ResourceName) bool {
-	return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
-}
-
 // isNative reports whether Kubernetes defines the resource.
 func isNative(name corev1.ResourceName) bool {
 	return !strings.Contains(string(name), "/") || strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
@@ -43,10 +41,10 @@ func isExtended(name corev1.ResourceName) bool {
 }
 
 // canOvercommit reports whether requests may be lower than limits.
-func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !isHugePage(name) }
+func canOvercommit(name corev1.ResourceName) bool { return isNative(name) && !podutil.IsHugePage(name) }
 
 func isStandard(name corev1.ResourceName) bool {
-	return slices.Contains(standardResourceNames, name) || isHugePage(name) ||
+	return slices.Contains(standardResourceNames, name) || podutil.IsHugePage(name) ||
 		strings.HasPrefix(string(name), corev1.ResourceRequestsHugePagesPrefix)
 }
 
@@ -66,7 +64,7 @@ func containerResourceName(r *errorCollector, name corev1.ResourceName, path *fi
 	resourceName(r, name, path)
 	switch {
 	case !strings.Contains(string(name), "/"):
-		if !slices.Contains(containerResourceNames, name) && !isHugePage(name) {
+		if !slices.Contains(containerResourceNames, name) && !podutil.IsHugePage(name) {
 			r.invalid(path, name, "must be a standard resource for containers")
 		}
 	case !isNative(name) && !isExtended(name):

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 var sysctlRegexp = regexp.MustCompile(sysctlPattern)
 
 func (c *podValidator) sysctls(sysctls []corev1.Sysctl, path *field.Path) {
-	seen := nameSet{}
+	seen := podutil.NameSet{}
 	for i, sysctl := range sysctls {
 		own := path.Index(i).Child("name")
 		switch name := sysctl.Name; {
@@ -29,7 +31,7 @@ func (c *podValidator) sysctls(sysctls []corev1.Sysctl, path *field.Path) {
 		case seen[name]:
 			c.duplicate(own, name)
 		}
-		seen.add(sysctl.Name)
+		seen.Add(sysctl.Name)
 		switch {
 		case c.spec.HostNetwork && isNetSysctl(sysctl.Name):
 			c.invalid(own, sysctl.Name, "may not be specified when 'hostNetwork' is true")

@@ -8,6 +8,8 @@ import (
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // ValidateTolerations validates tolerations of a pod or a RuntimeClass.
@@ -72,13 +74,13 @@ type printableTaint struct {
 // ValidateTaints validates the taints of a node.
 func ValidateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 	var r errorCollector
-	seen := nameSet{}
+	seen := podutil.NameSet{}
 	for i, taint := range taints {
 		own := path.Index(i)
 		r.add(unversioned.ValidateLabelName(taint.Key, own.Child("key"))...)
 		r.labelValue(taint.Value, own.Child("value"))
 		r.taintEffect(taint.Effect, own.Child("effect"))
-		if !seen.add(string(taint.Effect) + "/" + taint.Key) {
+		if !seen.Add(string(taint.Effect) + "/" + taint.Key) {
 			again := field.Duplicate(own, printableTaint{taint.Key, taint.Value, taint.Effect, taint.TimeAdded})
 			again.Detail = "taints must be unique by key and effect pair"
 			r.add(again)

@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // allowGatedUpdates allows a pod with scheduling gates to restrict its node selection. It reverts
@@ -21,7 +23,7 @@ func (u *updateValidator) allowGatedUpdates(rest *corev1.PodSpec, path *field.Pa
 		}
 		rest.NodeSelector = old.NodeSelector
 	}
-	now, before := nodeAffinityOf(rest), nodeAffinityOf(old)
+	now, before := podutil.NodeAffinityOf(rest), podutil.NodeAffinityOf(old)
 	if equality.Semantic.DeepEqual(now, before) {
 		return
 	}
@@ -36,20 +38,13 @@ func (u *updateValidator) allowGatedUpdates(rest *corev1.PodSpec, path *field.Pa
 	}
 }
 
-func nodeAffinityOf(spec *corev1.PodSpec) *corev1.NodeAffinity {
-	if spec.Affinity == nil {
-		return nil
-	}
-	return spec.Affinity.NodeAffinity
-}
-
 // nodeAffinityNarrowed requires the same number of required terms, each at least as strict as
 // before. Preferred terms may change.
 func (u *updateValidator) nodeAffinityNarrowed(now, before *corev1.NodeAffinity, path *field.Path) {
 	if before == nil || before.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return
 	}
-	own := path.Child(requiredTerms, "nodeSelectorTerms")
+	own := path.Child(podutil.RequiredTerms, "nodeSelectorTerms")
 	var terms []corev1.NodeSelectorTerm
 	if now != nil && now.RequiredDuringSchedulingIgnoredDuringExecution != nil {
 		terms = now.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms

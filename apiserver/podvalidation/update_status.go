@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // ValidatePodStatusUpdate validates an update of the status subresource.
@@ -108,7 +110,7 @@ func ownPolicyRestarts(c *corev1.Container, exitCode int32) bool {
 // allMayRestart reports whether a restart rule restarts all containers.
 func (u *updateValidator) allMayRestart() bool {
 	found := false
-	eachContainer(&u.old.Spec, nil, func(c *corev1.Container, _ *field.Path) {
+	podutil.EachContainer(&u.old.Spec, nil, func(c *corev1.Container, _ *field.Path) {
 		for _, rule := range c.RestartPolicyRules {
 			found = found || rule.Action == corev1.ContainerRestartRuleActionRestartAllContainers
 		}
@@ -117,17 +119,17 @@ func (u *updateValidator) allMayRestart() bool {
 }
 
 func (u *updateValidator) claimStatuses(path *field.Path) {
-	known := nameSet{}
+	known := podutil.NameSet{}
 	for _, claim := range u.new.Spec.ResourceClaims {
-		known.add(claim.Name)
+		known.Add(claim.Name)
 	}
-	seen := nameSet{}
+	seen := podutil.NameSet{}
 	for i, status := range u.new.Status.ResourceClaimStatuses {
 		own := path.Index(i)
 		if !known[status.Name] {
 			u.invalid(own.Child("name"), status.Name, "must match the name of an entry in `spec.resourceClaims`")
 		}
-		if !seen.add(status.Name) {
+		if !seen.Add(status.Name) {
 			u.duplicate(own.Child("name"), status.Name)
 		}
 		if name := status.ResourceClaimName; name != nil {
@@ -167,9 +169,9 @@ func (u *updateValidator) addressPair(addresses []string, whole any, path *field
 	if families[true] > 1 || families[false] > 1 {
 		u.invalid(path, whole, "may specify no more than one IP for each IP family")
 	}
-	seen := nameSet{}
+	seen := podutil.NameSet{}
 	for i, address := range addresses {
-		if !seen.add(address) {
+		if !seen.Add(address) {
 			u.duplicate(path.Index(i), address)
 		}
 	}

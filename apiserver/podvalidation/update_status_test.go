@@ -5,10 +5,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 )
 
 func updateStatus(newPod, oldPod *corev1.Pod) field.ErrorList {
-	PrepareForStatusUpdate(newPod, oldPod)
+	podstrategy.PrepareForStatusUpdate(newPod, oldPod)
 	return ValidatePodStatusUpdate(newPod, oldPod)
 }
 
@@ -58,7 +60,7 @@ func TestGenerationsThatAReporterDoesNotKnowAreKept(t *testing.T) {
 	oldPod.Status.Conditions = []corev1.PodCondition{{Type: "A", Status: "True", ObservedGeneration: 2}}
 	newPod := storedPod(t, ``)
 	newPod.Status.Conditions = []corev1.PodCondition{{Type: "A", Status: "False"}}
-	PrepareForStatusUpdate(newPod, oldPod)
+	podstrategy.PrepareForStatusUpdate(newPod, oldPod)
 	if newPod.Status.ObservedGeneration != 3 || newPod.Status.Conditions[0].ObservedGeneration != 2 {
 		t.Errorf("got %d and %d", newPod.Status.ObservedGeneration, newPod.Status.Conditions[0].ObservedGeneration)
 	}

@@ -8,12 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/kubectl/pkg/util/qos"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // ValidatePodEphemeralContainersUpdate validates an update of the ephemeralcontainers subresource:
 // containers can be added but not changed or removed.
 func ValidatePodEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) field.ErrorList {
-	if hasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
+	if podutil.HasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
 	}
 	u := validateUpdate(newPod, oldPod)
@@ -37,14 +40,14 @@ func ValidatePodEphemeralContainersUpdate(newPod, oldPod *corev1.Pod) field.Erro
 // ValidatePodResize validates an update of the resize subresource.
 func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 	u := validateUpdate(newPod, oldPod)
-	if hasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
+	if podutil.HasKey(oldPod.Annotations, corev1.MirrorPodAnnotationKey) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods cannot be resized")}
 	}
 	if oldPod.Spec.OS != nil && oldPod.Spec.OS.Name == corev1.Windows {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "windows pods cannot be resized")}
 	}
 	path := field.NewPath("spec")
-	if qos.GetPodQOS(oldPod) != QOSClass(newPod) {
+	if qos.GetPodQOS(oldPod) != podstrategy.QOSClass(newPod) {
 		u.invalid(path, newPod.Status.QOSClass, "Pod QOS Class may not change as a result of resizing")
 	}
 	if !nodeCanResize(oldPod) {
@@ -60,7 +63,7 @@ func ValidatePodResize(newPod, oldPod *corev1.Pod) field.ErrorList {
 		rest.Containers[i].ResizePolicy = oldPod.Spec.Containers[i].ResizePolicy
 	}
 	for i := range rest.InitContainers {
-		if isSidecar(&rest.InitContainers[i]) {
+		if podutil.IsSidecar(&rest.InitContainers[i]) {
 			restoreCPUAndMemory(&rest.InitContainers[i].Resources, &oldPod.Spec.InitContainers[i].Resources)
 			rest.InitContainers[i].ResizePolicy = oldPod.Spec.InitContainers[i].ResizePolicy
 		}
@@ -126,7 +129,7 @@ func (u *updateValidator) resourcesNotRemoved(path *field.Path) {
 		check(&u.new.Spec.Containers[i].Resources, &u.old.Spec.Containers[i].Resources, path.Child("containers").Index(i).Child("resources"))
 	}
 	if u.old.Spec.Resources != nil {
-		now := deref(u.new.Spec.Resources)
+		now := podutil.Deref(u.new.Spec.Resources)
 		check(&now, u.old.Spec.Resources, path.Child("resources"))
 	}
 }

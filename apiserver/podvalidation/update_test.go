@@ -6,6 +6,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
+	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
+	"github.com/berthproject/berth/apiserver/podvalidation/podtest"
 )
 
 // change is an update of a pod with its expected errors.
@@ -19,8 +23,8 @@ func checkChanges(t *testing.T, changes []change, update func(newPod, oldPod *co
 	t.Helper()
 	for _, c := range changes {
 		t.Run(c.fact, func(t *testing.T) {
-			oldPod, newPod := storedPod(t, c.before), podOf(t, c.after)
-			DefaultPod(newPod)
+			oldPod, newPod := storedPod(t, c.before), podtest.Pod(t, c.after)
+			poddefaults.DefaultPod(newPod)
 			newPod.ResourceVersion = "1"
 			errs := update(newPod, oldPod)
 			for _, err := range errs {
@@ -53,7 +57,7 @@ func TestWhatAnUpdateMayChange(t *testing.T) {
 		{"the required nodes of a gated pod, where there were none", `spec: {schedulingGates: [{name: a}]}`,
 			`spec: {schedulingGates: [{name: a}], affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: k, operator: Exists}]}]}}}}`, nil},
 	}, func(newPod, oldPod *corev1.Pod) field.ErrorList {
-		PrepareForUpdate(newPod, oldPod)
+		podstrategy.PrepareForUpdate(newPod, oldPod)
 		return ValidatePodUpdate(newPod, oldPod)
 	})
 }
@@ -71,7 +75,7 @@ func TestNodeAffinityOfAGatedPodOnlyNarrows(t *testing.T) {
 		{"a requirement is changed", gated("[" + k + "]"), gated("[" + l + "]"),
 			[]string{path + `[0]: Invalid value: {"matchExpressions":[{"key":"l","operator":"Exists"}]}: only additions are allowed (no mutations or deletions)`}},
 	}, func(newPod, oldPod *corev1.Pod) field.ErrorList {
-		PrepareForUpdate(newPod, oldPod)
+		podstrategy.PrepareForUpdate(newPod, oldPod)
 		return ValidatePodUpdate(newPod, oldPod)
 	})
 }
@@ -88,7 +92,7 @@ func TestResizeOfAPod(t *testing.T) {
 		{"the class cannot change", ``, resources(`{requests: {cpu: 1}}`),
 			[]string{`spec: Invalid value: "BestEffort": Pod QOS Class may not change as a result of resizing`}},
 	}, func(newPod, oldPod *corev1.Pod) field.ErrorList {
-		PrepareForResize(newPod, oldPod)
+		podstrategy.PrepareForResize(newPod, oldPod)
 		return ValidatePodResize(newPod, oldPod)
 	})
 }
@@ -98,7 +102,7 @@ func TestEphemeralContainersCanOnlyBeAdded(t *testing.T) {
 	newPod := oldPod.DeepCopy()
 	newPod.Spec.Hostname = "ignored"
 	newPod.Spec.EphemeralContainers[0].Image = "z"
-	PrepareForEphemeralContainersUpdate(newPod, oldPod)
+	podstrategy.PrepareForEphemeralContainersUpdate(newPod, oldPod)
 	errs := ValidatePodEphemeralContainersUpdate(newPod, oldPod)
 	if newPod.Spec.Hostname != "" || len(errs) != 1 || !strings.HasPrefix(errs[0].Detail, `existing ephemeral containers "e" may not be changed`) {
 		t.Errorf("host name %q, errors %v", newPod.Spec.Hostname, errs)

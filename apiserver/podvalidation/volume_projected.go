@@ -4,6 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	unversioned "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // Limits of the token lifetime, in seconds.
@@ -35,19 +37,19 @@ func (r *errorCollector) downwardFile(file *corev1.DownwardAPIVolumeFile, path *
 // projection is the state of validating a projected volume, whose sources share one directory.
 type projection struct {
 	*errorCollector
-	files nameSet
+	files podutil.NameSet
 	whole *field.Path
 }
 
 func (p *projection) uniqueFile(name string, source string) {
-	if name != "" && !p.files.add(name) {
+	if name != "" && !p.files.Add(name) {
 		p.invalid(p.whole, source, "conflicting duplicate paths")
 	}
 }
 
 func (r *errorCollector) projected(volume *corev1.ProjectedVolumeSource, path *field.Path) {
 	r.fileMode(volume.DefaultMode, path.Child("defaultMode"))
-	p := projection{errorCollector: r, files: nameSet{}, whole: path}
+	p := projection{errorCollector: r, files: podutil.NameSet{}, whole: path}
 	for i := range volume.Sources {
 		p.source(&volume.Sources[i], path.Child("sources").Index(i))
 	}
@@ -151,7 +153,7 @@ func (p *projection) requiredUniquePath(name string, path *field.Path) {
 		return
 	}
 	p.projectedPath(name, path)
-	if !p.files.add(name) {
+	if !p.files.Add(name) {
 		p.invalid(path, name, "conflicting duplicate paths")
 	}
 }

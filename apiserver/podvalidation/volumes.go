@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
 )
 
 // podVolumes validates all volumes and records the valid ones.
@@ -33,14 +35,14 @@ func (c *podValidator) podVolumes(path *field.Path) {
 }
 
 // ephemeralClaimNames returns the names of the claims that are generated for ephemeral volumes.
-func (c *podValidator) ephemeralClaimNames() nameSet {
-	made := nameSet{}
+func (c *podValidator) ephemeralClaimNames() podutil.NameSet {
+	made := podutil.NameSet{}
 	if c.meta == nil || c.meta.Name == "" {
 		return made
 	}
 	for _, volume := range c.spec.Volumes {
 		if volume.Ephemeral != nil {
-			made.add(c.meta.Name + "-" + volume.Name)
+			made.Add(c.meta.Name + "-" + volume.Name)
 		}
 	}
 	return made

@@ -1,6 +1,8 @@
 package podvalidation
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestVolumesOfPods(t *testing.T) {
 	checkFaults(t, []fault{

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/util/dryrun"
 	"k8s.io/klog/v2"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/network"
 )
 
 // releaseTimeout bounds the release of allocations after a service is deleted. RunRepair releases
@@ -51,13 +51,13 @@ func NewServiceAllocator(store *registry.Store, cidr string, allocator Allocator
 
 func (s *ServiceAllocator) beginCreate(ctx context.Context, obj runtime.Object, options *metav1.CreateOptions) (registry.FinishFunc, error) {
 	service := obj.(*corev1.Service)
-	validation.PrepareServiceForCreate(service)
+	network.PrepareServiceForCreate(service)
 	return s.begin(ctx, service, nil, dryrun.IsDryRun(options.DryRun))
 }
 
 func (s *ServiceAllocator) beginUpdate(ctx context.Context, obj, old runtime.Object, options *metav1.UpdateOptions) (registry.FinishFunc, error) {
 	service, before := obj.(*corev1.Service), old.(*corev1.Service)
-	validation.PrepareServiceForUpdate(service, before)
+	network.PrepareServiceForUpdate(service, before)
 	return s.begin(ctx, service, before, dryrun.IsDryRun(options.DryRun))
 }
 
@@ -172,7 +172,7 @@ func (t *transaction) allocate(ctx context.Context, service, old *corev1.Service
 func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
 	spec := &service.Spec
 	switch {
-	case !validation.NeedsClusterIP(service) || spec.ClusterIP == corev1.ClusterIPNone:
+	case !network.NeedsClusterIP(service) || spec.ClusterIP == corev1.ClusterIPNone:
 		return nil, nil
 	case spec.ClusterIP == "" && len(spec.ClusterIPs) == 0:
 		address, err := t.clusterIPs.allocateNext(ctx, t.owner)
@@ -184,7 +184,7 @@ func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Servi
 		return nil, nil
 	case old != nil && old.Spec.ClusterIP == spec.ClusterIP:
 		return nil, nil
-	case old != nil && old.Spec.ClusterIP != "" && validation.NeedsClusterIP(old):
+	case old != nil && old.Spec.ClusterIP != "" && network.NeedsClusterIP(old):
 		return nil, nil // the cluster IP is immutable: validation rejects the change
 	}
 	chosen, ok := parseIP(spec.ClusterIP)

@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilsnet "k8s.io/utils/net"
 
-	"github.com/berthproject/berth/apiserver/validation"
+	"github.com/berthproject/berth/apiserver/validation/network"
 )
 
 // allocatePorts allocates the requested node ports, then free ports for the ports without one. TCP
 // and UDP of the same port share a node port.
 func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Service) (field.ErrorList, error) {
 	var errs field.ErrorList
-	if validation.NeedsNodePorts(service) {
+	if network.NeedsNodePorts(service) {
 		errs = t.allocateRequestedPorts(ctx, service, old)
 		if len(errs) > 0 {
 			return errs, nil
@@ -31,7 +31,7 @@ func (t *transaction) allocatePorts(ctx context.Context, service, old *corev1.Se
 			return errs, nil
 		}
 	}
-	if validation.NeedsHealthCheckNodePort(service) {
+	if network.NeedsHealthCheckNodePort(service) {
 		return t.allocateHealthCheckPort(ctx, service, old)
 	}
 	return nil, nil
@@ -110,7 +110,7 @@ func (t *transaction) allocateHealthCheckPort(ctx context.Context, service, old 
 // setIPFamilies sets the IP families. Only the family of the service range is supported.
 func (t *transaction) setIPFamilies(service *corev1.Service) field.ErrorList {
 	spec := &service.Spec
-	if !validation.NeedsClusterIP(service) {
+	if !network.NeedsClusterIP(service) {
 		return nil
 	}
 	own, other := corev1.IPv4Protocol, corev1.IPv6Protocol

@@ -1,0 +1,86 @@
+package poddefaults
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podtest"
+)
+
+func TestPullPolicyFollowsTheImage(t *testing.T) {
+	for image, want := range map[string]corev1.PullPolicy{
+		"app":                        corev1.PullAlways,
+		"app:latest":                 corev1.PullAlways,
+		"app:1":                      corev1.PullIfNotPresent,
+		"localhost:5000/team/app":    corev1.PullAlways,
+		"localhost:5000/team/app:v2": corev1.PullIfNotPresent,
+		"Not An Image":               corev1.PullIfNotPresent,
+		"app@sha256:0000000000000000000000000000000000000000000000000000000000000000": corev1.PullIfNotPresent,
+	} {
+		if got := pullPolicyFor(image); got != want {
+			t.Errorf("%s: got %s, want %s", image, got, want)
+		}
+	}
+}
+
+func TestDefaultingTwiceIsDefaultingOnce(t *testing.T) {
+	pod := podtest.Pod(t, `spec: {hostNetwork: true, resources: {limits: {cpu: 1}}, volumes: [{name: a}, {name: b, iscsi: {iqn: q}}],
+		containers: [{name: c, image: x, ports: [{containerPort: 80}], resources: {limits: {memory: 1Gi}}, livenessProbe: {grpc: {port: 1}}}]}`)
+	DefaultPod(pod)
+	once := pod.DeepCopy()
+	DefaultPod(pod)
+	if !equality.Semantic.DeepEqual(once, pod) {
+		t.Errorf("a second pass changed\n%+v\nto\n%+v", once.Spec, pod.Spec)
+	}
+}
+
+func TestPodDefaults(t *testing.T) {
+	pod := podtest.Pod(t, `spec: {hostNetwork: true, terminationGracePeriodSeconds: -7, serviceAccount: s,
+		containers: [{name: c, image: x, ports: [{containerPort: 80}], resources: {limits: {cpu: 100u}}}]}`)
+	DefaultPod(pod)
+	c := pod.Spec.Containers[0]
+	if *pod.Spec.TerminationGracePeriodSeconds != 1 {
+		t.Errorf("a negative grace period became %d, not 1", *pod.Spec.TerminationGracePeriodSeconds)
+	}
+	if pod.Spec.ServiceAccountName != "s" {
+		t.Error("the old name of the service account is not taken")
+	}
+	if c.Ports[0].HostPort != 80 || c.Ports[0].Protocol != corev1.ProtocolTCP {
+		t.Errorf("port in the host's network: %+v", c.Ports[0])
+	}
+	if got := c.Resources.Requests[corev1.ResourceCPU]; got.String() != "1m" {
+		t.Errorf("a ten-thousandth of a core was rounded to %s, not 1m", got.String())
+	}
+}
+
+func TestTemplatesLeaveToPodsWhatPodsDecide(t *testing.T) {
+	pod := podtest.Pod(t, `spec: {hostNetwork: true, containers: [{name: c, image: x, ports: [{containerPort: 80}], resources: {limits: {cpu: 1}}}]}`)
+	template := corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec}
+	DefaultPodTemplate(&template)
+	c := template.Spec.Containers[0]
+	if c.Ports[0].HostPort != 0 || c.Resources.Requests != nil || template.Spec.EnableServiceLinks != nil {
+		t.Errorf("got host port %d, requests %v, service links %v", c.Ports[0].HostPort, c.Resources.Requests, template.Spec.EnableServiceLinks)
+	}
+}
+
+func TestPodLevelRequestsAreFilledIn(t *testing.T) {
+	for _, f := range []struct{ fact, patch, cpu, memory string }{
+		{"from the limits", `spec: {resources: {limits: {cpu: 1, memory: 1Gi}}}`, "1", "1Gi"},
+		{"from what containers ask for, before the limits",
+			`spec: {resources: {limits: {cpu: 1, memory: 1Gi}}, containers: [{name: c, image: x, resources: {requests: {cpu: 200m}}}]}`, "200m", "1Gi"},
+		{"not when only requests are given",
+			`spec: {resources: {requests: {cpu: 1}}, containers: [{name: c, image: x, resources: {requests: {memory: 1Gi}}}]}`, "1", "0"},
+	} {
+		t.Run(f.fact, func(t *testing.T) {
+			pod := podtest.Pod(t, f.patch)
+			DefaultPod(pod)
+			got := pod.Spec.Resources.Requests
+			if got.Cpu().Cmp(resource.MustParse(f.cpu)) != 0 || got.Memory().Cmp(resource.MustParse(f.memory)) != 0 {
+				t.Errorf("got %v, want cpu %s and memory %s", got, f.cpu, f.memory)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package podstrategy
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podtest"
+)
+
+func TestLabelKeysAreMergedOnce(t *testing.T) {
+	pod := podtest.Pod(t, `{metadata: {labels: {a: x}}, spec: {affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution:
+		[{weight: 1, podAffinityTerm: {topologyKey: z, labelSelector: {}, matchLabelKeys: [a, missing], mismatchLabelKeys: [a]}}]}}}}`)
+	PrepareForCreate(pod)
+	got := pod.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector.MatchExpressions
+	if len(got) != 2 || got[0].Operator != "In" || got[1].Operator != "NotIn" || got[0].Values[0] != "x" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestAppArmorAnnotationsBecomeFields(t *testing.T) {
+	pod := podtest.Pod(t, `{metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/c: localhost/mine}}}`)
+	PrepareForCreate(pod)
+	profile := pod.Spec.Containers[0].SecurityContext.AppArmorProfile
+	if profile.Type != corev1.AppArmorProfileTypeLocalhost || *profile.LocalhostProfile != "mine" {
+		t.Errorf("got %+v", profile)
+	}
+}
+
+func TestFieldsBehindClosedGatesAreNotStored(t *testing.T) {
+	pod := podtest.Pod(t, `spec: {schedulingGroup: {podGroupName: g}, containers: [{name: c, image: x, lifecycle: {stopSignal: SIGINT}}],
+		initContainers: [{name: i, image: x, restartPolicy: Always, lifecycle: {stopSignal: SIGINT, preStop: {sleep: {seconds: 1}}}}]}`)
+	PrepareForCreate(pod)
+	sidecar := pod.Spec.InitContainers[0].Lifecycle
+	if pod.Spec.SchedulingGroup != nil || pod.Spec.Containers[0].Lifecycle != nil || sidecar.StopSignal != nil || sidecar.PreStop == nil {
+		t.Errorf("got group %v, lifecycles %v and %v", pod.Spec.SchedulingGroup, pod.Spec.Containers[0].Lifecycle, sidecar)
+	}
+}
+
+func TestFieldsThatAnotherServerStoredAreKept(t *testing.T) {
+	oldPod := podtest.Pod(t, `spec: {schedulingGroup: {podGroupName: g}}`)
+	newPod := oldPod.DeepCopy()
+	PrepareForUpdate(newPod, oldPod)
+	if newPod.Spec.SchedulingGroup == nil {
+		t.Error("an update cleared a field that was stored")
+	}
+}

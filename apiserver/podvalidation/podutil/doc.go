@@ -1,0 +1,2 @@
+// Package podutil has helpers for pod specs that the packages below podvalidation share.
+package podutil

@@ -1,0 +1,3 @@
+// Package podwarnings returns the warnings for pods and pod templates that are valid but likely
+// mistaken.
+package podwarnings

@@ -1,0 +1,122 @@
+package podwarnings
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+)
+
+// oldNodeLabels are deprecated node labels.
+var oldNodeLabels = map[string]string{
+	"beta.kubernetes.io/arch":                  `deprecated since v1.14; use "kubernetes.io/arch" instead`,
+	"beta.kubernetes.io/os":                    `deprecated since v1.14; use "kubernetes.io/os" instead`,
+	"failure-domain.beta.kubernetes.io/region": `deprecated since v1.17; use "topology.kubernetes.io/region" instead`,
+	"failure-domain.beta.kubernetes.io/zone":   `deprecated since v1.17; use "topology.kubernetes.io/zone" instead`,
+	"beta.kubernetes.io/instance-type":         `deprecated since v1.17; use "node.kubernetes.io/instance-type" instead`,
+}
+
+func (w *warnings) nodeLabels(spec *field.Path) {
+	for key := range podutil.SortedByKey(w.spec.NodeSelector) {
+		if reason, old := oldNodeLabels[key]; old {
+			w.warnf(spec.Child("nodeSelector").Key(key), "%s", reason)
+		}
+	}
+	if node := podutil.NodeAffinityOf(w.spec); node != nil {
+		own := spec.Child("affinity", "nodeAffinity")
+		if required := node.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+			for i := range required.NodeSelectorTerms {
+				w.nodeTerm(&required.NodeSelectorTerms[i], own.Child(podutil.RequiredTerms, "nodeSelectorTerms").Index(i))
+			}
+		}
+		for i := range node.PreferredDuringSchedulingIgnoredDuringExecution {
+			w.nodeTerm(&node.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference, own.Child(podutil.PreferredTerms).Index(i).Child("preference"))
+		}
+	}
+	for i, constraint := range w.spec.TopologySpreadConstraints {
+		w.oldKey(constraint.TopologyKey, spec.Child("topologySpreadConstraints").Index(i).Child("topologyKey"))
+	}
+}
+
+func (w *warnings) nodeTerm(term *corev1.NodeSelectorTerm, path *field.Path) {
+	for i, expression := range term.MatchExpressions {
+		w.oldKey(expression.Key, path.Child("matchExpressions").Index(i).Child("key"))
+	}
+}
+
+func (w *warnings) oldKey(key string, path *field.Path) {
+	if reason, old := oldNodeLabels[key]; old {
+		w.warnf(path, "%s is %s", key, reason)
+	}
+}
+
+// nullSelectors warns of missing label selectors, which match no pods.
+func (w *warnings) nullSelectors(spec *field.Path) {
+	const reason = "a null labelSelector results in matching no pod"
+	if affinity := w.spec.Affinity; affinity != nil {
+		required := func(terms []corev1.PodAffinityTerm, path *field.Path) {
+			for i := range terms {
+				if terms[i].LabelSelector == nil {
+					w.warnf(path.Index(i).Child("labelSelector"), reason)
+				}
+			}
+		}
+		preferred := func(terms []corev1.WeightedPodAffinityTerm, path *field.Path) {
+			for i := range terms {
+				if terms[i].PodAffinityTerm.LabelSelector == nil {
+					w.warnf(path.Index(i).Child("podAffinityTerm", "labelSelector"), reason)
+				}
+			}
+		}
+		if pod := affinity.PodAffinity; pod != nil {
+			required(pod.RequiredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAffinity", podutil.RequiredTerms))
+			preferred(pod.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAffinity", podutil.PreferredTerms))
+		}
+		if anti := affinity.PodAntiAffinity; anti != nil {
+			required(anti.RequiredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podutil.RequiredTerms))
+			preferred(anti.PreferredDuringSchedulingIgnoredDuringExecution, spec.Child("affinity", "podAntiAffinity", podutil.PreferredTerms))
+		}
+	}
+	for i, constraint := range w.spec.TopologySpreadConstraints {
+		if constraint.LabelSelector == nil {
+			w.warnf(spec.Child("topologySpreadConstraints").Index(i).Child("labelSelector"), reason)
+		}
+	}
+}
+
+type seenPort struct {
+	path *field.Path
+	port corev1.ContainerPort
+}
+
+// ports warns of duplicate and overlapping port definitions.
+func (w *warnings) ports(spec *field.Path) {
+	seen := map[string][]seenPort{}
+	podutil.EachContainer(w.spec, spec, func(c *corev1.Container, path *field.Path) {
+		for i, port := range c.Ports {
+			own := path.Child("ports").Index(i)
+			if port.HostIP != "" && port.HostPort == 0 {
+				w.warnf(own, "hostIP set without hostPort: %+v", port)
+			}
+			key := fmt.Sprintf("%d/%s", port.ContainerPort, port.Protocol)
+			for _, other := range seen[key] {
+				w.portPair(own, port, other)
+			}
+			seen[key] = append(seen[key], seenPort{own, port})
+		}
+	})
+}
+
+func (w *warnings) portPair(path *field.Path, port corev1.ContainerPort, other seenPort) {
+	samePort, oneAddress := port.HostPort == other.port.HostPort, (port.HostIP == "") != (other.port.HostIP == "")
+	switch {
+	case samePort && port.HostIP == other.port.HostIP:
+		w.warnf(path, "duplicate port definition with %s", other.path)
+	case port.HostPort == 0 || other.port.HostPort == 0:
+		w.warnf(path, "overlapping port definition with %s", other.path)
+	case samePort && oneAddress:
+		w.warnf(path, "dangerously ambiguous port definition with %s", other.path)
+	}
+}

@@ -1,0 +1,201 @@
+package podwarnings
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/podutil"
+)
+
+// PodWarnings returns warnings for a new pod. There are none on update (oldPod is set).
+func PodWarnings(_ context.Context, newPod, oldPod *corev1.Pod) []string {
+	if oldPod != nil || newPod.DeletionTimestamp != nil {
+		return nil
+	}
+	w := warnings{spec: &newPod.Spec, annotations: newPod.Annotations}
+	if reasons := validation.IsDNS1123Label(newPod.Name); len(reasons) > 0 {
+		w.warnf(field.NewPath("metadata", "name"),
+			"this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: %v", reasons)
+	}
+	return w.all(nil)
+}
+
+// PodTemplateWarnings returns warnings for the template at path. oldTemplate is nil on creation.
+func PodTemplateWarnings(_ context.Context, path *field.Path, newTemplate, oldTemplate *corev1.PodTemplateSpec) []string {
+	if newTemplate == nil {
+		return nil
+	}
+	var old map[string]string
+	if oldTemplate != nil {
+		old = oldTemplate.Annotations
+	}
+	w := warnings{spec: &newTemplate.Spec, annotations: newTemplate.Annotations, oldAnnotations: old}
+	return w.all(path)
+}
+
+// warnings collects the warnings of a pod spec in order.
+type warnings struct {
+	texts          []string
+	spec           *corev1.PodSpec
+	annotations    map[string]string
+	oldAnnotations map[string]string
+}
+
+func (w *warnings) warnf(path *field.Path, format string, args ...any) {
+	w.texts = append(w.texts, path.String()+": "+fmt.Sprintf(format, args...))
+}
+
+// childPath is path.Child for a path that may be nil.
+func childPath(path *field.Path, name string, more ...string) *field.Path {
+	if path == nil {
+		return field.NewPath(name, more...)
+	}
+	return path.Child(name, more...)
+}
+
+func (w *warnings) all(path *field.Path) []string {
+	spec := childPath(path, "spec")
+	w.nodeLabels(spec)
+	w.deprecatedAnnotations(childPath(path, "metadata", "annotations"))
+	w.volumePlugins(spec.Child("volumes"))
+	w.repeatedHostAliases(spec.Child("hostAliases"))
+	w.pullSecrets(spec.Child("imagePullSecrets"))
+	for _, name := range byteResourceNames {
+		w.fractionalBytes(w.spec.Overhead, name, spec.Child("overhead"))
+	}
+	w.podSeccomp(childPath(path, "metadata", "annotations"))
+	podutil.EachContainer(w.spec, spec, func(c *corev1.Container, own *field.Path) {
+		w.container(c, own, childPath(path, "metadata", "annotations"))
+	})
+	w.ports(spec)
+	w.nullSelectors(spec)
+	w.addresses(spec)
+	return w.texts
+}
+
+func (w *warnings) deprecatedAnnotations(path *field.Path) {
+	const critical = "scheduler.alpha.kubernetes.io/critical-pod"
+	if podutil.HasKey(w.annotations, critical) && !podutil.HasKey(w.oldAnnotations, critical) {
+		w.warnf(path.Key(critical), `non-functional in v1.16+; use the "priorityClassName" field instead`)
+	}
+}
+
+func (w *warnings) volumePlugins(path *field.Path) {
+	for i := range w.spec.Volumes {
+		v, own := &w.spec.Volumes[i], path.Index(i)
+		for _, plugin := range []struct {
+			name  string
+			given bool
+			why   string
+		}{
+			{"photonPersistentDisk", v.PhotonPersistentDisk != nil, "deprecated in v1.11, non-functional in v1.16+"},
+			{"gitRepo", v.GitRepo != nil, "deprecated in v1.11, and disabled by default in v1.33+"},
+			{"scaleIO", v.ScaleIO != nil, "deprecated in v1.16, non-functional in v1.22+"},
+			{"flocker", v.Flocker != nil, "deprecated in v1.22, non-functional in v1.25+"},
+			{"storageOS", v.StorageOS != nil, "deprecated in v1.22, non-functional in v1.25+"},
+			{"quobyte", v.Quobyte != nil, "deprecated in v1.22, non-functional in v1.25+"},
+			{"glusterfs", v.Glusterfs != nil, "deprecated in v1.25, non-functional in v1.26+"},
+			{"cephfs", v.CephFS != nil, "deprecated in v1.28, non-functional in v1.31+"},
+			{"rbd", v.RBD != nil, "deprecated in v1.28, non-functional in v1.31+"},
+		} {
+			if plugin.given {
+				w.warnf(own.Child(plugin.name), "%s", plugin.why)
+			}
+		}
+		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+			requests := v.Ephemeral.VolumeClaimTemplate.Spec.Resources.Requests
+			w.fractionalBytes(requests, corev1.ResourceStorage, own.Child("ephemeral", "volumeClaimTemplate", "spec", "resources", "requests"))
+		}
+	}
+}
+
+func (w *warnings) repeatedHostAliases(path *field.Path) {
+	seen := podutil.NameSet{}
+	for i, alias := range w.spec.HostAliases {
+		if !seen.Add(alias.IP) {
+			w.warnf(path.Index(i).Child("ip"), "duplicate ip %q", alias.IP)
+		}
+	}
+}
+
+func (w *warnings) pullSecrets(path *field.Path) {
+	seen := podutil.NameSet{}
+	for i, secret := range w.spec.ImagePullSecrets {
+		if !seen.Add(secret.Name) {
+			w.warnf(path.Index(i).Child("name"), "duplicate name %q", secret.Name)
+		}
+	}
+	for i, secret := range w.spec.ImagePullSecrets {
+		if secret.Name == "" {
+			w.warnf(path.Index(i).Child("name"), "invalid empty name %q", secret.Name)
+		}
+	}
+}
+
+// byteResourceNames are resources that are measured in bytes.
+var byteResourceNames = []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
+
+func (w *warnings) fractionalBytes(list corev1.ResourceList, name corev1.ResourceName, path *field.Path) {
+	if value, given := list[name]; given && value.MilliValue()%1000 != 0 {
+		w.warnf(path.Key(string(name)), "fractional byte value %q is invalid, must be an integer", value.String())
+	}
+}
+
+func (w *warnings) podSeccomp(path *field.Path) {
+	if podutil.HasKey(w.annotations, corev1.SeccompPodAnnotationKey) && podutil.Deref(w.spec.SecurityContext).SeccompProfile == nil {
+		w.warnf(path.Key(corev1.SeccompPodAnnotationKey), `non-functional in v1.27+; use the "seccompProfile" field instead`)
+	}
+}
+
+func (w *warnings) container(c *corev1.Container, path, annotations *field.Path) {
+	sc := podutil.Deref(c.SecurityContext)
+	if key := corev1.SeccompContainerAnnotationKeyPrefix + c.Name; podutil.HasKey(w.annotations, key) && sc.SeccompProfile == nil {
+		w.warnf(annotations.Key(key), `non-functional in v1.27+; use the "seccompProfile" field instead`)
+	}
+	if key := corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + c.Name; podutil.HasKey(w.annotations, key) &&
+		sc.AppArmorProfile == nil && podutil.Deref(w.spec.SecurityContext).AppArmorProfile == nil {
+		w.warnf(annotations.Key(key), `deprecated since v1.30; use the "appArmorProfile" field instead`)
+	}
+	for _, name := range byteResourceNames {
+		w.fractionalBytes(c.Resources.Limits, name, path.Child("resources", "limits"))
+		w.fractionalBytes(c.Resources.Requests, name, path.Child("resources", "requests"))
+	}
+	w.hiddenEnv(c.Env, path.Child("env"))
+}
+
+// hiddenEnv warns of variables that are defined twice, unless the second refers to the first.
+func (w *warnings) hiddenEnv(vars []corev1.EnvVar, path *field.Path) {
+	seen := podutil.NameSet{}
+	for i, v := range vars {
+		if seen.Add(v.Name) {
+			continue
+		}
+		reference := "$(" + v.Name + ")"
+		if v.ValueFrom != nil || v.Value == reference || !strings.Contains(v.Value, reference) {
+			w.warnf(path.Index(i), "hides previous definition of %q, which may be dropped when using apply", v.Name)
+		}
+	}
+}
+
+// addresses warns of IP addresses in a deprecated form.
+func (w *warnings) addresses(spec *field.Path) {
+	if w.spec.DNSConfig != nil {
+		for i, server := range w.spec.DNSConfig.Nameservers {
+			w.address(server, spec.Child("dnsConfig", "nameservers").Index(i))
+		}
+	}
+	for i, alias := range w.spec.HostAliases {
+		w.address(alias.IP, spec.Child("hostAliases").Index(i).Child("ip"))
+	}
+}
+
+func (w *warnings) address(ip string, path *field.Path) {
+	if len(validation.IsValidIPForLegacyField(path, ip, false, nil)) == 0 {
+		w.texts = append(w.texts, validation.GetWarningsForIP(path, ip)...)
+	}
+}

@@ -1,0 +1,2 @@
+// Package batch has the defaulting, preparation, validation and warnings of Job and CronJob.
+package batch

@@ -1,0 +1,294 @@
+package batch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
+	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// Legacy unprefixed labels, which are set besides the prefixed ones.
+const (
+	plainControllerUIDLabel = "controller-uid"
+	plainJobNameLabel       = "job-name"
+)
+
+// DefaultJob sets the defaults of a Job.
+func DefaultJob(job *batchv1.Job) {
+	spec := &job.Spec
+	if spec.Completions == nil && spec.Parallelism == nil {
+		checks.SetDefaultPointer(&spec.Completions, 1)
+	}
+	checks.SetDefaultPointer(&spec.Parallelism, 1)
+	if spec.BackoffLimitPerIndex != nil {
+		checks.SetDefaultPointer(&spec.BackoffLimit, math.MaxInt32)
+	}
+	checks.SetDefaultPointer(&spec.BackoffLimit, 6)
+	if len(job.Labels) == 0 && spec.Template.Labels != nil {
+		job.Labels = maps.Clone(spec.Template.Labels)
+	}
+	checks.SetDefaultPointer(&spec.CompletionMode, batchv1.NonIndexedCompletion)
+	checks.SetDefaultPointer(&spec.Suspend, false)
+	checks.SetDefaultPointer(&spec.ManualSelector, false)
+	if spec.PodFailurePolicy != nil {
+		checks.SetDefaultPointer(&spec.PodReplacementPolicy, batchv1.Failed)
+	}
+	checks.SetDefaultPointer(&spec.PodReplacementPolicy, batchv1.TerminatingOrFailed)
+	defaultJobTemplate(spec)
+}
+
+// defaultJobTemplate sets the defaults that the template of a CronJob also gets.
+func defaultJobTemplate(spec *batchv1.JobSpec) {
+	if spec.PodFailurePolicy != nil {
+		for _, rule := range spec.PodFailurePolicy.Rules {
+			for i := range rule.OnPodConditions {
+				checks.SetDefault(&rule.OnPodConditions[i].Status, corev1.ConditionTrue)
+			}
+		}
+	}
+	poddefaults.DefaultPodTemplate(&spec.Template)
+}
+
+// PrepareJobForCreate adds labels with the UID and name of the Job to the template and selects by
+// UID, unless manualSelector is set.
+func PrepareJobForCreate(job *batchv1.Job) {
+	podstrategy.PrepareTemplate(&job.Spec.Template, nil)
+	if job.Spec.ManualSelector != nil && *job.Spec.ManualSelector {
+		return
+	}
+	template := &job.Spec.Template
+	if template.Labels == nil {
+		template.Labels = map[string]string{}
+	}
+	if _, found := template.Labels[plainJobNameLabel]; !found {
+		template.Labels[plainJobNameLabel] = job.Name
+		template.Labels[batchv1.JobNameLabel] = job.Name
+	}
+	uid := string(job.UID)
+	if _, found := template.Labels[plainControllerUIDLabel]; !found {
+		template.Labels[plainControllerUIDLabel] = uid
+		template.Labels[batchv1.ControllerUidLabel] = uid
+	}
+	checks.SetDefaultPointer(&job.Spec.Selector, metav1.LabelSelector{})
+	if job.Spec.Selector.MatchLabels == nil {
+		job.Spec.Selector.MatchLabels = map[string]string{}
+	}
+	if _, found := job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel]; !found {
+		job.Spec.Selector.MatchLabels[batchv1.ControllerUidLabel] = uid
+	}
+}
+
+// PrepareJobForUpdate clears fields of disabled feature gates.
+func PrepareJobForUpdate(job, old *batchv1.Job) {
+	podstrategy.PrepareTemplate(&job.Spec.Template, &old.Spec.Template)
+}
+
+// ValidateJob validates a new Job.
+func ValidateJob(job *batchv1.Job) field.ErrorList {
+	errs := checks.ObjectMeta(&job.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, generatedSelector(job)...)
+	errs = append(errs, storedJobSpec(&job.Spec)...)
+	if n := job.Spec.Completions; isIndexedJob(&job.Spec) && n != nil && *n > 0 {
+		longest := fmt.Sprintf("%s-%d", job.Name, *n-1)
+		if len(checks.DnsLabel(longest, nil)) > 0 {
+			errs = append(errs, field.Invalid(checks.MetadataPath.Child("name"), job.Name,
+				"will not able to create pod with invalid DNS label: "+longest))
+		}
+	}
+	return errs
+}
+
+func isIndexedJob(spec *batchv1.JobSpec) bool {
+	return spec.CompletionMode != nil && *spec.CompletionMode == batchv1.IndexedCompletion
+}
+
+// generatedSelector requires the generated selector and labels to be unchanged.
+func generatedSelector(job *batchv1.Job) field.ErrorList {
+	if job.Spec.Selector == nil || (job.Spec.ManualSelector != nil && *job.Spec.ManualSelector) {
+		return nil
+	}
+	var errs field.ErrorList
+	if job.UID == "" {
+		errs = append(errs, field.Required(checks.MetadataPath.Child("uid"), ""))
+	}
+	own := labels.Set{
+		plainControllerUIDLabel: string(job.UID), plainJobNameLabel: job.Name,
+		batchv1.ControllerUidLabel: string(job.UID), batchv1.JobNameLabel: job.Name,
+	}
+	for _, key := range []string{plainControllerUIDLabel, plainJobNameLabel, batchv1.ControllerUidLabel, batchv1.JobNameLabel} {
+		errs = append(errs, requiredLabel(job.Spec.Template.Labels, key, own[key])...)
+	}
+	if s, err := metav1.LabelSelectorAsSelector(job.Spec.Selector); err == nil && !s.Matches(own) {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "selector"), job.Spec.Selector, "`selector` not auto-generated"))
+	}
+	return errs
+}
+
+func requiredLabel(have map[string]string, key, want string) field.ErrorList {
+	path := field.NewPath("spec", "template", "metadata", "labels").Key(key)
+	value, found := have[key]
+	switch text := fmt.Sprintf("must be '%s'", want); {
+	case !found:
+		return field.ErrorList{field.Required(path, text)}
+	case value != want:
+		return field.ErrorList{field.Invalid(path, have, text)}
+	}
+	return nil
+}
+
+// ValidateJobUpdate validates an update. As in kube-apiserver, errors of the spec are reported
+// twice.
+func ValidateJobUpdate(job, old *batchv1.Job) field.ErrorList {
+	errs := ValidateJob(job)
+	errs = append(errs, checks.ObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta)...)
+	errs = append(errs, storedJobSpec(&job.Spec)...)
+	path, now, before := field.NewPath("spec"), &job.Spec, &old.Spec
+	errs = append(errs, completionsChange(now, before, path.Child("completions"))...)
+	errs = append(errs, checks.Immutable(now.Selector, before.Selector, path.Child("selector"))...)
+	errs = append(errs, jobTemplateChange(job, old, path.Child("template"))...)
+	errs = append(errs, checks.Immutable(now.CompletionMode, before.CompletionMode, path.Child("completionMode"))...)
+	errs = append(errs, checks.Immutable(now.PodFailurePolicy, before.PodFailurePolicy, path.Child("podFailurePolicy"))...)
+	errs = append(errs, checks.Immutable(now.BackoffLimitPerIndex, before.BackoffLimitPerIndex, path.Child("backoffLimitPerIndex"))...)
+	errs = append(errs, checks.Immutable(now.ManagedBy, before.ManagedBy, path.Child("managedBy"))...)
+	return append(errs, checks.Immutable(now.SuccessPolicy, before.SuccessPolicy, path.Child("successPolicy"))...)
+}
+
+// completionsChange allows an indexed Job to scale if completions and parallelism change together.
+func completionsChange(now, before *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	if !isIndexedJob(now) {
+		return checks.Immutable(now.Completions, before.Completions, path)
+	}
+	if checks.SemanticEqual(now.Completions, before.Completions) || now.Completions == nil || now.Parallelism == nil ||
+		*now.Completions == *now.Parallelism {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, now.Completions, "can only be modified in tandem with spec.parallelism")}
+}
+
+// jobTemplateChange rejects changes of the template, except for scheduling directives and resources
+// while the Job is suspended.
+func jobTemplateChange(job, old *batchv1.Job, path *field.Path) field.ErrorList {
+	before := old.Spec.Template.DeepCopy()
+	now := &job.Spec.Template
+	if old.Spec.Suspend != nil && *old.Spec.Suspend && old.Status.StartTime == nil {
+		switch {
+		case before.Spec.Affinity == nil && now.Spec.Affinity != nil:
+			before.Spec.Affinity = &corev1.Affinity{NodeAffinity: now.Spec.Affinity.NodeAffinity}
+		case before.Spec.Affinity != nil && now.Spec.Affinity == nil:
+			before.Spec.Affinity.NodeAffinity = nil
+			if (*before.Spec.Affinity == corev1.Affinity{}) {
+				before.Spec.Affinity = nil
+			}
+		case before.Spec.Affinity != nil:
+			before.Spec.Affinity.NodeAffinity = now.Spec.Affinity.NodeAffinity
+		}
+		before.Spec.NodeSelector = now.Spec.NodeSelector
+		before.Spec.Tolerations = now.Spec.Tolerations
+		before.Annotations, before.Labels = now.Annotations, now.Labels
+		before.Spec.SchedulingGates = now.Spec.SchedulingGates
+		suspendedResources(&before.Spec, &now.Spec)
+	}
+	return checks.Immutable(*now, *before, path)
+}
+
+// suspendedResources copies the resources of now to containers of before with the same name and
+// index.
+func suspendedResources(before, now *corev1.PodSpec) {
+	take := func(to, from []corev1.Container) {
+		for i := range min(len(to), len(from)) {
+			if to[i].Name == from[i].Name {
+				to[i].Resources = from[i].Resources
+			}
+		}
+	}
+	take(before.Containers, now.Containers)
+	take(before.InitContainers, now.InitContainers)
+}
+
+// ValidateJobStatusUpdate validates the counts, and that a finished Job stays finished.
+func ValidateJobStatusUpdate(job, old *batchv1.Job) field.ErrorList {
+	path, s := field.NewPath("status"), job.Status
+	errs := checks.ObjectMetaUpdate(&job.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, checks.NonNegative(s.Active, path.Child("active"))...)
+	errs = append(errs, checks.NonNegative(s.Succeeded, path.Child("succeeded"))...)
+	errs = append(errs, checks.NonNegative(s.Failed, path.Child("failed"))...)
+	errs = append(errs, checks.NonNegativeIfSet(s.Ready, path.Child("ready"))...)
+	errs = append(errs, checks.NonNegativeIfSet(s.Terminating, path.Child("terminating"))...)
+	if s.Ready != nil && *s.Ready > s.Active {
+		errs = append(errs, field.Invalid(path.Child("ready"), *s.Ready, "cannot set more ready pods than active"))
+	}
+	errs = append(errs, uncountedPods(s.UncountedTerminatedPods, path.Child("uncountedTerminatedPods"))...)
+	complete, failed := jobCondition(s.Conditions, batchv1.JobComplete), jobCondition(s.Conditions, batchv1.JobFailed)
+	if complete && failed {
+		errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, "cannot set Complete=True and Failed=true conditions"))
+	}
+	if s.CompletionTime != nil && !complete {
+		errs = append(errs, field.Invalid(path.Child("completionTime"), s.CompletionTime, "cannot set completionTime when there is no Complete=True condition"))
+	}
+	for _, end := range []batchv1.JobConditionType{batchv1.JobComplete, batchv1.JobFailed} {
+		if jobCondition(old.Status.Conditions, end) && !jobCondition(s.Conditions, end) {
+			errs = append(errs, field.Invalid(path.Child("conditions"), field.OmitValueType{}, fmt.Sprintf("cannot disable the terminal %s=True condition", end)))
+		}
+	}
+	return errs
+}
+
+func jobCondition(list []batchv1.JobCondition, kind batchv1.JobConditionType) bool {
+	for _, c := range list {
+		if c.Type == kind {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// uncountedPods requires unique UIDs over both lists.
+func uncountedPods(u *batchv1.UncountedTerminatedPods, path *field.Path) field.ErrorList {
+	if u == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	seen := map[types.UID]bool{}
+	check := func(uids []types.UID, path *field.Path) {
+		for i, uid := range uids {
+			switch {
+			case uid == "":
+				errs = append(errs, field.Invalid(path.Index(i), uid, "must not be empty"))
+			case seen[uid]:
+				errs = append(errs, field.Duplicate(path.Index(i), uid))
+			}
+			seen[uid] = true
+		}
+	}
+	check(u.Succeeded, path.Child("succeeded"))
+	check(u.Failed, path.Child("failed"))
+	return errs
+}
+
+// JobWarnings warns of the name, the template, and of too many indexes.
+func JobWarnings(ctx context.Context, job, old *batchv1.Job) []string {
+	if old != nil {
+		return append(indexWarning(&job.Spec), checks.TemplateWarnings(ctx, &job.Spec.Template, &old.Spec.Template, !checks.SemanticEqual(job.Spec, old.Spec))...)
+	}
+	texts := append(checks.NameWarning(job.Name), indexWarning(&job.Spec)...)
+	return append(texts, checks.TemplateWarnings(ctx, &job.Spec.Template, nil, true)...)
+}
+
+func indexWarning(spec *batchv1.JobSpec) []string {
+	if isIndexedJob(spec) && spec.Completions != nil && *spec.Completions > 100_000 && spec.Parallelism != nil && *spec.Parallelism > 10_000 {
+		return []string{"In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"}
+	}
+	return nil
+}

@@ -1,0 +1,249 @@
+package batch
+
+import (
+	"fmt"
+	"slices"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+const (
+	maxIndexedParallelism = 100_000
+	maxFailedIndexes      = 100_000
+	maxPolicyRules        = 20
+	maxExitCodes          = 255
+	maxManagedByLength    = 63
+)
+
+// storedJobSpec validates the spec of a Job, which has a selector.
+func storedJobSpec(spec *batchv1.JobSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := jobSpec(spec, path)
+	if spec.Selector == nil {
+		errs = append(errs, field.Required(path.Child("selector"), ""))
+	} else {
+		errs = append(errs, checks.LabelSelector(spec.Selector, false, path.Child("selector"))...)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	if err == nil && !selector.Matches(labels.Set(spec.Template.Labels)) {
+		errs = append(errs, field.Invalid(path.Child("template", "metadata", "labels"), spec.Template.Labels, checks.SelectorMismatchText))
+	}
+	return errs
+}
+
+func jobSpec(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	errs := checks.NonNegativeIfSet(spec.Parallelism, path.Child("parallelism"))
+	errs = append(errs, checks.NonNegativeIfSet(spec.Completions, path.Child("completions"))...)
+	errs = append(errs, checks.NonNegativeIfSet(spec.ActiveDeadlineSeconds, path.Child("activeDeadlineSeconds"))...)
+	errs = append(errs, checks.NonNegativeIfSet(spec.BackoffLimit, path.Child("backoffLimit"))...)
+	errs = append(errs, checks.NonNegativeIfSet(spec.TTLSecondsAfterFinished, path.Child("ttlSecondsAfterFinished"))...)
+	errs = append(errs, checks.NonNegativeIfSet(spec.BackoffLimitPerIndex, path.Child("backoffLimitPerIndex"))...)
+	if spec.MaxFailedIndexes != nil {
+		errs = append(errs, checks.NonNegative(*spec.MaxFailedIndexes, path.Child("maxFailedIndexes"))...)
+		if spec.BackoffLimitPerIndex == nil {
+			errs = append(errs, field.Required(path.Child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
+		}
+	}
+	if spec.ManagedBy != nil {
+		errs = append(errs, validation.IsDomainPrefixedPath(path.Child("managedBy"), *spec.ManagedBy)...)
+		if len(*spec.ManagedBy) > maxManagedByLength {
+			errs = append(errs, field.TooLong(path.Child("managedBy"), "", maxManagedByLength))
+		}
+	}
+	errs = append(errs, completionMode(spec, path)...)
+	if spec.PodFailurePolicy != nil {
+		errs = append(errs, podFailurePolicy(spec, path.Child("podFailurePolicy"))...)
+	}
+	if spec.SuccessPolicy != nil {
+		if isIndexedJob(spec) {
+			errs = append(errs, successPolicy(spec, path.Child("successPolicy"))...)
+		} else {
+			errs = append(errs, field.Invalid(path.Child("successPolicy"), *spec.SuccessPolicy, "requires indexed completion mode"))
+		}
+	}
+	errs = append(errs, podReplacementPolicy(spec, path.Child("podReplacementPolicy"))...)
+	errs = append(errs, podvalidation.ValidatePodTemplateSpec(&spec.Template, path.Child("template"))...)
+	return append(errs, jobRestartPolicy(spec, path.Child("template", "spec", "restartPolicy"))...)
+}
+
+func jobRestartPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch policy := spec.Template.Spec.RestartPolicy; policy {
+	case corev1.RestartPolicyAlways:
+		errs = append(errs, field.Required(path, fmt.Sprintf("valid values: %q, %q", corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)))
+	default:
+		errs = append(errs, checks.OneOf(policy, path, corev1.RestartPolicyOnFailure, corev1.RestartPolicyNever)...)
+	}
+	if spec.PodFailurePolicy != nil && spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever {
+		errs = append(errs, field.Invalid(path, spec.Template.Spec.RestartPolicy,
+			fmt.Sprintf("only %q is supported when podFailurePolicy is specified", corev1.RestartPolicyNever)))
+	}
+	return errs
+}
+
+func completionMode(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if mode := spec.CompletionMode; mode != nil {
+		errs = append(errs, checks.OneOf(*mode, path.Child("completionMode"), batchv1.NonIndexedCompletion, batchv1.IndexedCompletion)...)
+	}
+	if !isIndexedJob(spec) {
+		if n := spec.BackoffLimitPerIndex; n != nil {
+			errs = append(errs, field.Invalid(path.Child("backoffLimitPerIndex"), *n, "requires indexed completion mode"))
+		}
+		if n := spec.MaxFailedIndexes; n != nil {
+			errs = append(errs, field.Invalid(path.Child("maxFailedIndexes"), *n, "requires indexed completion mode"))
+		}
+		return errs
+	}
+	if spec.Completions == nil {
+		errs = append(errs, field.Required(path.Child("completions"), "when completion mode is Indexed"))
+	}
+	atMost := func(value *int32, limit int32, name, text string) {
+		if value != nil && *value > limit {
+			errs = append(errs, field.Invalid(path.Child(name), *value, text))
+		}
+	}
+	atMost(spec.Parallelism, maxIndexedParallelism, "parallelism",
+		fmt.Sprintf("must be less than or equal to %d when completion mode is Indexed", maxIndexedParallelism))
+	if spec.Completions != nil {
+		atMost(spec.MaxFailedIndexes, *spec.Completions, "maxFailedIndexes", "must be less than or equal to completions")
+	}
+	atMost(spec.MaxFailedIndexes, maxFailedIndexes, "maxFailedIndexes", fmt.Sprintf("must be less than or equal to %d", maxFailedIndexes))
+	if spec.Completions != nil && *spec.Completions > maxIndexedParallelism && spec.BackoffLimitPerIndex != nil {
+		if spec.MaxFailedIndexes == nil {
+			errs = append(errs, field.Required(path.Child("maxFailedIndexes"), fmt.Sprintf("must be specified when completions is above %d", maxIndexedParallelism)))
+		}
+		atMost(spec.Parallelism, 10_000, "parallelism",
+			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", 10_000, maxIndexedParallelism))
+		atMost(spec.MaxFailedIndexes, 10_000, "maxFailedIndexes",
+			fmt.Sprintf("must be less than or equal to %d when completions are above %d and used with backoff limit per index", 10_000, maxIndexedParallelism))
+	}
+	return errs
+}
+
+func podReplacementPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	if spec.PodReplacementPolicy == nil {
+		return nil
+	}
+	if spec.PodFailurePolicy != nil {
+		return checks.OneOf(*spec.PodReplacementPolicy, path, batchv1.Failed)
+	}
+	return checks.OneOf(*spec.PodReplacementPolicy, path, batchv1.Failed, batchv1.TerminatingOrFailed)
+}
+
+func podFailurePolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	rules := path.Child("rules")
+	if n := len(spec.PodFailurePolicy.Rules); n > maxPolicyRules {
+		errs = append(errs, field.TooMany(rules, n, maxPolicyRules))
+	}
+	for i := range spec.PodFailurePolicy.Rules {
+		errs = append(errs, podFailureRule(spec, &spec.PodFailurePolicy.Rules[i], rules.Index(i))...)
+	}
+	return errs
+}
+
+func podFailureRule(spec *batchv1.JobSpec, rule *batchv1.PodFailurePolicyRule, path *field.Path) field.ErrorList {
+	actions := []batchv1.PodFailurePolicyAction{batchv1.PodFailurePolicyActionCount, batchv1.PodFailurePolicyActionFailIndex,
+		batchv1.PodFailurePolicyActionFailJob, batchv1.PodFailurePolicyActionIgnore}
+	var errs field.ErrorList
+	switch action := path.Child("action"); {
+	case rule.Action == "":
+		errs = append(errs, field.Required(action, fmt.Sprintf("valid values: %q", actions)))
+	case rule.Action == batchv1.PodFailurePolicyActionFailIndex && spec.BackoffLimitPerIndex == nil:
+		errs = append(errs, field.Invalid(action, rule.Action, "requires the backoffLimitPerIndex to be set"))
+	default:
+		errs = append(errs, checks.OneOf(rule.Action, action, actions...)...)
+	}
+	if rule.OnExitCodes != nil {
+		errs = append(errs, onExitCodes(spec, rule.OnExitCodes, path.Child("onExitCodes"))...)
+	}
+	conditions := path.Child("onPodConditions")
+	if n := len(rule.OnPodConditions); n > maxPolicyRules {
+		errs = append(errs, field.TooMany(conditions, n, maxPolicyRules))
+	}
+	for i, c := range rule.OnPodConditions {
+		errs = append(errs, checks.QualifiedName(string(c.Type), conditions.Index(i).Child("type"))...)
+		statuses := []corev1.ConditionStatus{corev1.ConditionFalse, corev1.ConditionTrue, corev1.ConditionUnknown}
+		if c.Status == "" {
+			errs = append(errs, field.Required(conditions.Index(i).Child("status"), fmt.Sprintf("valid values: %q", statuses)))
+		} else {
+			errs = append(errs, checks.OneOf(c.Status, conditions.Index(i).Child("status"), statuses...)...)
+		}
+	}
+	switch codes, pods := rule.OnExitCodes != nil, len(rule.OnPodConditions) > 0; {
+	case codes && pods:
+		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "specifying both OnExitCodes and OnPodConditions is not supported"))
+	case !codes && !pods:
+		errs = append(errs, field.Invalid(path, field.OmitValueType{}, "specifying one of OnExitCodes and OnPodConditions is required"))
+	}
+	return errs
+}
+
+func onExitCodes(spec *batchv1.JobSpec, r *batchv1.PodFailurePolicyOnExitCodesRequirement, path *field.Path) field.ErrorList {
+	operators := []batchv1.PodFailurePolicyOnExitCodesOperator{batchv1.PodFailurePolicyOnExitCodesOpIn, batchv1.PodFailurePolicyOnExitCodesOpNotIn}
+	var errs field.ErrorList
+	if r.Operator == "" {
+		errs = append(errs, field.Required(path.Child("operator"), fmt.Sprintf("valid values: %q", operators)))
+	} else {
+		errs = append(errs, checks.OneOf(r.Operator, path.Child("operator"), operators...)...)
+	}
+	named := func(c corev1.Container) bool { return c.Name == *r.ContainerName }
+	if r.ContainerName != nil && !slices.ContainsFunc(spec.Template.Spec.Containers, named) && !slices.ContainsFunc(spec.Template.Spec.InitContainers, named) {
+		errs = append(errs, field.Invalid(path.Child("containerName"), *r.ContainerName, "must be one of the container or initContainer names in the pod template"))
+	}
+	values := path.Child("values")
+	switch n := len(r.Values); {
+	case n == 0:
+		errs = append(errs, field.Invalid(values, r.Values, "at least one value is required"))
+	case n > maxExitCodes:
+		errs = append(errs, field.TooMany(values, n, maxExitCodes))
+	}
+	seen := map[int32]bool{}
+	for i, code := range r.Values {
+		if r.Operator == batchv1.PodFailurePolicyOnExitCodesOpIn && code == 0 {
+			errs = append(errs, field.Invalid(values.Index(i), code, "must not be 0 for the In operator"))
+		}
+		if seen[code] {
+			errs = append(errs, field.Duplicate(values.Index(i), code))
+		}
+		seen[code] = true
+	}
+	if !slices.IsSorted(r.Values) {
+		errs = append(errs, field.Invalid(values, r.Values, "must be ordered"))
+	}
+	return errs
+}
+
+func successPolicy(spec *batchv1.JobSpec, path *field.Path) field.ErrorList {
+	rules := path.Child("rules")
+	var errs field.ErrorList
+	switch n := len(spec.SuccessPolicy.Rules); {
+	case n == 0:
+		errs = append(errs, field.Required(rules, "at least one rules must be specified when the successPolicy is specified"))
+	case n > maxPolicyRules:
+		errs = append(errs, field.TooMany(rules, n, maxPolicyRules))
+	}
+	for i, rule := range spec.SuccessPolicy.Rules {
+		path := rules.Index(i)
+		if rule.SucceededCount == nil && rule.SucceededIndexes == nil {
+			errs = append(errs, field.Required(path, "at least one of succeededCount or succeededIndexes must be specified"))
+		}
+		errs = append(errs, checks.PositiveIfSet(rule.SucceededCount, path.Child("succeededCount"))...)
+		if n := rule.SucceededCount; n != nil && spec.Completions != nil && *n > *spec.Completions {
+			errs = append(errs, field.Invalid(path.Child("succeededCount"), *n, fmt.Sprintf("must be less than or equal to %d (the number of specified completions)", *spec.Completions)))
+		}
+		if rule.SucceededIndexes != nil {
+			errs = append(errs, succeededIndexes(rule, spec.Completions, path)...)
+		}
+	}
+	return errs
+}

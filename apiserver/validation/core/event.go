@@ -1,0 +1,141 @@
+package core
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+const (
+	eventNameLimit = 128
+	eventNoteLimit = 1024
+)
+
+// ValidateEvent validates a new event. The rules for requests through the core group are less
+// strict. version is the group and version of the request.
+func ValidateEvent(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
+	errs := legacyEventFields(e, version)
+	if version == corev1.SchemeGroupVersion {
+		return errs
+	}
+	errs = append(errs, checks.ObjectMeta(&e.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)...)
+	errs = append(errs, eventSeries(e)...)
+	if e.EventTime.IsZero() {
+		errs = append(errs, field.Required(field.NewPath("eventTime"), ""))
+	}
+	if e.Type != corev1.EventTypeNormal && e.Type != corev1.EventTypeWarning {
+		errs = append(errs, field.Invalid(field.NewPath("type"), "", fmt.Sprintf("has invalid value: %v", e.Type)))
+	}
+	unset := func(isSet bool, name string) {
+		if isSet {
+			errs = append(errs, field.Invalid(field.NewPath(name), "", "needs to be unset"))
+		}
+	}
+	unset(!e.FirstTimestamp.IsZero(), "firstTimestamp")
+	unset(!e.LastTimestamp.IsZero(), "lastTimestamp")
+	unset(e.Count != 0, "count")
+	unset(e.Source != corev1.EventSource{}, "source")
+	return errs
+}
+
+// ValidateEventUpdate validates an update. Through events.k8s.io only the series is mutable.
+func ValidateEventUpdate(e, old *corev1.Event, version schema.GroupVersion) field.ErrorList {
+	errs := legacyEventFields(e, version)
+	if version == corev1.SchemeGroupVersion {
+		return errs
+	}
+	errs = append(errs, checks.ObjectMetaUpdate(&e.ObjectMeta, &old.ObjectMeta)...)
+	if !checks.SemanticEqual(e.Series, old.Series) {
+		errs = append(errs, eventSeries(e)...)
+	}
+	keep := func(now, before any, name string) {
+		errs = append(errs, checks.Immutable(now, before, field.NewPath(name))...)
+	}
+	keep(e.InvolvedObject, old.InvolvedObject, "involvedObject")
+	keep(e.Reason, old.Reason, "reason")
+	keep(e.Message, old.Message, "message")
+	keep(e.Source, old.Source, "source")
+	keep(e.FirstTimestamp, old.FirstTimestamp, "firstTimestamp")
+	keep(e.LastTimestamp, old.LastTimestamp, "lastTimestamp")
+	keep(e.Count, old.Count, "count")
+	keep(e.Type, old.Type, "type")
+	// Stored times have a resolution of microseconds.
+	keep(metav1.NewMicroTime(e.EventTime.Truncate(time.Microsecond)), metav1.NewMicroTime(old.EventTime.Truncate(time.Microsecond)), "eventTime")
+	keep(e.Action, old.Action, "action")
+	keep(e.Related, old.Related, "related")
+	keep(e.ReportingController, old.ReportingController, "reportingController")
+	keep(e.ReportingInstance, old.ReportingInstance, "reportingInstance")
+	return errs
+}
+
+// legacyEventFields applies the rules common to both groups. An event without eventTime is a legacy
+// event.
+func legacyEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
+	var errs field.ErrorList
+	about := e.InvolvedObject.Namespace
+	wrongNamespace := field.Invalid(field.NewPath("involvedObject", "namespace"), about, "does not match event.namespace")
+	if e.EventTime.IsZero() {
+		switch {
+		case about == "" && (e.Namespace == "" || e.Namespace == corev1.NamespaceDefault):
+		case about != e.Namespace:
+			errs = append(errs, wrongNamespace)
+		}
+	} else {
+		if about == "" && e.Namespace != corev1.NamespaceDefault && e.Namespace != "kube-system" {
+			errs = append(errs, wrongNamespace)
+		}
+		errs = append(errs, newEventFields(e, version)...)
+	}
+	return append(errs, checks.InvalidEach(field.NewPath("namespace"), e.Namespace, validation.IsDNS1123Subdomain(e.Namespace))...)
+}
+
+func newEventFields(e *corev1.Event, version schema.GroupVersion) field.ErrorList {
+	controller := field.NewPath("reportingController")
+	if version == corev1.SchemeGroupVersion {
+		controller = field.NewPath("reportingComponent")
+	}
+	var errs field.ErrorList
+	if e.ReportingController == "" {
+		errs = append(errs, field.Required(controller, ""))
+	}
+	errs = append(errs, checks.QualifiedName(e.ReportingController, controller)...)
+	named := func(value, name string) {
+		if value == "" {
+			errs = append(errs, field.Required(field.NewPath(name), ""))
+		}
+		errs = append(errs, eventTextLimit(value, name, eventNameLimit)...)
+	}
+	named(e.ReportingInstance, "reportingInstance")
+	named(e.Action, "action")
+	named(e.Reason, "reason")
+	return append(errs, eventTextLimit(e.Message, "message", eventNoteLimit)...)
+}
+
+func eventTextLimit(value, name string, limit int) field.ErrorList {
+	if len(value) <= limit {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(field.NewPath(name), "", fmt.Sprintf("can have at most %d characters", limit))}
+}
+
+func eventSeries(e *corev1.Event) field.ErrorList {
+	if e.Series == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	if e.Series.Count < 2 {
+		errs = append(errs, field.Invalid(field.NewPath("series.count"), "", "should be at least 2"))
+	}
+	if e.Series.LastObservedTime.IsZero() {
+		errs = append(errs, field.Required(field.NewPath("series.lastObservedTime"), ""))
+	}
+	return errs
+}

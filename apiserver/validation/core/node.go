@@ -1,0 +1,213 @@
+package core
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilsnet "k8s.io/utils/net"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// DefaultNode sets podCIDR to the first of podCIDRs, and allocatable to capacity.
+func DefaultNode(node *corev1.Node) {
+	spec := &node.Spec
+	switch {
+	case spec.PodCIDR == "" && len(spec.PodCIDRs) > 0:
+		spec.PodCIDR = spec.PodCIDRs[0]
+	case spec.PodCIDR != "" && (len(spec.PodCIDRs) == 0 || spec.PodCIDRs[0] != spec.PodCIDR):
+		spec.PodCIDRs = []string{spec.PodCIDR}
+	}
+	poddefaults.DefaultResourceList(node.Status.Capacity)
+	poddefaults.DefaultResourceList(node.Status.Allocatable)
+	if node.Status.Allocatable == nil && len(node.Status.Capacity) > 0 {
+		node.Status.Allocatable = node.Status.Capacity.DeepCopy()
+	}
+}
+
+// PrepareNodeForCreate clears configSource of the removed dynamic kubelet configuration.
+func PrepareNodeForCreate(node *corev1.Node) {
+	node.Spec.ConfigSource = nil
+}
+
+// PrepareNodeForUpdate clears configSource unless the stored object has it.
+func PrepareNodeForUpdate(node, old *corev1.Node) {
+	if old.Spec.ConfigSource == nil {
+		node.Spec.ConfigSource = nil
+	}
+}
+
+// PrepareNodeStatusUpdate clears the status of dynamic kubelet configuration unless the stored
+// object has it.
+func PrepareNodeStatusUpdate(node, old *corev1.Node) {
+	if old.Status.Config == nil {
+		node.Status.Config = nil
+	}
+}
+
+// ValidateNode validates a new node.
+func ValidateNode(node *corev1.Node) field.ErrorList {
+	errs := checks.ObjectMeta(&node.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	errs = append(errs, nodeTaints(node.Spec.Taints)...)
+	errs = append(errs, nodeResources(node)...)
+	return append(errs, podCIDRs(node.Spec.PodCIDRs)...)
+}
+
+// ValidateNodeUpdate validates an update of spec or metadata. As in kube-apiserver, errors of
+// taints are reported twice.
+func ValidateNodeUpdate(node, old *corev1.Node) field.ErrorList {
+	return append(ValidateNode(node), nodeChange(node, old)...)
+}
+
+// ValidateNodeStatusUpdate validates an update of the status.
+func ValidateNodeStatusUpdate(node, old *corev1.Node) field.ErrorList {
+	return nodeChange(node, old)
+}
+
+func nodeChange(node, old *corev1.Node) field.ErrorList {
+	errs := checks.ObjectMetaUpdate(&node.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, nodeResources(node)...)
+	seen := map[corev1.NodeAddress]bool{}
+	for i, address := range node.Status.Addresses {
+		if seen[address] {
+			// Printed like kube-apiserver's internal type.
+			shown := struct {
+				Type    corev1.NodeAddressType
+				Address string
+			}{address.Type, address.Address}
+			errs = append(errs, field.Duplicate(field.NewPath("status", "addresses").Index(i), shown))
+		}
+		seen[address] = true
+	}
+	spec := field.NewPath("spec")
+	const cidrText = `node updates may not change podCIDR except from "" to valid`
+	switch before, now := old.Spec.PodCIDRs, node.Spec.PodCIDRs; {
+	case len(before) == 0:
+	case len(before) != len(now):
+		errs = append(errs, field.Forbidden(spec.Child("podCIDRs"), cidrText))
+	default:
+		for i := range before {
+			if before[i] != now[i] {
+				errs = append(errs, field.Forbidden(spec.Child("podCIDRs"), cidrText))
+			}
+		}
+	}
+	if old.Spec.ProviderID != "" && old.Spec.ProviderID != node.Spec.ProviderID {
+		errs = append(errs, field.Forbidden(spec.Child("providerID"), `node updates may not change providerID except from "" to valid`))
+	}
+	errs = append(errs, configSource(node.Spec.ConfigSource, spec.Child("configSource"))...)
+	errs = append(errs, nodeTaints(node.Spec.Taints)...)
+	if node.Spec.DoNotUseExternalID != old.Spec.DoNotUseExternalID {
+		errs = append(errs, field.Forbidden(spec.Child("externalID"), "may not be updated"))
+	}
+	return errs
+}
+
+// nodeTaints reports errors at metadata.taints, as kube-apiserver does.
+func nodeTaints(taints []corev1.Taint) field.ErrorList {
+	if len(taints) == 0 {
+		return nil
+	}
+	errs := podvalidation.ValidateTaints(taints, checks.MetadataPath.Child("taints"))
+	for _, err := range errs {
+		if t, whole := err.BadValue.(corev1.Taint); whole {
+			// Printed like kube-apiserver's internal type.
+			err.BadValue = struct {
+				Key, Value string
+				Effect     corev1.TaintEffect
+				TimeAdded  *metav1.Time
+			}{t.Key, t.Value, t.Effect, t.TimeAdded}
+		}
+	}
+	return errs
+}
+
+func nodeResources(node *corev1.Node) field.ErrorList {
+	errs := nodeQuantities(node.Status.Capacity, field.NewPath("status", "capacity"))
+	return append(errs, nodeQuantities(node.Status.Allocatable, field.NewPath("status", "allocatable"))...)
+}
+
+func nodeQuantities(list corev1.ResourceList, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range checks.SortedKeys(list) {
+		errs = append(errs, podvalidation.ValidateResourceQuantityValue(name, list[name], path.Child(string(name)))...)
+	}
+	return errs
+}
+
+func podCIDRs(cidrs []string) field.ErrorList {
+	if len(cidrs) == 0 {
+		return nil
+	}
+	var errs field.ErrorList
+	path := field.NewPath("spec", "podCIDRs")
+	for i, cidr := range cidrs {
+		errs = append(errs, validation.IsValidCIDRForLegacyField(path.Index(i), cidr, false, nil)...)
+	}
+	if len(cidrs) < 2 {
+		return errs
+	}
+	dual, err := utilsnet.IsDualStackCIDRStrings(cidrs)
+	if err != nil {
+		errs = append(errs, field.InternalError(path, fmt.Errorf("invalid PodCIDRs. failed to check with dual stack with error:%w", err)))
+	}
+	if !dual || len(cidrs) > 2 {
+		errs = append(errs, field.Invalid(path, cidrs, "may specify no more than one CIDR for each IP family"))
+	}
+	return errs
+}
+
+// configSource validates the spec of the removed dynamic kubelet configuration, which is still
+// stored.
+func configSource(source *corev1.NodeConfigSource, path *field.Path) field.ErrorList {
+	if source == nil {
+		return nil
+	}
+	if source.ConfigMap == nil {
+		return field.ErrorList{field.Invalid(path, source, "exactly one reference subfield must be non-nil")}
+	}
+	ref, path := source.ConfigMap, path.Child("configMap")
+	var errs field.ErrorList
+	for _, forbidden := range []struct{ name, value string }{{"uid", string(ref.UID)}, {"resourceVersion", ref.ResourceVersion}} {
+		if forbidden.value != "" {
+			errs = append(errs, field.Forbidden(path.Child(forbidden.name), forbidden.name+" must not be set in spec"))
+		}
+	}
+	for _, required := range []struct {
+		name, value string
+		check       func(string, bool) []string
+	}{
+		{"kubeletConfigKey", ref.KubeletConfigKey, func(v string, _ bool) []string { return validation.IsConfigMapKey(v) }},
+		{"name", ref.Name, apivalidation.NameIsDNSSubdomain},
+		{"namespace", ref.Namespace, apivalidation.ValidateNamespaceName},
+	} {
+		if required.value == "" {
+			errs = append(errs, field.Required(path.Child(required.name), required.name+" must be set"))
+			continue
+		}
+		errs = append(errs, checks.InvalidEach(path.Child(required.name), required.value, required.check(required.value, false))...)
+	}
+	return errs
+}
+
+// NodeWarnings warns of ignored fields and of pod CIDRs in a non-canonical form.
+func NodeWarnings(_ context.Context, node, _ *corev1.Node) []string {
+	var texts []string
+	if node.Spec.ConfigSource != nil {
+		texts = append(texts, "spec.configSource: the feature is removed")
+	}
+	if node.Spec.DoNotUseExternalID != "" {
+		texts = append(texts, "spec.externalID: this field is deprecated, and is unused by Kubernetes")
+	}
+	for i, cidr := range node.Spec.PodCIDRs {
+		texts = append(texts, validation.GetWarningsForCIDR(field.NewPath("spec", "podCIDRs").Index(i), cidr)...)
+	}
+	return texts
+}

@@ -1,0 +1,131 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// standardQuota are the unqualified names that a quota can limit.
+var standardQuota = map[corev1.ResourceName]bool{
+	corev1.ResourceCPU: true, corev1.ResourceMemory: true, corev1.ResourceEphemeralStorage: true,
+	corev1.ResourceRequestsCPU: true, corev1.ResourceRequestsMemory: true, corev1.ResourceRequestsStorage: true, corev1.ResourceRequestsEphemeralStorage: true,
+	corev1.ResourceLimitsCPU: true, corev1.ResourceLimitsMemory: true, corev1.ResourceLimitsEphemeralStorage: true,
+	corev1.ResourcePods: true, corev1.ResourceQuotas: true, corev1.ResourceServices: true, corev1.ResourceReplicationControllers: true,
+	corev1.ResourceSecrets: true, corev1.ResourcePersistentVolumeClaims: true, corev1.ResourceConfigMaps: true,
+	corev1.ResourceServicesNodePorts: true, corev1.ResourceServicesLoadBalancers: true,
+}
+
+var quotaScopes = []corev1.ResourceQuotaScope{
+	corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeBestEffort,
+	corev1.ResourceQuotaScopeNotBestEffort, corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity,
+	corev1.ResourceQuotaScopeVolumeAttributesClass,
+}
+
+// DefaultResourceQuota rounds quantities.
+func DefaultResourceQuota(q *corev1.ResourceQuota) {
+	poddefaults.DefaultResourceList(q.Spec.Hard)
+	poddefaults.DefaultResourceList(q.Status.Hard)
+	poddefaults.DefaultResourceList(q.Status.Used)
+}
+
+// ValidateResourceQuota validates a new quota.
+func ValidateResourceQuota(q *corev1.ResourceQuota) field.ErrorList {
+	return append(checks.ObjectMeta(&q.ObjectMeta, true, apivalidation.NameIsDNSSubdomain), quotaSpec(&q.Spec)...)
+}
+
+func quotaSpec(spec *corev1.ResourceQuotaSpec) field.ErrorList {
+	path := field.NewPath("spec")
+	errs := quotaList(spec.Hard, path.Child("hard"))
+	for _, scope := range spec.Scopes {
+		if !slices.Contains(quotaScopes, scope) {
+			errs = append(errs, field.Invalid(path.Child("scopes"), spec.Scopes, "unsupported scope"))
+		}
+	}
+	for _, pair := range [][2]corev1.ResourceQuotaScope{
+		{corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort},
+		{corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating},
+	} {
+		if slices.Contains(spec.Scopes, pair[0]) && slices.Contains(spec.Scopes, pair[1]) {
+			errs = append(errs, field.Invalid(path.Child("scopes"), spec.Scopes, "conflicting scopes"))
+		}
+	}
+	if spec.ScopeSelector != nil {
+		errs = append(errs, scopeSelector(spec.ScopeSelector, path.Child("scopeSelector", "matchExpressions"))...)
+	}
+	return errs
+}
+
+func scopeSelector(s *corev1.ScopeSelector, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, e := range s.MatchExpressions {
+		at := path.Index(i)
+		if !slices.Contains(quotaScopes, e.ScopeName) {
+			errs = append(errs, field.Invalid(at.Child("scopeName"), e.ScopeName, "unsupported scope"))
+		}
+		switch e.Operator {
+		case corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn:
+			if len(e.Values) == 0 {
+				errs = append(errs, field.Required(at.Child("values"), "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"))
+			}
+		case corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist:
+			if len(e.Values) != 0 {
+				errs = append(errs, field.Invalid(at.Child("values"), e.Values, "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"))
+			}
+		default:
+			errs = append(errs, field.Invalid(at.Child("operator"), e.Operator, "not a valid selector operator"))
+		}
+	}
+	return errs
+}
+
+func quotaList(list corev1.ResourceList, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range checks.SortedKeys(list) {
+		at := path.Key(string(name))
+		errs = append(errs, quotaName(name, at)...)
+		errs = append(errs, podvalidation.ValidateResourceQuantityValue(name, list[name], at)...)
+	}
+	return errs
+}
+
+func quotaName(name corev1.ResourceName, path *field.Path) field.ErrorList {
+	errs := checks.QualifiedName(string(name), path)
+	if len(errs) > 0 || strings.Contains(string(name), "/") || standardQuota[name] {
+		return errs
+	}
+	if strings.HasPrefix(string(name), "hugepages-") || strings.HasPrefix(string(name), "requests.hugepages-") {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, string(name), "must be a standard resource for quota")}
+}
+
+// ValidateResourceQuotaUpdate validates an update. The scopes are immutable.
+func ValidateResourceQuotaUpdate(q, old *corev1.ResourceQuota) field.ErrorList {
+	errs := checks.ObjectMetaUpdate(&q.ObjectMeta, &old.ObjectMeta)
+	errs = append(errs, quotaSpec(&q.Spec)...)
+	now, before := slices.Clone(q.Spec.Scopes), slices.Clone(old.Spec.Scopes)
+	slices.Sort(now)
+	slices.Sort(before)
+	if !slices.Equal(slices.Compact(now), slices.Compact(before)) {
+		errs = append(errs, field.Invalid(field.NewPath("spec", "scopes"), q.Spec.Scopes, apivalidation.FieldImmutableErrorMsg))
+	}
+	return errs
+}
+
+// ValidateResourceQuotaStatusUpdate validates the status.
+func ValidateResourceQuotaStatusUpdate(q, old *corev1.ResourceQuota) field.ErrorList {
+	errs := checks.ObjectMetaUpdate(&q.ObjectMeta, &old.ObjectMeta)
+	if q.ResourceVersion == "" {
+		errs = append(errs, field.Required(checks.MetadataPath.Child("resourceVersion"), ""))
+	}
+	errs = append(errs, quotaList(q.Status.Hard, field.NewPath("status", "hard"))...)
+	return append(errs, quotaList(q.Status.Used, field.NewPath("status", "used"))...)
+}

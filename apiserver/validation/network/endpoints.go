@@ -1,0 +1,124 @@
+package network
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	utilsnet "k8s.io/utils/net"
+
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+const (
+	maxEndpoints      = 1000
+	maxAddresses      = 100
+	maxSlicePorts     = 20000
+	maxTopologyLabels = 16
+	maxZoneHints      = 8
+	maxNodeHints      = 8
+)
+
+// endpointIP rejects addresses that cannot belong to an endpoint.
+func endpointIP(ip string, path *field.Path) field.ErrorList {
+	errs := validation.IsValidIPForLegacyField(path, ip, false, nil)
+	if len(errs) > 0 {
+		return errs
+	}
+	return append(errs, notSpecialIP(ip, path)...)
+}
+
+func notSpecialIP(text string, path *field.Path) field.ErrorList {
+	ip := utilsnet.ParseIPSloppy(text)
+	if ip == nil {
+		return field.ErrorList{field.Invalid(path, text, "must be a valid IP address")}
+	}
+	var errs field.ErrorList
+	for _, special := range []struct {
+		is   bool
+		text string
+	}{
+		{ip.IsUnspecified(), fmt.Sprintf("may not be unspecified (%v)", text)},
+		{ip.IsLoopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)"},
+		{ip.IsLinkLocalUnicast(), "may not be in the link-local range (169.254.0.0/16, fe80::/10)"},
+		{ip.IsLinkLocalMulticast(), "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"},
+	} {
+		if special.is {
+			errs = append(errs, field.Invalid(path, text, special.text))
+		}
+	}
+	return errs
+}
+
+// DefaultEndpoints sets the default protocol TCP.
+func DefaultEndpoints(e *corev1.Endpoints) {
+	for i := range e.Subsets {
+		for j := range e.Subsets[i].Ports {
+			checks.SetDefault(&e.Subsets[i].Ports[j].Protocol, corev1.ProtocolTCP)
+		}
+	}
+}
+
+// ValidateEndpoints validates new Endpoints.
+func ValidateEndpoints(e *corev1.Endpoints) field.ErrorList {
+	errs := checks.ObjectMeta(&e.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	return append(errs, subsets(e.Subsets)...)
+}
+
+// ValidateEndpointsUpdate validates an update. All fields are mutable.
+func ValidateEndpointsUpdate(e, old *corev1.Endpoints) field.ErrorList {
+	errs := checks.ObjectMetaUpdate(&e.ObjectMeta, &old.ObjectMeta)
+	return append(errs, subsets(e.Subsets)...)
+}
+
+func subsets(list []corev1.EndpointSubset) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		s, path := &list[i], field.NewPath("subsets").Index(i)
+		if len(s.Addresses)+len(s.NotReadyAddresses) == 0 {
+			errs = append(errs, field.Required(path, "must specify `addresses` or `notReadyAddresses`"))
+		}
+		address := func(a *corev1.EndpointAddress, at *field.Path) {
+			errs = append(errs, validation.IsValidIPForLegacyField(at.Child("ip"), a.IP, false, nil)...)
+			if a.Hostname != "" {
+				errs = append(errs, checks.DnsLabel(a.Hostname, at.Child("hostname"))...)
+			}
+			if a.NodeName != nil {
+				errs = append(errs, checks.InvalidEach(at.Child("nodeName"), *a.NodeName, apivalidation.NameIsDNSSubdomain(*a.NodeName, false))...)
+			}
+			errs = append(errs, notSpecialIP(a.IP, at.Child("ip"))...)
+		}
+		for j := range s.Addresses {
+			address(&s.Addresses[j], path.Child("addresses").Index(j))
+		}
+		for j := range s.NotReadyAddresses {
+			address(&s.NotReadyAddresses[j], path.Child("notReadyAddresses").Index(j))
+		}
+		for j := range s.Ports {
+			errs = append(errs, endpointPort(&s.Ports[j], len(s.Ports) > 1, path.Child("ports").Index(j))...)
+		}
+	}
+	return errs
+}
+
+func endpointPort(p *corev1.EndpointPort, needsName bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	switch {
+	case p.Name != "":
+		errs = append(errs, checks.DnsLabel(p.Name, path.Child("name"))...)
+	case needsName:
+		errs = append(errs, field.Required(path.Child("name"), ""))
+	}
+	errs = append(errs, checks.PortNumber(p.Port, path.Child("port"))...)
+	if p.Protocol == "" {
+		errs = append(errs, field.Required(path.Child("protocol"), ""))
+	} else {
+		errs = append(errs, checks.OneOf(p.Protocol, path.Child("protocol"), protocols...)...)
+	}
+	if p.AppProtocol != nil {
+		errs = append(errs, checks.QualifiedName(*p.AppProtocol, path.Child("appProtocol"))...)
+	}
+	return errs
+}

@@ -1,0 +1,204 @@
+package network
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// sessionSeconds is the default timeout of client IP affinity, three hours.
+const sessionSeconds = 3 * 60 * 60
+
+// DefaultService sets the defaults of a service: type ClusterIP, no session affinity, and target
+// ports.
+func DefaultService(s *corev1.Service) {
+	spec := &s.Spec
+	checks.SetDefault(&spec.SessionAffinity, corev1.ServiceAffinityNone)
+	switch spec.SessionAffinity {
+	case corev1.ServiceAffinityNone:
+		spec.SessionAffinityConfig = nil
+	case corev1.ServiceAffinityClientIP:
+		if c := spec.SessionAffinityConfig; c == nil || c.ClientIP == nil || c.ClientIP.TimeoutSeconds == nil {
+			timeout := int32(sessionSeconds)
+			spec.SessionAffinityConfig = &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{TimeoutSeconds: &timeout}}
+		}
+	}
+	checks.SetDefault(&spec.Type, corev1.ServiceTypeClusterIP)
+	for i := range spec.Ports {
+		p := &spec.Ports[i]
+		checks.SetDefault(&p.Protocol, corev1.ProtocolTCP)
+		if p.TargetPort == intstr.FromInt32(0) || p.TargetPort == intstr.FromString("") {
+			p.TargetPort = intstr.FromInt32(p.Port)
+		}
+	}
+	if isExternallyAccessible(spec) {
+		checks.SetDefault(&spec.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster)
+	}
+	if spec.Type != corev1.ServiceTypeExternalName {
+		checks.SetDefaultPointer(&spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
+	}
+	if spec.Type == corev1.ServiceTypeLoadBalancer {
+		checks.SetDefaultPointer(&spec.AllocateLoadBalancerNodePorts, true)
+		for i := range s.Status.LoadBalancer.Ingress {
+			if in := &s.Status.LoadBalancer.Ingress[i]; in.IP != "" {
+				checks.SetDefaultPointer(&in.IPMode, corev1.LoadBalancerIPModeVIP)
+			}
+		}
+	}
+}
+
+// isExternallyAccessible reports whether the service is reachable from outside of the cluster.
+func isExternallyAccessible(spec *corev1.ServiceSpec) bool {
+	return spec.Type == corev1.ServiceTypeLoadBalancer || spec.Type == corev1.ServiceTypeNodePort ||
+		(spec.Type == corev1.ServiceTypeClusterIP && len(spec.ExternalIPs) > 0)
+}
+
+func isHeadless(spec *corev1.ServiceSpec) bool {
+	return len(spec.ClusterIPs) == 1 && spec.ClusterIPs[0] == corev1.ClusterIPNone
+}
+
+// NeedsClusterIP reports whether a service has cluster IPs or is headless.
+func NeedsClusterIP(s *corev1.Service) bool {
+	return s.Spec.Type != corev1.ServiceTypeExternalName
+}
+
+// NeedsNodePorts reports whether the ports of a service need node ports.
+func NeedsNodePorts(s *corev1.Service) bool {
+	switch s.Spec.Type {
+	case corev1.ServiceTypeNodePort:
+		return true
+	case corev1.ServiceTypeLoadBalancer:
+		return s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts
+	}
+	return false
+}
+
+// NeedsHealthCheckNodePort reports whether load balancers need a node port for health checks.
+func NeedsHealthCheckNodePort(s *corev1.Service) bool {
+	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+}
+
+// PrepareServiceForCreate syncs clusterIP and clusterIPs.
+func PrepareServiceForCreate(s *corev1.Service) {
+	if s.Spec.ClusterIP != "" && len(s.Spec.ClusterIPs) == 0 {
+		s.Spec.ClusterIPs = []string{s.Spec.ClusterIP}
+	}
+}
+
+// PrepareServiceForUpdate restores allocated values that the update omits, syncs clusterIP and
+// clusterIPs, and drops fields of the old type.
+func PrepareServiceForUpdate(s, old *corev1.Service) {
+	keepAllocated(s, old)
+	syncClusterIPs(s, old)
+	dropTypeDependentFields(s, old)
+}
+
+func keepAllocated(s, old *corev1.Service) {
+	if NeedsClusterIP(old) && NeedsClusterIP(s) {
+		checks.SetDefault(&s.Spec.ClusterIP, old.Spec.ClusterIP)
+		if len(s.Spec.ClusterIPs) == 0 && s.Spec.ClusterIP == old.Spec.ClusterIP {
+			s.Spec.ClusterIPs = slices.Clone(old.Spec.ClusterIPs)
+		}
+	}
+	if NeedsNodePorts(old) && NeedsNodePorts(s) {
+		keepNodePorts(s, old)
+	}
+	if NeedsHealthCheckNodePort(old) && NeedsHealthCheckNodePort(s) {
+		checks.SetDefault(&s.Spec.HealthCheckNodePort, old.Spec.HealthCheckNodePort)
+	}
+}
+
+// keepNodePorts restores omitted node ports unless another port uses them.
+func keepNodePorts(s, old *corev1.Service) {
+	type key struct {
+		protocol corev1.Protocol
+		port     int32
+	}
+	had, taken := map[key]int32{}, map[int32]bool{}
+	for _, p := range old.Spec.Ports {
+		had[key{p.Protocol, p.Port}] = p.NodePort
+	}
+	for _, p := range s.Spec.Ports {
+		taken[p.NodePort] = p.NodePort != 0
+	}
+	for i := range s.Spec.Ports {
+		p := &s.Spec.Ports[i]
+		if before := had[key{p.Protocol, p.Port}]; p.NodePort == 0 && !taken[before] {
+			p.NodePort = before
+			taken[before] = before != 0
+		}
+	}
+}
+
+// syncClusterIPs updates clusterIPs if the update changed clusterIP only.
+func syncClusterIPs(s, old *corev1.Service) {
+	if len(s.Spec.ClusterIPs) == 0 {
+		PrepareServiceForCreate(s)
+		return
+	}
+	if s.Spec.ClusterIP == old.Spec.ClusterIP || !slices.Equal(s.Spec.ClusterIPs, old.Spec.ClusterIPs) {
+		return
+	}
+	if s.Spec.ClusterIP == "" {
+		s.Spec.ClusterIPs = nil
+		return
+	}
+	s.Spec.ClusterIPs = slices.Clone(s.Spec.ClusterIPs)
+	s.Spec.ClusterIPs[0] = s.Spec.ClusterIP
+}
+
+// dropTypeDependentFields clears unchanged fields of the old type.
+func dropTypeDependentFields(s, old *corev1.Service) {
+	now, was := &s.Spec, &old.Spec
+	if NeedsClusterIP(old) && !NeedsClusterIP(s) {
+		if now.ClusterIP == was.ClusterIP && slices.Equal(now.ClusterIPs, was.ClusterIPs) {
+			now.ClusterIP, now.ClusterIPs = "", nil
+		}
+		if checks.SemanticEqual(now.IPFamilies, was.IPFamilies) {
+			now.IPFamilies = nil
+		}
+		clearIfUnchanged(&now.IPFamilyPolicy, was.IPFamilyPolicy)
+		clearIfUnchanged(&now.InternalTrafficPolicy, was.InternalTrafficPolicy)
+	}
+	if NeedsNodePorts(old) && !NeedsNodePorts(s) && sameNodePorts(now.Ports, was.Ports) {
+		for i := range now.Ports {
+			now.Ports[i].NodePort = 0
+		}
+	}
+	if NeedsHealthCheckNodePort(old) && !NeedsHealthCheckNodePort(s) && now.HealthCheckNodePort == was.HealthCheckNodePort {
+		now.HealthCheckNodePort = 0
+	}
+	if was.Type == corev1.ServiceTypeLoadBalancer && now.Type != corev1.ServiceTypeLoadBalancer {
+		clearIfUnchanged(&now.AllocateLoadBalancerNodePorts, was.AllocateLoadBalancerNodePorts)
+		clearIfUnchanged(&now.LoadBalancerClass, was.LoadBalancerClass)
+	}
+	if was.Type == corev1.ServiceTypeExternalName && now.Type != corev1.ServiceTypeExternalName && now.ExternalName == was.ExternalName {
+		now.ExternalName = ""
+	}
+	if isExternallyAccessible(was) && !isExternallyAccessible(now) && now.ExternalTrafficPolicy == was.ExternalTrafficPolicy {
+		now.ExternalTrafficPolicy = ""
+	}
+}
+
+func clearIfUnchanged[T comparable](now **T, was *T) {
+	if *now != nil && was != nil && **now == *was {
+		*now = nil
+	}
+}
+
+// sameNodePorts reports whether every node port of now is in was.
+func sameNodePorts(now, was []corev1.ServicePort) bool {
+	before := map[int32]bool{0: true}
+	for _, p := range was {
+		before[p.NodePort] = true
+	}
+	for _, p := range now {
+		if !before[p.NodePort] {
+			return false
+		}
+	}
+	return true
+}

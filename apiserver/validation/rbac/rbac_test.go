@@ -1,0 +1,88 @@
+package rbac
+
+import (
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// faults joins errors as "path: detail".
+func faults(errs field.ErrorList) string {
+	var out []string
+	for _, err := range errs {
+		out = append(out, err.Field+": "+err.Detail)
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestPolicyRules(t *testing.T) {
+	pods := rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}
+	health := rbacv1.PolicyRule{Verbs: []string{"get"}, NonResourceURLs: []string{"/healthz"}}
+	both := pods
+	both.NonResourceURLs = []string{"/x"}
+	meta := metav1.ObjectMeta{Name: "system:x", Namespace: "a"}
+	for name, tc := range map[string]struct {
+		rule          rbacv1.PolicyRule
+		local, global string
+	}{
+		"resources": {rule: pods},
+		"paths":     {rule: health, local: "rules[0].nonResourceURLs: namespaced rules cannot apply to non-resource URLs"},
+		"both": {rule: both,
+			local:  "rules[0].nonResourceURLs: namespaced rules cannot apply to non-resource URLs; rules[0].nonResourceURLs: rules cannot apply to both regular resources and non-resource URLs",
+			global: "rules[0].nonResourceURLs: rules cannot apply to both regular resources and non-resource URLs"},
+		"nothing": {
+			local:  "rules[0].verbs: verbs must contain at least one value; rules[0].apiGroups: resource rules must supply at least one api group; rules[0].resources: resource rules must supply at least one resource",
+			global: "rules[0].verbs: verbs must contain at least one value; rules[0].apiGroups: resource rules must supply at least one api group; rules[0].resources: resource rules must supply at least one resource"},
+	} {
+		rules := []rbacv1.PolicyRule{tc.rule}
+		if got := faults(ValidateRole(&rbacv1.Role{ObjectMeta: meta, Rules: rules})); got != tc.local {
+			t.Errorf("%s: role: %q, want %q", name, got, tc.local)
+		}
+		if got := faults(ValidateClusterRole(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}, Rules: rules})); got != tc.global {
+			t.Errorf("%s: cluster role: %q, want %q", name, got, tc.global)
+		}
+	}
+	empty := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "x"}, AggregationRule: &rbacv1.AggregationRule{}}
+	if got, want := faults(ValidateClusterRole(empty)), "aggregationRule.clusterRoleSelectors: at least one clusterRoleSelector required if aggregationRule is non-nil"; got != want {
+		t.Errorf("empty aggregation: %q, want %q", got, want)
+	}
+}
+
+func TestBindings(t *testing.T) {
+	role := func(kind string) rbacv1.RoleRef { return rbacv1.RoleRef{Kind: kind, Name: "r"} }
+	account := rbacv1.Subject{Kind: "ServiceAccount", Name: "web"}
+	for name, tc := range map[string]struct {
+		ref           rbacv1.RoleRef
+		subject       rbacv1.Subject
+		local, global string
+	}{
+		"user":    {ref: role("ClusterRole"), subject: rbacv1.Subject{Kind: "User", Name: "ann"}},
+		"account": {ref: role("ClusterRole"), subject: account, global: "subjects[0].namespace: "},
+		"role":    {ref: role("Role"), subject: rbacv1.Subject{Kind: "Group", Name: "g"}, global: `roleRef.kind: supported values: "ClusterRole"`},
+		"no name": {ref: rbacv1.RoleRef{Kind: "ClusterRole"}, subject: rbacv1.Subject{Kind: "User"}, local: "roleRef.name: ; subjects[0].name: ", global: "roleRef.name: ; subjects[0].name: "},
+		"unknown kind": {ref: role("ClusterRole"), subject: rbacv1.Subject{Kind: "Robot", Name: "r"},
+			local:  `subjects[0].kind: supported values: "ServiceAccount", "User", "Group"`,
+			global: `subjects[0].kind: supported values: "ServiceAccount", "User", "Group"`},
+	} {
+		local := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "a"}, RoleRef: tc.ref, Subjects: []rbacv1.Subject{tc.subject}}
+		DefaultRoleBinding(local)
+		if got := faults(ValidateRoleBinding(local)); got != tc.local {
+			t.Errorf("%s: role binding: %q, want %q", name, got, tc.local)
+		}
+		global := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "b"}, RoleRef: tc.ref, Subjects: []rbacv1.Subject{tc.subject}}
+		DefaultClusterRoleBinding(global)
+		if got := faults(ValidateClusterRoleBinding(global)); got != tc.global {
+			t.Errorf("%s: cluster role binding: %q, want %q", name, got, tc.global)
+		}
+	}
+	old := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "b", ResourceVersion: "1"}, RoleRef: role("ClusterRole")}
+	DefaultClusterRoleBinding(old)
+	changed := old.DeepCopy()
+	changed.RoleRef.Name = "other"
+	if got, want := faults(ValidateClusterRoleBindingUpdate(changed, old)), "roleRef: cannot change roleRef"; got != want {
+		t.Errorf("another role: %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,242 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// DefaultPersistentVolume sets the reclaim policy, the phase and the defaults of volume sources.
+func DefaultPersistentVolume(pv *corev1.PersistentVolume) {
+	checks.SetDefault(&pv.Status.Phase, corev1.VolumePending)
+	checks.SetDefault(&pv.Spec.PersistentVolumeReclaimPolicy, corev1.PersistentVolumeReclaimRetain)
+	checks.SetDefaultPointer(&pv.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	poddefaults.DefaultResourceList(pv.Spec.Capacity)
+	source := &pv.Spec.PersistentVolumeSource
+	if s := source.HostPath; s != nil {
+		checks.SetDefaultPointer(&s.Type, corev1.HostPathUnset)
+	}
+	if s := source.RBD; s != nil {
+		checks.SetDefault(&s.RBDPool, "rbd")
+		checks.SetDefault(&s.RadosUser, "admin")
+		checks.SetDefault(&s.Keyring, "/etc/ceph/keyring")
+	}
+	if s := source.ISCSI; s != nil {
+		checks.SetDefault(&s.ISCSIInterface, "default")
+	}
+	if s := source.AzureDisk; s != nil {
+		checks.SetDefaultPointer(&s.CachingMode, corev1.AzureDataDiskCachingReadWrite)
+		checks.SetDefaultPointer(&s.Kind, corev1.AzureSharedBlobDisk)
+		checks.SetDefaultPointer(&s.FSType, "ext4")
+		checks.SetDefaultPointer(&s.ReadOnly, false)
+	}
+	if s := source.ScaleIO; s != nil {
+		checks.SetDefault(&s.StorageMode, "ThinProvisioned")
+		checks.SetDefault(&s.FSType, "xfs")
+	}
+}
+
+// PreparePersistentVolumeForCreate sets the phase to Pending.
+func PreparePersistentVolumeForCreate(pv *corev1.PersistentVolume) {
+	now := metav1.Now()
+	pv.Status = corev1.PersistentVolumeStatus{Phase: corev1.VolumePending, LastPhaseTransitionTime: &now}
+}
+
+// PreparePersistentVolumeStatusUpdate sets lastPhaseTransitionTime if the phase changes and the
+// writer did not set it.
+func PreparePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) {
+	if pv.Status.Phase == old.Status.Phase {
+		return
+	}
+	if at := pv.Status.LastPhaseTransitionTime; at == nil || at.Equal(old.Status.LastPhaseTransitionTime) {
+		now := metav1.NewTime(time.Now())
+		pv.Status.LastPhaseTransitionTime = &now
+	}
+}
+
+// ValidatePersistentVolume validates a new volume.
+func ValidatePersistentVolume(pv *corev1.PersistentVolume) field.ErrorList {
+	errs := checks.ObjectMeta(&pv.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	spec, at := &pv.Spec, field.NewPath("spec")
+	errs = append(errs, volumeAccessModes(spec.AccessModes, at.Child("accessModes"))...)
+	errs = append(errs, volumeCapacity(spec.Capacity, at.Child("capacity"))...)
+	if p := spec.PersistentVolumeReclaimPolicy; p != "" {
+		errs = append(errs, checks.OneOf(p, at.Child("persistentVolumeReclaimPolicy"), corev1.PersistentVolumeReclaimDelete,
+			corev1.PersistentVolumeReclaimRecycle, corev1.PersistentVolumeReclaimRetain)...)
+	}
+	affinity := volumeNodeAffinity(spec.NodeAffinity, at.Child("nodeAffinity"))
+	errs = append(errs, affinity...)
+	errs = append(errs, volumeSource(pv, len(affinity) == 0 && spec.NodeAffinity != nil)...)
+	if spec.HostPath != nil && path.Clean(spec.HostPath.Path) == "/" && spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle {
+		errs = append(errs, field.Forbidden(at.Child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'"))
+	}
+	if spec.StorageClassName != "" {
+		errs = append(errs, checks.InvalidEach(at.Child("storageClassName"), spec.StorageClassName, apivalidation.NameIsDNSSubdomain(spec.StorageClassName, false))...)
+	}
+	if m := spec.VolumeMode; m != nil {
+		errs = append(errs, checks.OneOf(*m, at.Child("volumeMode"), corev1.PersistentVolumeBlock, corev1.PersistentVolumeFilesystem)...)
+	}
+	if c := spec.VolumeAttributesClassName; c != nil {
+		switch {
+		case *c == "":
+			errs = append(errs, field.Required(at.Child("volumeAttributesClassName"), "an empty string is disallowed"))
+		case spec.CSI == nil:
+			errs = append(errs, field.Required(at.Child("csi"), "has to be specified when using volumeAttributesClassName"))
+		}
+		errs = append(errs, checks.InvalidEach(at.Child("volumeAttributesClassName"), *c, apivalidation.NameIsDNSSubdomain(*c, false))...)
+	}
+	return errs
+}
+
+var accessModes = []corev1.PersistentVolumeAccessMode{
+	corev1.ReadOnlyMany, corev1.ReadWriteMany, corev1.ReadWriteOnce, corev1.ReadWriteOncePod,
+}
+
+func volumeAccessModes(modes []corev1.PersistentVolumeAccessMode, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(modes) == 0 {
+		errs = append(errs, field.Required(at, ""))
+	}
+	single := false
+	for _, mode := range modes {
+		errs = append(errs, checks.OneOf(mode, at, accessModes...)...)
+		single = single || mode == corev1.ReadWriteOncePod
+	}
+	if single && len(modes) > 1 {
+		errs = append(errs, field.Forbidden(at, "may not use ReadWriteOncePod with other access modes"))
+	}
+	return errs
+}
+
+func volumeCapacity(capacity corev1.ResourceList, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(capacity) == 0 {
+		errs = append(errs, field.Required(at, ""))
+	}
+	if _, found := capacity[corev1.ResourceStorage]; !found || len(capacity) > 1 {
+		errs = append(errs, field.NotSupported(at, capacity, []corev1.ResourceName{corev1.ResourceStorage}))
+	}
+	for _, name := range checks.SortedKeys(capacity) {
+		q, key := capacity[name], at.Key(string(name))
+		errs = append(errs, basicQuantity(q, key)...)
+		if q.Sign() <= 0 {
+			errs = append(errs, field.Invalid(key, q.String(), "must be greater than zero"))
+		}
+	}
+	return errs
+}
+
+func basicQuantity(q resource.Quantity, at *field.Path) field.ErrorList {
+	if q.Value() >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(at, q.Value(), "must be a valid resource quantity")}
+}
+
+func volumeNodeAffinity(a *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
+	switch {
+	case a == nil:
+		return nil
+	case a.Required == nil:
+		return field.ErrorList{field.Required(at.Child("required"), "must specify required node constraints")}
+	}
+	return podvalidation.ValidateNodeSelector(a.Required, at.Child("required"))
+}
+
+// ValidatePersistentVolumeUpdate rejects changes of source, mode and node affinity.
+func ValidatePersistentVolumeUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
+	errs := ValidatePersistentVolume(pv)
+	spec := field.NewPath("spec")
+	// controllerExpandSecretRef may be set later.
+	before := old.DeepCopy()
+	if before.Spec.CSI != nil && pv.Spec.CSI != nil && before.Spec.CSI.ControllerExpandSecretRef == nil {
+		before.Spec.CSI.ControllerExpandSecretRef = pv.Spec.CSI.ControllerExpandSecretRef
+	}
+	if !checks.SemanticEqual(pv.Spec.PersistentVolumeSource, before.Spec.PersistentVolumeSource) {
+		errs = append(errs, field.Forbidden(spec.Child("persistentvolumesource"), fmt.Sprintf("spec.persistentvolumesource is immutable after creation\n%s",
+			checks.JsonDiff(before.Spec.PersistentVolumeSource, pv.Spec.PersistentVolumeSource))))
+	}
+	errs = append(errs, checks.Immutable(pv.Spec.VolumeMode, old.Spec.VolumeMode, spec.Child("volumeMode"))...)
+	if old.Spec.NodeAffinity != nil {
+		errs = append(errs, nodeAffinityChange(pv.Spec.NodeAffinity, old.Spec.NodeAffinity, spec.Child("nodeAffinity"))...)
+	}
+	return errs
+}
+
+// nodeAffinityChange allows only changes from deprecated node labels to their replacements.
+func nodeAffinityChange(now, old *corev1.VolumeNodeAffinity, at *field.Path) field.ErrorList {
+	renamed := old.DeepCopy()
+	if now != nil && now.Required != nil && renamed.Required != nil && len(now.Required.NodeSelectorTerms) == len(renamed.Required.NodeSelectorTerms) {
+		for i := range renamed.Required.NodeSelectorTerms {
+			mine, theirs := renamed.Required.NodeSelectorTerms[i].MatchExpressions, now.Required.NodeSelectorTerms[i].MatchExpressions
+			for j := range min(len(mine), len(theirs)) {
+				if gaTopologyLabel[mine[j].Key] == theirs[j].Key {
+					mine[j].Key = theirs[j].Key
+				}
+			}
+		}
+	}
+	return checks.Immutable(now, renamed, at)
+}
+
+var gaTopologyLabel = map[string]string{
+	"beta.kubernetes.io/arch":                  corev1.LabelArchStable,
+	"beta.kubernetes.io/os":                    corev1.LabelOSStable,
+	"failure-domain.beta.kubernetes.io/region": corev1.LabelTopologyRegion,
+	"failure-domain.beta.kubernetes.io/zone":   corev1.LabelTopologyZone,
+	"beta.kubernetes.io/instance-type":         corev1.LabelInstanceTypeStable,
+}
+
+// ValidatePersistentVolumeStatusUpdate validates the metadata.
+func ValidatePersistentVolumeStatusUpdate(pv, old *corev1.PersistentVolume) field.ErrorList {
+	errs := checks.ObjectMetaUpdate(&pv.ObjectMeta, &old.ObjectMeta)
+	if len(pv.ResourceVersion) == 0 {
+		errs = append(errs, field.Required(checks.MetadataPath.Child("resourceVersion"), ""))
+	}
+	return errs
+}
+
+// PersistentVolumeWarnings warns of deprecated and unsupported fields.
+func PersistentVolumeWarnings(_ context.Context, pv, _ *corev1.PersistentVolume) []string {
+	var texts []string
+	warn := func(bad bool, format string, values ...any) {
+		if bad {
+			texts = append(texts, fmt.Sprintf(format, values...))
+		}
+	}
+	spec := field.NewPath("spec")
+	_, annotated := pv.Annotations[betaStorageClass]
+	warn(annotated, `%s: deprecated since v1.8; use "storageClassName" attribute instead`, checks.MetadataPath.Child("annotations").Key(betaStorageClass))
+	_, options := pv.Annotations[corev1.MountOptionAnnotation]
+	warn(options, `%s: deprecated since v1.31; use "mountOptions" attribute instead`, checks.MetadataPath.Child("annotations").Key(corev1.MountOptionAnnotation))
+	warn(pv.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimRecycle,
+		"%s: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.", spec.Child("persistentVolumeReclaimPolicy"))
+	if pv.Spec.NodeAffinity != nil && pv.Spec.NodeAffinity.Required != nil {
+		for i, term := range pv.Spec.NodeAffinity.Required.NodeSelectorTerms {
+			for j, e := range term.MatchExpressions {
+				since := deprecatedNodeLabels[e.Key]
+				warn(since != "", "%s: %s is deprecated since %s",
+					spec.Child("nodeAffinity", "required", "nodeSelectorTerms").Index(i).Child("matchExpressions").Index(j).Child("key"), e.Key, since)
+			}
+		}
+	}
+	s := pv.Spec.PersistentVolumeSource
+	warn(s.PhotonPersistentDisk != nil, "%s: deprecated in v1.11, non-functional in v1.16+", spec.Child("photonPersistentDisk"))
+	warn(s.ScaleIO != nil, "%s: deprecated in v1.16, non-functional in v1.22+", spec.Child("scaleIO"))
+	warn(s.StorageOS != nil, "%s: deprecated in v1.22, non-functional in v1.25+", spec.Child("storageOS"))
+	warn(s.Glusterfs != nil, "%s: deprecated in v1.25, non-functional in v1.26+", spec.Child("glusterfs"))
+	warn(s.CephFS != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("cephfs"))
+	warn(s.RBD != nil, "%s: deprecated in v1.28, non-functional in v1.31+", spec.Child("rbd"))
+	return texts
+}

@@ -1,0 +1,198 @@
+package volume
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/podvalidation"
+	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// betaStorageClass is the annotation that preceded the field storageClassName.
+const betaStorageClass = corev1.BetaStorageClassAnnotation
+
+// DefaultPersistentVolumeClaim sets phase and volume mode.
+func DefaultPersistentVolumeClaim(c *corev1.PersistentVolumeClaim) {
+	checks.SetDefault(&c.Status.Phase, corev1.ClaimPending)
+	poddefaults.DefaultPersistentVolumeClaimSpec(&c.Spec)
+	poddefaults.DefaultResourceList(c.Status.Capacity)
+	poddefaults.DefaultResourceList(c.Status.AllocatedResources)
+}
+
+// PreparePersistentVolumeClaimForCreate sets the phase to Pending and copies between dataSource and
+// dataSourceRef.
+func PreparePersistentVolumeClaimForCreate(c *corev1.PersistentVolumeClaim) {
+	c.Status.Phase = corev1.ClaimPending
+	spec := &c.Spec
+	dropCrossNamespace(spec, nil)
+	switch source, ref := spec.DataSource, spec.DataSourceRef; {
+	case source != nil && ref == nil:
+		spec.DataSourceRef = &corev1.TypedObjectReference{APIGroup: source.APIGroup, Kind: source.Kind, Name: source.Name}
+	case source == nil && ref != nil && (ref.Namespace == nil || *ref.Namespace == ""):
+		spec.DataSource = &corev1.TypedLocalObjectReference{APIGroup: ref.APIGroup, Kind: ref.Kind, Name: ref.Name}
+	}
+}
+
+// PreparePersistentVolumeClaimForUpdate clears fields of disabled feature gates, and sets
+// dataSourceRef of old claims, so that clients that do not know the field can update them.
+func PreparePersistentVolumeClaimForUpdate(c, old *corev1.PersistentVolumeClaim) {
+	dropCrossNamespace(&c.Spec, &old.Spec)
+	if c.Spec.DataSource != nil && c.Spec.DataSourceRef == nil && old.Spec.DataSourceRef != nil && checks.SemanticEqual(c.Spec.DataSource, old.Spec.DataSource) {
+		c.Spec.DataSourceRef = old.Spec.DataSourceRef
+	}
+}
+
+// dropCrossNamespace clears cross-namespace data sources, whose gate is off.
+func dropCrossNamespace(spec, old *corev1.PersistentVolumeClaimSpec) {
+	inUse := old != nil && old.DataSourceRef != nil && old.DataSourceRef.Namespace != nil && *old.DataSourceRef.Namespace != ""
+	if !inUse && spec.DataSourceRef != nil && spec.DataSourceRef.Namespace != nil && *spec.DataSourceRef.Namespace != "" {
+		spec.DataSourceRef = nil
+	}
+}
+
+// ValidatePersistentVolumeClaim validates a new claim.
+func ValidatePersistentVolumeClaim(c *corev1.PersistentVolumeClaim) field.ErrorList {
+	errs := checks.ObjectMeta(&c.ObjectMeta, true, apivalidation.NameIsDNSSubdomain)
+	return append(errs, podvalidation.ValidatePersistentVolumeClaimSpec(&c.Spec, field.NewPath("spec"))...)
+}
+
+const immutableClaimText = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+
+// ValidatePersistentVolumeClaimUpdate validates an update. Only binding and, for bound claims,
+// resizing are allowed.
+func ValidatePersistentVolumeClaimUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	spec := field.NewPath("spec")
+	errs := ValidatePersistentVolumeClaim(c)
+	errs = append(errs, checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
+	now, before := c.DeepCopy(), old.DeepCopy()
+	// The volume name can be set once.
+	if before.Spec.VolumeName == "" && now.Spec.VolumeName != "" {
+		before.Spec.VolumeName = now.Spec.VolumeName
+	}
+	if classUpgrade(old, c) {
+		now.Spec.StorageClassName = before.Spec.StorageClassName
+	}
+	bound := now.Status.Phase == corev1.ClaimBound
+	if bound && old.Spec.Resources.Requests != nil && now.Spec.Resources.Requests != nil {
+		now.Spec.Resources.Requests[corev1.ResourceStorage] = old.Spec.Resources.Requests[corev1.ResourceStorage]
+	}
+	if bound {
+		now.Spec.VolumeAttributesClassName = before.Spec.VolumeAttributesClassName
+	}
+	if !checks.SemanticEqual(now.Spec, before.Spec) {
+		errs = append(errs, field.Forbidden(spec, fmt.Sprintf("%s\n%s", immutableClaimText, checks.JsonDiff(before.Spec, now.Spec))))
+	}
+	errs = append(errs, claimSize(c, old, spec)...)
+	errs = append(errs, checks.Immutable(c.Spec.VolumeMode, old.Spec.VolumeMode, spec.Child("volumeMode"))...)
+	return append(errs, attributesClass(c, old, spec.Child("volumeAttributesClassName"))...)
+}
+
+// classUpgrade reports whether an update moves the class from the beta annotation to the field, or
+// sets the class of a claim without one.
+func classUpgrade(old, c *corev1.PersistentVolumeClaim) bool {
+	annotated, found := old.Annotations[betaStorageClass]
+	now := c.Spec.StorageClassName
+	switch {
+	case now == nil || old.Spec.StorageClassName != nil:
+		return false
+	case found:
+		return *now == annotated && c.Annotations[betaStorageClass] == annotated
+	}
+	return c.Annotations[betaStorageClass] == ""
+}
+
+// claimSize allows a claim to shrink down to its capacity, to recover from a failed expansion.
+func claimSize(c, old *corev1.PersistentVolumeClaim, spec *field.Path) field.ErrorList {
+	now, before := c.Spec.Resources.Requests[corev1.ResourceStorage], old.Spec.Resources.Requests[corev1.ResourceStorage]
+	have := old.Status.Capacity[corev1.ResourceStorage]
+	if now.Cmp(before) >= 0 || now.Cmp(have) > 0 {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(spec.Child("resources", "requests", "storage"),
+		"field can not be less than status.capacity")}
+}
+
+func attributesClass(c, old *corev1.PersistentVolumeClaim, path *field.Path) field.ErrorList {
+	before, now := old.Spec.VolumeAttributesClassName, c.Spec.VolumeAttributesClassName
+	if before == nil || *before == "" {
+		return nil
+	}
+	switch {
+	case now == nil:
+		return field.ErrorList{field.Forbidden(path, "update from non-nil value to nil is forbidden")}
+	case *now == "":
+		return field.ErrorList{field.Forbidden(path, "update from non-nil value to an empty string is forbidden")}
+	}
+	return nil
+}
+
+// ValidatePersistentVolumeClaimStatusUpdate validates quantities and resize statuses.
+func ValidatePersistentVolumeClaimStatusUpdate(c, old *corev1.PersistentVolumeClaim) field.ErrorList {
+	errs := checks.ObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)
+	status := field.NewPath("status")
+	if len(c.ResourceVersion) == 0 {
+		errs = append(errs, field.Required(checks.MetadataPath.Child("resourceVersion"), ""))
+	}
+	if len(c.Spec.AccessModes) == 0 {
+		errs = append(errs, field.Required(field.NewPath("Spec", "accessModes"), ""))
+	}
+	for _, name := range checks.SortedKeys(c.Status.Capacity) {
+		errs = append(errs, basicQuantity(c.Status.Capacity[name], status.Child("capacity").Key(string(name)))...)
+	}
+	resizes := []corev1.ClaimResourceStatus{corev1.PersistentVolumeClaimControllerResizeInProgress, corev1.PersistentVolumeClaimControllerResizeInfeasible,
+		corev1.PersistentVolumeClaimNodeResizePending, corev1.PersistentVolumeClaimNodeResizeInProgress, corev1.PersistentVolumeClaimNodeResizeInfeasible}
+	for _, name := range checks.SortedKeys(c.Status.AllocatedResourceStatuses) {
+		path := status.Child("allocatedResourceStatus").Key(string(name))
+		errs = append(errs, storageResourceName(name, path)...)
+		errs = append(errs, checks.OneOf(c.Status.AllocatedResourceStatuses[name], path, resizes...)...)
+	}
+	for _, name := range checks.SortedKeys(c.Status.AllocatedResources) {
+		path := status.Child("allocatedResources").Key(string(name))
+		errs = append(errs, storageResourceName(name, path)...)
+		errs = append(errs, podvalidation.ValidateResourceQuantityValue(name, c.Status.AllocatedResources[name], path)...)
+	}
+	return errs
+}
+
+// storageResourceName requires "storage" or a qualified name.
+func storageResourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
+	errs := checks.QualifiedName(string(name), path)
+	if name == corev1.ResourceStorage || len(errs) > 0 {
+		return errs
+	}
+	for _, r := range string(name) {
+		if r == '/' {
+			return nil
+		}
+	}
+	return field.ErrorList{field.NotSupported(path, name, []corev1.ResourceName{corev1.ResourceStorage})}
+}
+
+// PersistentVolumeClaimWarnings warns of the beta annotation and fractional bytes.
+func PersistentVolumeClaimWarnings(_ context.Context, c, _ *corev1.PersistentVolumeClaim) []string {
+	var texts []string
+	if _, found := c.Annotations[betaStorageClass]; found {
+		texts = append(texts, fmt.Sprintf("metadata.annotations[%s]: deprecated since v1.8; use \"storageClassName\" attribute instead", betaStorageClass))
+	}
+	return append(texts, ClaimSpecWarnings(&c.Spec, field.NewPath("spec"))...)
+}
+
+// ClaimSpecWarnings warns of fractional bytes in storage requests.
+func ClaimSpecWarnings(spec *corev1.PersistentVolumeClaimSpec, path *field.Path) []string {
+	var texts []string
+	warn := func(list corev1.ResourceList, name string) {
+		q, found := list[corev1.ResourceStorage]
+		if found && q.MilliValue()%1000 != 0 {
+			texts = append(texts, fmt.Sprintf("%s: fractional byte value %q is invalid, must be an integer",
+				path.Child("resources", name).Key(string(corev1.ResourceStorage)), q.String()))
+		}
+	}
+	warn(spec.Resources.Requests, "requests")
+	warn(spec.Resources.Limits, "limits")
+	return texts
+}

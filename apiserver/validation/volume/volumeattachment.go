@@ -1,0 +1,70 @@
+package volume
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/berthproject/berth/apiserver/validation/checks"
+)
+
+// ValidateVolumeAttachment validates a new VolumeAttachment.
+func ValidateVolumeAttachment(a *storagev1.VolumeAttachment) field.ErrorList {
+	errs := checks.ObjectMeta(&a.ObjectMeta, false, apivalidation.NameIsDNSSubdomain)
+	spec := field.NewPath("spec")
+	errs = append(errs, checks.CsiDriverName(a.Spec.Attacher, spec.Child("attacher"))...)
+	errs = append(errs, attachmentSource(&a.Spec.Source, spec.Child("source"))...)
+	errs = append(errs, checks.InvalidEach(spec.Child("nodeName"), a.Spec.NodeName, apivalidation.NameIsDNSSubdomain(a.Spec.NodeName, false))...)
+	return append(errs, attachmentStatus(a)...)
+}
+
+func attachmentSource(s *storagev1.VolumeAttachmentSource, path *field.Path) field.ErrorList {
+	pv := path.Child("persistentVolumeName")
+	switch {
+	case s.InlineVolumeSpec == nil && s.PersistentVolumeName == nil:
+		return field.ErrorList{field.Required(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")}
+	case s.InlineVolumeSpec != nil && s.PersistentVolumeName != nil:
+		return field.ErrorList{field.Forbidden(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")}
+	case s.PersistentVolumeName == nil:
+		inline := &corev1.PersistentVolume{Spec: *s.InlineVolumeSpec}
+		if inline.Spec.CSI == nil {
+			return field.ErrorList{field.Required(path.Child("inlineVolumeSpec", "csi"), "")}
+		}
+		return csiVolume(inline.Spec.CSI, path.Child("inlineVolumeSpec", "csi"))
+	case *s.PersistentVolumeName == "":
+		return field.ErrorList{field.Required(pv, "must specify non empty persistentVolumeName")}
+	}
+	return checks.InvalidEach(pv, *s.PersistentVolumeName, apivalidation.NameIsDNSSubdomain(*s.PersistentVolumeName, false))
+}
+
+func attachmentStatus(a *storagev1.VolumeAttachment) field.ErrorList {
+	status := field.NewPath("status")
+	size := 0
+	for key, value := range a.Status.AttachmentMetadata {
+		size += len(key) + len(value)
+	}
+	var errs field.ErrorList
+	if size > maxAttachmentSize {
+		errs = append(errs, field.TooLong(status.Child("attachmentMetadata"), "", maxAttachmentSize))
+	}
+	tooLong := func(e *storagev1.VolumeError, path *field.Path) {
+		if e != nil && len(e.Message) > maxAttachText {
+			errs = append(errs, field.TooLong(path.Child("message"), "", maxAttachText))
+		}
+	}
+	tooLong(a.Status.AttachError, status.Child("attachError"))
+	tooLong(a.Status.DetachError, status.Child("detachError"))
+	return errs
+}
+
+// ValidateVolumeAttachmentUpdate rejects changes of the spec.
+func ValidateVolumeAttachmentUpdate(a, old *storagev1.VolumeAttachment) field.ErrorList {
+	errs := ValidateVolumeAttachment(a)
+	return append(errs, checks.Immutable(a.Spec, old.Spec, field.NewPath("spec"))...)
+}
+
+// ValidateVolumeAttachmentStatusUpdate validates the status.
+func ValidateVolumeAttachmentStatusUpdate(a, _ *storagev1.VolumeAttachment) field.ErrorList {
+	return attachmentStatus(a)
+}
