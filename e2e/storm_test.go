@@ -37,7 +37,7 @@ func TestPreemptionStormKill(t *testing.T) {
 	credential := c.credential("scheduler", "--for", "scheduler")
 	scheduler := func() *process {
 		p := h.start("scheduler", "--kubeconfig", credential, "--leader-elect=false")
-		p.waitForOutput("the cluster is known")
+		p.waitForOutput("Caches are synced")
 		return p
 	}
 	first := scheduler()

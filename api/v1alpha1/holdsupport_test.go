@@ -25,7 +25,7 @@ func TestHoldSupport(t *testing.T) {
 	}{
 		"it says so":         {func(*coordinationv1.Lease) {}, ""},
 		"it says nothing":    {func(l *coordinationv1.Lease) { l.Annotations = nil }, "does not say so"},
-		"nobody holds it":    {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("") }, "has no holder"},
+		"no holder":    {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("") }, "has no holder"},
 		"another has it now": {func(l *coordinationv1.Lease) { l.Spec.HolderIdentity = new("kube") }, "now held by kube"},
 		"it is not renewed":  {func(l *coordinationv1.Lease) { l.Spec.RenewTime.Time = now.Add(-15 * time.Second) }, "has run out"},
 		"it lasts longer": {func(l *coordinationv1.Lease) {

@@ -3,6 +3,7 @@ package metricsserver
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,12 +16,12 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// maxReviews is how many callers are looked up at once; more wait, so that a
-// flood of strangers costs the API server little.
+// maxReviews bounds concurrent token reviews, so that
+// unauthenticated requests cost the API server little.
 const maxReviews = 4
 
-// selfSignedTLSConfig is one made for this process, as the stock components make one when they
-// are given none: whoever scrapes it trusts the token check, not the name.
+// selfSignedTLSConfig creates a certificate for this process, as Kubernetes components do without a configured one:
+// clients authenticate by token and do not verify the name.
 func selfSignedTLSConfig(listen string) (*tls.Config, error) {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -37,14 +38,13 @@ func selfSignedTLSConfig(listen string) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, err
 }
 
-// requireAuthorization lets through whom the API server knows by a bearer token and allows to
-// get the path, as the stock components do.
+// requireAuthorization requires a bearer token of a user who may get the path, as Kubernetes components do.
 func requireAuthorization(client kubernetes.Interface, next http.Handler) http.Handler {
 	slots := make(chan struct{}, maxReviews)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if !ok || token == "" {
-			http.Error(w, "a bearer token is needed, e.g. of `kubectl create token`", http.StatusUnauthorized)
+			http.Error(w, "missing bearer token; create one with `kubectl create token`", http.StatusUnauthorized)
 			return
 		}
 		select {
@@ -61,15 +61,15 @@ func requireAuthorization(client kubernetes.Interface, next http.Handler) http.H
 	})
 }
 
-// review asks the API server who has the token and whether they may get path.
+// review authenticates the token and authorizes the user for the path, both through the API server.
 func review(ctx context.Context, client kubernetes.Interface, token, path string) (int, error) {
 	tokenReview, err := client.AuthenticationV1().TokenReviews().Create(ctx,
 		&authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}, metav1.CreateOptions{})
 	if err != nil {
-		return http.StatusServiceUnavailable, fmt.Errorf("the API server could not check the token: %w", err)
+		return http.StatusServiceUnavailable, fmt.Errorf("reviewing the token: %w", err)
 	}
 	if !tokenReview.Status.Authenticated {
-		return http.StatusUnauthorized, fmt.Errorf("the token is not valid")
+		return http.StatusUnauthorized, errors.New("invalid token")
 	}
 	user := tokenReview.Status.User
 	extra := map[string]authorizationv1.ExtraValue{}
@@ -81,7 +81,7 @@ func review(ctx context.Context, client kubernetes.Interface, token, path string
 			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "get"}},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return http.StatusServiceUnavailable, fmt.Errorf("the API server could not check the rights of %s: %w", user.Username, err)
+		return http.StatusServiceUnavailable, fmt.Errorf("reviewing the access of user %q: %w", user.Username, err)
 	}
 	if !accessReview.Status.Allowed {
 		return http.StatusForbidden, fmt.Errorf("user %q may not get path %q: bind it to a role with that nonResourceURL, such as system:monitoring", user.Username, path)

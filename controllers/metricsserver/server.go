@@ -13,19 +13,19 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Server is what a part tells about itself.
+// Server serves the state of one component.
 type Server struct {
-	Component string               // its name in errors
-	Client    kubernetes.Interface // asked who has a token, and what they may get
-	Listen    string               // HOST:PORT; empty and no Listener: it serves nothing
-	Listener  net.Listener         // instead of Listen; it is closed in the end
-	// Livez and Ready say why it is not; nil: it is.
+	Component string               // name of the component, for errors
+	Client    kubernetes.Interface // reviews tokens and access
+	Listen    string               // HOST:PORT; empty without Listener: nothing is served
+	Listener  net.Listener         // used instead of Listen; closed when ctx is done
+	// Livez and Readyz return why the component is not live or not ready. Nil means always.
 	Livez, Readyz func() error
-	// Protected are what needs a right to its path.
+	// Protected serves the paths that require authorization.
 	Protected http.Handler
 }
 
-// Start serves until the context ends; wg waits for that.
+// Start serves until ctx is done. It adds its goroutines to wg.
 func (s *Server) Start(ctx context.Context, wg *sync.WaitGroup) error {
 	listener, err := s.newListener()
 	if listener == nil || err != nil {
@@ -40,7 +40,7 @@ func (s *Server) Start(ctx context.Context, wg *sync.WaitGroup) error {
 	return nil
 }
 
-// ListenOrAnyPort listens at an address or, if that is taken, at any other port of its host.
+// ListenOrAnyPort listens on an address or, if that is in use, on a free port of its host.
 func ListenOrAnyPort(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err == nil {
@@ -53,7 +53,7 @@ func ListenOrAnyPort(address string) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, "0"))
 }
 
-// newListener is where to serve; nil for nowhere.
+// newListener returns the TLS listener, or nil if nothing is to be served.
 func (s *Server) newListener() (net.Listener, error) {
 	if s.Listen == "" && s.Listener == nil {
 		return nil, nil
@@ -64,17 +64,17 @@ func (s *Server) newListener() (net.Listener, error) {
 	}
 	config, err := selfSignedTLSConfig(at)
 	if err != nil {
-		return nil, fmt.Errorf("%s: health and metrics on %q: must be HOST:PORT: %w", s.Component, at, err)
+		return nil, fmt.Errorf("%s: metrics address %q: must be HOST:PORT: %w", s.Component, at, err)
 	}
 	if listener == nil {
 		if listener, err = net.Listen("tcp", at); err != nil {
-			return nil, fmt.Errorf("%s: health and metrics on %s: %w", s.Component, at, err)
+			return nil, fmt.Errorf("%s: listening on metrics address %s: %w", s.Component, at, err)
 		}
 	}
 	return tls.NewListener(listener, config), nil
 }
 
-// Handler answers all requests.
+// Handler returns the handler of all paths.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", healthHandler(s.Livez))

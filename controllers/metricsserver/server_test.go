@@ -19,7 +19,7 @@ import (
 	ktesting "k8s.io/client-go/testing"
 )
 
-// get answers a request of whoever has a token.
+// get sends a request with a token.
 func get(s *Server, path, token string) *httptest.ResponseRecorder {
 	page, request := httptest.NewRecorder(), httptest.NewRequest("GET", path, nil)
 	if token != "" {
@@ -79,7 +79,7 @@ func TestFilterByPrefix(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if got, _ := filterByPrefix(all, nil)(); got != nil {
-		t.Errorf("%v though nothing is asked for", got)
+		t.Errorf("%v without prefixes", got)
 	}
 }
 
@@ -95,11 +95,11 @@ func TestListenOrAnyPort(t *testing.T) {
 	}
 	defer func() { _ = second.Close() }()
 	if _, err := ListenOrAnyPort("no port"); err == nil {
-		t.Error("no port is taken for one")
+		t.Error("an address without port was accepted")
 	}
 }
 
-// Requests of clients are counted by client-go for whoever registers a counter.
+// client-go counts requests if a counter is registered.
 func TestRestClientMetrics(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
