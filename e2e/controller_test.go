@@ -33,7 +33,7 @@ func TestTwoControllers(t *testing.T) {
 	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	if code := first.wait(); code != 1 || !strings.Contains(first.out.String(), "the Lease was lost") {
+	if code := first.wait(); code != 1 || !strings.Contains(first.out.String(), "leader election lost") {
 		t.Errorf("the first ended with code %d: %s", code, first.out.String())
 	}
 	c.mustKubectl("create", "namespace", "team")
@@ -61,7 +61,7 @@ func checkRefusesBesideKCM(t *testing.T, c *cluster, credential string) {
 	t.Helper()
 	c.mustKubectl("apply", "-f", c.write("lease.yaml", kcmLease(time.Now().Add(time.Hour)))) // a clock that is ahead
 	r := c.testHome.run("controller", "taints", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
-	for _, words := range []string{"berth: loop taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
+	for _, words := range []string{"berth: controller taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
 		if r.code != 2 || !strings.Contains(r.stderr, words) {
 			t.Errorf("beside a live Lease: want code 2 and %q: %s", words, r)
 		}

@@ -29,12 +29,12 @@ func TestExtenderBind(t *testing.T) {
 		want      scheduling.Result
 		handled   bool
 	}{
-		"bound":                      {extenderv1.ExtenderBindingResult{}, false, scheduling.Done, true},
-		"declined":                   {extenderv1.ExtenderBindingResult{Error: "no device left"}, false, scheduling.Refused, true},
-		"refused":                    {http.StatusForbidden, false, scheduling.Refused, true},
-		"failed, perhaps after all":  {http.StatusInternalServerError, false, scheduling.Unknown, true},
-		"malformed response": {"{", false, scheduling.Unknown, true},
-		"failed, and may":            {http.StatusInternalServerError, true, 0, false},
+		"bound":                     {extenderv1.ExtenderBindingResult{}, false, scheduling.Done, true},
+		"declined":                  {extenderv1.ExtenderBindingResult{Error: "no device left"}, false, scheduling.Refused, true},
+		"refused":                   {http.StatusForbidden, false, scheduling.Refused, true},
+		"failed, perhaps after all": {http.StatusInternalServerError, false, scheduling.Unknown, true},
+		"malformed response":        {"{", false, scheduling.Unknown, true},
+		"failed, and may":           {http.StatusInternalServerError, true, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			filter, _ := serve(t, config.Extender{Filter: "filter"}, nil)
@@ -82,8 +82,8 @@ func TestExtenderProcessPreemption(t *testing.T) {
 		"other victims of the node": {meta("n1", 0, "v2", "v1", "v2"), "v2 v1"},
 		"a node less":               {meta("n1", 1, "v1"), "v1"},
 		"no node":                   {"{}", ""},
-		"unknown node":              {meta("n7", 0, "v1"), `node "n7" is a candidate, and was not asked about`},
-		"unknown victim":            {meta("n1", 0, "v9"), `victim with uid "v9": must be a pod on node "n1"`},
+		"unknown node":              {meta("n7", 0, "v1"), `node "n7" was not in the request`},
+		"unknown victim":            {meta("n1", 0, "v9"), `victim with UID "v9": not found on node "n1"`},
 		"no victim":                 {meta("n1", 0), `node "n1" has no victim`},
 		"negative":                  {meta("n1", -1, "v1"), "NumPDBViolations: -1: must not be negative"},
 	} {

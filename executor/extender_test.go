@@ -162,13 +162,13 @@ func TestExtenderFilterErrors(t *testing.T) {
 		answer any
 		want   string
 	}{
-		"its own word":     {extenderv1.ExtenderFilterResult{Error: "no devices"}, "no devices"},
-		"unknown node":     {keepNodes("n1", "n9"), `node "n9" is kept, and was not asked about`},
-		"malformed":        {`{"nodenames": [`, `the answer "{\"nodenames\": [" is not what is expected`},
-		"another type":     {`{"NodeNames": "n1"}`, "is not what is expected"},
-		"status":           {http.StatusTeapot, `answered 418 I'm a teapot: "no": must be 200`},
-		"huge":             {`{"NodeNames": ["` + strings.Repeat("n", 2000) + `"]}`, "more than 1000 bytes"},
-		"silence for long": {time.Second, "Client.Timeout"},
+		"extender error": {extenderv1.ExtenderFilterResult{Error: "no devices"}, "no devices"},
+		"unknown node":   {keepNodes("n1", "n9"), `node "n9" was not in the request`},
+		"malformed":      {`{"nodenames": [`, `decoding response "{\"nodenames\": ["`},
+		"another type":   {`{"NodeNames": "n1"}`, "decoding response"},
+		"status":         {http.StatusTeapot, `response status 418 I'm a teapot: "no": want 200`},
+		"huge":           {`{"NodeNames": ["` + strings.Repeat("n", 2000) + `"]}`, "response exceeds 1000 bytes"},
+		"timeout":        {time.Second, "Client.Timeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			timeout, release := 10*time.Second, make(chan struct{})
@@ -228,7 +228,7 @@ func TestExtenderScoresAreWeightedAndSummed(t *testing.T) {
 func TestExtendersSkipDeletedPods(t *testing.T) {
 	e, d := serve(t, config.Extender{Filter: "filter", NodeCacheCapable: true}, func(string, []string) any { return keepNodes() })
 	x, _ := newTestExtenders(t, e)
-	for uid, want := range map[string]string{"u2": `pod ns/web with uid u2: it is gone: there is one with uid u1`} {
+	for uid, want := range map[string]string{"u2": `pod ns/web with UID u2: deleted: replaced by UID u1`} {
 		out := x.FilterAndPrioritize(t.Context(), scheduling.CallExtenders{Pod: &model.Pod{Namespace: "ns", Name: "web", UID: uid, Spec: web.Spec}, Nodes: threeNodes().Nodes})
 		if out.Result != scheduling.Refused || out.Reason != want || len(d.asked) != 0 {
 			t.Errorf("outcome %+v, requests %q", out, d.asked)

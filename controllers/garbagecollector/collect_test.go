@@ -100,7 +100,7 @@ func TestDependents(t *testing.T) {
 		"in a circle":                    {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner", "!a"), foreground), newMetadata("a", "!owner")}, "a", []string{`patch a "blockOwnerDeletion":false`, "delete a Foreground"}},
 		"it is going already":            {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("a", "owner"), "x")}, "a", nil},
 		"a blocked owner":                {[]*metav1.PartialObjectMetadata{deletingWith(newMetadata("owner"), foreground), newMetadata("a", "!owner")}, "owner", nil},
-		"an owner that is not blocked":    {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
+		"an owner that is not blocked":   {[]*metav1.PartialObjectMetadata{deletingWith(deletingWith(newMetadata("owner"), "x"), foreground), newMetadata("a", "owner")}, "owner", []string{`patch owner "finalizers":["x"]`}},
 		"an owner that lets go":          {[]*metav1.PartialObjectMetadata{old, newMetadata("a", "owner", "other")}, "owner", []string{`patch a "name":"other"`, `patch owner "finalizers":[]`}},
 		"finalizers say what is to be":   {[]*metav1.PartialObjectMetadata{withFinalizer(newMetadata("a", "owner"), orphan)}, "a", []string{"delete a Orphan"}},
 		"what is not there":              {nil, "a", nil},

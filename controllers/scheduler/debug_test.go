@@ -85,7 +85,7 @@ func TestDebugQueue(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)
-		if page := getPath(s, "/debug/queue"); page.Code != 503 || !strings.Contains(page.Body.String(), "did not come round") {
+		if page := getPath(s, "/debug/queue"); page.Code != 503 || !strings.Contains(page.Body.String(), "did not answer") {
 			t.Errorf("after the end: %d %s", page.Code, page.Body)
 		}
 	})

@@ -86,7 +86,7 @@ func TestExtenderBindAndPreemption(t *testing.T) {
 	eventually(t, "the binding is counted", func() bool {
 		return values(scrape(s, "good").Body.String())[`scheduler_preemption_victims_sum`] == "2"
 	})
-	if page := getPath(s, "/debug/pods/default/high").Body.String(); !strings.Contains(page, "ask extenders for victims") || !strings.Contains(page, "victims default/low1, default/low2") {
+	if page := getPath(s, "/debug/pods/default/high").Body.String(); !strings.Contains(page, "call extenders for victims") || !strings.Contains(page, "victims default/low1, default/low2") {
 		t.Errorf("the decisions lack the victims:\n%s", page)
 	}
 	if err := stop(); err != nil {

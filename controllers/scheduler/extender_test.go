@@ -103,7 +103,7 @@ func TestExtendersAreCalledInOrder(t *testing.T) {
 	eventually(t, "message of none", func() bool { return strings.Contains(conditionMessage(t, client, "none"), "3 no device") })
 	create(t, client, "down", "1", wants("x.io/device"))
 	eventually(t, "message of down", func() bool {
-		return strings.Contains(conditionMessage(t, client, "down"), "extender "+server.URL+": filter: answered 500")
+		return strings.Contains(conditionMessage(t, client, "down"), "extender "+server.URL+": filter: response status 500")
 	})
 	d.mu.Lock()
 	if d.calls["filter"] < 3 || d.calls["score"] != 1 {

@@ -223,7 +223,7 @@ func TestOptionsValidate(t *testing.T) {
 	o := DefaultOptions()
 	o.BindWorkers, o.MaxBackoff = 0, 0
 	err := Run(t.Context(), o)
-	for _, want := range []string{"bind workers: 0", "back-off from 1s to 0s"} {
+	for _, want := range []string{"bind workers: 0", "initial backoff 1s, maximum backoff 0s"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not contain %q", err, want)
 		}

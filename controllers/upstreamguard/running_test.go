@@ -23,8 +23,8 @@ func TestCheckNotRunning(t *testing.T) {
 		lease *coordinationv1.Lease
 		busy  bool
 	}{
-		"never ran":  {nil, false},
-		"running":    {lease("pod-1", time.Minute), true},
+		"never ran":        {nil, false},
+		"running":          {lease("pod-1", time.Minute), true},
 		"he has ended":     {lease("", time.Second), false},
 		"he died long ago": {lease("pod-1", time.Hour), false},
 	} {

@@ -55,8 +55,8 @@ func TestClaim(t *testing.T) {
 		"one that is not let":   {owner: o, fails: map[string]error{"alone": errors.New("no")}, own: "mine", did: "alone former", err: "adopting alone: no"},
 		"a release that fails":  {owner: o, fails: map[string]error{"former": errors.New("no")}, own: "mine alone", did: "alone former", err: "releasing former: no"},
 		"released by another":   {owner: o, fails: map[string]error{"former": apierrors.NewInvalid(kind.GroupKind(), "former", nil)}, own: "mine alone", did: "alone former"},
-		"really it is to go":    {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted, so it adopts nothing"},
-		"really it was another": {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced by another one"},
+		"really it is to go":    {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.DeletionTimestamp = &metav1.Time{} }), own: "mine", err: "is being deleted"},
+		"really it was another": {owner: newReplacedOwner(func(rs *appsv1.ReplicaSet) { rs.UID = "new" }), own: "mine", err: "was replaced"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var did []string
@@ -166,9 +166,9 @@ func TestNotBefore(t *testing.T) {
 				t.Errorf("%s: until %v: %s", what, until, logged)
 			}
 		}
-		look("without a hold", now, 10*time.Second, "n1 ended at once with Evicted")
+		look("without a hold", now, 10*time.Second, "n1 failed immediately with Evicted")
 		a.onHold(nil, hold, now)
-		look("the hold counts", now, time.Minute, "held off after Pressure")
+		look("the hold counts", now, time.Minute, "avoided after Pressure")
 		look("and ends by itself", now.Add(2*time.Minute), 0, "")
 		a.onHold(hold, nil, now.Add(5*time.Second))
 		look("it is lifted, and what was before forgiven", now.Add(5*time.Second), 0, "")

@@ -151,7 +151,7 @@ func TestUnsupportedClaims(t *testing.T) {
 		"spec.volumeMode is Block":                   {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeMode = &block }), "n1"},
 		"spec.accessModes are [ReadWriteMany]":       {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes[0] = corev1.ReadWriteMany }), "n1"},
 		"spec.selector":                              {newClaim("n1", func(c *corev1.PersistentVolumeClaim) { c.Spec.Selector = &metav1.LabelSelector{} }), "n1"},
-		`node "n9" is not there any more`:            {newClaim("n9"), ""},
+		`node "n9" not found`:                        {newClaim("n9"), ""},
 		`node "n2" has no label kubernetes.io/hostn`: {newClaim("n2"), ""},
 	} {
 		runProvisioner(t, func(w *harness) {

@@ -264,7 +264,7 @@ func TestBackoffOnFailingPods(t *testing.T) {
 		}
 		said := 0
 		for _, e := range events.Items {
-			if strings.Contains(e.Message, "node n1 ended at once with NodeAffinity") {
+			if strings.Contains(e.Message, "node n1 failed immediately with NodeAffinity") {
 				said += int(max(e.Count, 1))
 			}
 		}
