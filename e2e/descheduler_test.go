@@ -110,7 +110,7 @@ func TestDeschedulerCommand(t *testing.T) {
 	c := h.up("--nodes", "3")
 	c.mustKubectl("apply", "-f", "../deploy/descheduler.yaml")
 	c.mustKubectl("apply", "-f", "../deploy/descheduler-cronjob.yaml", "--dry-run=server")
-	c.mustKubectl("create", "-f", "../deploy/descheduler-job.yaml", "--dry-run=server")
+	c.mustKubectl("apply", "-f", "../deploy/descheduler-job.yaml", "--dry-run=server")
 	token := strings.TrimSpace(c.mustKubectl("create", "token", "-n", "kube-system", "berth-descheduler"))
 	config, err := os.ReadFile(c.kubeconfig)
 	if err != nil {

@@ -58,7 +58,7 @@ func TestAuthorization(t *testing.T) {
 		says        string
 	}{
 		{"/livez", "", 200, "ok"}, {"/healthz", "", 200, "ok"}, {"/readyz", "", 503, "not yet"},
-		{"/metrics", "", 401, "bearer token"}, {"/metrics", "forged", 401, "not valid"}, {"/metrics", "good", 200, "ours 0"},
+		{"/metrics", "", 401, "bearer token"}, {"/metrics", "forged", 401, "invalid token"}, {"/metrics", "good", 200, "ours 0"},
 		{"/configz", "good", 403, `"/configz"`}, {"/no/such", "", 401, ""},
 	} {
 		if page := get(s, tc.path, tc.token); page.Code != tc.code || !strings.Contains(page.Body.String(), tc.says) {
