@@ -8,7 +8,7 @@ SHELLS = ./executor/... ./agent/... ./apiserver/... ./controllers/... ./drain/..
 .PHONY: help build test vet lint race check release picture bench soak test-v2 bench-pressure bench-pods fuzz-parity bench-parity bench-descheduler e2e-kube fmt
 
 help: ## lists the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## builds ./berth
 	$(GO) build -o berth ./cmd/berth
