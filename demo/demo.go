@@ -26,7 +26,7 @@ var Taint = corev1.Taint{Key: Label, Effect: corev1.TaintEffectNoSchedule}
 
 // Options of a demo.
 type Options struct {
-	// Config is a connection of somebody who may do anything.
+	// Config is a connection of another component who may do anything.
 	Config *rest.Config
 	// Scheduler is how the cluster's scheduler places pods.
 	Scheduler drain.Scheduler
@@ -36,7 +36,7 @@ type Options struct {
 	RunsProcesses bool
 	// Image is what the pods run; on simulated nodes it is a name. Program is its program's path.
 	Image, Program string
-	// LargeImage is an image that real nodes can pull and nobody needs for long.
+	// LargeImage is an image that real nodes can pull and nothing needs for long.
 	LargeImage string
 	// Acts are the names of those to play; all without.
 	Acts []string
@@ -59,7 +59,7 @@ var acts = []act{
 	{"preempt", "A pod that matters more makes room", preemptPods},
 }
 
-// ActNames are those of the acts, in their order.
+// ActNames returns those of the acts, in their order.
 func ActNames() (out []string) {
 	for _, a := range acts {
 		out = append(out, a.name)
@@ -109,7 +109,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	return errors.Join(failed...)
 }
 
-// ErrStopped is that somebody has stopped the demo, in the error of Run.
+// ErrStopped is that another component has stopped the demo, in the error of Run.
 var ErrStopped = errors.New("stopped")
 
 // runAct plays an act and clears the stage.
@@ -129,7 +129,7 @@ func (s *session) runAct(ctx context.Context, a act) error {
 	return nil
 }
 
-// Check says which of these is no act.
+// Check returns which of these is no act.
 func Check(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(ActNames(), name) {

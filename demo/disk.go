@@ -19,7 +19,7 @@ const (
 	freedAtLeast = 32 * mib
 )
 
-// diskPressure: what nobody needs goes first, then the pod that fills the disk.
+// diskPressure: what nothing needs goes first, then the pod that fills the disk.
 func diskPressure(ctx context.Context, s *session) error {
 	node, err := s.createUnusedImage(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func diskPressure(ctx context.Context, s *session) error {
 	return s.awaitReplacement(ctx, "writer", pod, asked)
 }
 
-// createUnusedImage is a node on which an image lies that nobody uses any more.
+// createUnusedImage returns a node on which an image lies that nothing uses any longer.
 func (s *session) createUnusedImage(ctx context.Context) (node string, err error) {
 	if !s.RunsProcesses {
 		s.printIndented("On each node lie images that no pod uses.")
@@ -105,7 +105,7 @@ func (s *session) createUnusedImage(ctx context.Context) (node string, err error
 	return node, nil
 }
 
-// imageOn is the ballast as the node's status has it, nil if it is not there.
+// imageOn returns the ballast as the node's status has it, nil if it is not there.
 func (s *session) imageOn(ctx context.Context, node string) (*corev1.ContainerImage, error) {
 	n, err := s.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *session) imageOn(ctx context.Context, node string) (*corev1.ContainerIm
 	return nil, nil
 }
 
-// awaitImageDeletion waits until the node has freed what nobody needs, while the writer runs.
+// awaitImageDeletion waits until the node has freed what nothing needs, while the writer runs.
 func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *usageIncrease, asked time.Time) error {
 	least, now := int64(1)<<62, nodeStats{}
 	var fault error

@@ -1,7 +1,7 @@
 // Package demo plays five acts on a cluster of Berth's and narrates them: pods are
 // placed; a pod that takes its node's memory goes, and no other; a full disk costs images before it
-// costs a pod; a node is drained under a budget, as it was foretold; a pod that matters more
-// makes room for itself.
+// costs a pod; a node is drained under a budget, as it was previewed; a pod that matters more
+// makes capacity for itself.
 //
 // Nothing that it says is canned: each number and name is read from the cluster, by
 // a watch, from the nodes' figures, the records of displacements and the decisions
@@ -9,7 +9,7 @@
 //
 //	open ─▶ act ─▶ clear ─▶ act ─▶ clear ─ ... ─▶ strike
 //
-// It is played on nodes that are made for it and carry Label and Taint, in a namespace of its own
+// It is played on nodes that are made for it and carry Label and Taint, in a namespace own
 // with priorities below all others', so that no pod and no node of anybody else takes part. Where the
 // nodes run processes the pods really take memory and write; on simulated nodes the same usage is scripted.
 //

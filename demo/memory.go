@@ -63,7 +63,7 @@ func memoryPressure(ctx context.Context, s *session) error {
 	return s.showRecords(ctx, 1)
 }
 
-// awaitEviction waits until the node has thrown a pod out for what it ran short of.
+// awaitEviction waits until the node has evicted a pod out for what it ran short of.
 func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *usageIncrease, asked time.Time) error {
 	var was podTimes
 	if err := s.pods.waitFor(ctx, func() string {
@@ -90,7 +90,7 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short core
 	return nil
 }
 
-// showReaction says how fast a real node was. A simulated one is looked at each second.
+// showReaction returns how fast a real node was. A simulated one is checked each second.
 func (s *session) showReaction(ctx context.Context, node string) error {
 	if !s.RunsProcesses {
 		s.printIndented("(A simulated node is looked at each second. A real one is told by the kernel, and kills within milliseconds.)")
@@ -127,7 +127,7 @@ func (s *session) checkUnaffected(pods []podTimes) error {
 	return nil
 }
 
-// awaitReplacement waits for what comes in place of a pod that its node has thrown out.
+// awaitReplacement waits for what comes in place of a pod that its node has evicted by their node.
 func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.Pod, asked time.Time) error {
 	next, err := s.pods.waitReady(ctx, app, 1)
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *session) nodeStats(ctx context.Context, node string) (f nodeStats, err 
 	return f, nil
 }
 
-// nodeMetric is the sum over all labels of a metric of a node's agent.
+// nodeMetric returns the sum over all labels of a metric of a node's agent.
 func (s *session) nodeMetric(ctx context.Context, node, name string) (sum float64, err error) {
 	data, err := s.getFromNode(ctx, node, "metrics")
 	if err != nil {

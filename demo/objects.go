@@ -66,7 +66,7 @@ func (s *session) createDeployment(ctx context.Context, t deployment) error {
 	return err
 }
 
-// newContainer is what a pod of the troupe runs: a program that takes memory and listens. Scripts of simulated
+// newContainer returns what a pod of the troupe runs: a program that takes memory and listens. Scripts of simulated
 // nodes say the same.
 func (s *session) newContainer(t deployment) corev1.Container {
 	c := corev1.Container{Name: "main", Image: s.Image, Args: []string{fmt.Sprintf("-memory=%d", t.usage)},

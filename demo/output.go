@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// printer writes for people.
+// printer writes for users.
 type printer struct{ w io.Writer }
 
 func (n printer) printTitle(words, title string) { fmt.Fprintf(n.w, "\n%s: %s\n", words, title) }

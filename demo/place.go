@@ -22,7 +22,7 @@ const (
 	webSize = 64 * mib
 )
 
-// placePods: pods are spread; one that fits nowhere is told what would help, and that helps.
+// placePods: pods are spread; one that fits nowhere receives what would help, and that helps.
 func placePods(ctx context.Context, s *session) error {
 	s.printIndented("A Deployment of %d pods that spread over the nodes (maxSkew 1), each listening at port 80:", webs)
 	asked := time.Now()
@@ -85,7 +85,7 @@ func (s *session) checkSamePort(ctx context.Context, pods []podTimes) error {
 	return nil
 }
 
-// showUnschedulable is a pod that fits on no node before some go.
+// showUnschedulable returns a pod that fits on no node before some go.
 func (s *session) showUnschedulable(ctx context.Context) error {
 	room, err := s.allocatableMemory(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *session) showUnschedulable(ctx context.Context) error {
 	return nil
 }
 
-// unschedulableMessage is why a pod has no node, "" if nobody has said so.
+// unschedulableMessage returns why a pod has no node, "" if nothing has said so.
 func unschedulableMessage(p *corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
@@ -132,7 +132,7 @@ func unschedulableMessage(p *corev1.Pod) string {
 	return ""
 }
 
-// allocatableMemory is the memory that pods may request on each of the nodes, of the smallest one.
+// allocatableMemory returns the memory that pods may request on each of the nodes, of the smallest one.
 func (s *session) allocatableMemory(ctx context.Context) (least int64, err error) {
 	for _, name := range s.Nodes {
 		n, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

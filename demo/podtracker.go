@@ -94,7 +94,7 @@ func isReady(p *corev1.Pod) bool {
 	})
 }
 
-// list are the pods of an application that are not gone, by name; of all for "".
+// list returns the pods of an application that are not gone, by name; of all for "".
 func (c *podTracker) list(app string) (out []podTimes) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +107,7 @@ func (c *podTracker) list(app string) (out []podTimes) {
 	return out
 }
 
-// get is a pod by its uid.
+// get returns a pod by its UID.
 func (c *podTracker) get(uid types.UID) podTimes {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *podTracker) nextChange() <-chan struct{} {
 	return c.changed
 }
 
-// waitFor waits until missing says "", that is, that nothing is missing; it looks at each
+// waitFor waits until missing says "", that is, that nothing is missing; it checks each
 // change of a pod, and now and then.
 func (c *podTracker) waitFor(ctx context.Context, missing func() string) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
@@ -162,7 +162,7 @@ func (c *podTracker) waitReady(ctx context.Context, app string, n int) (out []po
 	return out, err
 }
 
-// latest is the latest of a time of pods.
+// latest returns the latest of a time of pods.
 func latest(pods []podTimes, of func(podTimes) time.Time) (at time.Time) {
 	for _, p := range pods {
 		if t := of(p); t.After(at) {

@@ -67,7 +67,7 @@ func preemptPods(ctx context.Context, s *session) error {
 	return s.showPendingReplacement(ctx)
 }
 
-// showPendingReplacement shows what became of the victim's replacement, and the record.
+// showPendingReplacement shows the result of the victim's replacement, and the record.
 func (s *session) showPendingReplacement(ctx context.Context) error {
 	var why string
 	if err := s.pods.waitFor(ctx, func() string {

@@ -38,14 +38,14 @@ type session struct {
 	pressure *nodePressure
 }
 
-// nodePressure is a node that has a condition since a time. Its status may tell of it after the pods' do.
+// nodePressure is a node that has a condition since a time. Its status may report it after the pods' do.
 type nodePressure struct {
 	node      string
 	condition corev1.NodeConditionType
 	since     time.Time
 }
 
-// newSession makes the namespace and the priority classes. The stage that it returns is to be struck even with an error.
+// newSession returns the namespace and the priority classes. The stage that it returns is to be struck even with an error.
 func newSession(ctx context.Context, o Options) (*session, error) {
 	s := &session{Options: o, printer: printer{o.Out}, stopWatch: func() {}}
 	var err error
@@ -151,7 +151,7 @@ func (s *session) clearAct(ctx context.Context) error {
 	})
 }
 
-// blockedReason says which node is not free for the next act.
+// blockedReason returns which node is not free for the next act.
 func (s *session) blockedReason(ctx context.Context) string {
 	for _, name := range s.Nodes {
 		n, err := s.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})

@@ -22,7 +22,7 @@ type usageIncrease struct {
 	stop context.CancelFunc
 }
 
-// errorSuffix is why it may not be done, in words to put behind others.
+// errorSuffix returns why it may not be done, as text to put behind others.
 func (t *usageIncrease) errorSuffix() string {
 	if f := t.err.Load(); f != nil {
 		return "; " + *f

@@ -145,7 +145,7 @@ func ReadPods(file string, limit int) ([]*corev1.Pod, error) {
 	return out, err
 }
 
-// parseGPUModels are the allowed GPU models, each once; none: any.
+// parseGPUModels returns the allowed GPU models, each once; none: any.
 func parseGPUModels(spec string) []string {
 	if spec == "" {
 		return nil

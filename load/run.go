@@ -20,7 +20,7 @@ type Options struct {
 	Namespace string
 	Pods      []*corev1.Pod
 	Rate      float64 // pods a second; 0: as fast as the server takes them
-	Workers   int     // requests under way at once; 32 when 0
+	Workers   int     // requests in progress at once; 32 when 0
 	Name      string  // of the run, the value of RunLabel
 	// Settle ends the wait when for so long nothing has been placed or explained.
 	Settle time.Duration

@@ -14,7 +14,7 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 )
 
-// Summary is what became of a run.
+// Summary is the result of a run.
 type Summary struct {
 	Run           string        `json:"run"`
 	Total         int           `json:"total"`

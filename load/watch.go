@@ -25,7 +25,7 @@ func watchPods(ctx context.Context, o Options) (*podWatcher, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(o.Client, 0, informers.WithNamespace(o.Namespace),
 		informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = RunLabel + "=" + o.Name }))
 	informer := factory.Core().V1().Pods().Informer()
-	// Only what is looked at is kept.
+	// Only what is checked is kept.
 	if err := informer.SetTransform(func(obj any) (any, error) {
 		if p, ok := obj.(*corev1.Pod); ok {
 			return &corev1.Pod{
@@ -75,7 +75,7 @@ func (f *podWatcher) observe(obj any) {
 	}
 }
 
-// progress are the pods placed and refused, and for how long nothing has changed.
+// progress returns the pods placed and refused, and for how long nothing has changed.
 func (f *podWatcher) progress() (placed, refused int, quiet time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,22 +17,22 @@ var actorKinds = sync.OnceValue(func() map[string][]store.Kind {
 	return out
 })
 
-// Actors are the names of the actors that watch.
+// Actors returns the names of the actors that watch.
 func Actors() []string { return sortedKeys(actorKinds()) }
 
-// IsActor says whether there is an actor of that name that watches.
+// IsActor reports whether there is an actor of that name that watches.
 func IsActor(name string) bool { return actorKinds()[name] != nil }
 
-// Watches says whether an actor watches a kind.
+// Watches reports whether an actor watches a kind.
 func Watches(name string, k store.Kind) bool { return slices.Contains(actorKinds()[name], k) }
 
-// RequestKinds are the words for requests that can be spoilt.
+// RequestKinds are the words for requests that can be made to fail.
 var RequestKinds = []string{"bind", "reject", "hold", "look", "preempt", "unnominate", "prepare", "evict", "book", "mark", "tell", "delete", "status", "reset", "node", "unready"}
 
-// IsRequestKind says whether a word names an effect that can be spoilt; any does.
+// IsRequestKind reports whether a word names an effect that can be made to fail; any does.
 func IsRequestKind(name string) bool { return name == "any" || slices.Contains(RequestKinds, name) }
 
-// reflectorOf is an actor's; one that nobody hears when the actor is not there.
+// reflectorOf returns an actor's; one that nothing hears when the actor is not there.
 func (w *World) reflectorOf(name string) *reflector {
 	if i := slices.IndexFunc(w.reflectors, func(r *reflector) bool { return r.name == name }); i >= 0 {
 		return w.reflectors[i]
@@ -75,7 +75,7 @@ func (w *World) Kill(actor string, d time.Duration) {
 	}
 }
 
-// IsKillable says whether Kill knows an actor of that name.
+// IsKillable reports whether Kill knows an actor of that name.
 func IsKillable(name string) bool {
 	return IsActor(name) && name != "agents"
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // nodeAdmission are what the agents count on their nodes: each its own pods, until nothing of
-// them runs any more, whatever the scheduler counts.
+// them runs any longer, whatever the scheduler counts.
 type nodeAdmission struct {
 	w     *World
 	state *cluster.State
@@ -25,7 +25,7 @@ func (r *nodeAdmission) addPod(p *agentPod) {
 	}
 }
 
-// check is why a node does not take a pod by the rules of placement; nil: it does. A critical
+// check returns why a node does not take a pod by the rules of placement; nil: it does. A critical
 // one is always taken.
 func (r *nodeAdmission) check(p *corev1.Pod, n *corev1.Node) *rejection {
 	r.state.UpsertNode(r.w.intake.Node(n))

@@ -96,7 +96,7 @@ func newAgents(w *World) *agents {
 	return a
 }
 
-// KillAgent ends the agent of a node: its pods run on, and nobody ends them.
+// KillAgent ends the agent of a node: its pods run on, and nothing ends them.
 func (w *World) KillAgent(node string) {
 	a := w.agents
 	a.stopped[node] = true
@@ -165,12 +165,12 @@ func (a *agents) observePod(object *corev1.Pod, gone bool) {
 	a.nodePressures.addPod(p)
 }
 
-// isOlder says that a was written before b.
+// isOlder reports whether a was written before b.
 func isOlder(a, b *corev1.Pod) bool {
 	return len(a.ResourceVersion) < len(b.ResourceVersion) || len(a.ResourceVersion) == len(b.ResourceVersion) && a.ResourceVersion < b.ResourceVersion
 }
 
-// newPod takes up a pod: a new life, or the one that its status tells of.
+// newPod takes up a pod: a new life, or the one that its status reports.
 func (a *agents) newPod(object *corev1.Pod) *agentPod {
 	spec := conversion.PodLifecycleSpec(&object.Spec).WithoutProbes() // what runs here is well
 	was := conversion.PodLifecycleStatuses(&object.Status)
@@ -242,7 +242,7 @@ func (a *agents) writeStatus(p *agentPod) {
 	a.w.after(a.w.o.Latency, func() { a.commitStatus(p, status, news) })
 }
 
-// commitStatus does the write, unless its agent was killed meanwhile.
+// commitStatus does the write, unless its agent was killed in the meantime.
 func (a *agents) commitStatus(p *agentPod, status corev1.PodStatus, news bool) {
 	p.writing = false
 	if a.pods[p.object.UID] != p {

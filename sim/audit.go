@@ -42,7 +42,7 @@ var Invariants = map[string]string{
 	"NobodyCouldPreempt": "at rest no pod waits that could preempt",
 }
 
-// audit looks after them.
+// audit checks them.
 type audit struct {
 	w         *World
 	violation *Violation
@@ -52,7 +52,7 @@ type audit struct {
 	preemptors    map[string]bool
 	activeBind    *request // whose Bind is being done
 
-	openBinds map[string]map[*request]string // binds that may still be granted: pod uid to node
+	openBinds map[string]map[*request]string // binds that may still be granted: pod UID to node
 	nodes     map[string]*nodeUsage          // by node
 	budgets   map[string]*budgetHistory      // by budget
 	granted   int                            // displacements that budgets paid for
@@ -80,7 +80,7 @@ func (a *audit) fail(invariant, detail string) {
 	}
 }
 
-// checkCommit looks at a commit.
+// checkCommit checks a commit.
 func (a *audit) checkCommit(c store.Change) {
 	switch {
 	case c.Kind == store.Pods && c.Old == nil:
@@ -104,7 +104,7 @@ func (a *audit) checkCommit(c store.Change) {
 	a.countRecord(c)
 }
 
-// checkStep looks at the machine after a step.
+// checkStep checks the machine after a step.
 func (a *audit) checkStep(effects []scheduling.Effect) {
 	if !a.w.o.Audit {
 		return
@@ -117,11 +117,11 @@ func (a *audit) checkStep(effects []scheduling.Effect) {
 	}
 }
 
-// bindSent takes note of a Bind that is sent.
+// bindSent records a Bind that is sent.
 func (a *audit) bindSent(r *request, node string) {
 	uid := r.pod.UID
 	p := a.w.api.Pod(r.pod.Key())
-	gone := p == nil || string(p.UID) != uid // nothing can be granted to it any more
+	gone := p == nil || string(p.UID) != uid // nothing can be granted to it any longer
 	for _, other := range a.openBinds[uid] {
 		if _, there := a.w.api.Get(store.Nodes, other); other != node && there && !gone {
 			a.fail("AskedOnce", fmt.Sprintf("pod %s is to go to %s while it may still get to %s", r.pod.Key(), node, other))
@@ -133,7 +133,7 @@ func (a *audit) bindSent(r *request, node string) {
 	a.openBinds[uid][r] = node
 }
 
-// bindSettled takes note that a Bind was done, or never will be.
+// bindSettled records that a Bind was done, or never will be.
 func (a *audit) bindSettled(r *request) {
 	delete(a.openBinds[r.pod.UID], r)
 	if len(a.openBinds[r.pod.UID]) == 0 {

@@ -14,12 +14,12 @@ import (
 
 // budgetHistory is what is known of a budget.
 type budgetHistory struct {
-	lastDrop time.Time            // when somebody else last took a healthy pod from it
+	lastDrop time.Time            // when another client last took a healthy pod from it
 	lastRise time.Time            // when more pods were expected than before, or it was changed
 	refunded map[string]time.Time // when an entry was taken back, by pod
 }
 
-// staleness is how long something that others did may be unknown to who displaces from a cache.
+// staleness returns how long something that others did may be unknown to who displaces from a cache.
 func (a *audit) staleness() time.Duration {
 	return 30*time.Second + 4*(a.w.o.Lag+a.w.o.Faults.MaxDelay+a.w.o.Latency) + a.w.scheduler.reflector.lag + a.w.disruption.reflector.lag
 }
@@ -66,14 +66,14 @@ func (a *audit) updateBudgetHistory(c store.Change) {
 	}
 }
 
-// losesHealthyPod says whether a pod is healthy no more that the budget did not let go.
+// losesHealthyPod reports whether a pod is healthy no longer that the budget did not let go.
 func (a *audit) losesHealthyPod(b *policyv1.PodDisruptionBudget, budget *indexedBudget, old, now *corev1.Pod) bool {
 	_, entered := b.Status.DisruptedPods[old.Name]
 	counts := isReady(old) && old.DeletionTimestamp == nil && !finished(old)
 	return counts && !entered && !(budget.selects(now) && isReady(now) && now.DeletionTimestamp == nil && !finished(now))
 }
 
-// disruptionsAllowed is how many pods may leave, in truth; negative when too few are there.
+// disruptionsAllowed returns how many pods may leave, in truth; negative when too few are there.
 func (a *audit) disruptionsAllowed(key string, b *policyv1.PodDisruptionBudget) int32 {
 	c := a.w.budgetFacts(b, a.w.budgetIndex.members(key), a.w.api.Get).ComputeStatus()
 	if c.Failed() || c.ExpectedPods == 0 {
@@ -103,7 +103,7 @@ func (a *audit) checkDebit(b *policyv1.PodDisruptionBudget, paid []string, unsee
 	}
 }
 
-// countHealthy is how many of the named pods count as healthy until now.
+// countHealthy returns how many of the named pods count as healthy until now.
 func (a *audit) countHealthy(b *policyv1.PodDisruptionBudget, names []string) (n int32) {
 	for _, name := range names {
 		p := a.w.api.Pod(store.Key(b.Namespace, name))

@@ -24,7 +24,7 @@ type nodeVersion struct {
 	node  *model.Node
 }
 
-// versionRetention is how long a decision may be under way: what a node has lost within
+// versionRetention is how long a decision may be in progress: what a node has lost within
 // this time, a bind may still count on.
 const versionRetention = 3 * time.Minute
 
@@ -77,7 +77,7 @@ func (a *audit) recordNodeVersion(c store.Change) {
 	}
 }
 
-// exceeded says what is asked for beyond what the node has had lately.
+// exceeded returns what is asked for beyond what the node has had lately.
 func (r *nodeUsage) exceeded(now time.Time) string {
 	var sum model.Resources
 	scalars := map[string]int64{}

@@ -30,7 +30,7 @@ func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
 	}
 	r := &a.records
 	if now := a.w.api.Pod(keyOf(p)); r.displaced[p.UID] && now != nil && now.UID == p.UID && finished(now) {
-		return // it had ended when somebody came late to drive it out
+		return // it had ended when another component came late to drive it out
 	}
 	if r.displaced[p.UID] {
 		a.fail("DisplacedOnce", fmt.Sprintf("pod %s is displaced twice", keyOf(p)))
@@ -46,7 +46,7 @@ func (a *audit) checkDisplacedOnce(p *corev1.Pod) {
 	}
 }
 
-// forgiveIfNotObserved forgives that a pod has no record of which nobody can know any more: it went while
+// forgiveIfNotObserved forgives that a pod has no record of which nothing can know any longer: it went while
 // the one who completes records was down, or had lost its watch.
 func (a *audit) forgiveIfNotObserved(uid types.UID) {
 	if r := a.w.recorder; r != nil && (!r.synced() || !r.reflector.streams[store.Pods].open) && a.records.missing[uid] != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// checkNominatedPods looks at a step that bound a pod: beside it there must be room for all who are
+// checkNominatedPods checks a step that bound a pod: beside it there must be capacity for all who are
 // nominated to the node and are not less important. Steps with several binds, and
 // pods that waited for volumes since their decision, prove nothing.
 func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
@@ -84,7 +84,7 @@ func (a *audit) profileOf(p *model.Pod) *placement.Profile {
 }
 
 // compareWithStore compares what the machine knows with what the store holds. While requests
-// may be unanswered it may know more: who is assumed, and who is being driven out.
+// may be unanswered it may know more: who is assumed, and who is being evicted.
 func (a *audit) compareWithStore(atRest bool) {
 	s := a.w.scheduler
 	state := s.machine.State()
@@ -156,8 +156,8 @@ func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
 	return ""
 }
 
-// CheckSettled looks at a cluster that has come to rest, with faults over and time for
-// everything to settle: nobody must wait who could be helped. Containers may
+// CheckSettled checks a cluster that has become idle, with faults over and time for
+// everything to settle: no pod must be pending that could be scheduled. Containers may
 // restart for ever, so a quiet moment is waited for.
 func (w *World) CheckSettled() error {
 	a := w.audit

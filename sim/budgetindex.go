@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// budgetIndex is which pods are under which budget, by key, from what is told of both.
+// budgetIndex is which pods are under which budget, by key, from what receives both.
 type budgetIndex struct {
 	pods    map[string]*corev1.Pod
 	budgets map[string]*indexedBudget
@@ -28,7 +28,7 @@ func newBudgetIndex() *budgetIndex {
 	return &budgetIndex{pods: map[string]*corev1.Pod{}, budgets: map[string]*indexedBudget{}}
 }
 
-// selects says whether a pod is there and under the budget.
+// selects reports whether a pod is there and under the budget.
 func (c *indexedBudget) selects(p *corev1.Pod) bool {
 	return p != nil && p.Namespace == c.namespace && c.selector.Matches(labels.Set(p.Labels))
 }
@@ -82,7 +82,7 @@ func (v *budgetIndex) setPod(key string, now *corev1.Pod) (affected []string) {
 	return affected
 }
 
-// budgetsOf are the budgets that cover a pod, in order.
+// budgetsOf returns the budgets that cover a pod, in order.
 func (v *budgetIndex) budgetsOf(p *corev1.Pod) (out []string) {
 	for _, name := range v.names {
 		if v.budgets[name].selects(p) {
@@ -92,7 +92,7 @@ func (v *budgetIndex) budgetsOf(p *corev1.Pod) (out []string) {
 	return out
 }
 
-// members are the pods under a budget, by name.
+// members returns the pods under a budget, by name.
 func (v *budgetIndex) members(budget string) []*corev1.Pod {
 	c := v.budgets[budget]
 	if c == nil {

@@ -105,7 +105,7 @@ func (c *client) update(k store.Kind, key string, now store.Object) {
 	c.onChange(k, old, now)
 }
 
-// synced says that the actor knows of everything.
+// synced reports whether the actor knows of everything.
 func (c *client) synced() bool { return !c.stopped && len(c.unsynced) == 0 }
 
 func (c *client) pod(key string) *corev1.Pod {
@@ -131,7 +131,7 @@ func (c *client) after(d time.Duration, f func()) {
 // at is after for a time.
 func (c *client) at(t time.Time, f func()) { c.after(max(t.Sub(c.w.now), 0), f) }
 
-// request makes a request; then is told what came of it. What is under way when its sender
+// request makes a request; then receives what came of it. What is in progress when its sender
 // is killed is done or not, as the seed has it.
 func (c *client) request(effect, key string, do func() error, then func(error)) {
 	life := c.generation

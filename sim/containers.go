@@ -43,7 +43,7 @@ type containerID struct {
 	container string
 }
 
-// start starts a container, and says whether it runs at once; else it reports when it does.
+// start starts a container, and reports whether it runs at once; else it reports when it does.
 func (r *containers) start(pod *corev1.Pod, container string) (atOnce bool) {
 	r.run(pod, container)
 	takes, _ := annotationSeconds(pod, StartSeconds)
@@ -73,7 +73,7 @@ func (r *containers) run(pod *corev1.Pod, container string) {
 }
 
 // resume takes up a container after a restart of its agent. One that has ended
-// meanwhile is told of. One of a pod that ran before the simulation began runs on.
+// in the meantime receives. One of a pod that ran before the simulation began runs on.
 func (r *containers) resume(pod *corev1.Pod, container string) {
 	if !r.startedPods[pod.UID] {
 		r.run(pod, container)

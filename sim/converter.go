@@ -64,7 +64,7 @@ func (v *Converter) OnReplace(in []Input, k store.Kind, list []store.Object) []I
 	return in
 }
 
-// addNodeEviction appends that a pod was thrown out by its node, if it was.
+// addNodeEviction appends that a pod was evicted by their node by its node, if it was.
 func (v *Converter) addNodeEviction(in []Input, o store.Object) []Input {
 	if o != nil && finished(o) {
 		if e := v.Compile(o); e != nil {
@@ -106,7 +106,7 @@ func finished(o store.Object) bool {
 func (v *Converter) Pod(p *corev1.Pod) *model.Pod { return v.intake.Pod(p) }
 
 // Compile makes a model of an object; nil of what scheduling does not read. Of a pod that
-// has ended it reads nothing but how its node threw it out.
+// has ended it reads nothing but how its node evicted it.
 func (v *Converter) Compile(o store.Object) any {
 	if p, ok := o.(*corev1.Pod); ok && finished(p) {
 		if e := v.intake.Eviction(p); e != nil {

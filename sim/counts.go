@@ -17,14 +17,14 @@ type Counts struct {
 	Deleted                   int // pods that are gone
 	Rejections                int // attempts that found no node
 	Victims                   int // pods preempted
-	Preemptors                int // pods that preempted somebody
+	Preemptors                int // pods that preempted another component
 	Cascades                  int // pods preempted by one that replaces a victim
 	CascadeDepth              int // the longest chain of victims
 	LastBound, LastPreemption time.Duration
 	Displaced                 [enginedisplacement.Shutdown + 1]int // by cause
 	BudgetDebits              int                                  // by budgets
 	Refused                   int                                  // evictions that a budget did not allow
-	Unrecorded                int                                  // displacements whose record was lost while nobody looked
+	Unrecorded                int                                  // displacements whose record was lost while nothing looked
 	Rejected                  int                                  // pods that their node did not take
 	Descheduled               int                                  // pods that the descheduler evicted
 	Returned                  int                                  // those of them that were replaced on the node they had left
@@ -32,7 +32,7 @@ type Counts struct {
 	Latencies []time.Duration
 }
 
-// Displacements is how many pods were displaced, whatever the cause.
+// Displacements returns how many pods were displaced, whatever the cause.
 func (c *Counts) Displacements() (n int) {
 	for _, of := range c.Displaced {
 		n += of
@@ -40,14 +40,14 @@ func (c *Counts) Displacements() (n int) {
 	return n
 }
 
-// Counts is what came of the run so far.
+// Counts returns what came of the run so far.
 func (w *World) Counts() Counts {
 	c := w.counts
 	c.Descheduled, c.Returned = w.returns.evicted, w.returns.returned
 	return c
 }
 
-// countChange takes note of what became of a pod.
+// countChange records the result of a pod.
 func (w *World) countChange(c store.Change) {
 	if c.Kind != store.Pods {
 		return
@@ -80,7 +80,7 @@ func (w *World) countChange(c store.Change) {
 	}
 }
 
-// countPreemption takes note of a victim and of the chain that it is the end of.
+// countPreemption records a victim and of the chain that it is the end of.
 func (w *World) countPreemption(by *model.Pod, victim *corev1.Pod) {
 	w.counts.Victims++
 	w.counts.Displaced[enginedisplacement.Preemption]++

@@ -36,8 +36,8 @@ type descheduler struct {
 	backoff      *planning.MoveBackoff
 	nextRound    time.Time // of the next round
 	lastMessages map[*execution.Move]string
-	stop         func()       // ends a compatible round that is under way; nil: none is
-	cached       *clusterView // what there was when it was last looked at; nil: something has changed since
+	stop         func()       // ends a compatible round that is in progress; nil: none is
+	cached       *clusterView // what there was when it was last checked; nil: something has changed since
 }
 
 // clusterView is the cluster as the descheduler knows it at one moment.
@@ -46,7 +46,7 @@ type clusterView struct {
 	snapshot *descheduling.Snapshot
 }
 
-// deschedulerBatchWindow is how long events are gathered before they are looked at: nothing here is urgent.
+// deschedulerBatchWindow is how long events are gathered before they are checked: nothing here is urgent.
 const deschedulerBatchWindow = 100 * time.Millisecond
 
 func newDescheduler(w *World) *descheduler {
@@ -84,7 +84,7 @@ func (d *descheduler) mode() planning.Mode {
 	return planning.WithHolds
 }
 
-// seed is what ties go by; of another scheduler that is not known.
+// seed returns what ties go by; of another scheduler that is not known.
 func (d *descheduler) seed() uint64 {
 	if d.o.WithoutHolds {
 		return 0
@@ -100,7 +100,7 @@ func (d *descheduler) profiles() map[string]*placement.Profile {
 	return out
 }
 
-// clusterView is the cluster as it is known now.
+// clusterView returns the cluster as it is known now.
 func (d *descheduler) clusterView() *clusterView {
 	if d.cached != nil {
 		d.cached.snapshot.Now = d.w.now
@@ -152,7 +152,7 @@ func (d *descheduler) setNextRound(now time.Time) {
 	}
 }
 
-// earliest is the earlier of two times; zero is never.
+// earliest returns the earlier of two times; zero is never.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -165,7 +165,7 @@ func (d *descheduler) makePlan(now time.Time) {
 	c := d.clusterView()
 	under := d.machine.InProgress(c.view)
 	c.snapshot.ApplyInProgress(under)
-	d.cached = nil // the snapshot is not of now any more
+	d.cached = nil // the snapshot is not of now any longer
 	p := planning.New(c.snapshot, c.view.State, planning.Options{Now: now, Mode: d.mode(), SchedulersWithoutHolds: d.o.SchedulersWithoutHolds, InProgress: under, Profiles: d.profiles(), Seed: d.seed(), Backoff: d.backoff})
 	descheduling.RunPolicy(c.snapshot, &d.o.Policy, p)
 	made := p.Plan()

@@ -15,7 +15,7 @@ type proposal struct {
 }
 
 // runCompatible evicts what the strategies propose, each asked for when the one before was answered. The round is a
-// coroutine, which waits while the API answers and the rest of the world goes on; what it sees is the
+// coroutine, which waits while the API answers and the rest of the cluster goes on; what it sees is the
 // cluster of its beginning, without the pods that it evicted.
 func (d *descheduler) runCompatible() {
 	m := &evictingMover{}
@@ -56,10 +56,10 @@ type evictingMover struct {
 	granted bool // the last one was
 }
 
-// ChoosesNodes is rebalance.Mover's: it is the scheduler that finds places.
+// ChoosesNodes implements descheduling.Mover: it is the scheduler that finds places.
 func (*evictingMover) ChoosesNodes() bool { return false }
 
-// Move is rebalance.Mover's.
+// Move implements descheduling.Mover.
 func (m *evictingMover) Move(strategy, _ string, c *descheduling.Candidate) (*descheduling.Node, bool) {
 	if m.stopped || !m.yield(proposal{c, strategy}) {
 		m.stopped = true
@@ -68,5 +68,5 @@ func (m *evictingMover) Move(strategy, _ string, c *descheduling.Candidate) (*de
 	return nil, m.granted
 }
 
-// Checkpoint is rebalance.Mover's: what is evicted is.
+// Checkpoint implements descheduling.Mover: what is evicted is.
 func (*evictingMover) Checkpoint() (func(), bool) { return nil, false }

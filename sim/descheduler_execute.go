@@ -66,7 +66,7 @@ func (d *descheduler) runAction(a execution.Action) {
 	}
 }
 
-// evict asks for an eviction; what comes of it is told unless the descheduler was killed meanwhile.
+// evict asks for an eviction; what comes of it is notified unless the descheduler was killed in the meantime.
 func (d *descheduler) evict(p *model.Pod, strategy string, then func(EvictionResponse)) {
 	life := d.generation
 	d.w.Evict(EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.name, Rule: strategy, Grace: d.o.Policy.Grace}, func(a EvictionResponse) {
@@ -94,7 +94,7 @@ func (d *descheduler) upsertHold(h *model.Hold) error {
 	})
 }
 
-// describeMove is how far a move is, after the pod's name; empty while its turn has not come.
+// describeMove returns how far a move is, after the pod's name; empty while its turn has not come.
 func describeMove(x *execution.Move) string {
 	switch x.Stage {
 	case execution.Waiting:

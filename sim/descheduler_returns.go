@@ -12,8 +12,8 @@ import (
 // returnCounter counts what the descheduler evicted, and whose replacement came back to the node that it had left.
 type returnCounter struct {
 	evicted, returned int
-	awaiting          map[string][]evictedPod // by the owner's uid, in the order in which they left
-	replacements      map[string]bool         // uids of replacements
+	awaiting          map[string][]evictedPod // by the owner's UID, in the order in which they left
+	replacements      map[string]bool         // UIDs of replacements
 }
 
 // evictedPod is a pod that was evicted and not replaced yet.
@@ -26,7 +26,7 @@ func newReturnCounter() *returnCounter {
 	return &returnCounter{awaiting: map[string][]evictedPod{}, replacements: map[string]bool{}}
 }
 
-// recordEviction takes note of an eviction that was granted.
+// recordEviction records an eviction that was granted.
 func (r *returnCounter) recordEviction(p *model.Pod, now time.Time) {
 	r.evicted++
 	if p.Owner.UID != "" && !p.Finished() {
@@ -34,7 +34,7 @@ func (r *returnCounter) recordEviction(p *model.Pod, now time.Time) {
 	}
 }
 
-// recordBinding takes note of a pod that has got a node: it stands for the pod of its owner that left first.
+// recordBinding records a pod that has got a node: it stands for the pod of its owner that left first.
 func (r *returnCounter) recordBinding(p *corev1.Pod, made time.Time) {
 	c := metav1.GetControllerOfNoCopy(p)
 	if c == nil || r.replacements[string(p.UID)] {

@@ -20,17 +20,17 @@ type displacement struct {
 	pod        *corev1.Pod
 	record     enginedisplacement.Record
 	grace      *int64 // nil: the pod's own
-	markFailed bool   // nobody will report its end: it is marked as failed at once
+	markFailed bool   // nothing will report its end: it is marked as failed at once
 	// respectsBudgets: budgets were asked, and have an entry for it if they had to.
 	respectsBudgets bool
-	// recordInBudgets: it overrules budgets, and is booked in them.
+	// recordInBudgets: it overrules budgets, and is recorded in them.
 	recordInBudgets bool
 	// resourceVersion is what the pod must be at when it is deleted; empty: any.
 	resourceVersion string
 	message         string // for the timeline, after the pod's name
 }
 
-// displace drives a pod out in the order that actuate has: the condition, the event, the
+// displace displaces a pod in the order that executor has: the condition, the event, the
 // deletion. All of it may be done again. A pod that is gone is a success.
 func (c *client) displace(d displacement, then func(error)) {
 	key := keyOf(d.pod)
@@ -82,7 +82,7 @@ func (w *World) setDisruptionTarget(d *displacement) error {
 	})
 }
 
-// disruptionTarget is the condition that says that a pod is being displaced; nil: nobody does.
+// disruptionTarget returns the condition that says that a pod is being displaced, or nil if there is none.
 func disruptionTarget(p *corev1.Pod) *corev1.PodCondition {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// disruption is the actor that keeps the status of budgets, from watches of its own, and
+// disruption is the actor that keeps the status of budgets, from watches own, and
 // takes back conditions of pods that were to be displaced and were not.
 type disruption struct {
 	*client
@@ -51,7 +51,7 @@ func newDisruption(w *World) *disruption {
 	return d
 }
 
-// enqueueAll looks at everything.
+// enqueueAll checks everything.
 func (d *disruption) enqueueAll() {
 	d.budgetIndex = newBudgetIndex()
 	for _, k := range []store.Kind{store.PodDisruptionBudgets, store.Pods} {
@@ -107,7 +107,7 @@ func (d *disruption) lookup(k store.Kind, key string) (store.Object, bool) {
 // lookup finds a workload.
 type lookup func(store.Kind, string) (store.Object, bool)
 
-// budgetFacts are what a budget's status is made from: the pods that it covers, and the
+// budgetFacts returns what a budget's status is made from: the pods that it covers, and the
 // workloads above them.
 func (w *World) budgetFacts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod, find lookup) budget.StatusInputs {
 	f := budget.StatusInputs{Budget: w.intake.Budget(b), Now: w.now}
@@ -127,7 +127,7 @@ func (w *World) budgetFacts(b *policyv1.PodDisruptionBudget, pods []*corev1.Pod,
 	return f
 }
 
-// scaleOf is what a pod's controller wants, or the one above it.
+// scaleOf returns what a pod's controller wants, or the one above it.
 func scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
 	kind, scales := map[string]store.Kind{"ReplicaSet": store.ReplicaSets, "StatefulSet": store.StatefulSets, "ReplicationController": store.ReplicationControllers,
 		"Deployment": store.Deployments}[o.Kind]
@@ -159,7 +159,7 @@ func scaleOf(namespace string, o model.Owner, find lookup) budget.Scale {
 	return budget.Scale{UID: o.UID, Replicas: replicas}
 }
 
-// budgetStatus is a count as the API has it.
+// budgetStatus returns a count as the API has it.
 func (w *World) budgetStatus(b *policyv1.PodDisruptionBudget, c *budget.StatusResult) policyv1.PodDisruptionBudgetStatus {
 	s := policyv1.PodDisruptionBudgetStatus{ObservedGeneration: c.ObservedGeneration, DisruptionsAllowed: c.DisruptionsAllowed,
 		CurrentHealthy: c.CurrentHealthy, DesiredHealthy: c.DesiredHealthy, ExpectedPods: c.ExpectedPods}
@@ -183,7 +183,7 @@ func (w *World) budgetStatus(b *policyv1.PodDisruptionBudget, c *budget.StatusRe
 	return s
 }
 
-// sameStatus says that there is nothing to write.
+// sameStatus reports whether there is nothing to write.
 func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
 	same := a.DisruptionsAllowed == b.DisruptionsAllowed && a.CurrentHealthy == b.CurrentHealthy && a.DesiredHealthy == b.DesiredHealthy &&
 		a.ExpectedPods == b.ExpectedPods && a.ObservedGeneration == b.ObservedGeneration && len(a.DisruptedPods) == len(b.DisruptedPods)
@@ -194,7 +194,7 @@ func sameStatus(a, b *policyv1.PodDisruptionBudgetStatus) bool {
 	return same && len(a.Conditions) == 1 && a.Conditions[0].Reason == b.Conditions[0].Reason && a.Conditions[0].Message == b.Conditions[0].Message
 }
 
-// enqueueStale has a pod looked at again when its condition is too old.
+// enqueueStale has a pod checked again when its condition is too old.
 func (d *disruption) enqueueStale(p *corev1.Pod) {
 	if left, ends := d.staleAfter(p); ends {
 		d.staleQueue.add(keyOf(p), left)

@@ -9,9 +9,9 @@
 //	  agents       engine/podlifecycle, one life a pod; containers run as annotations say
 //	  disruption   the status of budgets                  engine/budget
 //	  evictions    requests to evict, and drains           engine/budget
-//	  taints       NoExecute taints drive pods out         engine/tainteviction
+//	  taints       NoExecute taints evict pods         engine/tainteviction
 //	  nodelife     lost nodes, taints of conditions        engine/nodelifecycle
-//	  podgc        pods that nobody else deletes          engine/podgc
+//	  podgc        pods that nothing else deletes          engine/podgc
 //	  workloads    Deployments to DaemonSets               engine/workload
 //	  records      missing records, Holds of type Avoid    engine/displacement
 //	  descheduler  moves pods, planned or not              engine/descheduling
@@ -22,7 +22,7 @@
 // An actor knows of the others what its own lagging watch told it. One that is
 // killed loses its machine and begins from a list.
 //
-// What must hold is looked at after every commit and every step of the
+// What must hold is checked after every commit and every step of the
 // scheduler; see audit.go for the names. The first violation ends the run.
 //
 // Everything is a function of the options and of what the caller schedules with
@@ -30,6 +30,6 @@
 // seed and names, so that a run with one event less goes otherwise only where that
 // event mattered.
 //
-// sim/chaos lets all who displace do so at once, sim/thrashing plays what moves pods in vain. Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
+// sim/chaos lets all who displace do so at once, sim/thrashing plays what moves pods without success. Around it: sim/script reads text scenarios, sim/random makes and shrinks them,
 // sim/replay records the scheduler's inputs and runs them again.
 package sim

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// requestWrites are what an effect comes to, in order.
+// requestWrites returns what an effect comes to, in order.
 func (s *scheduler) requestWrites(e scheduling.Effect) []write {
 	switch e := e.(type) {
 	case scheduling.Bind:

@@ -65,7 +65,7 @@ func newEndpoints(w *World) *endpoints {
 	return e
 }
 
-// affects says whether a Service is to be looked at when an object has changed.
+// affects reports whether a Service is to be checked when an object has changed.
 func (e *endpoints) affects(key string, k store.Kind, o store.Object) bool {
 	s, ok := e.cache[store.Services][key].(*corev1.Service)
 	if !ok {
@@ -112,7 +112,7 @@ func (e *endpoints) reconcile(key string, done func(time.Duration, error)) {
 	}, func(err error) { done(0, err) })
 }
 
-// withPodIP is a pod with an address, which simulated agents do not report.
+// withPodIP returns a pod with an address, which simulated agents do not report.
 func withPodIP(p *corev1.Pod, i int) *corev1.Pod {
 	q := *p
 	q.Status.PodIP = fmt.Sprintf("10.0.%d.%d", i/250, 1+i%250)

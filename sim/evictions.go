@@ -35,7 +35,7 @@ type EvictionResponse struct {
 	RetryAfter time.Duration // when it says to ask again
 }
 
-// String is the answer in a line.
+// String returns the answer in a line.
 func (a EvictionResponse) String() string {
 	if a.Code == 0 {
 		return "no answer"
@@ -184,7 +184,7 @@ func distinct(pods []*model.Pod) []*model.Pod {
 	return out
 }
 
-// debit takes one from the ith budget that is to be paid, if it is as it was judged. If one is not, this try gives back
+// debit takes one from the ith budget that is to be paid, if it is as it was judged. If one is not, this try returns
 // what it has taken; before it, as many were taken.
 func (r *eviction) debit(v budget.Verdict, i, before int) {
 	w := r.w
@@ -223,13 +223,13 @@ func (r *eviction) debit(v budget.Verdict, i, before int) {
 	}
 }
 
-// refund gives back what was taken, but for the first so many.
+// refund returns what was taken, but for the first so many.
 func (r *eviction) refund(but int) {
 	r.w.refund(r.taken[but:])
 	r.taken, r.entries = r.taken[:but], r.entries[:but]
 }
 
-// retry judges anew, since something has changed meanwhile.
+// retry judges anew, since something has changed in the meantime.
 func (r *eviction) retry() {
 	if r.attempts++; r.attempts < evictionAttempts {
 		r.w.after(min(maxEvictionPause, 5*time.Millisecond<<min(r.attempts, 10)), r.checkBudgets)
@@ -267,7 +267,7 @@ func (r *eviction) setDisruptionTarget(guarded bool) {
 	})
 }
 
-// abort answers that nothing was done, and gives back what was taken for it, unless somebody is at displacing the pod:
+// abort answers that nothing was done, and returns what was taken for it, unless another component is at displacing the pod:
 // he may count on the entry.
 func (r *eviction) abort(a EvictionResponse) {
 	p := r.w.api.Pod(r.request.Pod)

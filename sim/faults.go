@@ -29,7 +29,7 @@ type Faults struct {
 type Fault uint8
 
 // The endings. Lost is not done and not answered in time; Unheard is done and not
-// answered in time; Late is done long after the time-out; Silent is done and nobody
+// answered in time; Late is done long after the time-out; Silent is done and nothing
 // ever says anything; Partly does some of its writes and is not answered.
 const (
 	NoFault Fault = iota
@@ -45,7 +45,7 @@ const (
 
 var faultNames = [numFaults]string{"fine", "refuse", "conflict", "lost", "unheard", "late", "silent", "partly"}
 
-// String is the ending's word in scenarios.
+// String returns the ending's word in scenarios.
 func (e Fault) String() string { return faultNames[e] }
 
 // ParseFault finds an ending by its word.
@@ -73,7 +73,7 @@ var (
 	errNoAnswer = errors.New("no answer in time")
 )
 
-// isInjectedConflict says that a conflict is the scenario's, and not because another object has the name.
+// isInjectedConflict reports whether a conflict is the scenario's, and not because another object has the name.
 func isInjectedConflict(err error) bool {
 	return apierrors.IsConflict(err) && strings.Contains(err.Error(), errScenario.Error())
 }
@@ -91,8 +91,8 @@ func newFaults(w *World) *faults { return &faults{w: w, counts: map[string]uint6
 // InjectFault has requests go wrong by a rule.
 func (w *World) InjectFault(r FaultRule) { w.faults.rules = append(w.faults.rules, &r) }
 
-// ClearFaults ends all faults, random ones and rules; agents that are dead start, those that are cut off are joined again, and nobody
-// is replaced any more.
+// ClearFaults ends all faults, random ones and rules; agents that are dead start, those that are cut off are joined again, and nothing
+// is replaced any longer.
 func (w *World) ClearFaults() {
 	w.faults.off, w.faults.rules = true, nil
 	w.replacer.disabled = true
@@ -108,7 +108,7 @@ func (w *World) ClearFaults() {
 	}
 }
 
-// hash is a number below 1<<32 that depends on the seed, the name, and how often
+// hash returns a number below 1<<32 that depends on the seed, the name, and how often
 // that name was asked for.
 func (f *faults) hash(name string) uint32 {
 	f.counts[name]++
@@ -124,12 +124,12 @@ func (f *faults) hash(name string) uint32 {
 	return uint32(x >> 32)
 }
 
-// occurs says whether something of the given share happens to the name.
+// occurs reports whether something of the given share happens to the name.
 func (f *faults) occurs(share float64, name string) bool {
 	return share > 0 && !f.off && float64(f.hash(name)) < share*(1<<32)
 }
 
-// faultOf is how a request about a pod ends.
+// faultOf returns how a request about a pod ends.
 func (f *faults) faultOf(effect, pod string) Fault {
 	f.after = 0
 	for _, r := range f.rules {
@@ -153,13 +153,13 @@ func (f *faults) faultOf(effect, pod string) Fault {
 	return e
 }
 
-// requestDelay is when after its sending a late request is done: before the machine
+// requestDelay returns when after its sending a late request is done: before the machine
 // may give it up.
 func (f *faults) requestDelay(pod string, limit time.Duration) time.Duration {
 	return time.Duration(float64(f.hash("late/"+pod)) / (1 << 32) * float64(limit))
 }
 
-// watchDelay is what a change is late for a reader, beyond its lag.
+// watchDelay returns what a change is late for a reader, beyond its lag.
 func (f *faults) watchDelay(reader string, c store.Change) time.Duration {
 	if f.w.o.Faults.Delays == 0 || f.off {
 		return 0
@@ -178,7 +178,7 @@ func (f *faults) isDuplicated(reader string, c store.Change) bool {
 	return f.occurs(f.w.o.Faults.Repeats, "repeat/"+reader+"/"+string(c.Kind)+"/"+c.Object().GetName())
 }
 
-// RequestKind is the effect's word in scenarios and timelines.
+// RequestKind returns the effect's word in scenarios and timelines.
 func RequestKind(e scheduling.Effect) string {
 	switch e.(type) {
 	case scheduling.Bind:

@@ -21,7 +21,7 @@ type heartbeats struct {
 // statusInterval is how often an agent looks whether its node's status says what it should.
 const statusInterval = 10 * time.Second
 
-// leaseRenewed is when the Lease of a node was renewed last.
+// leaseRenewed returns when the Lease of a node was renewed last.
 func (h *heartbeats) leaseRenewed(node string) time.Time {
 	at := h.w.now
 	if died, dead := h.silentSince[node]; dead {
@@ -30,7 +30,7 @@ func (h *heartbeats) leaseRenewed(node string) time.Time {
 	return at.Truncate(leaseRenewInterval)
 }
 
-// isSilent says that the API does not hear from a node.
+// isSilent reports whether the API does not hear from a node.
 func (h *heartbeats) isSilent(node string) bool {
 	_, silent := h.silentSince[node]
 	return silent
@@ -46,7 +46,7 @@ func (w *World) ReportCondition(node string, kind corev1.NodeConditionType, stat
 	h.postStatus(node, w.o.Latency)
 }
 
-// reported is what the agent of a node has to say of a condition; empty: nothing.
+// reported returns what the agent of a node has to say of a condition, or "" if there is none.
 func (h *heartbeats) reported(node string, kind corev1.NodeConditionType) corev1.ConditionStatus {
 	switch s := h.reports[node][kind]; {
 	case s != "":
@@ -61,7 +61,7 @@ func (h *heartbeats) reported(node string, kind corev1.NodeConditionType) corev1
 // reportedConditions are the conditions that there is something to say of.
 var reportedConditions = []corev1.NodeConditionType{corev1.NodeReady, corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable, outOfDisk}
 
-// isOutdated says whether a node's status is not what its agent says.
+// isOutdated reports whether a node's status is not what its agent says.
 func (h *heartbeats) isOutdated(n *corev1.Node) bool {
 	for _, kind := range reportedConditions {
 		if s := h.reported(n.Name, kind); s != "" && nodeConditionStatus(n, kind) != s {

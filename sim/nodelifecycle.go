@@ -15,13 +15,13 @@ import (
 )
 
 // nodeLifecycle is the actor that finds out which nodes are lost, and taints nodes for that and
-// for their other conditions. Leases are no objects here: it is told what they would say.
+// for their other conditions. Leases are no objects here: it receives what they would say.
 // While all is well it sleeps.
 type nodeLifecycle struct {
 	*client
 	machine       *nodelifecycle.Machine
 	steps         stepper[nodelifecycle.Event]
-	pendingWrites int // effects under way
+	pendingWrites int // effects in progress
 }
 
 // leaseRenewInterval is how often a node renews its Lease.
@@ -153,7 +153,7 @@ func (n *nodeLifecycle) retaint(o *corev1.Node, e *nodelifecycle.UpdateTaints) b
 func formatTaint(t *model.Taint) string { return t.Key + ":" + t.Effect.String() }
 
 // markPodNotReady says of a pod on a node that is not ready that it is not ready either, so
-// that nobody sends it requests.
+// that nothing sends it requests.
 func (n *nodeLifecycle) markPodNotReady(p *corev1.Pod) {
 	node := n.node(p.Spec.NodeName)
 	if node == nil || nodeReady(node) || !isReady(p) {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// observeInterval is how often an agent looks at what its node has left.
+	// observeInterval is how often an agent checks what its node has left.
 	observeInterval = time.Second
 	// collectDuration is how long it takes to delete containers and images.
 	collectDuration = 2 * time.Second
 )
 
-// nodePressures are the nodes of which something is scripted to be used. The rest has room for ever.
+// nodePressures are the nodes of which something is scripted to be used. The rest has capacity for ever.
 type nodePressures struct {
 	w     *World
 	nodes map[string]*nodePressure
@@ -73,7 +73,7 @@ func (n *nodePressure) start() {
 	}
 }
 
-// forNode is a node's strain, which is made if there is reason to.
+// forNode returns a node's strain, which is made if there is reason to.
 func (s *nodePressures) forNode(name string, used bool) *nodePressure {
 	if n := s.nodes[name]; n != nil {
 		return n
@@ -170,7 +170,7 @@ func conditionStatus(is bool) corev1.ConditionStatus {
 	return corev1.ConditionFalse
 }
 
-// pods are the node's pods that are not over, by name, and whether any is scripted.
+// pods returns the node's pods that are not over, by name, and whether any is scripted.
 func (n *nodePressure) pods() (list []*agentPod, scripted bool) {
 	for _, p := range n.w.agents.pods {
 		if p.object.Spec.NodeName == n.name && p.life.Phase() != podlifecycle.Succeeded && p.life.Phase() != podlifecycle.Failed && !p.gone {

@@ -29,7 +29,7 @@ func (w *World) ReconnectNode(node string) {
 	}
 	delete(a.partitioned, node)
 	if a.stopped[node] {
-		return // whoever starts it does the rest
+		return // the component that starts it does the rest
 	}
 	delete(a.silentSince, node)
 	a.postStatus(node, w.o.Latency)

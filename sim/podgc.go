@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// podGC is the actor that deletes pods that nobody else does. It sleeps while there is
+// podGC is the actor that deletes pods that nothing else does. It sleeps while there is
 // nothing that it might have to do.
 type podGC struct {
 	*client
@@ -36,7 +36,7 @@ func newPodGC(w *World) *podGC {
 	return g
 }
 
-// schedule has all pods looked at at the next full period, if that might find anything.
+// schedule has all pods checked at the next full period, if that might find anything.
 func (g *podGC) schedule() {
 	if g.scheduled || !g.hasCandidates() {
 		return
@@ -59,7 +59,7 @@ func (g *podGC) hasCandidates() bool {
 	return false
 }
 
-// isCandidate says whether a pod may be one to collect, now or later.
+// isCandidate reports whether a pod may be one to collect, now or later.
 func (g *podGC) isCandidate(p *corev1.Pod) bool {
 	return finished(p) || p.DeletionTimestamp != nil || p.Spec.NodeName != "" && g.node(p.Spec.NodeName) == nil
 }

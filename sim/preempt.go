@@ -60,7 +60,7 @@ func (r *request) nominate(node string) error {
 }
 
 // debit takes what a decision's victims cost from one budget. What it does not allow is
-// refused, or booked all the same when it overrules.
+// refused, or recorded all the same when it overrules.
 func (r *request) debit(d *decision.Debit, overrules bool) error {
 	w := r.s.w
 	return w.updateBudget(d.Budget, func(b *policyv1.PodDisruptionBudget) error {
@@ -102,7 +102,7 @@ func (r *request) debit(d *decision.Debit, overrules bool) error {
 	})
 }
 
-// refund gives back what this decision took from the budgets before the one that refused.
+// refund returns what this decision took from the budgets before the one that refused.
 func (r *request) refund() {
 	r.s.w.refund(r.taken)
 	for _, t := range r.taken {
@@ -115,7 +115,7 @@ func (r *request) refund() {
 	r.taken = nil
 }
 
-// refund gives back what was taken from budgets.
+// refund returns what was taken from budgets.
 func (w *World) refund(list []budgetDebit) {
 	for _, t := range list {
 		_ = w.updateBudget(t.budget, func(b *policyv1.PodDisruptionBudget) error {
@@ -150,12 +150,12 @@ func (w *World) updateBudget(b *model.Budget, f func(*policyv1.PodDisruptionBudg
 		return f(pdb)
 	})
 	if apierrors.IsNotFound(err) {
-		return nil // it protects nobody any more
+		return nil // it protects nothing any longer
 	}
 	return err
 }
 
-// victimRecord is the record of a victim.
+// victimRecord returns the record of a victim.
 func (r *request) victimRecord(v *model.Pod) enginedisplacement.Record {
 	return enginedisplacement.Record{Cause: enginedisplacement.Preemption, Preemptor: r.pod, Victim: v, Node: v.NodeName, Entries: r.entries[v.Name]}
 }
@@ -196,7 +196,7 @@ func (r *request) deleteVictim(e scheduling.Preempt, v *model.Pod) error {
 	return nil
 }
 
-// victimNames are the names of a plan's victims.
+// victimNames returns the names of a plan's victims.
 func victimNames(p *decision.Preemption) string {
 	var names []string
 	for _, v := range p.Victims {

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// selectedNodeAnnotation is the annotation by which a provisioner is told the node.
+// selectedNodeAnnotation is the annotation by which a provisioner is notified the node.
 const selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 
 // prepareWrites gives claims to their volumes, and tells the provisioner of the others.

@@ -18,7 +18,7 @@ import (
 )
 
 // displacementRecorder is the actor that writes the records that those who displaced could not, or do
-// not, write, and that keeps owners off nodes that threw their pods out.
+// not, write, and that keeps owners off nodes that evicted their pods.
 type displacementRecorder struct {
 	*client
 	recordQueue    *workQueue // by pod, for those without a record
@@ -89,7 +89,7 @@ func (r *displacementRecorder) observe(_ store.Kind, old, now store.Object) {
 	}
 }
 
-// trackDisplaced has a pod that was displaced looked after.
+// trackDisplaced has a pod that was displaced checked.
 func (r *displacementRecorder) trackDisplaced(p *corev1.Pod, gone bool) {
 	if causeOf(p) == enginedisplacement.None || !gone && p.DeletionTimestamp == nil && !finished(p) {
 		return
@@ -98,7 +98,7 @@ func (r *displacementRecorder) trackDisplaced(p *corev1.Pod, gone bool) {
 	r.recordQueue.add(string(p.UID), recordDelay)
 }
 
-// causeOf is why a pod was displaced, as its status tells.
+// causeOf returns why a pod was displaced, as its status tells.
 func causeOf(p *corev1.Pod) enginedisplacement.Cause {
 	condition := ""
 	if c := disruptionTarget(p); c != nil {
@@ -183,7 +183,7 @@ func (r *displacementRecorder) reconcileHold(key string, done func(time.Duration
 	}
 }
 
-// causeEnded says whether a cause has ended since it threw a pod out, as far as the node's object tells.
+// causeEnded reports whether a cause has ended since it evicted a pod, as far as the node's object tells.
 func causeEnded(c enginedisplacement.Cause, since time.Time, n *corev1.Node) bool {
 	switch c {
 	case enginedisplacement.Taint:

@@ -20,7 +20,7 @@ type reflector struct {
 
 	lag      time.Duration
 	streams  map[store.Kind]*stream
-	inFlight int // deliveries under way
+	inFlight int // deliveries in progress
 	stopped  bool
 }
 
@@ -49,7 +49,7 @@ func (r *reflector) start() {
 	}
 }
 
-// stop loses all that is under way, and what comes.
+// stop loses all that is in progress, and what comes.
 func (r *reflector) stop() {
 	r.stopped = true
 	for _, k := range r.kinds {
@@ -113,7 +113,7 @@ func (r *reflector) schedule(s *stream, at time.Time, f func()) {
 	})
 }
 
-// isSynced says that nothing is under way and nothing was lost.
+// isSynced reports whether nothing is in progress and nothing was lost.
 func (r *reflector) isSynced() bool {
 	for _, s := range r.streams {
 		if !s.open {

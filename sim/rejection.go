@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// pressureCondition is the condition by which a node does not take pods; empty: it does.
+// pressureCondition returns the condition by which a node does not take pods; empty: it does.
 func pressureCondition(n *corev1.Node) corev1.NodeConditionType {
 	for _, kind := range []corev1.NodeConditionType{corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeMemoryPressure} {
 		if nodeConditionStatus(n, kind) == corev1.ConditionTrue {
@@ -24,7 +24,7 @@ func pressureCondition(n *corev1.Node) corev1.NodeConditionType {
 // rejection is why a node does not take a pod.
 type rejection struct{ reason, message, cause string }
 
-// rejectionOf says why a node's agent does not take a pod; nil: it does. One whose pods'
+// rejectionOf returns why a node's agent does not take a pod; nil: it does. One whose pods'
 // usage is scripted asks its machine, others go by the conditions that they report: there a
 // pod that asks for memory is taken in spite of memory pressure.
 func (a *agents) rejectionOf(p *corev1.Pod) *rejection {

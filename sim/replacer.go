@@ -16,7 +16,7 @@ import (
 // leave without having succeeded, as a ReplicaSet does.
 const ReplaceAnnotation = "sim.berth.dev/replace"
 
-// FakeOwnerPrefix is what the uids of owners begin with that scenarios only name: there is no such
+// FakeOwnerPrefix is what the UIDs of owners begin with that scenarios only name: there is no such
 // object, and they want as many pods as they have, or are to have in place of others.
 const FakeOwnerPrefix = "owner/"
 
@@ -31,10 +31,10 @@ type podReplacer struct {
 	victimDepth      map[types.UID]int      // how deep a victim was
 	replacementDepth map[string]int         // by the name of a victim's replacement
 
-	retired map[string]bool   // by the first pod's key: nobody is to follow
+	retired map[string]bool   // by the first pod's key: nothing is to follow
 	latest  map[string]string // replacement by the first pod's key
 
-	desired map[string]map[string]labels.Set // by the uid of a stand-in: the labels of its pods, by the first pods' keys
+	desired map[string]map[string]labels.Set // by the UID of a replacement: the labels of its pods, by the first pods' keys
 }
 
 func newPodReplacer(w *World) *podReplacer {
@@ -82,7 +82,7 @@ func (o *podReplacer) trackDesired(p *corev1.Pod, gone bool) {
 	}
 }
 
-// desiredCount is how many pods a stand-in wants that a selector selects.
+// desiredCount returns how many pods a replacement wants that a selector selects.
 func (o *podReplacer) desiredCount(uid string, s labels.Selector) (n int32) {
 	for _, l := range o.desired[uid] {
 		if s.Matches(l) {
@@ -123,7 +123,7 @@ func (o *podReplacer) observePod(p *corev1.Pod, gone bool) {
 	}
 }
 
-// newReplacement is a pod made of the same template.
+// newReplacement returns a pod made of the same template.
 func newReplacement(p *corev1.Pod, name string) *corev1.Pod {
 	next := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: name, Labels: p.Labels, Annotations: p.Annotations, OwnerReferences: p.OwnerReferences},

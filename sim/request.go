@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// request is an effect under way: writes one after the other, each a latency
+// request is an effect in progress: writes one after the other, each a latency
 // after the one before, and an answer.
 type request struct {
 	s           *scheduler
@@ -46,7 +46,7 @@ func (s *scheduler) send(e scheduling.Effect) {
 	r := &request{s: s, generation: s.generation, effect: e, pod: pod, sent: s.w.now, writes: s.requestWrites(e), fault: s.w.faults.faultOf(name, pod.Key()),
 		entries: map[string][]enginedisplacement.Entry{}}
 	if r.fault == Conflict && name == "bind" && len(s.w.audit.openBinds[pod.UID]) > 0 {
-		r.fault = Refuse // a server says conflict only when an earlier bind cannot be granted any more
+		r.fault = Refuse // a server says conflict only when an earlier bind cannot be granted any longer
 	}
 	s.requests = append(s.requests, r)
 	if b, ok := e.(scheduling.Bind); ok {
@@ -149,7 +149,7 @@ func (r *request) remove() {
 	}
 }
 
-// abort is what becomes of a request whose sender is killed: done or not, as the
+// abort is the result of a request whose sender is killed: done or not, as the
 // seed has it. One of several writes stays where it is.
 func (r *request) abort() {
 	r.done = true
@@ -159,7 +159,7 @@ func (r *request) abort() {
 	}
 }
 
-// setError words an error as actuate does.
+// setError words an error as executor does.
 func (r *request) setError(err error) {
 	var status apierrors.APIStatus
 	switch {
@@ -186,7 +186,7 @@ func writeStep(f func(r *request) error) write {
 
 func (r *request) precondition() store.Precondition { return store.Precondition{UID: r.pod.UID} }
 
-// PodOf is the pod that an effect is about.
+// PodOf returns the pod that an effect is about.
 func PodOf(e scheduling.Effect) *model.Pod {
 	switch e := e.(type) {
 	case scheduling.Bind:

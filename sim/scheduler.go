@@ -67,7 +67,7 @@ func (s *scheduler) start() {
 }
 
 // KillScheduler takes the scheduler's machine away, with what it has asked for
-// and not heard of: each request under way is done, or never. It begins anew after d.
+// and not heard of: each request in progress is done, or never. It begins anew after d.
 func (w *World) KillScheduler(d time.Duration) {
 	s := w.scheduler
 	if s.machine == nil {
@@ -90,7 +90,7 @@ func (w *World) KillScheduler(d time.Duration) {
 	})
 }
 
-// scheduleStep has a step made at this instant, after what else happens in it by now.
+// scheduleStep has a step made at this instant, after what else happens in it so far.
 func (s *scheduler) scheduleStep() {
 	if s.stepScheduled {
 		return
@@ -126,7 +126,7 @@ func (s *scheduler) step() {
 }
 
 // maxSpins is how many steps may follow each other without time passing: more
-// decisions than that nobody waits for at one instant.
+// decisions than that nothing waits for at one instant.
 const maxSpins = 100_000
 
 // scheduleWake has the machine called again when it wants to be.
@@ -162,7 +162,7 @@ func (s *scheduler) deliver(life int, in Input) {
 	})
 }
 
-// isIdle says that nothing is under way: no request, no answer, nothing to see.
+// isIdle reports whether nothing is in progress: no request, no answer, nothing to see.
 func (s *scheduler) isIdle() bool {
 	return s.machine != nil && s.unsynced == 0 && len(s.requests) == 0 && len(s.inbox) == 0 && !s.stepScheduled && s.reflector.isSynced()
 }

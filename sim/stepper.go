@@ -15,7 +15,7 @@ type stepper[E any] struct {
 	wakeSeq   int // only the latest wake counts
 }
 
-// eventBatchWindow is how long events are gathered before they are looked at.
+// eventBatchWindow is how long events are gathered before they are checked.
 const eventBatchWindow = 20 * time.Millisecond
 
 func (s *stepper[E]) enqueue(e E) {

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// taintEviction is the actor that drives pods off nodes whose NoExecute taints they do not
+// taintEviction is the actor that evicts pods from nodes whose NoExecute taints they do not
 // tolerate, or not any longer.
 type taintEviction struct {
 	*client

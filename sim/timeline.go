@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Line is one thing that happened, for people.
+// Line is one thing that happened, for users.
 type Line struct {
 	At     time.Duration `json:"at"`   // since the start
 	Actor  string        `json:"who"`  // scheduler, agent, scenario, fault, ...
@@ -14,7 +14,7 @@ type Line struct {
 	Text   string        `json:"text"`
 }
 
-// String is the line as scenarios record it.
+// String returns the line as scenarios record it.
 func (l Line) String() string {
 	return fmt.Sprintf("%-10s %-10s %s", l.At.Round(time.Millisecond), l.Actor, l.Text)
 }

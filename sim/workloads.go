@@ -20,11 +20,11 @@ import (
 type workloads struct {
 	*client
 	queue       *workQueue                                // by kind and key
-	pods        map[string]map[string]*corev1.Pod         // by the controller's uid, by key
-	expected    map[string]map[string]bool                // pods asked for and not seen yet, by the controller's uid
-	deaths      map[string]map[string]workload.PodFailure // of pods that were deleted since, by place, by uid
+	pods        map[string]map[string]*corev1.Pod         // by the controller's UID, by key
+	expected    map[string]map[string]bool                // pods asked for and not seen yet, by the controller's UID
+	deaths      map[string]map[string]workload.PodFailure // of pods that were deleted since, by place, by UID
 	holdDeleted map[string]time.Time                      // by place: when the last Hold was deleted before its time
-	lastSuffix  map[string]int                            // of names, by the controller's uid; not forgotten
+	lastSuffix  map[string]int                            // of names, by the controller's UID; not forgotten
 }
 
 func newWorkloads(w *World) *workloads {
@@ -45,7 +45,7 @@ func newWorkloads(w *World) *workloads {
 	return o
 }
 
-// enqueueDaemonSets has the DaemonSets looked at.
+// enqueueDaemonSets has the DaemonSets checked.
 func (o *workloads) enqueueDaemonSets() {
 	for _, key := range sortedKeys(o.cache[store.DaemonSets]) {
 		o.queue.add("DaemonSet "+key, 0)
@@ -152,7 +152,7 @@ func (o *workloads) replicaSet(rs *appsv1.ReplicaSet, done func(time.Duration, e
 	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// imageOf is what templates differ in.
+// imageOf returns what templates differ in.
 func imageOf(s *corev1.PodSpec) string {
 	if len(s.Containers) == 0 {
 		return ""
@@ -160,7 +160,7 @@ func imageOf(s *corev1.PodSpec) string {
 	return s.Containers[0].Image
 }
 
-// requeueAfter is how long it is until a time; 0 for none.
+// requeueAfter returns how long it is until a time; 0 for none.
 func (o *workloads) requeueAfter(t time.Time) time.Duration {
 	if t.IsZero() {
 		return 0
@@ -183,7 +183,7 @@ func (o *workloads) notBefore(owner store.Object, node string, deaths []workload
 	}
 	var counted []workload.PodFailure
 	for _, d := range deaths {
-		if !d.FailedAt.Before(o.holdDeleted[ownerNodeKey(owner.GetUID(), d.Node)].Truncate(time.Second)) { // deaths are told in whole seconds
+		if !d.FailedAt.Before(o.holdDeleted[ownerNodeKey(owner.GetUID(), d.Node)].Truncate(time.Second)) { // deaths are notified in whole seconds
 			counted = append(counted, d)
 		}
 	}
@@ -191,7 +191,7 @@ func (o *workloads) notBefore(owner store.Object, node string, deaths []workload
 	return until
 }
 
-// newPod makes a pod of a template. Names are counted on after restarts, so that two runs
+// newPod returns a pod of a template. Names are counted on after restarts, so that two runs
 // differ only where they must.
 func (o *workloads) newPod(owner store.Object, kind string, t *corev1.PodTemplateSpec) *corev1.Pod {
 	yes := true

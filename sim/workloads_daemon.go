@@ -54,7 +54,7 @@ func (o *workloads) daemonSet(ds *appsv1.DaemonSet, done func(time.Duration, err
 	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// targetNode is the node that a DaemonSet's pod is for.
+// targetNode returns the node that a DaemonSet's pod is for.
 func targetNode(p *corev1.Pod) string {
 	if p.Spec.NodeName != "" {
 		return p.Spec.NodeName

@@ -45,7 +45,7 @@ func (o *workloads) statefulSet(set *appsv1.StatefulSet, done func(time.Duration
 	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// pastDeaths are the deaths at a place, of pods that were deleted since.
+// pastDeaths returns the deaths at a place, of pods that were deleted since.
 func (o *workloads) pastDeaths(at string) (out []workload.PodFailure) {
 	for _, uid := range sortedKeys(o.deaths[at]) {
 		out = append(out, o.deaths[at][uid])

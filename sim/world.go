@@ -33,10 +33,10 @@ type Options struct {
 	TieBreakSeed     uint64
 	ScoreCacheMemory int
 	Preemption       preemption.Options
-	// Taints and NodeHealth are the policies of who drives pods off nodes.
+	// Taints and NodeHealth are the policies of who evicts pods from nodes.
 	Taints     tainteviction.Options
 	NodeHealth nodelifecycle.Options
-	// TaintEvictionsSkipBudgets has evictions by taint booked in no budget, as upstream's are.
+	// TaintEvictionsSkipBudgets has evictions by taint recorded in no budget, as upstream's are.
 	TaintEvictionsSkipBudgets bool
 	GC                        podgc.Options
 	// Pressure is what nodes go by of which something is scripted to be used, Reserve what
@@ -64,7 +64,7 @@ type Options struct {
 	Faults Faults
 	// DecisionsPerStep is how many the scheduler makes in a step; 64 when 0.
 	DecisionsPerStep int
-	// Audit looks after what must always hold; without it only NeverMoves is.
+	// Audit checks what must always hold; without it only NeverMoves is.
 	Audit bool
 	// OnLine is given the timeline; may be nil.
 	OnLine func(Line)
@@ -75,7 +75,7 @@ type Options struct {
 	Record func(*Step)
 }
 
-// MachineConfig is the machine's policy with the profiles in it.
+// MachineConfig returns the machine's policy with the profiles in it.
 func (o *Options) MachineConfig() scheduling.Config {
 	c := o.Machine
 	c.Profiles = nil
@@ -121,7 +121,7 @@ type World struct {
 	counts          Counts
 }
 
-// New is an empty cluster with its control plane running.
+// New returns an empty cluster with its control plane running.
 func New(o Options) *World {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -158,20 +158,20 @@ func New(o Options) *World {
 	return w
 }
 
-// API is the simulated API server. What is written to it is noticed by the
+// API returns the simulated API server. What is written to it is noticed by the
 // actors as a real write would be.
 func (w *World) API() *store.Store { return w.api }
 
-// Now is the virtual time, and Elapsed that since the start.
+// Now returns the virtual time, and Elapsed that since the start.
 func (w *World) Now() time.Time { return w.now }
 
-// Elapsed is the virtual time since the start.
+// Elapsed returns the virtual time since the start.
 func (w *World) Elapsed() time.Duration { return w.now.Sub(w.start) }
 
-// Steps is how many things happened so far.
+// Steps returns how many things happened so far.
 func (w *World) Steps() int { return w.steps }
 
-// Machine is the scheduler's, as it is now; nil while it is down.
+// Machine returns the scheduler's, as it is now; nil while it is down.
 func (w *World) Machine() *scheduling.Machine { return w.scheduler.machine }
 
 // At has something done at a time after the start, after all that was
@@ -220,7 +220,7 @@ func (w *World) Next(end time.Time) bool {
 	return w.audit.violation == nil
 }
 
-// Violation is what did not hold, nil when all did.
+// Violation returns what did not hold, nil when all did.
 func (w *World) Violation() error {
 	if w.audit.violation == nil {
 		return nil
@@ -282,7 +282,7 @@ func (w *World) model(p *corev1.Pod) *model.Pod {
 	return m
 }
 
-// budgetPod is what budgets read of a pod, made once for each version of it.
+// budgetPod returns what budgets read of a pod, made once for each version of it.
 func (w *World) budgetPod(p *corev1.Pod) *model.Pod {
 	if m := w.budgetPods[p.UID]; m != nil && m.ResourceVersion == p.ResourceVersion {
 		return m

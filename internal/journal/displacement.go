@@ -55,7 +55,7 @@ type Pod struct {
 // Key is "namespace/name".
 func (p Pod) Key() string { return p.Namespace + "/" + p.Name }
 
-// ID is "namespace/name/uid". A uid alone names a pod only to who knows that it is one's own.
+// ID is "namespace/name/UID". A UID alone names a pod only to who knows that it is one's own.
 func (p Pod) ID() string { return p.Key() + "/" + p.UID }
 
 // Owner names a controller.
@@ -84,7 +84,7 @@ type Replacement struct {
 	Ready     *time.Time `json:"ready,omitempty"`
 }
 
-// NewDisplacement is a record in its JSON form.
+// NewDisplacement returns a record in its JSON form.
 func NewDisplacement(r *displacement.Record, at time.Time, writer string) *Displacement {
 	v := r.Victim
 	d := &Displacement{Time: at.UTC().Truncate(time.Microsecond), Pod: newPod(v), Node: r.Node, Cause: r.Cause.String(), Reason: r.Cause.Reason(),
@@ -117,7 +117,7 @@ func newPod(p *model.Pod) Pod {
 	return out
 }
 
-// JSON is the record as one line, without its end.
+// JSON returns the record as one line, without its end.
 func (d *Displacement) JSON() (string, error) {
 	data, err := json.Marshal(d)
 	if err != nil {

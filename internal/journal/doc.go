@@ -2,7 +2,7 @@
 // JSON form of a displacement, which an event carries in an annotation and a journal has as
 // a line.
 //
-// What a scheduler decided about each pod (Decision) is kept beside these in files of its own, in the same way.
+// What a scheduler decided about each pod (Decision) is kept beside these in files own, in the same way.
 //
 // A journal is a directory of files, each of lines of JSON, written by one process each.
 // A file that has grown enough is followed by a new one, and the oldest ones go when there

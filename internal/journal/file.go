@@ -25,12 +25,12 @@ type file struct {
 	size   int64 // of whole lines
 }
 
-// filePath is a file of a stem: what it is of, and its writer.
+// filePath returns a file of a stem: what it is of, and its writer.
 func filePath(dir, stem string, number int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.%08d%s", stem, number, suffix))
 }
 
-// listFiles are the files whose names begin so, by writer and age.
+// listFiles returns the files whose names begin so, by writer and age.
 func listFiles(dir, begin string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -72,7 +72,7 @@ func openNewest(dir, stem string) (*file, error) {
 	return out, nil
 }
 
-// wholeLinesSize is how many bytes of a file are whole lines.
+// wholeLinesSize returns how many bytes of a file are whole lines.
 func wholeLinesSize(f *os.File) (int64, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {

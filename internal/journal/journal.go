@@ -15,7 +15,7 @@ import (
 // Options say how a journal is kept.
 type Options struct {
 	// Writer names the part that writes, e.g. scheduler: each writer of a directory has
-	// files of its own. Small letters, digits and dashes.
+	// files own. Small letters, digits and dashes.
 	Writer string
 	// FileBytes is how large a file may get before a new one is begun, 0: 8 MiB; Files is how
 	// many are kept, 0: 8. A record has some 500 bytes.
@@ -32,7 +32,7 @@ type Journal struct {
 
 	mu      sync.Mutex
 	batch   *batch // that gathers lines; never nil
-	writing bool   // somebody writes batches, and writes all there are before it ends
+	writing bool   // another component writes batches, and writes all there are before it ends
 	closed  bool
 
 	appending sync.WaitGroup

@@ -139,7 +139,7 @@ func (d *Displacement) fill(o *Displacement) {
 	}
 }
 
-// isMoreComplete says whether it knows more than another one.
+// isMoreComplete reports whether it knows more than another one.
 func (r *Replacement) isMoreComplete(o *Replacement) bool { return r.completeness() > o.completeness() }
 
 func (r *Replacement) completeness() (n int) {

@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// createPreemptor is a pod that matters more than others, and ends soon.
+// createPreemptor is a pod that matters more thanothers, and ends soon.
 func (f *injector) createPreemptor() {
 	f.preemptors++
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("high%d", f.preemptors), Annotations: map[string]string{sim.RunSeconds: fmt.Sprint(20 + f.r.Intn(200))}}}

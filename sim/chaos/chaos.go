@@ -18,7 +18,7 @@ type Experiment struct {
 	Seed     int64
 	Pods     int           // how many the cluster has
 	Duration time.Duration // how long it is fought over
-	// SkipSettling ends it in the middle; else it must come to rest, too.
+	// SkipSettling ends it in the middle; else it must become idle, too.
 	SkipSettling bool
 	// Options of the simulation, before faults are added.
 	Options sim.Options
@@ -26,13 +26,13 @@ type Experiment struct {
 	HalfWithoutBudgets bool
 }
 
-// podsPerOwner is how many pods an owner has, and room how many pods a node has room for.
+// podsPerOwner is how many pods an owner has, and room how many pods a node has capacity for.
 const (
 	podsPerOwner = 25
 	nodeCapacity = 16
 )
 
-// cluster is the cluster as a scenario: nodes in three zones that are three quarters full, owners
+// cluster returns the cluster as a scenario: nodes in three zones that are three quarters full, owners
 // with a budget each, of all forms, and more budgets over some of the same pods.
 func (s *Experiment) cluster() string {
 	var b strings.Builder
@@ -60,7 +60,7 @@ func (s *Experiment) cluster() string {
 	return b.String()
 }
 
-// Run has it out. What did not hold is in the world's Violation.
+// Run has it out. What did not hold is in the cluster's Violation.
 func (s *Experiment) Run() (*sim.World, error) {
 	text, err := script.Parse("strife", s.cluster())
 	if err != nil {
@@ -100,7 +100,7 @@ type injector struct {
 	tainted       []string // nodes that were tainted
 }
 
-// nextDelay is how long it is to the next blow: blows come in bursts.
+// nextDelay returns how long it is to the next blow: blows come in bursts.
 func (f *injector) nextDelay() time.Duration {
 	if f.r.Intn(8) == 0 {
 		return time.Duration(1+f.r.Intn(6000)) * time.Millisecond

@@ -26,14 +26,14 @@ type Drainer struct {
 	converter      *sim.Converter
 	watcher        *drain.Watcher
 	machine        *drain.Machine
-	idleSince      time.Time // since when nothing is under way
+	idleSince      time.Time // since when nothing is in progress
 	revision       uint64
 	surgedReplicas map[string]int32 // what a surge made of a workload's replicas, by kind and key
-	requestPending bool             // a request is under way
+	requestPending bool             // a request is in progress
 	done           bool
 }
 
-// pollInterval is the longest time between two looks, and idle how long nothing may be under way before the drain is given up.
+// pollInterval is the longest time between two looks, and idle how long nothing may be in progress before the drain is given up.
 const (
 	pollInterval     = 900 * time.Millisecond
 	responseInterval = 300 * time.Millisecond

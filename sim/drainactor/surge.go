@@ -13,8 +13,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// scale has the owner of a pod, or the Deployment above it, run one more, or as many as before unless somebody else has
-// set its replicas meanwhile.
+// scale has the owner of a pod, or the Deployment above it, run one more, or as many as before unless another client has
+// set its replicas in the meantime.
 func (d *Drainer) scale(p *model.Pod, by int32) {
 	k, key := d.scaleTarget(p)
 	err := fmt.Errorf("%s %s is not there", p.Owner.Kind, p.Owner.Name)
@@ -43,7 +43,7 @@ func (d *Drainer) scale(p *model.Pod, by int32) {
 	d.schedule(d.PollDelay(responseInterval))
 }
 
-// annotateReplacement tells the owner of a pod that another one stands in for it, if so.
+// annotateReplacement tells the owner of a pod that another one replaces it, if so.
 func (d *Drainer) annotateReplacement(e drain.Evict) {
 	if e.SurgePod == nil {
 		return
@@ -60,7 +60,7 @@ func (d *Drainer) removeReplacementAnnotation(e drain.Evict) {
 	}
 }
 
-// annotate writes who stands in for a pod; empty: nobody.
+// annotate writes who replaces a pod, or "" if there is none.
 func (d *Drainer) annotate(e drain.Evict, standIn string) {
 	_ = d.w.API().Update(store.Pods, e.Pod.Key(), store.Precondition{UID: e.Pod.UID}, func(o store.Object) error {
 		notes := maps.Clone(o.GetAnnotations())
@@ -75,7 +75,7 @@ func (d *Drainer) annotate(e drain.Evict, standIn string) {
 	})
 }
 
-// scaleTarget is what sets the replicas of a pod's owner.
+// scaleTarget returns what sets the replicas of a pod's owner.
 func (d *Drainer) scaleTarget(p *model.Pod) (store.Kind, string) {
 	key := store.Key(p.Namespace, p.Owner.Name)
 	switch p.Owner.Kind {

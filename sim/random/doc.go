@@ -3,7 +3,7 @@
 //
 // A simulation is a scenario (sim/script): a small cluster with nodes, priorities, budgets and
 // volumes, a couple of hundred things that happen to it, faults in requests and
-// watches, and at the end calm, after which nobody may wait in vain. What must hold is
+// watches, and at the end calm, after which no pod may be pending that could be scheduled. What must hold is
 // held after each step (sim.Invariants).
 //
 // Equal seeds make equal scenarios. Shrinking drops lines while the same invariant

@@ -20,7 +20,7 @@ func (g *generator) writeEvent(at string) {
 	}
 }
 
-// somePod is a pod that was made once; recent ones more often.
+// somePod returns a pod that was made once; recent ones more often.
 func (g *generator) somePod() string {
 	if g.pods == 0 {
 		return "p0"
@@ -38,7 +38,7 @@ func (g *generator) writeDelete(at string) {
 	g.add(at, "%s", words)
 }
 
-// writeDisplacement has somebody want a pod gone who is not the scheduler.
+// writeDisplacement has another component want a pod gone who is not the scheduler.
 func (g *generator) writeDisplacement(at string) {
 	switch g.r.Intn(8) {
 	case 0:

@@ -16,7 +16,7 @@ type generator struct {
 	rules bool // pods have rules besides requests
 }
 
-// Generate is the text of a simulation in which n things happen.
+// Generate returns the text of a simulation in which n things happen.
 func Generate(seed int64, n int) string {
 	g := &generator{r: rand.New(rand.NewSource(seed))}
 	g.small, g.rules = g.oneIn(3), !g.oneIn(3)

@@ -52,7 +52,7 @@ func Shrink(text string, budget int) (string, error) {
 	return strings.Join(lines, "\n") + "\n", failure
 }
 
-// violatedInvariant is the name of what did not hold.
+// violatedInvariant returns the name of what did not hold.
 func violatedInvariant(err error) string {
 	var v *sim.Violation
 	if errors.As(err, &v) {

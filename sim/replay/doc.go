@@ -5,7 +5,7 @@
 // that nothing is missing; each other one is a step:
 //
 //	{"at":..,"limit":64,"in":[{"put":"pods","object":{..}},{"gone":"nodes","key":"n1"},{"answer":7,"result":"done"}],
-//	 "effects":[{"do":"bind","id":8,"pod":"default/web","uid":"..","node":"n1"}],"wake":..}
+//	 "effects":[{"do":"bind","id":8,"pod":"default/web","UID":"..","node":"n1"}],"wake":..}
 //
 // Times are nanoseconds since the Unix epoch; wake 0 is never. "fresh" marks the first step of
 // a machine that knows of nothing: the scheduler was restarted. Objects are Kubernetes

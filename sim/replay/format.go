@@ -51,7 +51,7 @@ type input struct {
 	Budgets []json.RawMessage `json:"budgets,omitempty"`
 }
 
-// effectLine is what the machine asked for, in words.
+// effectLine is what the machine asked for, as text.
 type effectLine struct {
 	Do      string   `json:"do"`
 	ID      uint64   `json:"id"`

@@ -153,7 +153,7 @@ func elementAt(list []json.RawMessage, i int) string {
 	return "(nothing)"
 }
 
-// decodeEvent is the machine's event of an input.
+// decodeEvent returns the machine's event of an input.
 func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 	switch {
 	case in.Put != "":

@@ -107,7 +107,7 @@ func encodeInput(in *sim.Input) (out input, err error) {
 	return out, nil
 }
 
-// removedObject is the kind, the key and the uid of a removed object: it is made by
+// removedObject returns the kind, the key and the UID of a removed object: it is made by
 // sim.Identity, which is turned round here.
 func removedObject(object any) (store.Kind, string, string) {
 	switch o := object.(type) {

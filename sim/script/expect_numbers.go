@@ -12,14 +12,14 @@ import (
 // numbersFunc are what an object's status says, by word; false: there is no such object.
 type numbersFunc func(r *run, name string) (map[string]int64, bool)
 
-// endpointNumbers are what the EndpointSlices of a Service say.
+// endpointNumbers returns what the EndpointSlices of a Service say.
 func endpointNumbers(r *run, name string) (map[string]int64, bool) {
 	_, ok := r.w.API().Get(store.Services, objectKey(store.Services, name))
 	ready, terminating, serving := r.w.Endpoints(objectKey(store.Services, name))
 	return map[string]int64{"ready": int64(ready), "terminating": int64(terminating), "serving": int64(serving)}, ok
 }
 
-// replicaNumbers are the status of a ReplicaSet.
+// replicaNumbers returns the status of a ReplicaSet.
 func replicaNumbers(r *run, name string) (map[string]int64, bool) {
 	o, _ := r.w.API().Get(store.ReplicaSets, objectKey(store.ReplicaSets, name))
 	rs, ok := o.(*appsv1.ReplicaSet)

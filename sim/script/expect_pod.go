@@ -46,7 +46,7 @@ func expectPod(w *tokens) (func(*run) error, error) {
 	}, nil
 }
 
-// podMatches says whether a pod is as expected.
+// podMatches reports whether a pod is as expected.
 func podMatches(p *corev1.Pod, state, node, words string) bool {
 	c := podScheduled(p)
 	switch state {
@@ -84,7 +84,7 @@ func podCondition(p *corev1.Pod, kind corev1.PodConditionType) corev1.PodConditi
 	return corev1.PodCondition{}
 }
 
-// describePod says how a pod is.
+// describePod returns how a pod is.
 func describePod(p *corev1.Pod) string {
 	s := strings.ToLower(string(p.Status.Phase))
 	if p.Status.Message != "" {

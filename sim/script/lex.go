@@ -102,7 +102,7 @@ func (w *tokens) duration(what string) (time.Duration, error) {
 	return d, nil
 }
 
-// end says what is left over.
+// end returns what is left over.
 func (w *tokens) end() error {
 	if len(w.list) > 0 {
 		return fmt.Errorf("left over: %s", strings.Join(w.list, " "))

@@ -55,7 +55,7 @@ func (p *parser) addNamedObjects(w *tokens, what string, known []string, newObje
 	return nil
 }
 
-// namespace is the namespace of a line.
+// namespace returns the namespace of a line.
 func (o *options) namespace() string {
 	if ns := o.values["ns"]; ns != "" {
 		return ns

@@ -24,12 +24,12 @@ var objectKinds = map[string]store.Kind{"node": store.Nodes, "pod": store.Pods, 
 	"namespace": store.Namespaces, "service": store.Services, "class": store.StorageClasses, "volume": store.PersistentVolumes, "claim": store.PersistentVolumeClaims,
 	"deployment": store.Deployments, "replicaset": store.ReplicaSets, "statefulset": store.StatefulSets, "daemonset": store.DaemonSets}
 
-// isNamespaced says whether objects of the kind have a namespace.
+// isNamespaced reports whether objects of the kind have a namespace.
 func isNamespaced(k store.Kind) bool {
 	return k == store.Pods || k == store.PodDisruptionBudgets || k == store.Services || k == store.PersistentVolumeClaims || k == store.Deployments || k == store.ReplicaSets || k == store.StatefulSets || k == store.DaemonSets
 }
 
-// objectKey is an object's name with its namespace, default when none is given.
+// objectKey returns an object's name with its namespace, default when none is given.
 func objectKey(k store.Kind, name string) string {
 	if isNamespaced(k) && !strings.Contains(name, "/") {
 		return "default/" + name

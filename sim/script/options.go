@@ -125,7 +125,7 @@ func labelsOf(s string) (map[string]string, error) {
 	return m, nil
 }
 
-// checkName says what is wrong with an object's name.
+// checkName returns what is wrong with an object's name.
 func checkName(name string) error {
 	if bad := validation.IsDNS1123Subdomain(name); len(bad) > 0 {
 		return fmt.Errorf("%q is no name: %s", name, bad[0])

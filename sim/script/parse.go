@@ -69,17 +69,17 @@ func Parse(file, text string) (*Scenario, error) {
 	return s, nil
 }
 
-// Expectations is how many things the scenario expects.
+// Expectations returns how many things the scenario expects.
 func (s *Scenario) Expectations() int { return s.expects }
 
-// TimingSensitive says that the scenario is about times, or about what one actor does while another
+// TimingSensitive reports whether the scenario is about times, or about what one actor does while another
 // one is down: under other hardships it would be another one.
 func (s *Scenario) TimingSensitive() bool { return s.timingSensitive }
 
 // SetPerturbation has the scenario run under hardships.
 func (s *Scenario) SetPerturbation(h Perturbation) { s.perturbation = h }
 
-// Until is when the scenario ends: as it says, or when the last thing in it is due.
+// Until returns when the scenario ends: as it says, or when the last thing in it is due.
 func (s *Scenario) Until() time.Duration {
 	until := s.until
 	for i := range s.steps {

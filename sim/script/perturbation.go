@@ -27,7 +27,7 @@ func (h Perturbation) apply(o *sim.Options) {
 	o.Faults.MaxDelay = max(o.Faults.MaxDelay, 2*h.Lag)
 }
 
-// How long actors are down, and how often expectations that have not come true are looked at.
+// How long actors are down, and how often expectations that have not come true are checked.
 const (
 	restartDuration = 30 * time.Millisecond
 	expectInterval  = 10 * time.Millisecond
@@ -54,7 +54,7 @@ func (r *run) scheduleRestarts(steps []step) {
 	}
 }
 
-// advance lets things happen until a time, and looks at what is expected meanwhile.
+// advance lets things happen until a time, and checks what is expected in the meantime.
 func (r *run) advance(until time.Duration) {
 	for len(r.pendingExpectations) > 0 && r.w.Elapsed()+expectInterval < until && r.result.Violation == nil {
 		r.result.Violation = r.w.Run(r.w.Elapsed() + expectInterval)
@@ -65,7 +65,7 @@ func (r *run) advance(until time.Duration) {
 	}
 }
 
-// addExpectation looks at an expectation, and again until its time is over.
+// addExpectation checks an expectation, and again until its time is over.
 func (r *run) addExpectation(s *step) {
 	r.pendingExpectations = append(r.pendingExpectations, s)
 	r.checkExpectations()

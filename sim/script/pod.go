@@ -183,7 +183,7 @@ func (o *options) affinity(s *corev1.PodSpec) {
 	}
 }
 
-// nodeAffinity is a preference for nodes with a label; nil: none.
+// nodeAffinity returns a preference for nodes with a label, or nil if there is none.
 func (o *options) nodeAffinity() *corev1.NodeAffinity {
 	if !o.has("prefer") {
 		return nil

@@ -28,7 +28,7 @@ type Result struct {
 // Err is all that went wrong.
 func (r *Result) Err() error { return errors.Join(append(slices.Clone(r.Failed), r.Violation)...) }
 
-// run is a scenario under way.
+// run is a scenario in progress.
 type run struct {
 	s                   *Scenario
 	w                   *sim.World
@@ -38,13 +38,13 @@ type run struct {
 	pendingExpectations []*step // expectations that have not come true yet
 }
 
-// scheduler is how the cluster's pods are placed, for those who foretell it.
+// scheduler returns how the cluster's pods are placed, for those who foretell it.
 func (r *run) scheduler() drain.Scheduler {
 	return drain.Scheduler{Profiles: r.o.Profiles, Seed: r.o.TieBreakSeed, Preemption: r.o.Preemption, Machine: r.o.Machine}
 }
 
-// settleDuration is how long a cluster is given to come to rest once faults are over: a
-// request that is never answered is looked after within minutes.
+// settleDuration is how long a cluster is given to become idle once faults are over: a
+// request that is never answered is checked within minutes.
 const settleDuration = 12 * time.Minute
 
 // Configure sets what the scenario's lines with option say.
@@ -123,7 +123,7 @@ func (r *run) do(s *step, at time.Duration) error {
 	return nil
 }
 
-// settle ends all faults and gives the cluster time; then nobody must wait in vain.
+// settle ends all faults and gives the cluster time; then no pod must be pending that could be scheduled.
 func (r *run) settle(until time.Duration) {
 	r.w.ClearFaults()
 	if r.result.Violation = r.w.Run(until + settleDuration); r.result.Violation == nil {

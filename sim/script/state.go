@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// FinalState is how the cluster is left, a line for each pod, node and budget, as far as it does
+// FinalState returns how the cluster is left, a line for each pod, node and budget, as far as it does
 // not depend on who was quicker: which node a pod is on is left out, and which number
 // its name ends with.
 func (r *Result) FinalState() []string {

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// usage is the annotation of what is used over time, if it is given.
+// usage returns the annotation of what is used over time, if it is given.
 func (o *options) usage(check func(string) (usage.Script, error)) map[string]string {
 	if !o.has("usage") {
 		return nil

@@ -67,7 +67,7 @@ func init() {
 	}
 }
 
-// actorList are the names of those that watch.
+// actorList returns the names of those that watch.
 func actorList() string { return strings.Join(sim.Actors(), ", ") }
 
 func verbList() string {

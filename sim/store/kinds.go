@@ -135,7 +135,7 @@ func volumeKind(o any) Kind {
 	return ""
 }
 
-// NewObject is an object of the kind with nothing in it; nil for an unknown kind.
+// NewObject returns an object of the kind with nothing in it; nil for an unknown kind.
 func NewObject(k Kind) Object {
 	switch k {
 	case Pods:

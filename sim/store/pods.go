@@ -69,7 +69,7 @@ func (s *Store) DeletePod(key string, pre Precondition, grace *int64) error {
 	})
 }
 
-// WithCondition is a copy of conditions with c in it. One whose status does not
+// WithCondition returns a copy of conditions with c in it. One whose status does not
 // change keeps its time, and times are in whole seconds, as in the API.
 func WithCondition(conditions []corev1.PodCondition, c corev1.PodCondition) []corev1.PodCondition {
 	c.LastTransitionTime = metav1.NewTime(c.LastTransitionTime.Truncate(time.Second))

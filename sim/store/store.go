@@ -22,7 +22,7 @@ type Change struct {
 	Old, New Object
 }
 
-// Object is what the change is about, as it is or was.
+// Object returns what the change is about, as it is or was.
 func (c *Change) Object() Object {
 	if c.New != nil {
 		return c.New
@@ -30,9 +30,9 @@ func (c *Change) Object() Object {
 	return c.Old
 }
 
-// Store is the API. Make it with New. One caller at a time.
+// Store is the API. Create it with New. One caller at a time.
 type Store struct {
-	// OnCommit is told of every commit.
+	// OnCommit receives every commit.
 	OnCommit func(Change)
 
 	now         func() time.Time
@@ -46,7 +46,7 @@ type table struct {
 	objects []Object // by key
 }
 
-// New is an empty store at the time that now tells.
+// New returns an empty store at the time that now tells.
 func New(now func() time.Time) *Store {
 	s := &Store{OnCommit: func(Change) {}, now: now, tables: map[Kind]*table{}, uidCounters: map[string]int{}}
 	for _, k := range SchedulingKinds {
@@ -58,7 +58,7 @@ func New(now func() time.Time) *Store {
 	return s
 }
 
-// Revision is that of the last commit.
+// Revision returns that of the last commit.
 func (s *Store) Revision() uint64 { return s.revision }
 
 // Key is "namespace/name", or the name of what has no namespace.
@@ -69,7 +69,7 @@ func Key(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// Get is an object; false when there is none of that name.
+// Get returns an object; false when there is none of that name.
 func (s *Store) Get(k Kind, key string) (Object, bool) {
 	t := s.tables[k]
 	i, ok := t.find(key)
@@ -79,7 +79,7 @@ func (s *Store) Get(k Kind, key string) (Object, bool) {
 	return t.objects[i], true
 }
 
-// Pod is a pod; nil when there is none of that name.
+// Pod returns a pod; nil when there is none of that name.
 func (s *Store) Pod(key string) *corev1.Pod {
 	o, ok := s.Get(Pods, key)
 	if !ok {
@@ -89,11 +89,11 @@ func (s *Store) Pod(key string) *corev1.Pod {
 	return p
 }
 
-// List are the objects of a kind by key. The slice must not be changed, and is valid until
+// List returns the objects of a kind by key. The slice must not be changed, and is valid until
 // the next commit.
 func (s *Store) List(k Kind) []Object { return s.tables[k].objects }
 
-// Create puts an object in, with a uid unless it has one. The object belongs to the
+// Create puts an object in, with a UID unless it has one. The object belongs to the
 // store from then on.
 func (s *Store) Create(o Object) error {
 	k := KindOf(o)
@@ -122,7 +122,7 @@ func (s *Store) Create(o Object) error {
 }
 
 // Precondition is what an object must be for a write to be done; empty parts
-// are not looked at.
+// are not checked.
 type Precondition struct{ UID, ResourceVersion string }
 
 // Update replaces an object. f is given a shallow copy, and changes it or says why not;

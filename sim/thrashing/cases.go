@@ -14,7 +14,7 @@ type Case struct {
 	File        string // the cluster, in testdata
 	Policy      string // beside it
 	Goal        map[string]int64
-	GoalText    string // in words
+	GoalText    string // as text
 }
 
 // Cases are all there are.
@@ -28,7 +28,7 @@ func Cases() []Case {
 	}
 }
 
-// goalReached says whether no node of the goal has more requested, in milli-CPU, than the goal says.
+// goalReached reports whether no node of the goal has more requested, in milli-CPU, than the goal says.
 func (c *Case) goalReached(w *sim.World) bool {
 	use := map[string]int64{}
 	for _, o := range w.API().List(store.Pods) {

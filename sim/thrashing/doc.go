@@ -1,4 +1,4 @@
-// Package thrashing plays clusters in which the Kubernetes descheduler evicts pods in vain, cycle after cycle, and counts.
+// Package thrashing plays clusters in which the Kubernetes descheduler evicts pods without success, cycle after cycle, and counts.
 //
 // Each case is one that users have told of: a cluster (a scenario of sim/script), a policy, and the goal that the policy
 // is for. It is played with scheduler and descheduler under virtual time in three ways: planned with

@@ -10,7 +10,7 @@ import (
 
 const day = 24 * time.Hour
 
-// BusiestDay is the first day, from 0, of the window of the given length in which most pods
+// BusiestDay returns the first day, from 0, of the window of the given length in which most pods
 // of a trace come.
 func BusiestDay(trace []Arrival, length time.Duration) int {
 	days := int(max(length/day, 1))
@@ -29,7 +29,7 @@ func BusiestDay(trace []Arrival, length time.Duration) int {
 	return best
 }
 
-// Window are the pods of a trace that are there in a window of it: those that came before are there
+// Window returns the pods of a trace that are there in a window of it: those that came before are there
 // from the start. Arrivals are speed times as dense, and lives as long as they were.
 func Window(trace []Arrival, from, length time.Duration, speed int) []Arrival {
 	var out []Arrival
@@ -49,7 +49,7 @@ func Window(trace []Arrival, from, length time.Duration, speed int) []Arrival {
 	return out
 }
 
-// FixedRate are the pods of a trace in its order, rate of them a second; none leaves.
+// FixedRate returns the pods of a trace in its order, rate of them a second; none leaves.
 func FixedRate(trace []Arrival, rate float64) []Arrival {
 	out := make([]Arrival, len(trace))
 	for i, a := range trace {
@@ -78,7 +78,7 @@ func MarkReplaced(arrivals []Arrival) {
 	}
 }
 
-// LatestTimestamp is the latest time that an object was made at, so that a simulation does not
+// LatestTimestamp returns the latest time that an object was made at, so that a simulation does not
 // begin before its cluster; zero when none says.
 func (s *Simulation) LatestTimestamp() time.Time {
 	var latest time.Time

@@ -26,13 +26,13 @@ type Simulation struct {
 	Scenario *script.Scenario
 	Until    time.Duration
 	Options  sim.Options
-	// CheckSettled looks at the end whether anybody waits in vain; Options.Audit must be set, too.
+	// CheckSettled checks the end whether anybody waits without success; Options.Audit must be set, too.
 	CheckSettled bool
 	// Progress is called now and then; may be nil.
 	Progress func(elapsed time.Duration, c sim.Counts)
 }
 
-// samples is how many times the cluster's utilisation is looked at.
+// samples is how many times the cluster's utilisation is checked.
 const samples = 24
 
 // Run lets it happen. Errors are of the study; what went wrong in the cluster is in

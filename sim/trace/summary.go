@@ -117,7 +117,7 @@ func percentiles(all []time.Duration) (p50, p99 float64) {
 	return sorted[len(sorted)/2].Seconds(), sorted[len(sorted)*99/100].Seconds()
 }
 
-// takeSample is the utilisation now.
+// takeSample returns the utilisation now.
 func takeSample(w *sim.World) Sample {
 	s := Sample{Seconds: w.Elapsed().Seconds(), Percent: map[string]int64{}}
 	have, used := map[corev1.ResourceName]int64{}, map[corev1.ResourceName]int64{}
