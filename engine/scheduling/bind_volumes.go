@@ -34,7 +34,7 @@ func (m *Machine) handleBindVolumesOutcome(now time.Time, a *attempt, o Outcome)
 	case Conflict:
 		m.abortAttempt(now, a, "")
 	case Refused:
-		m.abortAttempt(now, a, "preparing volumes for node \""+a.node+"\" was refused: "+o.Reason)
+		m.abortAttempt(now, a, "binding volumes for node \""+a.node+"\" was refused: "+o.Reason)
 	}
 }
 
@@ -44,7 +44,7 @@ func (m *Machine) retryBindVolumes(now time.Time, a *attempt) {
 		m.sendBindVolumes(now, a, m.state.Pod(a.uid))
 		return
 	}
-	m.abortAttempt(now, a, "the volumes for node \""+a.node+"\" were not bound within "+a.volumePlan.BindTimeout.String())
+	m.abortAttempt(now, a, "binding volumes for node \""+a.node+"\": not bound within "+a.volumePlan.BindTimeout.String())
 }
 
 // checkVolumes binds an attempt whose volumes are bound and aborts one whose volumes cannot be.
@@ -52,7 +52,7 @@ func (m *Machine) checkVolumes(now time.Time, a *attempt) {
 	pod := m.state.Pod(a.uid)
 	switch why := m.state.VolumePlanError(pod); {
 	case why != "":
-		m.abortAttempt(now, a, "preparing volumes for node \""+a.node+"\": "+why)
+		m.abortAttempt(now, a, "binding volumes for node \""+a.node+"\": "+why)
 	case m.state.VolumesReady(pod):
 		m.dropVolumeBind(a)
 		m.bind(now, a, pod, false)

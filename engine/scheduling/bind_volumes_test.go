@@ -107,7 +107,7 @@ func TestBindVolumesOutcomes(t *testing.T) {
 		then   string
 		words  string
 	}{
-		{Refused, "reject:a:error", `preparing volumes for node "n1" was refused: why`},
+		{Refused, "reject:a:error", `binding volumes for node "n1" was refused: why`},
 		{Conflict, "", ""},
 	} {
 		s := stored(t, time.Minute)

@@ -150,7 +150,7 @@ func TestBindRetriesAreExhausted(t *testing.T) {
 	s.wait(1)
 	s.step("look:a")
 	s.step("reject:a:error bind:b:n1", s.unbound("a"))
-	s.rejects(`binding to node "n1" was not granted: why`)
+	s.rejects(`binding to node "n1" failed: why`)
 	s.where("a", queue.ErrorBackoff)
 }
 
