@@ -6,6 +6,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 )
 
 // bindVolumes assumes the volume bindings and sends BindVolumes.
@@ -18,7 +19,7 @@ func (m *Machine) bindVolumes(now time.Time, a *attempt, pod *model.Pod, plan *m
 
 func (m *Machine) sendBindVolumes(now time.Time, a *attempt, pod *model.Pod) {
 	id := m.emit(func(id uint64) Effect { return BindVolumes{ID: id, Pod: pod, Node: a.node, Plan: a.volumePlan} })
-	m.setStage(a, bindingVolumes, id, minTime(now.Add(m.cfg.BindTimeout), a.volumesDeadline))
+	m.setStage(a, bindingVolumes, id, order.Min(now.Add(m.cfg.BindTimeout), a.volumesDeadline))
 }
 
 // handleBindVolumesOutcome handles the outcome of BindVolumes. After Done the claims may be bound
@@ -30,7 +31,7 @@ func (m *Machine) handleBindVolumesOutcome(now time.Time, a *attempt, o Outcome)
 		m.setStage(a, waitingForVolumes, 0, a.volumesDeadline)
 		m.checkVolumes(now, a)
 	case Unknown:
-		m.setStage(a, bindingVolumes, 0, minTime(now.Add(m.cfg.RetryInterval), a.volumesDeadline))
+		m.setStage(a, bindingVolumes, 0, order.Min(now.Add(m.cfg.RetryInterval), a.volumesDeadline))
 	case Conflict:
 		m.abortAttempt(now, a, "")
 	case Refused:
@@ -87,11 +88,4 @@ func (m *Machine) notifyVolumesFreed(now time.Time, held bool) {
 	if held {
 		m.notifyChange(now, decision.Delta{Events: decision.PVChanged | decision.PVCChanged})
 	}
-}
-
-func minTime(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

@@ -1,6 +1,10 @@
 package workload
 
-import "time"
+import (
+	"time"
+
+	"github.com/berthproject/berth/engine/order"
+)
 
 // Status is the status of a condition.
 type Status string
@@ -59,12 +63,4 @@ func (c Conditions) Without(kind string) Conditions {
 		}
 	}
 	return out
-}
-
-// earliest returns the earlier of two times; zero means never.
-func earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
