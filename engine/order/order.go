@@ -1,4 +1,3 @@
-// Package order has the comparisons that the engine's state machines share.
 package order
 
 import "time"

@@ -1,10 +1,6 @@
 package workload
 
-import (
-	"time"
-
-	"github.com/berthproject/berth/engine/order"
-)
+import "time"
 
 // Status is the status of a condition.
 type Status string

@@ -36,7 +36,7 @@ func RankForDeletion(now time.Time, pods []Pod, podsByNode map[string]int) []int
 			cmp.Compare(a.UID, b.UID),
 		)
 	})
-	return order
+	return indices
 }
 
 // phaseRank: pending before unknown before running pods.
