@@ -34,7 +34,7 @@ func TestFormatDuration(t *testing.T) {
 	}
 }
 
-// TestFailedActIsReported: what came otherwise than foretold, or harmed who did no harm, is an error.
+// TestFailedActIsReported: what came otherwise than previewed, or harmed who did no harm, is an error.
 func TestFailedActIsReported(t *testing.T) {
 	s := &session{printer: printer{io.Discard}}
 	moved := func(rounds int, to ...string) *drain.Result {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// writeRate is how much the writer writes a second.
+	// writeRate is the writer's rate in bytes per second.
 	writeRate = 40 * mib
-	// freedAtLeast tells images that go from noise: the writer only makes it less.
+	// freedAtLeast distinguishes deleted images from noise.
 	freedAtLeast = 32 * mib
 )
 
-// diskPressure: what nobody needs goes first, then the pod that fills the disk.
+// diskPressure: unused images are deleted first, then the pod that fills the disk is evicted.
 func diskPressure(ctx context.Context, s *session) error {
 	node, err := s.createUnusedImage(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func diskPressure(ctx context.Context, s *session) error {
 	return s.awaitReplacement(ctx, "writer", pod, asked)
 }
 
-// createUnusedImage is a node on which an image lies that nobody uses any more.
+// createUnusedImage returns a node with an image that no pod uses.
 func (s *session) createUnusedImage(ctx context.Context) (node string, err error) {
 	if !s.RunsProcesses {
 		s.printIndented("On each node lie images that no pod uses.")
@@ -92,7 +92,7 @@ func (s *session) createUnusedImage(ctx context.Context) (node string, err error
 		if image, err = s.imageOn(ctx, node); err != nil || image == nil {
 			return fmt.Sprintf("node %s does not tell of image %s", node, s.LargeImage)
 		}
-		// Figures of disks are up to two seconds old.
+		// Disk statistics are up to two seconds old.
 		if now, err := s.nodeStats(ctx, node); err != nil || before[node]-now.diskFree < freedAtLeast {
 			return fmt.Sprintf("%s of disk are available on %s, as before the image came", formatBytes(now.diskFree), node)
 		}
@@ -105,7 +105,7 @@ func (s *session) createUnusedImage(ctx context.Context) (node string, err error
 	return node, nil
 }
 
-// imageOn is the ballast as the node's status has it, nil if it is not there.
+// imageOn returns the large image in the node's status, or nil.
 func (s *session) imageOn(ctx context.Context, node string) (*corev1.ContainerImage, error) {
 	n, err := s.client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *session) imageOn(ctx context.Context, node string) (*corev1.ContainerIm
 	return nil, nil
 }
 
-// awaitImageDeletion waits until the node has freed what nobody needs, while the writer runs.
+// awaitImageDeletion waits until the node has deleted unused images while the writer runs.
 func (s *session) awaitImageDeletion(ctx context.Context, pod *corev1.Pod, t *usageIncrease, asked time.Time) error {
 	least, now := int64(1)<<62, nodeStats{}
 	var fault error

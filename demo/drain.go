@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// drainNode: a drain under a budget goes as it was foretold.
+// drainNode: a drain under a budget matches its preview.
 func drainNode(ctx context.Context, s *session) error {
 	if err := s.createDeployment(ctx, deployment{name: "shop", replicas: 4, memory: 64 * mib, usage: 16 * mib, spread: true, softSpread: true}); err != nil {
 		return err
@@ -57,7 +57,7 @@ func drainNode(ctx context.Context, s *session) error {
 	return s.comparePreview(preview, result)
 }
 
-// previewDrain says what a drain comes to, and does nothing.
+// previewDrain previews a drain.
 func (s *session) previewDrain(ctx context.Context, node string, o drain.Options) (*drain.Result, error) {
 	objects, err := informers.List(ctx, s.client, s.holds)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *session) previewDrain(ctx context.Context, node string, o drain.Options
 	return r, s.showDrain(r, true)
 }
 
-// showDrain shows what a drain comes to, or has come to.
+// showDrain prints the result of a drain or preview.
 func (s *session) showDrain(r *drain.Result, preview bool) error {
 	var text strings.Builder
 	if err := r.Text(&text, preview); err != nil {
@@ -83,7 +83,7 @@ func (s *session) showDrain(r *drain.Result, preview bool) error {
 	return nil
 }
 
-// comparePreview says how far it came as it was foretold.
+// comparePreview compares a drain with its preview.
 func (s *session) comparePreview(preview, result *drain.Result) error {
 	to := map[string]string{}
 	for _, p := range result.Pods {
@@ -104,7 +104,7 @@ func (s *session) comparePreview(preview, result *drain.Result) error {
 	return nil
 }
 
-// uncordon takes the cordon back, also after Ctrl-C.
+// uncordon uncordons the node, also after Ctrl-C.
 func (s *session) uncordon(ctx context.Context, node string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()

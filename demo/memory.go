@@ -10,10 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// leakRate is how much memory a second the leaky pod takes.
+// leakRate is the leaky pod's growth in bytes per second.
 const leakRate = 300 * mib
 
-// memoryPressure: the pod that takes the node's memory goes, no other, and what replaces it comes elsewhere.
+// memoryPressure: only the pod that uses up the node's memory is evicted, and its replacement
+// runs on another node.
 func memoryPressure(ctx context.Context, s *session) error {
 	if err := s.createDeployment(ctx, deployment{name: "steady", replicas: 3, memory: 128 * mib, usage: 96 * mib, spread: true}); err != nil {
 		return err
@@ -63,7 +64,7 @@ func memoryPressure(ctx context.Context, s *session) error {
 	return s.showRecords(ctx, 1)
 }
 
-// awaitEviction waits until the node has thrown a pod out for what it ran short of.
+// awaitEviction waits until the node has evicted a pod.
 func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short corev1.NodeConditionType, t *usageIncrease, asked time.Time) error {
 	var was podTimes
 	if err := s.pods.waitFor(ctx, func() string {
@@ -81,7 +82,7 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short core
 	s.pressure = &nodePressure{node: pod.Spec.NodeName, condition: short}
 	for _, c := range status.Conditions {
 		if c.Type == corev1.DisruptionTarget {
-			// The time is that of the status; pressure lasts for a second after the pod that made it.
+			// The condition's time is that of the status; pressure lasts a second longer than its cause.
 			s.pressure.since = c.LastTransitionTime.Add(-time.Second)
 		}
 	}
@@ -90,7 +91,7 @@ func (s *session) awaitEviction(ctx context.Context, pod *corev1.Pod, short core
 	return nil
 }
 
-// showReaction says how fast a real node was. A simulated one is looked at each second.
+// showReaction prints how fast a real node reacted. Simulated nodes observe once a second.
 func (s *session) showReaction(ctx context.Context, node string) error {
 	if !s.RunsProcesses {
 		s.printIndented("(A simulated node is looked at each second. A real one is told by the kernel, and kills within milliseconds.)")
@@ -111,7 +112,7 @@ func (s *session) showReaction(ctx context.Context, node string) error {
 	return nil
 }
 
-// checkUnaffected checks that pods run as they did.
+// checkUnaffected checks that pods kept running.
 func (s *session) checkUnaffected(pods []podTimes) error {
 	for _, p := range pods {
 		now := s.pods.get(p.pod.UID)
@@ -127,7 +128,7 @@ func (s *session) checkUnaffected(pods []podTimes) error {
 	return nil
 }
 
-// awaitReplacement waits for what comes in place of a pod that its node has thrown out.
+// awaitReplacement waits for the replacement of an evicted pod.
 func (s *session) awaitReplacement(ctx context.Context, app string, pod *corev1.Pod, asked time.Time) error {
 	next, err := s.pods.waitReady(ctx, app, 1)
 	if err != nil {

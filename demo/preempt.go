@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// preemptPods: a pod of higher priority gets room at once, from whom a budget lets go.
+// preemptPods: a pod of higher priority preempts a pod whose budget allows it.
 func preemptPods(ctx context.Context, s *session) error {
 	room, err := s.allocatableMemory(ctx)
 	if err != nil {
 		return err
 	}
 	part := room * 3 / 10
-	// Each node gets a pod of ledger and two of batch, which leaves a tenth of its memory.
+	// Each node gets a ledger pod and two batch pods, which leaves a tenth of its memory.
 	if err := s.createDeployment(ctx, deployment{name: "ledger", replicas: 3, memory: part, usage: 16 * mib, spread: true}); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func preemptPods(ctx context.Context, s *session) error {
 	return s.showPendingReplacement(ctx)
 }
 
-// showPendingReplacement shows what became of the victim's replacement, and the record.
+// showPendingReplacement prints why the victim's replacement is pending, and the record.
 func (s *session) showPendingReplacement(ctx context.Context) error {
 	var why string
 	if err := s.pods.waitFor(ctx, func() string {

@@ -11,30 +11,30 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// BlockKind is what a Block comes from.
+// BlockKind is the cause of a Block.
 type BlockKind string
 
 // The kinds of blocks.
 const (
-	ByWorkload  BlockKind = "pace"          // another pod of its workload comes first
+	ByWorkload  BlockKind = "pace"          // another pod of the workload is first
 	ByBudget    BlockKind = "budget"        // a disruption budget
-	ByReturn    BlockKind = "straight back" // it would come back at once
-	ByAPIServer BlockKind = "server"        // the API server refused it for another reason
+	ByReturn    BlockKind = "straight back" // the replacement would return to a drained node
+	ByAPIServer BlockKind = "server"        // any other refusal by the API server
 )
 
-// Block is what holds a pod on a drained node.
+// Block is why a pod on a drained node is not evicted now.
 type Block struct {
 	Kind   BlockKind `json:"kind"`
 	Budget string    `json:"budget,omitempty"` // namespace/name
 	Reason string    `json:"why"`
-	// Permanent: it holds until somebody changes Field.
+	// Permanent: the block remains until a user changes Field.
 	Permanent bool   `json:"never"`
 	Field     string `json:"field,omitempty"`
-	// ClearedBy is what ends it; empty when it is Never, or not known.
+	// ClearedBy is what clears the block; empty if it is permanent or not known.
 	ClearedBy string `json:"until,omitempty"`
 }
 
-// workloadBlock is the block of a workload that waits for a replacement.
+// workloadBlock returns the block of a workload that waits for a replacement.
 func workloadBlock(x *Move) *Block {
 	b := &Block{Kind: ByWorkload, Reason: "one pod of a workload goes at a time", ClearedBy: "the replacement of " + x.Pod.Key() + " is Ready"}
 	if x.alreadyTerminating() {
@@ -46,7 +46,7 @@ func workloadBlock(x *Move) *Block {
 	return b
 }
 
-// budgetBlock is the block of a budget that does not let a pod go.
+// budgetBlock returns the block of a budget that refuses an eviction.
 func budgetBlock(now time.Time, v *View, p *model.Pod, verdict *budget.Verdict) *Block {
 	b := verdict.Budget
 	out := &Block{Kind: ByBudget, Budget: b.Namespace + "/" + b.Name, Reason: verdict.Reason}
@@ -58,12 +58,13 @@ func budgetBlock(now time.Time, v *View, p *model.Pod, verdict *budget.Verdict) 
 	return out
 }
 
-// unreadyTimeout is how long a pod must have been started to be taken for one that will not
-// get Ready.
+// unreadyTimeout is the age from which on a pod that is not Ready is not expected to become
+// Ready.
 const unreadyTimeout = 5 * time.Minute
 
-// permanentBudgetReason says why a budget will not let a pod go before somebody changes something, and
-// what; empty when it might. A budget that a program keeps is up to the program.
+// permanentBudgetReason returns why a budget refuses p until a user changes a field, and that
+// field, or "" if it may allow it later. Budgets managed by a controller are never permanent
+// blocks.
 func permanentBudgetReason(now time.Time, b *model.Budget, p *model.Pod) (why, field string) {
 	of := "of budget " + b.Namespace + "/" + b.Name
 	shares := b.MaxUnavailable.Set || b.MinAvailable.Percent
@@ -98,7 +99,7 @@ func budgetField(b *model.Budget) string {
 	return "spec.minAvailable"
 }
 
-// budgetClearedBy says what lets a budget allow one more.
+// budgetClearedBy returns what lets a budget allow another disruption.
 func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
 	if b.ObservedGeneration < b.Generation {
 		return "the disruption controller has seen the budget as it is now"
@@ -130,7 +131,7 @@ func budgetClearedBy(now time.Time, v *View, b *model.Budget) string {
 	return fmt.Sprintf("%d more pods under it are made and Ready", max(need, 1))
 }
 
-// formatNames are names, or the first of them and how many more there are.
+// formatNames lists names; of more than three only the first ones.
 func formatNames(names []string) string {
 	verb := " are"
 	if len(names) == 1 {

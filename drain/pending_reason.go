@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/explain"
 )
 
-// Explain says of each replacement without a node why, whether it will never have one, and
+// Explain adds to each pending replacement why it is pending, whether that is permanent, and
 // what would help.
 func (r *Result) Explain(v *View, s *Scheduler) {
 	cfg := s.machineConfig()
@@ -43,7 +43,7 @@ func (r *Result) Explain(v *View, s *Scheduler) {
 	}
 }
 
-// explainPending says whether a replacement will never have a node, and what would help.
+// explainPending sets whether a replacement can never be scheduled, and what would help.
 func (p *Pod) explainPending(v *View, profile *placement.Profile, seed uint64, q *model.Pod, drained []string) {
 	rec := placement.Evaluate(v.State, profile, seed, q)
 	p.Permanent, p.Field = neverFits(rec, drained)
@@ -59,7 +59,7 @@ func (p *Pod) explainPending(v *View, profile *placement.Profile, seed uint64, q
 	}
 }
 
-// fieldByRule is what to change of a pod that a rule refuses whatever runs on a node.
+// fieldByRule is the field to change for a rule that rejects a pod on every node.
 var fieldByRule = map[decision.Plugin]string{
 	decision.NodeAffinity:         "spec.nodeSelector or spec.affinity.nodeAffinity of its owner's template",
 	decision.PreFilterResult:      "spec.affinity.nodeAffinity of its owner's template",
@@ -70,8 +70,8 @@ var fieldByRule = map[decision.Plugin]string{
 	decision.NodeDeclaredFeatures: "the features that it needs of a node",
 }
 
-// neverFits says that no node but the drained ones could take a pod even if nothing ran
-// there, as nodes are now, and which field stands in the way most.
+// neverFits reports whether no remaining node could run the pod even if it were empty, and the
+// field that prevents it on most nodes.
 func neverFits(rec *decision.Record, drained []string) (bool, string) {
 	if rec.Outcome != decision.Infeasible || rec.PreFilter != nil {
 		return false, ""
@@ -98,17 +98,17 @@ func neverFits(rec *decision.Record, drained []string) (bool, string) {
 	return most > 0, best
 }
 
-// exceedsAllocatable says that more is asked for than a node has in all.
+// exceedsAllocatable reports whether a request exceeds the node's allocatable amount.
 func exceedsAllocatable(r decision.Reason) bool {
 	return r.Kind == decision.ReasonInsufficient && r.Want > r.Have
 }
 
-// isNodeStateTaint says that a taint may go by itself.
+// isNodeStateTaint reports whether a taint reflects a node condition and may disappear.
 func isNodeStateTaint(r decision.Reason) bool {
 	return strings.HasPrefix(r.Subject, "node.kubernetes.io/")
 }
 
-// unreachableVolume names the volume that no node but drained ones can use; empty: there is none.
+// unreachableVolume names the pod's volume that only drained nodes can use, or returns "".
 func unreachableVolume(v *View, p *model.Pod, drained []string) string {
 	for _, c := range p.Spec.Claims {
 		claim, ok := v.State.PVC(p.Namespace, c.Claim)

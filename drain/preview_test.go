@@ -23,7 +23,7 @@ func node(name string, cpu int64) *model.Node {
 		Allocatable: model.Resources{MilliCPU: cpu, Memory: 8 * gib}, Ready: true}
 }
 
-// pod is a Ready pod of ReplicaSet app on a node.
+// pod returns a Ready pod of ReplicaSet app on a node.
 func pod(app, name, node string, cpu int64) *model.Pod {
 	return &model.Pod{Namespace: "default", Name: name, UID: name, NodeName: node, Labels: model.LabelsOf(map[string]string{"app": app}),
 		Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: "rs-" + app}, Ready: true, Phase: model.Running,
@@ -31,7 +31,7 @@ func pod(app, name, node string, cpu int64) *model.Pod {
 		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: cpu}, Scoring: model.Resources{MilliCPU: cpu}, ImageContainers: 1}}
 }
 
-// guard is a budget over an app.
+// guard returns a budget over an app.
 func guard(app string, set func(*model.Budget)) *model.Budget {
 	b := &model.Budget{Namespace: "default", Name: app, UID: "pdb-" + app,
 		Selector: &model.Selector{Requirements: []model.Requirement{{Key: "app", Values: []string{app}}}}}
@@ -83,7 +83,7 @@ func foretell(t *testing.T, o Options, objects ...any) *Result {
 	return r
 }
 
-// line is a pod's result in short.
+// line returns a pod's result in short.
 func line(p *Pod) string {
 	s := fmt.Sprintf("%s %s", p.Pod, p.Outcome)
 	if p.To != "" {

@@ -2,10 +2,10 @@ package drain
 
 import "fmt"
 
-// progressLog is what was said of each pod, so that only news are.
+// progressLog is the last message per pod.
 type progressLog struct{ last map[string]string }
 
-// report says what is new.
+// report reports changes.
 func (t *progressLog) report(m *Machine, say func(string)) {
 	if t.last == nil {
 		t.last = map[string]string{}
@@ -27,7 +27,8 @@ func (t *progressLog) report(m *Machine, say func(string)) {
 	}
 }
 
-// describeProgress is how far a pod is, in a line; empty while its turn has not come.
+// describeProgress describes the progress of a pod in a line; it is empty before its first
+// check.
 func describeProgress(x *Move) string {
 	name, r := x.Pod.Key(), x.Replacement
 	switch {
@@ -51,7 +52,7 @@ func describeProgress(x *Move) string {
 	return name + " is evicted"
 }
 
-// describe are a block in a line.
+// describe returns the block in a line.
 func (b *Block) describe() string {
 	s := b.Reason
 	if b.Budget != "" {

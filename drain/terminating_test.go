@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// leavingPod is a pod that was deleted and has not stopped yet.
+// leavingPod returns a pod that was deleted and has not stopped yet.
 func leavingPod(app, name, node string) *model.Pod {
 	p := pod(app, name, node, 100)
 	p.Deleting = true

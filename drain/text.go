@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// Text words a result. Foretold: nothing of it has happened.
+// Text writes the result as text; foretold marks a preview.
 func (r *Result) Text(w io.Writer, foretold bool) error {
 	var b strings.Builder
 	r.writeHeadline(&b, foretold)
@@ -33,7 +33,7 @@ func (r *Result) Text(w io.Writer, foretold bool) error {
 	return err
 }
 
-// JSON is a result with its exit code, which is 1 for a drain that was stopped.
+// JSON returns the result with its exit code, which is 1 for an interrupted drain.
 func (r *Result) JSON() ([]byte, error) {
 	code := r.ExitCode()
 	if r.Interrupted {
@@ -84,7 +84,7 @@ func (r *Result) writeHeadline(b *strings.Builder, foretold bool) {
 
 var outcomeText = map[Outcome]string{OutcomeMoved: "moved", OutcomeRemoved: "gone for good", OutcomePending: "without a node", OutcomeBlocked: "held", OutcomeTerminating: "leaving already"}
 
-// writeTable has a line a pod.
+// writeTable writes a row per pod.
 func (r *Result) writeTable(b *strings.Builder) {
 	var rows strings.Builder
 	t := tabwriter.NewWriter(&rows, 0, 8, 2, ' ', 0)
@@ -113,7 +113,7 @@ func (r *Result) writeTable(b *strings.Builder) {
 	}
 }
 
-// note is the last column of a pod's line.
+// note returns the last column.
 func (p *Pod) note() string {
 	switch {
 	case p.Outcome == OutcomeBlocked && p.Block != nil && p.Block.Permanent:
@@ -144,7 +144,7 @@ func (p *Pod) note() string {
 	return ""
 }
 
-// writeReasons are the lines below the table.
+// writeReasons writes the details below the table.
 func (p *Pod) writeReasons(b *strings.Builder, foretold bool) {
 	switch {
 	case p.Outcome == OutcomePending:
@@ -167,7 +167,7 @@ func (p *Pod) writeReasons(b *strings.Builder, foretold bool) {
 	}
 }
 
-// verdict is the last line: what the exit code says. A drain that was stopped exits with another.
+// verdict returns the last line, with the exit code unless the drain was interrupted.
 func (r *Result) verdict(foretold bool) string {
 	code := r.ExitCode()
 	exits := fmt.Sprintf(" (exit code %d).", code)

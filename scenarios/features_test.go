@@ -20,7 +20,7 @@ var rows = map[string][]string{
 	// Annotations and metrics are not seen here, quotas of projects are not there.
 	"1.2.5": {`"emptyDir sizeLimit"`, `"pod ephemeral-storage limit"`, `"container ephemeral-storage limit"`, `"evicted status"`, `"DisruptionTarget"`, `"node conditions"`,
 		`"taints"`, `"critical pods"`, `"PDB"`},
-	// Other reasons, preemption by the node and its shutdown are told by the tests of agent.
+	// Other reasons, preemption by the node and its shutdown are notified by the tests of agent.
 	"1.3": {`"pressure"`, `"predicates re-checked"`, `"resource reasons"`, `"outcome"`},
 	"1.4": {`"not-ready"`, `"not-ready" at creation`, `"unreachable"`, `"memory-pressure, disk-pressure, pid-pressure"`, `"network-unavailable"`, `"unschedulable"`, `"out-of-service"`,
 		`"node.cloudprovider.kubernetes.io/uninitialized, .../shutdown"`, `"descheduler- or autoscaler-owned"`, `"registerWithTaints"`, `"heartbeats"`,

@@ -18,9 +18,9 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// checkNominatedPods looks at a step that bound a pod: beside it there must be room for all who are
-// nominated to the node and are not less important. Steps with several binds, and
-// pods that waited for volumes since their decision, prove nothing.
+// checkNominatedPods checks that a bind leaves capacity for the pods nominated to the node
+// with at least the same priority. Steps with several binds, and pods with claims, are
+// skipped.
 func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
 	var bind *scheduling.Bind
 	nominated := map[string]bool{}
@@ -47,7 +47,7 @@ func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
 	cpu, memory, pods := n.Used.MilliCPU, n.Used.Memory, int64(len(n.Pods))
 	var who []string
 	for _, q := range state.Nominated(id) {
-		if !nominated[q.UID] && cluster.NominationCounts(q, bind.Pod) { // what is held for its owner is not held against it
+		if !nominated[q.UID] && cluster.NominationCounts(q, bind.Pod) { // a reservation does not count against its owner
 			cpu, memory, pods = cpu+q.Spec.Requests.MilliCPU, memory+q.Spec.Requests.Memory, pods+1
 			who = append(who, q.Key())
 		}
@@ -58,7 +58,7 @@ func (a *audit) checkNominatedPods(effects []scheduling.Effect) {
 	}
 }
 
-// checkPendingPods holds that the machine does something about every pending pod it knows.
+// checkPendingPods checks that the scheduler tracks every pending pod that it has observed.
 func (a *audit) checkPendingPods() {
 	m := a.w.scheduler.machine
 	for _, o := range a.w.api.List(store.Pods) {
@@ -83,8 +83,8 @@ func (a *audit) profileOf(p *model.Pod) *placement.Profile {
 	return a.w.o.Profiles[i]
 }
 
-// compareWithStore compares what the machine knows with what the store holds. While requests
-// may be unanswered it may know more: who is assumed, and who is being driven out.
+// compareWithStore compares the scheduler's state with the store. Unless atRest is set, the
+// scheduler may be ahead: pods may be assumed or being evicted.
 func (a *audit) compareWithStore(atRest bool) {
 	s := a.w.scheduler
 	state := s.machine.State()
@@ -127,7 +127,7 @@ func (a *audit) compareWithStore(atRest bool) {
 	}
 }
 
-// compile makes a model of a pod as the scheduler does, once for each version of it.
+// compile converts a pod as the scheduler does, once per version.
 func (a *audit) compile(obj *corev1.Pod) *model.Pod {
 	if p := a.compiled[obj.UID]; p != nil && p.ResourceVersion == obj.ResourceVersion {
 		return p
@@ -137,7 +137,8 @@ func (a *audit) compile(obj *corev1.Pod) *model.Pod {
 	return p
 }
 
-// describeDifference says in what a known pod is not as it is.
+// describeDifference describes how a pod in the scheduler's state differs from the store, or
+// returns "".
 func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
 	switch {
 	case known == nil:
@@ -150,15 +151,15 @@ func describeDifference(known, is *model.Pod, atRest, assumed bool) string {
 		return "is not known to be deleted"
 	case atRest && (is.Deleting != known.Deleting || is.DisruptionReason != known.DisruptionReason):
 		return "is known to be leaving, and is not"
-	case atRest && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // one too many there is corrected by the next choice
+	case atRest && known.NominatedNodeName != "" && is.NominatedNodeName != known.NominatedNodeName: // an extra nomination is corrected by the next decision
 		return fmt.Sprintf("is known to be nominated to %q, and is to %q", known.NominatedNodeName, is.NominatedNodeName)
 	}
 	return ""
 }
 
-// CheckSettled looks at a cluster that has come to rest, with faults over and time for
-// everything to settle: nobody must wait who could be helped. Containers may
-// restart for ever, so a quiet moment is waited for.
+// CheckSettled checks a cluster after all faults are cleared and everything had time to
+// settle: no pod may be pending that could be scheduled. It waits for a moment without
+// activity, as containers may restart forever.
 func (w *World) CheckSettled() error {
 	a := w.audit
 	for end := w.now.Add(5 * time.Minute); !w.scheduler.isIdle() && w.Next(end); {

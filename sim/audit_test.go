@@ -169,7 +169,7 @@ func guarded(t *testing.T, w *World) {
 	if err := w.Run(7 * time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	w.disruption.reflector.stop() // nobody corrects it
+	w.disruption.reflector.stop() // nothing corrects it
 	err := w.api.Update(store.PodDisruptionBudgets, "default/web", store.Precondition{}, func(o store.Object) error {
 		if b, ok := o.(*policyv1.PodDisruptionBudget); ok {
 			b.Status.DisruptionsAllowed = 1
@@ -196,7 +196,7 @@ func (w *World) knownToScheduler(key string) *model.Pod {
 	return w.scheduler.converter.Pod(w.api.Pod(key))
 }
 
-// hideFromScheduler does something that no watch is told of.
+// hideFromScheduler does something that no watch receives.
 func (w *World) hideFromScheduler(f func()) {
 	hook := w.api.OnCommit
 	w.api.OnCommit = func(store.Change) {}

@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/internal/config"
 )
 
-// Defaults are a default scheduler, requests of 2 ms, watches 2 ms behind, no faults,
-// and what must hold looked after.
+// Defaults returns options with the default scheduler, 2 ms per request, a watch lag of 2 ms,
+// no faults, and all checks.
 func Defaults() (Options, error) {
 	profile, err := placement.NewProfile(placement.DefaultConfig())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// runMachine has done what the machine says, and returns when to ask again.
+// runMachine executes the machine's actions and returns when to call it again.
 func (d *descheduler) runMachine(now time.Time) time.Time {
 	actions, wake := d.machine.Step(now, d.clusterView().view)
 	for _, a := range actions {
@@ -66,7 +66,8 @@ func (d *descheduler) runAction(a execution.Action) {
 	}
 }
 
-// evict asks for an eviction; what comes of it is told unless the descheduler was killed meanwhile.
+// evict requests an eviction and passes the response to then unless the descheduler was killed
+// in the meantime.
 func (d *descheduler) evict(p *model.Pod, strategy string, then func(EvictionResponse)) {
 	life := d.generation
 	d.w.Evict(EvictionRequest{Pod: p.Key(), UID: p.UID, By: d.name, Rule: strategy, Grace: d.o.Policy.Grace}, func(a EvictionResponse) {
@@ -79,7 +80,7 @@ func (d *descheduler) evict(p *model.Pod, strategy string, then func(EvictionRes
 	})
 }
 
-// upsertHold makes a Hold, or makes that of its name what it is to be.
+// upsertHold creates or updates a Hold.
 func (d *descheduler) upsertHold(h *model.Hold) error {
 	want := executor.NewHoldObject(h, d.name)
 	err := d.w.api.Create(want)
@@ -94,7 +95,7 @@ func (d *descheduler) upsertHold(h *model.Hold) error {
 	})
 }
 
-// describeMove is how far a move is, after the pod's name; empty while its turn has not come.
+// describeMove describes the progress of a move; it is empty before its first check.
 func describeMove(x *execution.Move) string {
 	switch x.Stage {
 	case execution.Waiting:

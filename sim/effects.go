@@ -13,7 +13,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// requestWrites are what an effect comes to, in order.
+// requestWrites returns the writes of an effect, in order.
 func (s *scheduler) requestWrites(e scheduling.Effect) []write {
 	switch e := e.(type) {
 	case scheduling.Bind:
@@ -39,7 +39,7 @@ func (s *scheduler) requestWrites(e scheduling.Effect) []write {
 	})}
 }
 
-// bind binds. The pod being there already is a success.
+// bind binds the pod; a pod already bound to the node is a success.
 func (r *request) bind(e scheduling.Bind) error {
 	w := r.s.w
 	w.audit.activeBind = r
@@ -76,7 +76,7 @@ func (r *request) hold(e scheduling.ReportGated) error {
 	return r.writePodScheduled(reason, text)
 }
 
-// writePodScheduled writes PodScheduled=False unless it says so already.
+// writePodScheduled sets PodScheduled=False unless it is set.
 func (r *request) writePodScheduled(reason, message string) error {
 	return r.s.w.api.UpdatePod(r.pod.Key(), r.precondition(), func(p *corev1.Pod) error {
 		for _, c := range p.Status.Conditions {

@@ -13,10 +13,11 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// selectedNodeAnnotation is the annotation by which a provisioner is told the node.
+// selectedNodeAnnotation is the annotation that passes the node to a provisioner.
 const selectedNodeAnnotation = "volume.kubernetes.io/selected-node"
 
-// prepareWrites gives claims to their volumes, and tells the provisioner of the others.
+// prepareWrites returns the writes that bind claims to volumes and select nodes for
+// provisioning.
 func prepareWrites(e scheduling.BindVolumes) []write {
 	var writes []write
 	for _, b := range e.Plan.Bind {

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// taintEviction is the actor that drives pods off nodes whose NoExecute taints they do not
-// tolerate, or not any longer.
+// taintEviction is the taint eviction controller: it evicts pods that do not tolerate, or no
+// longer tolerate, NoExecute taints.
 type taintEviction struct {
 	*client
 	machine *tainteviction.Machine

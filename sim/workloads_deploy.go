@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// deployment brings a Deployment up to date. Templates differ in their images here.
+// deployment reconciles a Deployment; templates differ only in their images here.
 func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, error)) {
 	var sets []workload.Set
 	var objects []*appsv1.ReplicaSet
@@ -66,7 +66,7 @@ func (o *workloads) deployment(d *appsv1.Deployment, done func(time.Duration, er
 	done(o.requeueAfter(plan.Wake), nil)
 }
 
-// setScaleAnnotations notes the size of the Deployment for which a ReplicaSet was scaled.
+// setScaleAnnotations records the Deployment's size at the last scaling of a ReplicaSet.
 func setScaleAnnotations(rs *appsv1.ReplicaSet, d *workload.Deployment) {
 	notes := maps.Clone(rs.Annotations)
 	if notes == nil {
@@ -93,7 +93,7 @@ func (o *workloads) createSet(d *appsv1.Deployment, name string, machine *worklo
 	}, then)
 }
 
-// changeSet changes a ReplicaSet, if it is as it is known to be.
+// changeSet updates a ReplicaSet unless it changed in the meantime.
 func (o *workloads) changeSet(rs *appsv1.ReplicaSet, what string, then func(error), f func(*appsv1.ReplicaSet)) {
 	key := keyOf(rs)
 	o.request("scale", key, func() error {
@@ -109,7 +109,7 @@ func (o *workloads) changeSet(rs *appsv1.ReplicaSet, what string, then func(erro
 	}, then)
 }
 
-// setStatus writes a ReplicaSet's status, which its Deployment goes by.
+// setStatus updates the status of a ReplicaSet, which its Deployment reads.
 func (o *workloads) setStatus(rs *appsv1.ReplicaSet, s *workload.ReplicaSetStatus) {
 	next := appsv1.ReplicaSetStatus{Replicas: s.Replicas, FullyLabeledReplicas: s.FullyLabeled, ReadyReplicas: s.Ready, AvailableReplicas: s.Available,
 		TerminatingReplicas: &s.Terminating, ObservedGeneration: s.Observed}

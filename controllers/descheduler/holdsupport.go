@@ -17,15 +17,16 @@ import (
 	"github.com/berthproject/berth/engine/descheduling/planning"
 )
 
-// HoldSupport says whether the node that a pod is to go to can be held until its replacement is there, and why not.
+// HoldSupport is whether the node of a move can be reserved until the replacement is
+// scheduled.
 type HoldSupport struct {
 	Held   bool   `json:"held"`
-	Reason string `json:"why,omitempty"` // empty: they are held for all pods
-	// UnsupportedSchedulers are the schedulers that honour no Holds, where they are held for the pods of others.
+	Reason string `json:"why,omitempty"` // empty: for all pods
+	// UnsupportedSchedulers are the schedulers that do not honor Holds while others do.
 	UnsupportedSchedulers []string `json:"notHeldFor,omitempty"`
 }
 
-// String is what is in force, in a line.
+// String returns the support in a line.
 func (p HoldSupport) String() string {
 	const b = "a pod moves only if no node that its scheduler may choose is the one it leaves"
 	if p.Held && len(p.UnsupportedSchedulers) > 0 {
@@ -44,7 +45,7 @@ func (p HoldSupport) mode() planning.Mode {
 	return planning.WithoutHolds
 }
 
-// unsupportedSet are the schedulers in whose way no place is held, for a plan.
+// unsupportedSet returns UnsupportedSchedulers as a set.
 func (p HoldSupport) unsupportedSet() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range p.UnsupportedSchedulers {
@@ -53,7 +54,7 @@ func (p HoldSupport) unsupportedSet() map[string]bool {
 	return out
 }
 
-// detectHoldSupport finds out what is in force. What cannot be found out is taken for the worse.
+// detectHoldSupport determines the support. If it cannot, it assumes none.
 func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clusterState, now time.Time) HoldSupport {
 	switch {
 	case w.holds == nil:
@@ -82,7 +83,7 @@ func detectHoldSupport(ctx context.Context, client kubernetes.Interface, w *clus
 	return HoldSupport{Held: true, UnsupportedSchedulers: others}
 }
 
-// schedulers are those of pods that could move.
+// schedulers returns the schedulers of the pods that could move.
 func (w *clusterState) schedulers() []string {
 	found := map[string]bool{}
 	for _, p := range w.pods {
@@ -93,7 +94,8 @@ func (w *clusterState) schedulers() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// canCreateHolds asks whether this user may make Holds. A server that does not answer is no reason against it.
+// canCreateHolds reports whether this user may create Holds; it assumes so if the server does
+// not answer.
 func canCreateHolds(ctx context.Context, client kubernetes.Interface) bool {
 	r, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/internal/metrics"
 )
 
-// Metrics are the Kubernetes descheduler's metrics, and beside them what it has nothing like.
+// Metrics are the metrics of the Kubernetes descheduler and Berth's additions.
 type Metrics struct {
 	evictions, deprecatedEvictions               *prometheus.CounterVec
 	loopDuration, deprecatedLoopDuration         prometheus.Histogram
@@ -20,7 +20,8 @@ type Metrics struct {
 	refusals                                     *prometheus.GaugeVec
 }
 
-// NewMetrics has them shown; into may be nil: then they only count. An error means that another metric has the name of one.
+// NewMetrics registers the metrics with into, or with nothing if it is nil. It fails if a name
+// is taken.
 func NewMetrics(into prometheus.Registerer) (*Metrics, error) {
 	buckets := prometheus.ExponentialBuckets(0.01, 2.5, 12)
 	const pods = "Number of pods that were evicted, or could not be (result error, or in compatible mode the limit that was reached), by strategy, profile, namespace and node."
@@ -43,10 +44,10 @@ func NewMetrics(into prometheus.Registerer) (*Metrics, error) {
 	return c, metrics.Register(into, newBuildInfo(), c.evictions, c.deprecatedEvictions, c.loopDuration, c.deprecatedLoopDuration, c.strategyDuration, c.deprecatedStrategyDuration, c.placesHeld, c.moves, c.refusals)
 }
 
-// finalOutcomes are those that moves have in the end.
+// finalOutcomes are the outcomes of finished moves.
 var finalOutcomes = []execution.Outcome{execution.Moved, execution.PlacedElsewhere, execution.Returned, execution.NotReady, execution.Unscheduled, execution.NotReplaced, execution.CleanedUp, execution.Abandoned}
 
-// newBuildInfo is 1, with the build as labels.
+// newBuildInfo returns a gauge of value 1 with the build as labels.
 func newBuildInfo() prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "descheduler_build_info", Help: "1, with the build as labels; see berth_build_info.",
 		ConstLabels: prometheus.Labels{"GoVersion": runtime.Version(), "AppVersion": "berth"}})

@@ -30,7 +30,7 @@ func node(name string) *corev1.Node {
 		Status: corev1.NodeStatus{Capacity: size, Allocatable: size, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}}}
 }
 
-// copyOf is the nth pod of one replica set.
+// copyOf returns the nth pod of one replica set.
 func copyOf(n int, on string) *corev1.Pod {
 	name := fmt.Sprintf("web-%d", n)
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name), Labels: map[string]string{"app": "web"},
@@ -73,7 +73,7 @@ func once(t *testing.T, o Options) (*Runner, *Report) {
 	return r, report
 }
 
-// wrote is what a client was asked to write, in short.
+// wrote returns what a client was asked to write, in short.
 func wrote(client *fake.Clientset) (out []string) {
 	for _, a := range client.Actions() {
 		if a.GetResource().Resource == "selfsubjectaccessreviews" {

@@ -13,10 +13,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// metricsTimeout is how long metrics.k8s.io may take to answer.
+// metricsTimeout bounds requests to metrics.k8s.io.
 const metricsTimeout = 30 * time.Second
 
-// readUsage is what nodes and pods use by metrics.k8s.io. A node that is not measured is not in it.
+// readUsage returns the usage of nodes and pods from metrics.k8s.io. Nodes without metrics are
+// left out.
 func readUsage(ctx context.Context, client metricsclient.Interface, w *clusterState) (*descheduling.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, metricsTimeout)
 	defer cancel()

@@ -60,7 +60,7 @@ func labelSelector(key, value string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: key, Op: model.In, Values: []string{value}}}}
 }
 
-// passesFilter says what an evictor makes of a pod that has a sibling on another node and one that waits for a node.
+// passesFilter returns what an evictor makes of a pod that has a sibling on another node and one that waits for a node.
 func passesFilter(t *testing.T, args DefaultEvictorArgs, change ...func(*Pod)) bool {
 	t.Helper()
 	p := testPod("p", "n1", change...)

@@ -2,8 +2,8 @@ package descheduling
 
 import "fmt"
 
-// RunPolicy has all profiles' strategies propose: first those that deschedule, of every profile, then those that
-// balance. With fewer than two nodes nothing is done.
+// RunPolicy runs all profiles on a snapshot: first their Deschedule strategies, then their
+// Balance strategies. With fewer than two nodes it does nothing.
 func RunPolicy(s *Snapshot, p *Policy, m Mover) Result {
 	r := NewRound(s, p, m)
 	var out Result

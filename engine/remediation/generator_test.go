@@ -9,7 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// generator draws clusters with little room and pods with many wishes.
+// generator creates small clusters with few free resources and demanding pods.
 type generator struct{ *rand.Rand }
 
 func (d generator) pick(list ...string) string { return list[d.IntN(len(list))] }
@@ -73,7 +73,7 @@ func (d generator) nodeTerm() model.NodeSelectorTerm {
 	return model.NodeSelectorTerm{Labels: []model.Requirement{r}}
 }
 
-// spec draws a pod; wishes says how demanding it is, less being more.
+// spec returns a random specification; fewer wishes are more demanding.
 func (d generator) spec(wishes int) *model.PodSpec {
 	s := &model.PodSpec{SchedulerName: "default-scheduler", Priority: int32(d.IntN(4)), NeverPreempts: d.oneIn(10), ImageContainers: 1}
 	s.Requests = model.Resources{MilliCPU: int64(d.IntN(8)) * 100, Memory: int64(d.IntN(5)) << 27}
@@ -118,7 +118,7 @@ func (d generator) pod(name, node string, wishes int) *model.Pod {
 	return p
 }
 
-// cluster draws a state and a pod that waits on it.
+// cluster returns a state and a pending pod.
 func (d generator) cluster() (*cluster.State, *model.Pod) {
 	s := cluster.New()
 	nodes := 1 + d.IntN(8)

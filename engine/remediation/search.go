@@ -8,6 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/order"
 	"github.com/berthproject/berth/engine/placement"
 )
 
@@ -162,22 +163,12 @@ func (f *finder) minimize(t *trial) {
 
 // suggestion converts a successful trial.
 func (f *finder) suggestion(t *trial) Suggestion {
-	slices.SortStableFunc(t.changes, func(a, b Change) int { return trueFirst(a.Kind == RemovePod, b.Kind == RemovePod) })
+	slices.SortStableFunc(t.changes, func(a, b Change) int { return order.TrueFirst(a.Kind == RemovePod, b.Kind == RemovePod) })
 	r := Suggestion{Changes: t.changes, Node: t.rec.Choice}
 	for i := range t.changes {
 		r.Cost += f.cost(&t.changes[i])
 	}
 	return r
-}
-
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	}
-	return 1
 }
 
 // enqueue adds a trial with the changes of another and more.

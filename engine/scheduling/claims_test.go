@@ -11,9 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/scheduling/profiles"
 )
 
-// A pod that waits for a device claim is judged again when the claim comes, and
-// is told the next thing that it lacks.
-func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
+// A pod that waits for a device claim is evaluated again when the claim appears.
+func TestPVCRequeuesWaitingPod(t *testing.T) {
 	profile, err := placement.NewProfile(placement.DefaultConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -37,8 +36,8 @@ func TestClaimWakesThePodThatWaitsForIt(t *testing.T) {
 	}
 }
 
-// Only pods that this scheduler is going to place hold room by a nomination.
-func TestForeignNominationsHoldNoRoom(t *testing.T) {
+// Only nominations of this scheduler's pods reserve resources.
+func TestForeignNominationsReserveNothing(t *testing.T) {
 	s := newStory(t)
 	nominated := func(uid, scheduler string) *model.Pod {
 		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, NominatedNodeName: "n2",

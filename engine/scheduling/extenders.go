@@ -70,12 +70,12 @@ func (m *Machine) handleExtenderOutcome(now time.Time, a *attempt, o Outcome) {
 	m.endAttempt(a.uid)
 	switch {
 	case o.Result != Done || !ok:
-		m.requeueWithError(now, pod, a.number, "asking extenders: "+o.Reason)
+		m.requeueWithError(now, pod, a.number, "calling extenders: "+o.Reason)
 		m.requeue(now, pod)
 	case q.summary != nil:
 		m.handleExtenderVictims(now, q, pod, placer, o.Candidates)
 	case o.ExtenderResult == nil:
-		m.requeueWithError(now, pod, a.number, "asking extenders: no answer")
+		m.requeueWithError(now, pod, a.number, "calling extenders: no answer")
 	default:
 		m.handleExtenderNodes(now, q, pod, placer, o.ExtenderResult)
 	}

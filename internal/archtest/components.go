@@ -55,6 +55,7 @@ var components = []component{
 	{"engine/workload", 1, "replicas, rollouts, ordinals, jobs and schedules"},
 	{"engine/decision", 0, "decision records: outcome, verdicts and numbers, unformatted"},
 	{"engine/model", 0, "pods, nodes, volumes and selectors as values"},
+	{"engine/order", 0, "comparisons of times and booleans that state machines share"},
 	{"bench", unlayered, "benchmarks of decisions, node pressure and the embedded runtime"},
 	{"e2e", unlayered, "tests of the built binary"},
 	{"internal/archtest", unlayered, "tests of the rules on this page"},

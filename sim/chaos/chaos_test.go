@@ -20,7 +20,7 @@ func options(t *testing.T) sim.Options {
 	return o
 }
 
-// TestAllDisplacementsAtOnceSoak: whoever displaces, however many at once and whatever goes
+// TestAllDisplacementsAtOnceSoak: the component that displaces, however many at once and whatever goes
 // wrong, no budget is overdrawn by who obeys it, and each displaced pod has one record.
 // 10,000 pods with BERTH_SOAK.
 func TestAllDisplacementsAtOnceSoak(t *testing.T) {

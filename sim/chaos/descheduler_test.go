@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// restless is a policy that always finds something to move.
+// restless returns a policy that always finds something to move.
 func restless(t *testing.T) config.Descheduler {
 	t.Helper()
 	docs, err := config.Documents([]string{"testdata/restless.yaml"})

@@ -17,15 +17,15 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// Result is what a run from a journal showed.
+// Result is the result of a replay.
 type Result struct {
 	Steps, Effects int
-	// FirstDifference is the first line that is not as recorded, from 1; 0 when none is.
+	// FirstDifference is the first line that differs from the record, from 1; 0 if none.
 	FirstDifference int
 	Want, Got       string
 }
 
-// player runs steps on machines.
+// player replays steps.
 type player struct {
 	o       sim.Options
 	machine *scheduling.Machine
@@ -34,10 +34,10 @@ type player struct {
 	ended   bool
 }
 
-// maxLineBytes is the longest line that a journal may have, in bytes.
+// maxLineBytes is the maximum length of a line.
 const maxLineBytes = 1 << 30
 
-// Run runs the steps of a journal again and compares. Errors name file and line.
+// Run replays a journal and compares the effects. Errors name file and line.
 func Run(file string, r io.Reader, o sim.Options) (*Result, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 1<<16), maxLineBytes)
@@ -153,7 +153,7 @@ func elementAt(list []json.RawMessage, i int) string {
 	return "(nothing)"
 }
 
-// decodeEvent is the machine's event of an input.
+// decodeEvent returns the event of an input.
 func (p *player) decodeEvent(in *input) (scheduling.Event, error) {
 	switch {
 	case in.Put != "":
@@ -203,7 +203,7 @@ func (p *player) decodeOutcome(in *input) (scheduling.Event, error) {
 	return out, nil
 }
 
-// decodeStrict decodes a line that has no fields besides those known.
+// decodeStrict decodes a line and rejects unknown fields.
 func decodeStrict(line []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()

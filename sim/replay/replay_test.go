@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/script"
 )
 
-// journal is that of a random simulation with faults and restarts.
+// journal returns that of a random simulation with faults and restarts.
 func journal(t *testing.T, seed int64) string {
 	t.Helper()
 	o, err := sim.Defaults()

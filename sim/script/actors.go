@@ -88,7 +88,7 @@ func readRejoin(p *parser, w *tokens) error {
 	return forEachAgent(p, w, "is joined again", (*sim.World).ReconnectNode)
 }
 
-// forEachAgent has something done to the agents of nodes.
+// forEachAgent adds a step for the agents of nodes.
 func forEachAgent(p *parser, w *tokens, what string, do func(*sim.World, string)) error {
 	name, err := w.name("the node")
 	if err != nil {
@@ -105,7 +105,7 @@ func forEachAgent(p *parser, w *tokens, what string, do func(*sim.World, string)
 	return err
 }
 
-// actorName takes the name of an actor that watches.
+// actorName reads the name of an actor with watches.
 func actorName(w *tokens) (string, error) {
 	who, err := w.name("who")
 	if err == nil && !sim.IsActor(who) {
@@ -128,7 +128,7 @@ func readLag(p *parser, w *tokens) error {
 	return err
 }
 
-// actorAndKind takes an actor and a kind that it watches.
+// actorAndKind reads an actor and a kind that it watches.
 func actorAndKind(w *tokens) (string, store.Kind, error) {
 	who, err := actorName(w)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/sim"
 )
 
-// readDescheduler has the cluster rebalanced by a policy: that of a file, or the default.
+// readDescheduler adds a descheduler with the policy of a file or the default one.
 func readDescheduler(p *parser, w *tokens) error {
 	if p.at != 0 {
 		return errors.New("the descheduler is there from the start; at is no part of it")

@@ -96,7 +96,7 @@ func readPressure(p *parser, w *tokens) error {
 	return err
 }
 
-// readTolerate has a pod tolerate other taints than before.
+// readTolerate replaces the tolerations of a pod.
 func readTolerate(p *parser, w *tokens) error {
 	name, err := w.name("the pod")
 	if err != nil {
@@ -119,7 +119,7 @@ func readTolerate(p *parser, w *tokens) error {
 	return nil
 }
 
-// readStatus writes what is left of a disruption controller that is wrong, or behind.
+// readStatus sets a wrong or outdated budget status.
 func readStatus(p *parser, w *tokens) error {
 	name, err := w.name("the budget")
 	if err != nil {
@@ -153,7 +153,7 @@ func readStatus(p *parser, w *tokens) error {
 	return o.err
 }
 
-// readCondition has a node report a condition from now on.
+// readCondition makes a node report a condition from now on.
 func readCondition(p *parser, w *tokens) error {
 	node, err := w.name("the node")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/berthproject/berth/sim/store"
 )
 
-// expectBudget reads what is expected of a budget's status.
+// expectBudget reads the expected status of a budget.
 func expectBudget(w *tokens) (func(*run) error, error) {
 	name, err := w.name("the budget")
 	if err != nil {
@@ -49,7 +49,7 @@ func expectBudget(w *tokens) (func(*run) error, error) {
 	}, o.err
 }
 
-// expectRecorded reads which event is expected, of the API's.
+// expectRecorded reads an expected API event.
 func expectRecorded(w *tokens) (func(*run) error, error) {
 	reason, err := w.name("the reason")
 	if err != nil {
@@ -76,7 +76,7 @@ func expectRecorded(w *tokens) (func(*run) error, error) {
 	}, nil
 }
 
-// expectNode reads what is expected of a node.
+// expectNode reads the expected state of a node.
 func expectNode(w *tokens) (func(*run) error, error) {
 	name, err := w.name("the node")
 	if err != nil {

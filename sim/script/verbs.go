@@ -13,8 +13,8 @@ type verb struct {
 	read  func(*parser, *tokens) error
 }
 
-// verbs by name. An init makes them, as readers come round to them for the list of
-// what would be right.
+// verbs are the verbs by name. They are set in init because their readers use the list in
+// error messages.
 var verbs map[string]verb
 
 func init() {
@@ -67,7 +67,7 @@ func init() {
 	}
 }
 
-// actorList are the names of those that watch.
+// actorList lists the actors with watches.
 func actorList() string { return strings.Join(sim.Actors(), ", ") }
 
 func verbList() string {

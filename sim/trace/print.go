@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Print writes the summary for people.
+// Print writes the summary as text.
 func (s *Summary) Print(w io.Writer) error {
 	seconds := func(f float64) string {
 		return time.Duration(f * float64(time.Second)).Round(time.Millisecond).String()

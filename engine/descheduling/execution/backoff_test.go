@@ -55,7 +55,7 @@ func TestFailedWorkloadBacksOff(t *testing.T) {
 	}
 }
 
-// An Avoid Hold of ours goes when what it says does not count any more, as there may be nobody else to delete it; others' stay.
+// An Avoid Hold created by this descheduler goes when what it says does not count any longer, as there may be nothing else to delete it; others' stay.
 func TestAvoidHoldsAreReleased(t *testing.T) {
 	s := newTestMachine(t, Options{})
 	for _, cause := range []string{planning.HoldCause, "Pressure"} {
@@ -67,7 +67,7 @@ func TestAvoidHoldsAreReleased(t *testing.T) {
 	s.step(1, "release a: its time is over")
 }
 
-// Who runs once every few minutes knows from the Hold how often a move was in vain, also when the node has thrown a pod out since.
+// Who runs once every few minutes knows from the Hold how often a move was without success, also when the node has evicted a pod out since.
 func TestBackoffIsRestoredFromAvoidHolds(t *testing.T) {
 	for ago, want := range map[time.Duration]string{time.Hour: "avoid a 4 1h20m0s", 25 * time.Hour: "avoid a 1 10m0s"} {
 		s := newTestMachine(t, Options{}, moveIn(planning.WithoutHolds, "web-1", 1000))

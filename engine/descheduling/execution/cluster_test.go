@@ -35,7 +35,7 @@ type testCluster struct {
 	others  map[string]bool // schedulers that heed no Holds, though mode is Held
 	lag     time.Duration   // of the view, at most
 	flaky   bool            // actions fail now and then
-	quiet   bool            // nobody else acts
+	quiet   bool            // nothing else acts
 	scatter bool            // pods get any node that they fit
 
 	api           *cluster.State
@@ -189,7 +189,7 @@ func (w *testCluster) remove(p *model.Pod) {
 	})
 }
 
-// allPods are the pods, by uid.
+// allPods returns the pods, by UID.
 func (w *testCluster) allPods() []*model.Pod {
 	var out []*model.Pod
 	for _, uid := range slices.Sorted(maps.Keys(w.pods)) {
@@ -217,7 +217,7 @@ func (w *testCluster) tick() {
 		for _, a := range actions {
 			w.do(a)
 		}
-		if w.flaky && len(actions) > 0 && w.IntN(4) == 0 { // somebody is quicker
+		if w.flaky && len(actions) > 0 && w.IntN(4) == 0 { // another component is quicker
 			w.kill()
 		}
 		if w.deliver(); len(actions) == 0 {

@@ -12,15 +12,16 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// clusterForks are two copies of the cluster with the moves that are under way: on now their pods are still
-// there beside what replaces them, as at the worst; on then they are gone. There is a pair for schedulers that
-// heed Holds, and one for others, which has none.
+// clusterForks are two copies of the cluster that include the moves in progress. On current,
+// the evicted pods still occupy their nodes beside their replacements, which is the worst
+// case. On after, they are gone. There is one pair for schedulers that honor Holds and one for
+// others, without Holds.
 type clusterForks struct {
 	m              *Machine
 	current, after *cluster.State
 }
 
-// forksFor makes the copies, once a turn.
+// forksFor returns the forks of a mode; it creates them once per Step.
 func (t *step) forksFor(mode planning.Mode) *clusterForks {
 	if t.forks[mode] != nil {
 		return t.forks[mode]
@@ -40,7 +41,7 @@ func (t *step) forksFor(mode planning.Mode) *clusterForks {
 	return out
 }
 
-// bookMove has a move take its place on all copies that there are.
+// bookMove adds the replacement of a move to all existing forks.
 func (t *step) bookMove(x *Move) {
 	for _, p := range t.forks {
 		if p != nil {
@@ -49,7 +50,7 @@ func (t *step) bookMove(x *Move) {
 	}
 }
 
-// book has a move take its place.
+// book adds the replacement of a move.
 func (p *clusterForks) book(x *Move) {
 	p.after.RemovePod(x.Pod.UID)
 	for _, s := range []*cluster.State{p.current, p.after} {
@@ -57,8 +58,8 @@ func (p *clusterForks) book(x *Move) {
 	}
 }
 
-// checkPlacement looks at a move's place as the cluster is now, and says why it does not do; final if it will not do after
-// earlier moves of the plan either.
+// checkPlacement checks whether the move is still valid on the current cluster. It returns why
+// not, and whether earlier moves of the plan cannot change that.
 func (p *clusterForks) checkPlacement(now time.Time, x *Move) (why string, final bool) {
 	profile := p.m.o.Profiles[x.Pod.Spec.SchedulerName]
 	if profile == nil {

@@ -40,7 +40,7 @@ func newTestMachine(t *testing.T, o Options, moves ...*planning.Move) *testMachi
 	return s
 }
 
-// pod is a Ready one of the workload that its name begins with.
+// pod returns a Ready one of the workload that its name begins with.
 func (s *testMachine) pod(name, node string, cpu int64) *model.Pod {
 	app, _, _ := strings.Cut(name, "-")
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
@@ -127,7 +127,7 @@ func (s *testMachine) refuseLast(words string) {
 	s.m.HandleResult(s.now, s.last[0].ActionID(), Result{Message: words})
 }
 
-// state is how the moves are.
+// state returns how the moves are.
 func (s *testMachine) state() string {
 	var out []string
 	for _, x := range s.m.Moves() {
@@ -143,7 +143,7 @@ func (s *testMachine) expectOutcome(want string) {
 	}
 }
 
-// startMove is a tale up to the eviction of web-1.
+// startMove returns a tale up to the eviction of web-1.
 func startMove(t *testing.T, mode planning.Mode) *testMachine {
 	t.Helper()
 	s := newTestMachine(t, Options{}, moveIn(mode, "web-1", 1000))
@@ -308,7 +308,7 @@ func TestHoldIsExtendedDuringSlowTermination(t *testing.T) {
 
 func TestExpiredPlanIsNotStarted(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 1000))
-	s.setPod(s.pod("web-0", "", 1000)) // its workload is not at rest
+	s.setPod(s.pod("web-0", "", 1000)) // its workload is not idle
 	s.step(0, "")
 	s.step(1801, "")
 	s.expectOutcome(`web-1 over given up "it was planned more than 30m0s ago, when the cluster was another: a pod of the same workload, x/web-0, waits for a node"`)
@@ -329,7 +329,7 @@ func TestNodeIsEmptiedDespiteSchedulerPreference(t *testing.T) {
 	}
 }
 
-// A replacement of a replacement that is back where the first pod left is in vain, too.
+// A replacement of a replacement that is back where the first pod left is without success, too.
 func TestReplacementOfReplacement(t *testing.T) {
 	s := startMove(t, planning.WithHolds)
 	s.removePod("web-1")
@@ -356,13 +356,13 @@ func TestNoEvictionAfterHoldIsLost(t *testing.T) {
 	s.completeAll()
 	s.step(0, "evict web-1")
 	s.refuseLast("not now")
-	s.v.State.RemoveHold("x", cluster.HoldName("web", "b", model.Reserve)) // by somebody
+	s.v.State.RemoveHold("x", cluster.HoldName("web", "b", model.Reserve)) // by another component
 	s.step(1, "")
 	s.expectOutcome(`web-1 waiting  "its Hold was deleted"`)
 	s.step(5, "reserve b for web-1")
 }
 
-// Many that have finished keep nobody waiting for long.
+// Many that have finished keep nothing waiting for long.
 func TestFinishedPodsAreCleanedUpInBatches(t *testing.T) {
 	var moves []*planning.Move
 	for i := range 5 {

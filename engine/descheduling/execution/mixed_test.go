@@ -43,7 +43,7 @@ func TestSlowTerminationBlocksOnlyMovesWithoutHolds(t *testing.T) {
 	s.step(1, "evict own-1")
 }
 
-// Between the Hold and the eviction somebody else has the pod go, and what came for it is seen together with that.
+// Between the Hold and the eviction another client has the pod go, and what came for it is seen together with that.
 func TestReplacementBeforeEvictionResult(t *testing.T) {
 	s := newTestMachine(t, Options{}, move("web-1", 100))
 	s.step(0, "reserve b for web-1")

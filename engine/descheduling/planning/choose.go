@@ -12,20 +12,21 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// maxTopEvaluations is how many candidates one plan looks at as a scheduler without Holds would, which takes the plain path twice:
-// some milliseconds each on thousands of nodes.
+// maxTopEvaluations is the number of candidates that a plan evaluates without Holds. Each
+// takes two runs of the reference evaluator, some milliseconds with thousands of nodes.
 const maxTopEvaluations = 500
 
-// HoldCause is the cause of the Holds that descheduling makes.
+// HoldCause is the cause of the Holds that the descheduler creates.
 const HoldCause = "Rebalance"
 
-// AvoidHoldName is the name of the Avoid Hold that says how often moves of an owner's pods off a node were in vain. It is not that of
-// pods which the node threw out (cluster.HoldName): either is there as long as it counts, whatever becomes of the other.
+// AvoidHoldName returns the name of the Avoid Hold that records how often moves of an owner's
+// pods off a node failed. It differs from the name for pods that the node evicted
+// (cluster.HoldName), so that both can exist.
 func AvoidHoldName(ownerUID, node string) string {
 	return cluster.HoldName(ownerUID+"\x00"+HoldCause, node, model.Avoid)
 }
 
-// checkPod says why a pod is not to be moved at all; no words: it may be.
+// checkPod returns why the pod must not be moved; the message is empty if it may be.
 func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 	is := p.state.Pod(m.Pod.UID)
 	switch {
@@ -39,7 +40,8 @@ func (p *Planner) checkPod(m *Move) (RefusalReason, string) {
 	return 0, ""
 }
 
-// checkReplacement says why nobody would replace a pod, or not elsewhere, without asking placement.
+// checkReplacement returns why no controller would replace the pod on another node, without
+// evaluating placement.
 func (p *Planner) checkReplacement(m *Move) (RefusalReason, string) {
 	pod := m.Pod
 	if pod.Owner.UID == "" {
@@ -61,15 +63,16 @@ func (p *Planner) checkReplacement(m *Move) (RefusalReason, string) {
 	return 0, ""
 }
 
-// MoveKey is what a move is remembered by.
+// MoveKey returns the backoff key of a move.
 func MoveKey(m *Move) BackoffKey {
 	return BackoffKey{Owner: m.Pod.Owner.UID, From: m.From, Strategy: m.Strategy}
 }
 
-// WorkloadKey is what is remembered of all of an owner's pods: nobody replaced one, or its replacement did not become Ready.
+// WorkloadKey returns the backoff key of all moves of an owner's pods.
 func WorkloadKey(m *Move) BackoffKey { return BackoffKey{Owner: m.Pod.Owner.UID} }
 
-// chooseNode asks placement where the replacement goes, the pod being off its node on the fork; it fills in the move.
+// chooseNode evaluates where the replacement is scheduled while the pod is off the fork, and
+// fills in the move.
 func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason, string) {
 	in := ExpectedReplacement(m.Pod, "")
 	s := &p.summary
@@ -96,7 +99,8 @@ func (p *Planner) chooseNode(m *Move, c *descheduling.Candidate) (RefusalReason,
 	return p.checkGain(m, c, where)
 }
 
-// checkGain asks the strategy whether its goal gets closer on every node that the pod may go to.
+// checkGain checks that the strategy's goal improves on every node that the replacement may
+// get.
 func (p *Planner) checkGain(m *Move, c *descheduling.Candidate, where []string) (RefusalReason, string) {
 	for _, name := range where {
 		to := p.nodes[name]
@@ -117,7 +121,7 @@ func (p *Planner) checkGain(m *Move, c *descheduling.Candidate, where []string) 
 	return 0, ""
 }
 
-// engineFor is that of a pod's scheduler on the fork.
+// engineFor returns the placement engine of the pod's scheduler on its fork.
 func (p *Planner) engineFor(pod *model.Pod) *placement.Engine {
 	name := pod.Spec.SchedulerName
 	e := p.engines[name]

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// What is under way has its room and its share of budgets; its own Hold does not take the room a second time.
+// What is in progress has its room and its share of budgets; its own Hold does not take the capacity a second time.
 func TestInProgressMovesAreApplied(t *testing.T) {
 	web, db := aPod("web-1", "a", 1500), aPod("db-1", "b", 1200)
 	phantom := aPod("web-1", "", 1500)

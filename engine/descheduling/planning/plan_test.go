@@ -28,7 +28,7 @@ func aNode(name string) *model.Node {
 		Labels: model.LabelsOf(map[string]string{placement.HostnameKey: name, "zone": "z" + name[len(name)-1:]})}
 }
 
-// aPod is a pod of a ReplicaSet that its name begins with, on a node.
+// aPod returns a pod of a ReplicaSet that its name begins with, on a node.
 func aPod(name, node string, cpu int64) *model.Pod {
 	app, _, _ := strings.Cut(name, "-")
 	spec := &model.PodSpec{SchedulerName: "default-scheduler", ImageContainers: 1, Requests: model.Resources{MilliCPU: cpu}}
@@ -37,7 +37,7 @@ func aPod(name, node string, cpu int64) *model.Pod {
 		Labels: model.LabelsOf(map[string]string{"app": app}), Owner: model.Owner{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app, UID: app}}
 }
 
-// stateOf is a cluster of nodes and pods.
+// stateOf returns a cluster of nodes and pods.
 func stateOf(things ...any) *cluster.State {
 	s := cluster.New()
 	for _, t := range things {
@@ -55,7 +55,7 @@ func stateOf(things ...any) *cluster.State {
 	return s
 }
 
-// snapshot is what a round sees of a cluster.
+// snapshot returns what a round sees of a cluster.
 func snapshot(s *cluster.State) *descheduling.Snapshot {
 	snap := &descheduling.Snapshot{Now: now}
 	for _, id := range s.NodeIDs() {
@@ -68,7 +68,7 @@ func snapshot(s *cluster.State) *descheduling.Snapshot {
 	return snap
 }
 
-// candidate is a pod of a snapshot.
+// candidate returns a pod of a snapshot.
 func candidate(snap *descheduling.Snapshot, name string) *descheduling.Candidate {
 	for _, n := range snap.Nodes {
 		for _, p := range n.Pods {
@@ -84,7 +84,7 @@ func selects(app string) *model.Selector {
 	return &model.Selector{Requirements: []model.Requirement{{Key: "app", Op: model.In, Values: []string{app}}}}
 }
 
-// budgetOf is a budget over a workload that allows so many.
+// budgetOf returns a budget over a workload that allows so many.
 func budgetOf(app string, allows int32, most model.IntOrPercent) *model.Budget {
 	return &model.Budget{Namespace: "x", Name: app, Selector: selects(app), MaxUnavailable: most, DisruptionsAllowed: allows,
 		CurrentHealthy: 9, DesiredHealthy: 0, ExpectedPods: 9}
@@ -197,7 +197,7 @@ func TestExcludedNodeIsEmptiedWithHolds(t *testing.T) {
 	}
 }
 
-// dump is what is where.
+// dump returns what is where.
 func dump(s *cluster.State) string {
 	var b strings.Builder
 	for _, id := range s.NodeIDs() {

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// TestPlansMatchReferenceEvaluator replays plans of random clusters, move by move, by the plain path on a state of its own: each
+// TestPlansMatchReferenceEvaluator replays plans of random clusters, move by move, by the reference evaluator on a state own: each
 // goes where it says, not back, and it fits beside all that came before it.
 func TestPlansMatchReferenceEvaluator(t *testing.T) {
 	moves, refused := 0, 0
@@ -59,7 +59,7 @@ func TestPlansMatchReferenceEvaluator(t *testing.T) {
 	}
 }
 
-// randomState is a random cluster.
+// randomState returns a random cluster.
 func randomState(r *rand.Rand) *cluster.State {
 	s := stateOf()
 	nodes := 3 + r.IntN(6)

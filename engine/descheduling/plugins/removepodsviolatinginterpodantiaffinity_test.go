@@ -87,7 +87,7 @@ func compareConflicts(t *testing.T, r *descheduling.Round, scope *descheduling.S
 	return found
 }
 
-// randomAntiAffinity is a cluster with zones, nodes without one, and pods of a few specifications that are to be apart.
+// randomAntiAffinity returns a cluster with zones, nodes without one, and pods of a few specifications that are to be apart.
 func randomAntiAffinity(rng *rand.Rand) *descheduling.Snapshot {
 	nodes := numbered(2 + rng.IntN(5))
 	for _, n := range nodes {
