@@ -14,7 +14,7 @@ import (
 // tells. It is asked three times: at first sight it scans, later it keeps a view.
 func fastPathDifferences(state *cluster.State, profile *placement.Profile, pod *model.Pod, record *decision.Record) []string {
 	engine := placement.NewEngine(state, profile, seed)
-	want := *placement.Summarize(record, state.NumNodes())
+	want := *decision.Summarize(record, state.NumNodes())
 	var out []string
 	for i := range 3 {
 		var got decision.Summary

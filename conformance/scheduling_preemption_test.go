@@ -39,7 +39,7 @@ func (v *schedulingVector) preemptionDifferences(state *cluster.State, profile *
 		return nil
 	}
 	var out []string
-	sum := placement.Summarize(record, state.NumNodes())
+	sum := decision.Summarize(record, state.NumNodes())
 	for _, o := range []preemption.Options{{}, preemption.Defaults()} {
 		want := preemption.Evaluate(state, profile, seed, o, pod, record)
 		if want.Preemption.Outcome == decision.PreemptionNominated { // the planner does not look at all nodes then

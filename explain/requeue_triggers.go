@@ -48,7 +48,7 @@ func RequeueTriggers(plugins decision.PluginSet) []RequeueTrigger {
 	var out []RequeueTrigger
 	for r := decision.SchedulingGates; r < decision.NumPlugins; r++ {
 		if plugins.Has(r) {
-			out = append(out, RequeueTrigger{Plugin: r, Events: eventTexts(placement.EventsOfPlugin(r))})
+			out = append(out, RequeueTrigger{Plugin: r, Events: eventTexts(placement.Events(r))})
 		}
 	}
 	return out

@@ -56,9 +56,9 @@ type timedPlacer struct {
 }
 
 // QueueingHints lets the machine group waiting pods, as without the clock.
-func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *placement.QueueingHints) {
+func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *placement.Hints) {
 	return t.Placer.(interface {
-		Waiter(*model.Pod) (any, *placement.QueueingHints)
+		Waiter(*model.Pod) (any, *placement.Hints)
 	}).Waiter(pod)
 }
 

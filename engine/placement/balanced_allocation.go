@@ -9,19 +9,19 @@ import (
 // scoreBalancedAllocation scores how much more evenly the resources of a node would be
 // used with the pod than without: 50 + (50 + with - without) / 2. It says nothing
 // of pods that ask for none of the resources.
-func (a *attempt) scoreBalancedAllocation() preScoreState {
-	resources, want := a.profile.cfg.Balanced, &a.pod.Spec.Requests
+func scoreBalancedAllocation(ev *Evaluation, _ []*CandidateNode) PreScoreState {
+	resources, want := ev.Profile.Config().Balanced, &ev.Pod.Spec.Requests
 	asks := false
 	for _, r := range resources {
 		asks = asks || amountOf(r.Name, want) != 0
 	}
 	if !asks {
-		return preScoreState{}
+		return PreScoreState{}
 	}
-	return preScoreState{score: func(st *candidateNode) int64 {
+	return PreScoreState{Score: func(st *CandidateNode) int64 {
 		var with, without []float64
 		for _, r := range resources {
-			l := newResourceLoad(r.Name, want, st.used, &st.node.Allocatable)
+			l := newResourceLoad(r.Name, want, st.Used, &st.Node.Allocatable)
 			if l.allocatable == 0 {
 				continue
 			}

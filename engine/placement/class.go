@@ -164,7 +164,7 @@ func (e *Engine) classOf(pod *model.Pod) *equivalenceClass {
 	class := x.Class(pod.Namespace, pod.Labels)
 	var owner model.Owner
 	if ss.byOwner {
-		owner = spreadingOwner(pod)
+		owner = SpreadingOwner(pod)
 	}
 	for i := range ss.classes {
 		if o := &ss.classes[i]; o.class.podClass == class && o.owner == owner {
@@ -201,47 +201,10 @@ func (e *Engine) dropOldestClass(ss *specClasses) {
 // specClassesOf makes sure that classes tell apart all that the specification itself
 // reads of labels.
 func (e *Engine) specClassesOf(pod *model.Pod) *specClasses {
-	ss := &specClasses{byOwner: e.dependsOnOwner(pod.Spec)}
-	e.trackSelectors(pod.Spec)
+	ss := &specClasses{byOwner: e.profile.SpreadsByOwner(pod.Spec)}
+	TrackSelectors(e.index, pod.Spec)
 	e.classesBySpec[pod.Spec] = ss
 	return ss
-}
-
-// dependsOnOwner says whether the pod's owner matters: default spreading looks for it.
-func (e *Engine) dependsOnOwner(s *model.PodSpec) bool {
-	return len(s.Spread) == 0 && len(e.profile.spread) > 0
-}
-
-// trackSelectors makes classes tell apart what the specification reads of labels.
-func (e *Engine) trackSelectors(s *model.PodSpec) {
-	var keys []model.Requirement
-	for i := range s.Spread {
-		e.index.TrackSelector(s.Spread[i].Selector)
-		for _, k := range s.Spread[i].MatchLabelKeys {
-			keys = append(keys, model.Requirement{Key: k})
-		}
-	}
-	for _, list := range [][]model.PodAffinityTerm{s.Affinity, s.AntiAffinity} {
-		for i := range list {
-			e.index.TrackSelector(list[i].Selector)
-		}
-	}
-	for _, list := range [][]model.WeightedPodAffinityTerm{s.PreferredAffinity, s.PreferredAntiAffinity} {
-		for i := range list {
-			e.index.TrackSelector(list[i].Term.Selector)
-		}
-	}
-	e.index.TrackSelector(&model.Selector{Requirements: keys})
-}
-
-// spreadingOwner is the owner as far as default spreading reads it.
-func spreadingOwner(pod *model.Pod) model.Owner {
-	switch o := pod.Owner; o.Kind {
-	case "ReplicationController", "ReplicaSet", "StatefulSet":
-		o.UID = ""
-		return o
-	}
-	return model.Owner{}
 }
 
 // refreshClass compiles a shape anew when something that it was compiled on has
@@ -264,14 +227,14 @@ func (e *Engine) refreshClass(ec *equivalenceClass, pod *model.Pod) *equivalence
 // defaultSelectorKey is the identity of the selector for default spreading; empty when the
 // pod has constraints of its own.
 func (e *Engine) defaultSelectorKey(pod *model.Pod) string {
-	return e.defaultSelectorKeyOf(&attempt{state: e.state, profile: e.profile, pod: pod})
+	return e.defaultSelectorKeyOf(&Evaluation{State: e.state, Profile: e.profile, Pod: pod})
 }
 
-func (e *Engine) defaultSelectorKeyOf(a *attempt) string {
-	if len(a.pod.Spec.Spread) > 0 || len(e.profile.spread) == 0 {
+func (e *Engine) defaultSelectorKeyOf(a *Evaluation) string {
+	if len(a.Pod.Spec.Spread) > 0 || len(e.profile.DefaultConstraints()) == 0 {
 		return ""
 	}
-	return string(cluster.AppendSelector(nil, a.defaultSelector()))
+	return string(cluster.AppendSelector(nil, a.DefaultSelector()))
 }
 
 // dropOldClasses drops the shapes that were not asked for lately.

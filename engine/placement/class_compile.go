@@ -16,14 +16,14 @@ const maxImages = 30
 type classBuilder struct {
 	*equivalenceClass
 	e         *Engine
-	a         *attempt
+	a         *Evaluation
 	slotByKey map[string]int // slot of a topology key that goes by domain
 	policy    string         // identity of the pod's node selector and tolerations
 }
 
 // compileClass makes the shape of a pod.
 func (e *Engine) compileClass(pod *model.Pod, class *cluster.PodClass) *equivalenceClass {
-	a := &attempt{state: e.state, profile: e.profile, pod: pod}
+	a := &Evaluation{State: e.state, Profile: e.profile, Pod: pod}
 	c := &classBuilder{equivalenceClass: &equivalenceClass{podClass: class, spec: pod.Spec, slots: slotFirst, lastLogPos: -1}, e: e, a: a, slotByKey: map[string]int{}}
 	c.groupsVersion, c.defaultSelector = e.index.SpreadGroupsVersion(pod.Namespace), e.defaultSelectorKeyOf(a)
 	c.numTerms = len(e.index.TermsMatching(class))
@@ -100,7 +100,7 @@ func (c *classBuilder) nextSlot() int {
 func (c *classBuilder) compileSpread() {
 	if c.e.plugins.weights[decision.PodTopologySpread] > 0 {
 		cs := c.constraints(false)
-		c.strict = len(c.spec.Spread) > 0 || !c.e.profile.cfg.Spread.SystemDefaulting
+		c.strict = len(c.spec.Spread) > 0 || !c.e.profile.Config().Spread.SystemDefaulting
 		for i := range cs {
 			c.softConstraint(cs, &cs[i])
 		}
@@ -124,18 +124,18 @@ func (c *classBuilder) compileSpread() {
 func (c *classBuilder) constraints(hard bool) []constraint {
 	given := c.spec.Spread
 	if len(given) == 0 {
-		given = c.e.profile.spread
+		given = c.e.profile.DefaultConstraints()
 	}
 	if !slices.ContainsFunc(given, func(k model.SpreadConstraint) bool { return k.Hard == hard }) {
 		return nil
 	}
-	return c.a.constraints(hard)
+	return spreadConstraints(c.a, hard)
 }
 
 func (c *classBuilder) softConstraint(all []constraint, k *constraint) {
 	t := softConstraint{skew: float64(k.MaxSkew - 1), host: k.TopologyKey == HostnameKey, topology: c.e.index.Topology(k.TopologyKey)}
 	if t.host {
-		m := spreadMatcher(k, c.a.pod.Namespace)
+		m := spreadMatcher(k, c.a.Pod.Namespace)
 		t.counter = c.e.index.Counter(cluster.CounterKey("", "", &m), "", nil, m, false)
 		t.slot = c.nextSlot()
 		c.hostnames = t.topology
@@ -179,7 +179,7 @@ func (c *classBuilder) spreadCounter(k *constraint, key string, all []constraint
 		b = appendSelected(b, &c.spec.NodeSelector)
 	}
 	if own.HonorTaints {
-		b = appendTolerations(append(b, '!'), c.spec.Tolerations, c.e.profile.cfg.TaintTolerationComparison)
+		b = appendTolerations(append(b, '!'), c.spec.Tolerations, c.e.profile.Config().TaintTolerationComparison)
 	}
 	a := c.a
 	eligible := c.e.index.NodeValues("eligible "+string(b), func(n *cluster.NodeInfo) int32 {
@@ -188,19 +188,19 @@ func (c *classBuilder) spreadCounter(k *constraint, key string, all []constraint
 				return 0
 			}
 		}
-		if !a.matchNodeInclusionPolicies(&own, n.Model) {
+		if !matchNodeInclusionPolicies(a, &own, n.Model) {
 			return 0
 		}
 		return 1
 	})
-	m := spreadMatcher(k, c.a.pod.Namespace)
+	m := spreadMatcher(k, c.a.Pod.Namespace)
 	return c.e.index.Counter(cluster.CounterKey(key, string(b), &m), key, eligible, m, k.Hard)
 }
 
 // compileTerms compiles the pod's inter-pod terms, and those of other pods that
 // act on it.
 func (c *classBuilder) compileTerms() {
-	s, args := c.spec, &c.e.profile.cfg.InterPod
+	s, args := c.spec, &c.e.profile.Config().InterPod
 	filters := c.e.plugins.filters.Has(decision.InterPodAffinity)
 	prefers := len(s.PreferredAffinity)+len(s.PreferredAntiAffinity) > 0
 	scores := c.e.plugins.weights[decision.InterPodAffinity] > 0 && (prefers || !args.IgnorePreferredTermsOfExistingPods)
@@ -212,7 +212,7 @@ func (c *classBuilder) compileTerms() {
 		for i := range s.Affinity {
 			c.affinity = append(c.affinity, c.affinityTerm(s.Affinity[i].TopologyKey, all, 0))
 		}
-		c.selfAffinity = c.a.termMatcher().matchesAllAffinity(c.a.pod)
+		c.selfAffinity = newTermMatcher(c.a).matchesAllAffinity(c.a.Pod)
 		for i := range s.AntiAffinity {
 			c.antiAffinity = append(c.antiAffinity, c.affinityTermOf(&s.AntiAffinity[i], 0))
 		}

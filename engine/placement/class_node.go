@@ -39,7 +39,7 @@ type scoreParams struct {
 	fitWeight              int64 // weights
 	balanceWeight          int64
 	scoringCPU, scoringMem int64                        // as the fit score counts them
-	scorers                []func(*candidateNode) int64 // the rules themselves where columns do not do
+	scorers                []func(*CandidateNode) int64 // the rules themselves where columns do not do
 	weights                []int64
 	fastScore              bool // fit over cpu and memory, and nothing but the balance of the two besides
 }
@@ -52,7 +52,7 @@ func (c *classBuilder) compileScore() {
 	}
 	s.filterFit, s.want = t.filters.Has(decision.NodeResourcesFit), c.spec.Requests
 	if s.filterFit {
-		c.scalars = c.a.filteredScalars()
+		c.scalars = filteredScalars(c.a)
 		c.reference = c.reference || len(c.scalars) > maxScalars
 	}
 	s.cpuMemoryOnly = s.filterFit && len(c.ports)+len(c.scalars) == 0 && s.want.Ephemeral <= 0
@@ -71,14 +71,14 @@ func (c *classBuilder) compileScore() {
 		}
 		s.fitWeight, s.scoringCPU, s.scoringMem = fit, own.MilliCPU, own.Memory
 	} else if fit > 0 {
-		s.scorers, s.weights = append(s.scorers, c.a.scoreNodeResourcesFit().score), append(s.weights, fit)
+		s.scorers, s.weights = append(s.scorers, PreScore(c.a, decision.NodeResourcesFit, nil).Score), append(s.weights, fit)
 	}
 	if balance > 0 && t.defaultBalance {
 		if s.want.MilliCPU != 0 || s.want.Memory != 0 {
 			s.balanceWeight = balance
 		}
-	} else if b := c.a.scoreBalancedAllocation(); balance > 0 && b.score != nil {
-		s.scorers, s.weights = append(s.scorers, b.score), append(s.weights, balance)
+	} else if b := PreScore(c.a, decision.NodeResourcesBalancedAllocation, nil); balance > 0 && b.Score != nil {
+		s.scorers, s.weights = append(s.scorers, b.Score), append(s.weights, balance)
 	}
 	s.fastScore = s.fitWeight > 0 && len(s.scorers) == 0
 }
@@ -147,7 +147,7 @@ func (ec *equivalenceClass) nodeScore(x *cluster.Index, id cluster.NodeID) int32
 		sum += s.balanceWeight * balancedCPUMem(r, s.want.MilliCPU, s.want.Memory)
 	}
 	if len(s.scorers) > 0 {
-		st := newCandidateNode(x.State().Node(id))
+		st := NewCandidateNode(x.State().Node(id))
 		for i, raw := range s.scorers {
 			sum += s.weights[i] * raw(&st)
 		}

@@ -28,7 +28,7 @@ func unpackStatic(v int32) (soft, preference int64) { return int64(v & 0xffff), 
 
 // compileStatic compiles the rules that read nothing but what a node is.
 func (c *classBuilder) compileStatic() {
-	a, cfg, filters := c.a, &c.e.profile.cfg, c.e.plugins.filters
+	a, cfg, filters := c.a, c.e.profile.Config(), c.e.plugins.filters
 	own, added := c.spec.NodeSelector.Preferred, cfg.AddedAffinity.Preferred
 	c.prefers = len(own)+len(added) > 0
 	var most int64
@@ -42,17 +42,17 @@ func (c *classBuilder) compileStatic() {
 		c.reference = true
 		return
 	}
-	cordoned := filters.Has(decision.NodeUnschedulable) && !a.tolerates(&unschedulableTaint)
+	cordoned := filters.Has(decision.NodeUnschedulable) && !tolerates(a, &unschedulableTaint)
 	taints := c.e.index.MemoizeByTaints(func(n *model.Node) int32 {
 		if cordoned && n.Unschedulable {
 			return failUnschedulable
 		}
-		if filters.Has(decision.TaintToleration) && a.untolerated(n.Taints) != nil {
+		if filters.Has(decision.TaintToleration) && untolerated(a, n.Taints) != nil {
 			return failTaint
 		}
 		var soft int32
 		for i := range n.Taints {
-			if t := &n.Taints[i]; t.Effect == model.PreferNoSchedule && !a.tolerates(t) {
+			if t := &n.Taints[i]; t.Effect == model.PreferNoSchedule && !tolerates(a, t) {
 				soft++
 			}
 		}
@@ -69,7 +69,7 @@ func (c *classBuilder) compileStatic() {
 			if enforced.HasRequired && !matchesAnyTerm(enforced.Required, n.Model) {
 				return failEnforced
 			}
-			if _, ok := matchesNodeSelector(&a.pod.Spec.NodeSelector, n.Model); !ok {
+			if _, ok := matchesNodeSelector(&a.Pod.Spec.NodeSelector, n.Model); !ok {
 				return failAffinity
 			}
 		}
@@ -79,7 +79,7 @@ func (c *classBuilder) compileStatic() {
 
 // staticName is the identity of the static rules: the pod's and the profile's part.
 func (c *classBuilder) staticName() string {
-	cfg := &c.e.profile.cfg
+	cfg := c.e.profile.Config()
 	b := append(make([]byte, 0, 128), "static "...)
 	b = strconv.AppendUint(b, uint64(c.e.plugins.filters), 10)
 	b = appendTolerations(b, c.spec.Tolerations, cfg.TaintTolerationComparison)

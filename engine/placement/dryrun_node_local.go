@@ -19,7 +19,7 @@ type Failure int32
 // NodeLocal compiles a pod. ok is false when more matters to it.
 func (e *Engine) NodeLocal(pod *model.Pod) (l NodeLocalPod, ok bool) {
 	e.clock++
-	if !e.supports(pod) || hasVolumes(pod.Spec) || e.state.HasAvoidHold(pod) {
+	if !e.supports(pod) || HasVolumes(pod.Spec) || e.state.HasAvoidHold(pod) {
 		return NodeLocalPod{}, false
 	}
 	ec := e.classOf(pod)

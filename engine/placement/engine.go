@@ -42,8 +42,7 @@ type Engine struct {
 	resetBytes, resetObjects int
 	tune                     tuning
 	scratch                  scratch
-	priorityLoads            priorityLoads // of the node that waiters ask for
-	lastHints                lastHints
+	hints                    *Provider
 	counters                 Counters
 }
 
@@ -70,7 +69,8 @@ type tuning struct {
 func NewEngine(s *cluster.State, p *Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
 		maxClasses: 8192, resetBytes: 256 << 20, resetObjects: 8192, tune: tuning{maxLagPercent: 12, minLag: 192, rankListFraction: 32, minRankList: 16}}
-	e.plugins = newPluginTable(&p.cfg)
+	e.plugins = newPluginTable(p.Config())
+	e.hints = NewProvider(s, p)
 	e.dropClasses()
 	return e
 }
@@ -102,8 +102,17 @@ func (e *Engine) dropClasses() {
 	e.numClasses, e.caches, e.cacheBytes = 0, nil, 0
 }
 
+// QueueingHints returns the queueing hints of an unschedulable pod; see Provider.Hints.
+func (e *Engine) QueueingHints(pod *model.Pod) (key any, h *Hints) { return e.hints.Hints(pod) }
+
+// VolumePlan returns what must happen to the claims of a pod before it can be bound to a node;
+// see plugins.PlanVolumes.
+func (e *Engine) VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error) {
+	return PlanVolumes(e.profile, e.state, pod, node)
+}
+
 // Gate says why a pod must not be tried yet; nil when it may.
-func (e *Engine) Gate(pod *model.Pod) *decision.Verdict { return e.profile.Gate(e.state, pod) }
+func (e *Engine) Gate(pod *model.Pod) *decision.Verdict { return PreEnqueue(e.profile, e.state, pod) }
 
 // Decide decides about a pod and overwrites out with the summary of it, using
 // the room that out.Counts has.
@@ -118,7 +127,7 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 		return
 	}
 	ec := e.classOf(pod)
-	stored := hasVolumes(pod.Spec)
+	stored := HasVolumes(pod.Spec)
 	e.collectFirstNodes(pod)
 	first := pod.NominatedNodeName != "" || len(sc.firstNodes) > 0
 	ahead := (stored || !ec.isNodeLocal()) && (e.state.AnyNominationCounts(pod) || e.state.HasAvoidHold(pod))
@@ -159,14 +168,14 @@ func (e *Engine) resetIndexIfLarge() {
 // as that can be said before its shape is known.
 func (e *Engine) supports(pod *model.Pod) bool {
 	s := pod.Spec
-	return e.plugins.supported && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.cfg.Name &&
+	return e.plugins.supported && pod.NodeName == "" && !pod.Finished() && !pod.Deleting && s.SchedulerName == e.profile.Config().Name &&
 		len(s.ParseErrors) == 0 && len(s.Features) == 0 &&
 		len(s.Gates) == 0 && len(s.ResourceClaims) == 0 && s.SchedulingGroup == "" && e.state.NumNodes() > 0
 }
 
 func (e *Engine) decideByReference(pod *model.Pod, out *decision.Summary) {
 	e.counters.Reference++
-	summarize(Evaluate(e.state, e.profile, e.seed, pod), e.state.NumNodes(), out)
+	decision.SummarizeInto(Evaluate(e.state, e.profile, e.seed, pod), e.state.NumNodes(), out)
 }
 
 // decideFast decides by a view where that is worth while, else by a scan.
@@ -243,13 +252,25 @@ type pluginTable struct {
 	maxNodeScore               int64                      // the most that a node's own part can be
 }
 
+// fastFilters and fastScores are the plugins that the fast path implements. A profile with other
+// plugins that filter or score is left to the reference evaluator.
+const (
+	fastFilters = decision.PluginSet(1<<decision.NodeUnschedulable | 1<<decision.NodeName | 1<<decision.TaintToleration |
+		1<<decision.NodeAffinity | 1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions |
+		1<<decision.NodeVolumeLimits | 1<<decision.VolumeBinding | 1<<decision.VolumeZone | 1<<decision.PodTopologySpread |
+		1<<decision.InterPodAffinity | 1<<decision.NodeDeclaredFeatures)
+	fastScores = decision.PluginSet(1<<decision.TaintToleration | 1<<decision.NodeAffinity | 1<<decision.NodeResourcesFit |
+		1<<decision.VolumeBinding | 1<<decision.PodTopologySpread | 1<<decision.InterPodAffinity |
+		1<<decision.NodeResourcesBalancedAllocation | 1<<decision.ImageLocality)
+)
+
 // order is the order in which the fast path judges; a profile may leave rules
 // out, but not change it.
 func newPluginTable(c *Config) pluginTable {
 	t := pluginTable{supported: true}
 	last := decision.NoPlugin
 	for _, r := range c.Filter {
-		t.supported = t.supported && r > last
+		t.supported = t.supported && r > last && (fastFilters.Has(r) || !Filters(r))
 		last = r
 		t.filters = t.filters.With(r)
 	}
@@ -258,6 +279,7 @@ func newPluginTable(c *Config) pluginTable {
 	}
 	for _, w := range c.Score {
 		t.weights[w.Plugin] = w.Weight
+		t.supported = t.supported && (fastScores.Has(w.Plugin) || !Scores(w.Plugin))
 	}
 	t.defaultFit = c.Fit.Strategy == LeastAllocated && cpuAndMemory(c.Fit.Resources)
 	t.defaultBalance = cpuAndMemory(c.Balanced)

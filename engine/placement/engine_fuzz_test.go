@@ -117,7 +117,7 @@ func (ar *fuzzCluster) compare(p *model.Pod) (choice string) {
 	var got decision.Summary
 	ar.engine.Decide(p, &got)
 	rec := Evaluate(ar.state, ar.engine.profile, ar.engine.seed, p)
-	want := *Summarize(rec, ar.state.NumNodes())
+	want := *decision.Summarize(rec, ar.state.NumNodes())
 	got.ReasonCounts, want.ReasonCounts = slices.Clip(got.ReasonCounts), slices.Clip(want.ReasonCounts)
 	if len(got.ReasonCounts) == 0 {
 		got.ReasonCounts, want.ReasonCounts = nil, want.ReasonCounts[:len(want.ReasonCounts):len(want.ReasonCounts)]

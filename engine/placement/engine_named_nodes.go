@@ -1,8 +1,7 @@
 package placement
 
 import (
-	"slices"
-
+	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 )
@@ -12,25 +11,17 @@ import (
 // alone. The shape made sure that nothing they read is on other nodes.
 func (e *Engine) decideNamedNodes(ec *equivalenceClass, pod *model.Pod, out *decision.Summary) {
 	e.counters.NamedNodes++
-	a := &attempt{state: e.state, profile: e.profile, pod: pod}
+	var ids []cluster.NodeID
 	for _, name := range ec.names {
 		if id, ok := e.state.NodeID(name); ok {
-			a.nodes = append(a.nodes, newCandidateNode(e.state.Node(id)))
+			ids = append(ids, id)
 		}
 	}
-	revision, nodes := out.Revision, out.Nodes
-	rec := &decision.Record{UID: pod.UID, Revision: revision, Outcome: decision.Infeasible}
-	if a.runPreFilters(rec) {
-		if feasible := a.findNodesThatFit(rec); len(feasible) > 0 {
-			rec.Outcome = decision.Scheduled
-			if err := a.prioritizeNodes(rec, feasible); err == nil {
-				a.selectNode(rec, feasible, e.seed)
-			}
-		}
-	}
-	summarize(rec, nodes, out)
-	if others := nodes - len(a.nodes); out.Outcome == decision.Infeasible && others > 0 {
-		addReasonCount(out, decision.PreFilterResult, decision.UnschedulableAndUnresolvable, decision.NoReason, "", others)
-		slices.SortFunc(out.ReasonCounts, compareReasonCounts)
+	nodes := out.Nodes
+	rec := EvaluateNodes(e.state, e.profile, e.seed, pod, ids)
+	decision.SummarizeInto(rec, nodes, out)
+	if others := nodes - len(ids); out.Outcome == decision.Infeasible && others > 0 {
+		out.AddReason(decision.PreFilterResult, decision.UnschedulableAndUnresolvable, decision.NoReason, "", others)
+		decision.SortReasonCounts(out.ReasonCounts)
 	}
 }

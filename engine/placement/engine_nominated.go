@@ -38,7 +38,7 @@ func (ec *equivalenceClass) filterWithNominated(s *cluster.State, id cluster.Nod
 		}
 		pods++
 		if want := &p.Spec.Requests; len(ec.scalars) > 0 {
-			used = addResources(&used, want)
+			used = sumResources(&used, want)
 		} else {
 			used.MilliCPU, used.Memory, used.Ephemeral = used.MilliCPU+want.MilliCPU, used.Memory+want.Memory, used.Ephemeral+want.Ephemeral
 		}

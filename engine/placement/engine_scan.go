@@ -10,7 +10,7 @@ import (
 // prepare makes ready what a decision about a pod needs besides its shape.
 func (e *Engine) prepare(ec *equivalenceClass, pod *model.Pod) {
 	sc := &e.scratch
-	sc.tieStart, sc.startRank = tieStart(e.seed, pod.TieKey()), -1
+	sc.tieStart, sc.startRank = NewTieBreaker(e.seed, pod.TieKey()).Start(), -1
 	sc.imageScores, sc.anyImage = sc.imageScores[:0], false
 	nodes := float64(e.state.NumNodes())
 	for _, name := range ec.images {

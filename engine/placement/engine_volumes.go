@@ -14,20 +14,18 @@ import (
 var volumePlugins = [...]decision.Plugin{decision.VolumeRestrictions, decision.NodeVolumeLimits,
 	decision.VolumeBinding, decision.VolumeZone}
 
-func hasVolumes(s *model.PodSpec) bool { return len(s.Claims)+len(s.Disks)+len(s.Inline) > 0 }
-
 // compileVolumePlugins compiles the volume rules for a pod into scratch.stored. It says
 // no when one of them fails, refuses all nodes or narrows the search, which the plain path
 // knows how to tell.
 func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
-	a := &attempt{state: e.state, profile: e.profile, pod: pod}
+	a := &Evaluation{State: e.state, Profile: e.profile, Pod: pod}
 	for _, r := range volumePlugins {
-		c := a.preFilter(r)
-		if c.err != nil || c.verdict != nil || c.hasNames {
+		c := PreFilter(a, r)
+		if c.Err != nil || c.Verdict != nil || c.HasNodeNames {
 			return false
 		}
-		if c.filter != nil && e.plugins.filters.Has(r) {
-			e.scratch.volumeFilters = append(e.scratch.volumeFilters, filterPlugin{r, c.filter})
+		if c.Filter != nil && e.plugins.filters.Has(r) {
+			e.scratch.volumeFilters = append(e.scratch.volumeFilters, FilterPlugin{r, c.Filter})
 		}
 	}
 	e.scratch.volumeAttempt, e.scratch.volumeRejections.Resolvable = a, 0
@@ -37,9 +35,9 @@ func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
 // filterVolumes says whether a node passes the volume rules, and counts it in
 // scratch.refused if not.
 func (e *Engine) filterVolumes(id cluster.NodeID) bool {
-	st := newCandidateNode(e.state.Node(id))
+	st := NewCandidateNode(e.state.Node(id))
 	for _, f := range e.scratch.volumeFilters {
-		v := f.filter(&st)
+		v := f.Filter(&st)
 		if v.Code == decision.Success {
 			continue
 		}
@@ -47,7 +45,7 @@ func (e *Engine) filterVolumes(id cluster.NodeID) bool {
 			e.scratch.volumeRejections.Resolvable++
 		}
 		for i := range v.Reasons {
-			addReasonCount(&e.scratch.volumeRejections, f.plugin, v.Code, v.Reasons[i].Kind, v.Reasons[i].Subject, 1)
+			e.scratch.volumeRejections.AddReason(f.Plugin, v.Code, v.Reasons[i].Kind, v.Reasons[i].Subject, 1)
 		}
 		return false
 	}
@@ -58,7 +56,7 @@ func (e *Engine) filterVolumes(id cluster.NodeID) bool {
 // the plain path: which node failed it depends on the order.
 func (e *Engine) decideWithVolumes(ec *equivalenceClass, pod *model.Pod, out *decision.Summary) {
 	buckets := e.scan(ec)
-	if e.scratch.volumeAttempt.err != "" {
+	if e.scratch.volumeAttempt.Err != "" {
 		e.decideByReference(pod, out)
 		return
 	}

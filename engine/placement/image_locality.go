@@ -12,18 +12,18 @@ const (
 // scoreImageLocality scores the bytes of the pod's images that a node has. An image
 // counts the more, the more nodes have it, so that pods do not pile up on the
 // one node that pulled first.
-func (a *attempt) scoreImageLocality() preScoreState {
-	nodes := float64(a.state.NumNodes())
-	worth := make([]int64, len(a.pod.Spec.Images))
-	for i, name := range a.pod.Spec.Images {
-		spread := float64(a.state.ImageNodes(name)) / nodes
-		worth[i] = int64(float64(float64(a.state.ImageSize(name)) * spread))
+func scoreImageLocality(ev *Evaluation, _ []*CandidateNode) PreScoreState {
+	nodes := float64(ev.State.NumNodes())
+	worth := make([]int64, len(ev.Pod.Spec.Images))
+	for i, name := range ev.Pod.Spec.Images {
+		spread := float64(ev.State.ImageNodes(name)) / nodes
+		worth[i] = int64(float64(float64(ev.State.ImageSize(name)) * spread))
 	}
-	ceiling := int64(maxContainerImageThreshold) * int64(a.pod.Spec.ImageContainers)
-	return preScoreState{score: func(st *candidateNode) int64 {
+	ceiling := int64(maxContainerImageThreshold) * int64(ev.Pod.Spec.ImageContainers)
+	return PreScoreState{Score: func(st *CandidateNode) int64 {
 		var sum int64
-		for i, name := range a.pod.Spec.Images {
-			if st.hasImage(name) {
+		for i, name := range ev.Pod.Spec.Images {
+			if hasImage(st, name) {
 				sum += worth[i]
 			}
 		}
@@ -32,9 +32,9 @@ func (a *attempt) scoreImageLocality() preScoreState {
 	}}
 }
 
-func (st *candidateNode) hasImage(name string) bool {
-	for i := range st.node.Images {
-		if slices.Contains(st.node.Images[i].Names, name) {
+func hasImage(st *CandidateNode, name string) bool {
+	for i := range st.Node.Images {
+		if slices.Contains(st.Node.Images[i].Names, name) {
 			return true
 		}
 	}

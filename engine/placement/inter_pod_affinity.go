@@ -32,14 +32,14 @@ type interPodFilter struct {
 
 // termMatcher is what both halves of InterPodAffinity know of the pod.
 type termMatcher struct {
-	a *attempt
+	a *Evaluation
 	// namespaceLabels are the labels of the pod's namespace; none when it is not known.
 	namespaceLabels model.Labels
 }
 
-func (a *attempt) termMatcher() *termMatcher {
-	labels, _ := a.state.NamespaceLabels(a.pod.Namespace)
-	return &termMatcher{a: a, namespaceLabels: labels}
+func newTermMatcher(ev *Evaluation) *termMatcher {
+	labels, _ := ev.State.NamespaceLabels(ev.Pod.Namespace)
+	return &termMatcher{a: ev, namespaceLabels: labels}
 }
 
 // matchesExisting says whether a pod that is there meets a term of the pod that comes. A
@@ -48,7 +48,7 @@ func (a *attempt) termMatcher() *termMatcher {
 // more without labels.
 func (x *termMatcher) matchesExisting(t *model.PodAffinityTerm, there *model.Pod) bool {
 	if !slices.Contains(t.Namespaces, there.Namespace) && !t.NamespaceSelector.Matches(nil) {
-		labels, known := x.a.state.NamespaceLabels(there.Namespace)
+		labels, known := x.a.State.NamespaceLabels(there.Namespace)
 		if !known || !t.NamespaceSelector.Matches(labels) {
 			return false
 		}
@@ -58,15 +58,15 @@ func (x *termMatcher) matchesExisting(t *model.PodAffinityTerm, there *model.Pod
 
 // matchesIncoming says whether the pod that comes meets a term of one that is there.
 func (x *termMatcher) matchesIncoming(t *model.PodAffinityTerm) bool {
-	if !slices.Contains(t.Namespaces, x.a.pod.Namespace) && !t.NamespaceSelector.Matches(x.namespaceLabels) {
+	if !slices.Contains(t.Namespaces, x.a.Pod.Namespace) && !t.NamespaceSelector.Matches(x.namespaceLabels) {
 		return false
 	}
-	return t.Selector.Matches(x.a.pod.Labels)
+	return t.Selector.Matches(x.a.Pod.Labels)
 }
 
 // matchesAllAffinity says whether a pod meets all required affinity terms.
 func (x *termMatcher) matchesAllAffinity(there *model.Pod) bool {
-	terms := x.a.pod.Spec.Affinity
+	terms := x.a.Pod.Spec.Affinity
 	for i := range terms {
 		if !x.matchesExisting(&terms[i], there) {
 			return false
@@ -77,21 +77,21 @@ func (x *termMatcher) matchesAllAffinity(there *model.Pod) bool {
 
 // interPodAffinity rejects nodes out of reach of the pods that the pod must be
 // with, near those that it must not be with, and near those that do not want it.
-func (a *attempt) interPodAffinity() preFilterState {
-	if err := a.parseErrors(model.ParseErrorPodAffinity); err != nil {
-		v := rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "parsing pod: " + err.Error()})
-		return preFilterState{verdict: &v}
+func interPodAffinity(ev *Evaluation) PreFilterState {
+	if err := ev.ParseErrors(model.ParseErrorPodAffinity); err != nil {
+		v := Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "parsing pod: " + err.Error()})
+		return PreFilterState{Verdict: &v}
 	}
-	x := &interPodFilter{termMatcher: a.termMatcher()}
-	for i := range a.nodes {
-		for _, p := range a.nodes[i].pods {
-			x.count(&x.base, a.nodes[i].node, p, 1)
+	x := &interPodFilter{termMatcher: newTermMatcher(ev)}
+	for i := range ev.Nodes {
+		for _, p := range ev.Nodes[i].Pods {
+			x.count(&x.base, ev.Nodes[i].Node, p, 1)
 		}
 	}
-	if len(x.base.existingAntiAffinity) == 0 && len(a.pod.Spec.Affinity) == 0 && len(a.pod.Spec.AntiAffinity) == 0 {
-		return preFilterState{}
+	if len(x.base.existingAntiAffinity) == 0 && len(ev.Pod.Spec.Affinity) == 0 && len(ev.Pod.Spec.AntiAffinity) == 0 {
+		return PreFilterState{}
 	}
-	return preFilterState{filter: x.filter}
+	return PreFilterState{Filter: x.filter}
 }
 
 // count adds what one pod on a node means to the required terms, sign times.
@@ -102,16 +102,16 @@ func (x *interPodFilter) count(into *affinityCounts, n *model.Node, p *model.Pod
 		}
 	}
 	if x.matchesAllAffinity(p) {
-		for i := range x.a.pod.Spec.Affinity {
-			key := x.a.pod.Spec.Affinity[i].TopologyKey
+		for i := range x.a.Pod.Spec.Affinity {
+			key := x.a.Pod.Spec.Affinity[i].TopologyKey
 			if _, ok := n.Labels.Get(key); ok {
 				into.affinity = updateTally(into.affinity, n, key, p, sign)
 				into.affinityTotal += sign
 			}
 		}
 	}
-	for i := range x.a.pod.Spec.AntiAffinity {
-		if t := &x.a.pod.Spec.AntiAffinity[i]; x.matchesExisting(t, p) {
+	for i := range x.a.Pod.Spec.AntiAffinity {
+		if t := &x.a.Pod.Spec.AntiAffinity[i]; x.matchesExisting(t, p) {
 			into.antiAffinity = updateTally(into.antiAffinity, n, t.TopologyKey, p, sign)
 		}
 	}
@@ -135,28 +135,28 @@ func updateTally(m map[topologyPair]podTally, n *model.Node, key string, p *mode
 }
 
 // filter looks at the three kinds in kube-scheduler's order.
-func (x *interPodFilter) filter(st *candidateNode) decision.Verdict {
+func (x *interPodFilter) filter(st *CandidateNode) decision.Verdict {
 	var extra affinityCounts
-	for _, p := range st.added {
-		x.count(&extra, st.node, p, 1)
+	for _, p := range st.Added {
+		x.count(&extra, st.Node, p, 1)
 	}
-	for _, p := range st.removed {
-		x.count(&extra, st.node, p, -1)
+	for _, p := range st.Removed {
+		x.count(&extra, st.Node, p, -1)
 	}
-	if key, ok := x.satisfiesAffinity(st.node, &extra); !ok {
-		return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonPodAffinity, Subject: key})
+	if key, ok := x.satisfiesAffinity(st.Node, &extra); !ok {
+		return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonPodAffinity, Subject: key})
 	}
-	for i := range x.a.pod.Spec.AntiAffinity {
-		key := x.a.pod.Spec.AntiAffinity[i].TopologyKey
-		if value, ok := st.node.Labels.Get(key); ok {
+	for i := range x.a.Pod.Spec.AntiAffinity {
+		key := x.a.Pod.Spec.AntiAffinity[i].TopologyKey
+		if value, ok := st.Node.Labels.Get(key); ok {
 			if t := sumTallies(x.base.antiAffinity, extra.antiAffinity, topologyPair{key, value}); t.count > 0 {
-				return rejection(decision.Unschedulable, decision.Reason{Kind: decision.ReasonPodAntiAffinity, Subject: key, Used: int64(t.count), Object: t.firstPod})
+				return Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonPodAntiAffinity, Subject: key, Used: int64(t.count), Object: t.firstPod})
 			}
 		}
 	}
-	for _, l := range st.node.Labels {
+	for _, l := range st.Node.Labels {
 		if t := sumTallies(x.base.existingAntiAffinity, extra.existingAntiAffinity, topologyPair{l.Key, l.Value}); t.count > 0 {
-			return rejection(decision.Unschedulable, decision.Reason{Kind: decision.ReasonExistingAntiAffinity, Subject: l.Key, Used: int64(t.count), Object: t.firstPod})
+			return Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonExistingAntiAffinity, Subject: l.Key, Used: int64(t.count), Object: t.firstPod})
 		}
 	}
 	return decision.Verdict{}
@@ -166,7 +166,7 @@ func (x *interPodFilter) filter(st *candidateNode) decision.Verdict {
 // domain; if not, key is the first topology key where they are missing. The first pod of a group that has affinity
 // to itself may go to any node with all keys, as long as no match is anywhere.
 func (x *interPodFilter) satisfiesAffinity(n *model.Node, extra *affinityCounts) (key string, ok bool) {
-	terms := x.a.pod.Spec.Affinity
+	terms := x.a.Pod.Spec.Affinity
 	for i := range terms {
 		value, has := n.Labels.Get(terms[i].TopologyKey)
 		if !has {
@@ -179,7 +179,7 @@ func (x *interPodFilter) satisfiesAffinity(n *model.Node, extra *affinityCounts)
 	if key == "" {
 		return "", true
 	}
-	return key, x.base.affinityTotal+extra.affinityTotal == 0 && x.matchesAllAffinity(x.a.pod)
+	return key, x.base.affinityTotal+extra.affinityTotal == 0 && x.matchesAllAffinity(x.a.Pod)
 }
 
 func sumTallies(base, extra map[topologyPair]podTally, at topologyPair) podTally {

@@ -16,27 +16,27 @@ type interPodScorer struct {
 // scoreInterPodAffinity scores how much the pods around draw the pod or put it off: its
 // own preferences, those of the pods there, and their required affinity, which
 // weighs what the profile says.
-func (a *attempt) scoreInterPodAffinity() preScoreState {
-	args, spec := &a.profile.cfg.InterPod, a.pod.Spec
+func scoreInterPodAffinity(ev *Evaluation, _ []*CandidateNode) PreScoreState {
+	args, spec := &ev.Profile.Config().InterPod, ev.Pod.Spec
 	prefers := len(spec.PreferredAffinity)+len(spec.PreferredAntiAffinity) > 0
 	if args.IgnorePreferredTermsOfExistingPods && !prefers {
-		return preScoreState{}
+		return PreScoreState{}
 	}
-	d := &interPodScorer{termMatcher: a.termMatcher(), weights: map[topologyPair]int64{}}
-	for i := range a.nodes {
-		for _, p := range a.nodes[i].pods {
-			d.addPod(a.nodes[i].node, p, args.HardPodAffinityWeight)
+	d := &interPodScorer{termMatcher: newTermMatcher(ev), weights: map[topologyPair]int64{}}
+	for i := range ev.Nodes {
+		for _, p := range ev.Nodes[i].Pods {
+			d.addPod(ev.Nodes[i].Node, p, args.HardPodAffinityWeight)
 		}
 	}
 	if len(d.keys) == 0 {
-		return preScoreState{}
+		return PreScoreState{}
 	}
-	return preScoreState{score: d.score, normalizeScore: func(_ []*candidateNode, points []int64) { normalizeMinMax(points) }}
+	return PreScoreState{Score: d.score, NormalizeScore: func(_ []*CandidateNode, points []int64) { normalizeMinMax(points) }}
 }
 
 // addPod adds the weights between the pod that comes and one that is there.
 func (d *interPodScorer) addPod(n *model.Node, there *model.Pod, hard int64) {
-	own, its := d.a.pod.Spec, there.Spec
+	own, its := d.a.Pod.Spec, there.Spec
 	for i := range own.PreferredAffinity {
 		if t := &own.PreferredAffinity[i]; d.matchesExisting(&t.Term, there) {
 			d.add(n, t.Term.TopologyKey, int64(t.Weight))
@@ -77,10 +77,10 @@ func (d *interPodScorer) add(n *model.Node, key string, weight int64) {
 	d.weights[topologyPair{key, value}] += weight
 }
 
-func (d *interPodScorer) score(st *candidateNode) int64 {
+func (d *interPodScorer) score(st *CandidateNode) int64 {
 	var sum int64
 	for _, key := range d.keys {
-		if value, ok := st.node.Labels.Get(key); ok {
+		if value, ok := st.Node.Labels.Get(key); ok {
 			sum += d.weights[topologyPair{key, value}]
 		}
 	}

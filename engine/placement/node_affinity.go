@@ -10,27 +10,27 @@ import (
 // nodeAffinity rejects nodes that the profile's added affinity, spec.nodeSelector
 // or the required node affinity does not select, and narrows the search when
 // every required term names nodes.
-func (a *attempt) nodeAffinity() preFilterState {
-	sel, added := &a.pod.Spec.NodeSelector, &a.profile.cfg.AddedAffinity
+func nodeAffinity(ev *Evaluation) PreFilterState {
+	sel, added := &ev.Pod.Spec.NodeSelector, &ev.Profile.Config().AddedAffinity
 	if len(sel.Labels) == 0 && !sel.HasRequired && !added.HasRequired {
-		return preFilterState{}
+		return PreFilterState{}
 	}
-	c := preFilterState{filter: func(st *candidateNode) decision.Verdict {
-		if added.HasRequired && !matchesAnyTerm(added.Required, st.node) {
-			return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonEnforcedAffinity})
+	c := PreFilterState{Filter: func(st *CandidateNode) decision.Verdict {
+		if added.HasRequired && !matchesAnyTerm(added.Required, st.Node) {
+			return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonEnforcedAffinity})
 		}
-		if subject, ok := matchesNodeSelector(sel, st.node); !ok {
-			return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonNodeAffinity, Subject: subject})
+		if subject, ok := matchesNodeSelector(sel, st.Node); !ok {
+			return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonNodeAffinity, Subject: subject})
 		}
 		return decision.Verdict{}
 	}}
 	if !sel.HasRequired || len(sel.Required) == 0 {
 		return c
 	}
-	c.names, c.hasNames = nodeNamesOf(sel.Required)
-	if c.hasNames && len(c.names) == 0 {
-		v := rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "pod affinity terms conflict"})
-		c.verdict = &v
+	c.NodeNames, c.HasNodeNames = nodeNamesOf(sel.Required)
+	if c.HasNodeNames && len(c.NodeNames) == 0 {
+		v := Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "pod affinity terms conflict"})
+		c.Verdict = &v
 	}
 	return c
 }
@@ -83,19 +83,19 @@ func matchesAnyTerm(terms []model.NodeSelectorTerm, n *model.Node) bool {
 
 // scoreNodeAffinity sums the weights of the preferred terms that match, the
 // profile's and the pod's. A malformed preference of the pod fails the attempt.
-func (a *attempt) scoreNodeAffinity() preScoreState {
-	own, added := a.pod.Spec.NodeSelector.Preferred, a.profile.cfg.AddedAffinity.Preferred
-	if err := a.parseErrors(model.ParseErrorPreferredNodeAffinity); err != nil {
-		return preScoreState{err: err}
+func scoreNodeAffinity(ev *Evaluation, _ []*CandidateNode) PreScoreState {
+	own, added := ev.Pod.Spec.NodeSelector.Preferred, ev.Profile.Config().AddedAffinity.Preferred
+	if err := ev.ParseErrors(model.ParseErrorPreferredNodeAffinity); err != nil {
+		return PreScoreState{Err: err}
 	}
 	if len(own)+len(added) == 0 {
-		return preScoreState{}
+		return PreScoreState{}
 	}
-	return preScoreState{
-		score: func(st *candidateNode) int64 {
-			return preferredWeight(added, st.node) + preferredWeight(own, st.node)
+	return PreScoreState{
+		Score: func(st *CandidateNode) int64 {
+			return preferredWeight(added, st.Node) + preferredWeight(own, st.Node)
 		},
-		normalizeScore: func(_ []*candidateNode, points []int64) { defaultNormalizeScore(points, false) },
+		NormalizeScore: func(_ []*CandidateNode, points []int64) { defaultNormalizeScore(points, false) },
 	}
 }
 

@@ -7,15 +7,15 @@ import (
 )
 
 // nodeDeclaredFeatures rejects nodes that do not declare a feature the pod needs.
-func (a *attempt) nodeDeclaredFeatures() preFilterState {
-	needed := a.pod.Spec.Features
+func nodeDeclaredFeatures(ev *Evaluation) PreFilterState {
+	needed := ev.Pod.Spec.Features
 	if len(needed) == 0 {
-		return preFilterState{}
+		return PreFilterState{}
 	}
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict {
 		for _, f := range needed {
-			if !slices.Contains(st.node.Features, f) {
-				return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonFeatures, Subject: f})
+			if !slices.Contains(st.Node.Features, f) {
+				return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonFeatures, Subject: f})
 			}
 		}
 		return decision.Verdict{}

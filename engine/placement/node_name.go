@@ -3,14 +3,14 @@ package placement
 import "github.com/berthproject/berth/engine/decision"
 
 // nodeName rejects every node but the one that the pod's spec.nodeName names.
-func (a *attempt) nodeName() preFilterState {
-	if a.pod.NodeName == "" {
-		return preFilterState{}
+func nodeName(ev *Evaluation) PreFilterState {
+	if ev.Pod.NodeName == "" {
+		return PreFilterState{}
 	}
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
-		if st.node.Name == a.pod.NodeName {
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict {
+		if st.Node.Name == ev.Pod.NodeName {
 			return decision.Verdict{}
 		}
-		return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonNodeName, Subject: a.pod.NodeName})
+		return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonNodeName, Subject: ev.Pod.NodeName})
 	}}
 }

@@ -11,16 +11,16 @@ import (
 const anyIP = "0.0.0.0"
 
 // nodePorts rejects nodes on which a host port of the pod is taken.
-func (a *attempt) nodePorts() preFilterState {
-	wanted := a.pod.Spec.Ports
+func nodePorts(ev *Evaluation) PreFilterState {
+	wanted := ev.Pod.Spec.Ports
 	if len(wanted) == 0 {
-		return preFilterState{}
+		return PreFilterState{}
 	}
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict {
 		for i := range wanted {
-			if portConflict(st.ports, &wanted[i]) {
-				return rejection(decision.Unschedulable, decision.Reason{
-					Kind: decision.ReasonPorts, Subject: formatPort(&wanted[i]), Object: portHolder(st.pods, &wanted[i])})
+			if portConflict(st.Ports, &wanted[i]) {
+				return Reject(decision.Unschedulable, decision.Reason{
+					Kind: decision.ReasonPorts, Subject: formatPort(&wanted[i]), Object: portHolder(st.Pods, &wanted[i])})
 			}
 		}
 		return decision.Verdict{}

@@ -11,21 +11,21 @@ import (
 // nodeResourcesFit rejects nodes with too little left of something, naming all that
 // is short, in the order pods, cpu, memory, ephemeral-storage, scalars. A request
 // above what the whole node has cannot be helped by removing pods.
-func (a *attempt) nodeResourcesFit() preFilterState {
-	want := &a.pod.Spec.Requests
-	scalars := a.filteredScalars()
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
+func nodeResourcesFit(ev *Evaluation) PreFilterState {
+	want := &ev.Pod.Spec.Requests
+	scalars := filteredScalars(ev)
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict {
 		var v decision.Verdict
-		if n := int64(len(st.pods)); n+1 > st.node.AllocatablePods {
+		if n := int64(len(st.Pods)); n+1 > st.Node.AllocatablePods {
 			v.Code = decision.Unschedulable
-			v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonTooManyPods, Subject: "pods", Want: 1, Used: n, Have: st.node.AllocatablePods})
+			v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonTooManyPods, Subject: "pods", Want: 1, Used: n, Have: st.Node.AllocatablePods})
 		}
-		alloc := &st.node.Allocatable
-		addInsufficient(&v, "cpu", want.MilliCPU, st.used.MilliCPU, alloc.MilliCPU)
-		addInsufficient(&v, "memory", want.Memory, st.used.Memory, alloc.Memory)
-		addInsufficient(&v, "ephemeral-storage", want.Ephemeral, st.used.Ephemeral, alloc.Ephemeral)
+		alloc := &st.Node.Allocatable
+		addInsufficient(&v, "cpu", want.MilliCPU, st.Used.MilliCPU, alloc.MilliCPU)
+		addInsufficient(&v, "memory", want.Memory, st.Used.Memory, alloc.Memory)
+		addInsufficient(&v, "ephemeral-storage", want.Ephemeral, st.Used.Ephemeral, alloc.Ephemeral)
 		for _, sc := range scalars {
-			addInsufficient(&v, sc.Name, sc.Amount, st.used.Scalar(sc.Name), alloc.Scalar(sc.Name))
+			addInsufficient(&v, sc.Name, sc.Amount, st.Used.Scalar(sc.Name), alloc.Scalar(sc.Name))
 		}
 		return v
 	}}
@@ -47,10 +47,10 @@ func addInsufficient(v *decision.Verdict, name string, want, used, have int64) {
 
 // filteredScalars are the scalar requests that the profile does not ignore,
 // sorted by name.
-func (a *attempt) filteredScalars() []model.Scalar {
-	args := &a.profile.cfg.Fit
+func filteredScalars(ev *Evaluation) []model.Scalar {
+	args := &ev.Profile.Config().Fit
 	var out []model.Scalar
-	for _, sc := range a.pod.Spec.Requests.Scalars {
+	for _, sc := range ev.Pod.Spec.Requests.Scalars {
 		if sc.Amount == 0 {
 			continue
 		}

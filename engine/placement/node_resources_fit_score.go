@@ -15,15 +15,15 @@ type resourceLoad struct {
 // scoreNodeResourcesFit scores how full a node would be, by the profile's strategy.
 // Containers that ask for no cpu or memory count with kube-scheduler's default
 // amounts (model.PodSpec.Scoring).
-func (a *attempt) scoreNodeResourcesFit() preScoreState {
-	args, own := &a.profile.cfg.Fit, &a.pod.Spec.Scoring
-	if a.pod.Spec.ScoringIncoming != nil {
-		own = a.pod.Spec.ScoringIncoming
+func scoreNodeResourcesFit(ev *Evaluation, _ []*CandidateNode) PreScoreState {
+	args, own := &ev.Profile.Config().Fit, &ev.Pod.Spec.Scoring
+	if ev.Pod.Spec.ScoringIncoming != nil {
+		own = ev.Pod.Spec.ScoringIncoming
 	}
-	return preScoreState{score: func(st *candidateNode) int64 {
+	return PreScoreState{Score: func(st *CandidateNode) int64 {
 		loads := make([]resourceLoad, 0, 4)
 		for _, r := range args.Resources {
-			if l := newResourceLoad(r.Name, own, st.scoring, &st.node.Allocatable); l.allocatable != 0 {
+			if l := newResourceLoad(r.Name, own, st.Scoring, &st.Node.Allocatable); l.allocatable != 0 {
 				l.weight = r.Weight
 				loads = append(loads, l)
 			}

@@ -9,14 +9,14 @@ var unschedulableTaint = model.Taint{Key: "node.kubernetes.io/unschedulable", Ef
 
 // nodeUnschedulable rejects cordoned nodes unless the pod tolerates the taint
 // that stands for them.
-func (a *attempt) nodeUnschedulable() preFilterState {
-	if a.tolerates(&unschedulableTaint) {
-		return preFilterState{}
+func nodeUnschedulable(ev *Evaluation) PreFilterState {
+	if tolerates(ev, &unschedulableTaint) {
+		return PreFilterState{}
 	}
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
-		if !st.node.Unschedulable {
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict {
+		if !st.Node.Unschedulable {
 			return decision.Verdict{}
 		}
-		return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonUnschedulable})
+		return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonUnschedulable})
 	}}
 }

@@ -16,53 +16,53 @@ type attachment struct{ driver, handle string }
 // nodeVolumeLimits rejects nodes on which the pod's new volumes would exceed what
 // the node's CSI drivers can attach, and nodes that lack a driver which demands
 // to be there.
-func (a *attempt) nodeVolumeLimits() preFilterState {
-	if len(a.pod.Spec.Claims)+len(a.pod.Spec.Inline) == 0 {
-		return preFilterState{}
+func nodeVolumeLimits(ev *Evaluation) PreFilterState {
+	if len(ev.Pod.Spec.Claims)+len(ev.Pod.Spec.Inline) == 0 {
+		return PreFilterState{}
 	}
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
-		for i := range a.pod.Spec.Claims {
-			if text := a.limitsClaimError(&a.pod.Spec.Claims[i]); text != "" {
-				return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict {
+		for i := range ev.Pod.Spec.Claims {
+			if text := limitsClaimError(ev, &ev.Pod.Spec.Claims[i]); text != "" {
+				return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 			}
 		}
-		csi, _ := a.state.CSINode(st.node.Name)
-		fresh := a.attachments(nil, a.pod, csi)
-		if v := a.checkDrivers(fresh, csi); v.Code != decision.Success {
+		csi, _ := ev.State.CSINode(st.Node.Name)
+		fresh := attachmentsOf(ev, nil, ev.Pod, csi)
+		if v := checkDrivers(ev, fresh, csi); v.Code != decision.Success {
 			return v
 		}
 		if csi == nil || len(fresh) == 0 || !slices.ContainsFunc(csi.Drivers, hasLimit) {
 			return decision.Verdict{}
 		}
-		used := a.attachedByPods(st, csi)
+		used := attachedByPods(ev, st, csi)
 		fresh = slices.DeleteFunc(fresh, func(f attachment) bool { return slices.Contains(used, f) })
-		return checkLimits(csi, fresh, a.withAttachments(used, st.node.Name))
+		return checkLimits(csi, fresh, withAttachments(ev, used, st.Node.Name))
 	}}
 }
 
 func hasLimit(d model.CSINodeDriver) bool { return d.Limit >= 0 }
 
 // limitsClaimError says what keeps a claim of the pod from being looked at.
-func (a *attempt) limitsClaimError(c *model.PodClaim) string {
-	claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
+func limitsClaimError(ev *Evaluation, c *model.PodClaim) string {
+	claim, ok := ev.State.PVC(ev.Pod.Namespace, c.Claim)
 	switch {
 	case !ok:
-		return fmt.Sprintf("looking up PVC %s/%s: %s", a.pod.Namespace, c.Claim, notFoundMessage(c.Claim))
-	case c.Ephemeral && !isOwnedByPod(claim, a.pod):
-		return notOwnerMessage(claim, a.pod)
+		return fmt.Sprintf("looking up PVC %s/%s: %s", ev.Pod.Namespace, c.Claim, notFoundMessage(c.Claim))
+	case c.Ephemeral && !isOwnedByPod(claim, ev.Pod):
+		return notOwnerMessage(claim, ev.Pod)
 	}
 	return ""
 }
 
 // checkDrivers rejects a node without a driver that prevents scheduling then.
-func (a *attempt) checkDrivers(fresh []attachment, csi *model.CSINode) decision.Verdict {
+func checkDrivers(ev *Evaluation, fresh []attachment, csi *model.CSINode) decision.Verdict {
 	for _, f := range fresh {
-		d, ok := a.state.CSIDriver(f.driver)
+		d, ok := ev.State.CSIDriver(f.driver)
 		if !ok || !d.PreventPodSchedulingIfMissing {
 			continue
 		}
 		if csi == nil || !slices.ContainsFunc(csi.Drivers, func(d model.CSINodeDriver) bool { return d.Name == f.driver }) {
-			return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonDriverMissing, Subject: f.driver})
+			return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonDriverMissing, Subject: f.driver})
 		}
 	}
 	return decision.Verdict{}
@@ -70,16 +70,16 @@ func (a *attempt) checkDrivers(fresh []attachment, csi *model.CSINode) decision.
 
 // attachedByPods are the volumes of the pods on a node. A claim for an ephemeral volume that
 // is not of its pod fails the whole attempt, as in kube-scheduler; the first is told.
-func (a *attempt) attachedByPods(st *candidateNode, csi *model.CSINode) []attachment {
+func attachedByPods(ev *Evaluation, st *CandidateNode, csi *model.CSINode) []attachment {
 	var out []attachment
-	for _, p := range st.pods {
+	for _, p := range st.Pods {
 		for i := range p.Spec.Claims {
 			c := &p.Spec.Claims[i]
-			if claim, ok := a.state.PVC(p.Namespace, c.Claim); ok && c.Ephemeral && !isOwnedByPod(claim, p) && a.err == "" {
-				a.err = fmt.Sprintf("running %q filter plugin: %s", decision.NodeVolumeLimits, notOwnerMessage(claim, p))
+			if claim, ok := ev.State.PVC(p.Namespace, c.Claim); ok && c.Ephemeral && !isOwnedByPod(claim, p) && ev.Err == "" {
+				ev.Err = fmt.Sprintf("running %q filter plugin: %s", decision.NodeVolumeLimits, notOwnerMessage(claim, p))
 			}
 		}
-		out = a.attachments(out, p, csi)
+		out = attachmentsOf(ev, out, p, csi)
 	}
 	return out
 }
@@ -87,9 +87,9 @@ func (a *attempt) attachedByPods(st *candidateNode, csi *model.CSINode) []attach
 // withAttachments adds the volumes that are still, or already, attached without a pod
 // that uses them. A pod that comes gains nothing from its volume being among them:
 // kube-scheduler counts that once more.
-func (a *attempt) withAttachments(used []attachment, node string) []attachment {
-	for _, va := range a.state.VolumeAttachments(node) {
-		v, ok := a.state.PV(va.Volume)
+func withAttachments(ev *Evaluation, used []attachment, node string) []attachment {
+	for _, va := range ev.State.VolumeAttachments(node) {
+		v, ok := ev.State.PV(va.Volume)
 		if ok && va.Attacher != "" && v.CSI.Driver != "" && v.CSI.InTree == "" {
 			used = append(used, attachment{va.Attacher, v.CSI.Handle})
 		}
@@ -111,7 +111,7 @@ func checkLimits(csi *model.CSINode, fresh, attached []attachment) decision.Verd
 		d := &csi.Drivers[i]
 		want, used := of(fresh, d.Name), of(attached, d.Name)
 		if hasLimit(*d) && want > 0 && used+want > d.Limit {
-			return rejection(decision.Unschedulable, decision.Reason{
+			return Reject(decision.Unschedulable, decision.Reason{
 				Kind: decision.ReasonMaxVolumes, Subject: d.Name, Want: want, Used: used, Have: d.Limit,
 			})
 		}
@@ -119,16 +119,16 @@ func checkLimits(csi *model.CSINode, fresh, attached []attachment) decision.Verd
 	return decision.Verdict{}
 }
 
-// attachments adds the volumes of a pod that count against limits on a node,
+// attachmentsOf adds the volumes of a pod that count against limits on a node,
 // without repetition.
-func (a *attempt) attachments(out []attachment, p *model.Pod, csi *model.CSINode) []attachment {
+func attachmentsOf(ev *Evaluation, out []attachment, p *model.Pod, csi *model.CSINode) []attachment {
 	for i := range p.Spec.Claims {
 		c := &p.Spec.Claims[i]
-		claim, ok := a.state.PVC(p.Namespace, c.Claim)
+		claim, ok := ev.State.PVC(p.Namespace, c.Claim)
 		if !ok || c.Ephemeral && !isOwnedByPod(claim, p) {
 			continue
 		}
-		if at := a.attachmentOf(claim, csi); at.driver != "" && at.handle != "" {
+		if at := attachmentOf(ev, claim, csi); at.driver != "" && at.handle != "" {
 			out = append(out, at)
 		}
 	}
@@ -142,16 +142,16 @@ func (a *attempt) attachments(out []attachment, p *model.Pod, csi *model.CSINode
 
 // attachmentOf is the volume behind a claim. One that is not made yet counts by
 // its class's provisioner, under a handle that no volume has.
-func (a *attempt) attachmentOf(claim *model.PersistentVolumeClaim, csi *model.CSINode) attachment {
+func attachmentOf(ev *Evaluation, claim *model.PersistentVolumeClaim, csi *model.CSINode) attachment {
 	if claim.VolumeName != "" {
-		if v, ok := a.state.PV(claim.VolumeName); ok {
+		if v, ok := ev.State.PV(claim.VolumeName); ok {
 			if v.CSI.InTree != "" && !migratedOn(csi, v.CSI.InTree) {
 				return attachment{}
 			}
 			return attachment{v.CSI.Driver, v.CSI.Handle}
 		}
 	}
-	class, ok := a.state.StorageClass(claim.ClassName())
+	class, ok := ev.State.StorageClass(claim.ClassName())
 	if !ok {
 		return attachment{}
 	}

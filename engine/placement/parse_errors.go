@@ -7,12 +7,12 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// parseErrors are the pod's malformed parts of a kind in kube-scheduler's words,
+// ParseErrors are the pod's malformed parts of a kind in kube-scheduler's words,
 // several in brackets; nil when there are none.
-func (a *attempt) parseErrors(where model.ParseErrorKind) error {
+func (ev *Evaluation) ParseErrors(where model.ParseErrorKind) error {
 	var texts []string
-	for i := range a.pod.Spec.ParseErrors {
-		if f := &a.pod.Spec.ParseErrors[i]; f.Kind == where {
+	for i := range ev.Pod.Spec.ParseErrors {
+		if f := &ev.Pod.Spec.ParseErrors[i]; f.Kind == where {
 			texts = append(texts, f.Message)
 		}
 	}
@@ -25,10 +25,10 @@ func (a *attempt) parseErrors(where model.ParseErrorKind) error {
 	return errors.New("[" + strings.Join(texts, ", ") + "]")
 }
 
-// firstParseError is the first malformed part of a kind, for rules that look no further.
-func (a *attempt) firstParseError(where model.ParseErrorKind) error {
-	for i := range a.pod.Spec.ParseErrors {
-		if f := &a.pod.Spec.ParseErrors[i]; f.Kind == where {
+// FirstParseError is the first malformed part of a kind, for rules that look no further.
+func (ev *Evaluation) FirstParseError(where model.ParseErrorKind) error {
+	for i := range ev.Pod.Spec.ParseErrors {
+		if f := &ev.Pod.Spec.ParseErrors[i]; f.Kind == where {
 			return errors.New(f.Message)
 		}
 	}

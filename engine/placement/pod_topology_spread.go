@@ -16,14 +16,14 @@ type constraint struct {
 	selfMatch int64 // 1 when the pod matches its own selector
 }
 
-// constraints are the pod's hard or soft constraints, or the profile's default
+// spreadConstraints are the pod's hard or soft constraints, or the profile's default
 // ones if the pod has none at all.
-func (a *attempt) constraints(hard bool) []constraint {
-	given, defaults := a.pod.Spec.Spread, len(a.pod.Spec.Spread) == 0
+func spreadConstraints(ev *Evaluation, hard bool) []constraint {
+	given, defaults := ev.Pod.Spec.Spread, len(ev.Pod.Spec.Spread) == 0
 	var deduced *model.Selector
 	if defaults {
-		given = a.profile.spread
-		if deduced = a.defaultSelector(); deduced == nil {
+		given = ev.Profile.DefaultConstraints()
+		if deduced = ev.DefaultSelector(); deduced == nil {
 			return nil
 		}
 	}
@@ -34,9 +34,9 @@ func (a *attempt) constraints(hard bool) []constraint {
 			continue
 		}
 		if !defaults {
-			c.selector = withLabelKeys(c.SpreadConstraint, a.pod.Labels)
+			c.selector = withLabelKeys(c.SpreadConstraint, ev.Pod.Labels)
 		}
-		if c.selector.Matches(a.pod.Labels) {
+		if c.selector.Matches(ev.Pod.Labels) {
 			c.selfMatch = 1
 		}
 		out = append(out, c)
@@ -64,24 +64,24 @@ func withLabelKeys(c *model.SpreadConstraint, pod model.Labels) *model.Selector 
 }
 
 // matchNodeInclusionPolicies says whether a node counts for the constraint, by its inclusion policies.
-func (a *attempt) matchNodeInclusionPolicies(c *constraint, n *model.Node) bool {
+func matchNodeInclusionPolicies(ev *Evaluation, c *constraint, n *model.Node) bool {
 	if !c.IgnoreAffinity {
-		if _, ok := matchesNodeSelector(&a.pod.Spec.NodeSelector, n); !ok {
+		if _, ok := matchesNodeSelector(&ev.Pod.Spec.NodeSelector, n); !ok {
 			return false
 		}
 	}
-	return !c.HonorTaints || a.untolerated(n.Taints) == nil
+	return !c.HonorTaints || untolerated(ev, n.Taints) == nil
 }
 
 // countPodsMatchSelector counts the pods of the pod's namespace that the selector matches and
 // that are not on their way out. A selector that matches everything counts none, as upstream.
-func (a *attempt) countPodsMatchSelector(c *constraint, pods []*model.Pod) int64 {
+func countPodsMatchSelector(ev *Evaluation, c *constraint, pods []*model.Pod) int64 {
 	if c.selector == nil || len(c.selector.Requirements) == 0 {
 		return 0
 	}
 	var n int64
 	for _, p := range pods {
-		if !p.Deleting && p.Namespace == a.pod.Namespace && c.selector.Matches(p.Labels) {
+		if !p.Deleting && p.Namespace == ev.Pod.Namespace && c.selector.Matches(p.Labels) {
 			n++
 		}
 	}
@@ -91,10 +91,10 @@ func (a *attempt) countPodsMatchSelector(c *constraint, pods []*model.Pod) int64
 // countSimulatedPods counts pods that come or go on trial. As upstream, and other than with
 // matching, it does not matter then whether they are on their way out, and a selector
 // that matches everything counts.
-func (a *attempt) countSimulatedPods(c *constraint, pods []*model.Pod) int64 {
+func countSimulatedPods(ev *Evaluation, c *constraint, pods []*model.Pod) int64 {
 	var n int64
 	for _, p := range pods {
-		if p.Namespace == a.pod.Namespace && c.selector.Matches(p.Labels) {
+		if p.Namespace == ev.Pod.Namespace && c.selector.Matches(p.Labels) {
 			n++
 		}
 	}
@@ -148,41 +148,41 @@ func (d *domainCounts) minCount(minDomains int32, value string, delta int64) int
 
 // podTopologySpread rejects nodes on which the pod would take a domain further
 // than maxSkew above the emptiest one.
-func (a *attempt) podTopologySpread() preFilterState {
-	if err := a.firstParseError(model.ParseErrorHardSpread); err != nil {
-		return preFilterState{err: fmt.Errorf("get constraints from pod: obtaining pod's hard topology spread constraints: %w", err)}
+func podTopologySpread(ev *Evaluation) PreFilterState {
+	if err := ev.FirstParseError(model.ParseErrorHardSpread); err != nil {
+		return PreFilterState{Err: fmt.Errorf("get constraints from pod: obtaining pod's hard topology spread constraints: %w", err)}
 	}
-	cs := a.constraints(true)
+	cs := spreadConstraints(ev, true)
 	if len(cs) == 0 {
-		return preFilterState{}
+		return PreFilterState{}
 	}
 	all := make([]domainCounts, len(cs))
-	for i := range a.nodes {
-		st := &a.nodes[i]
-		if !hasAllKeys(cs, st.node) {
+	for i := range ev.Nodes {
+		st := &ev.Nodes[i]
+		if !hasAllKeys(cs, st.Node) {
 			continue
 		}
 		for k := range cs {
-			if a.matchNodeInclusionPolicies(&cs[k], st.node) {
-				value, _ := st.node.Labels.Get(cs[k].TopologyKey)
-				all[k].add(value, a.countPodsMatchSelector(&cs[k], st.pods))
+			if matchNodeInclusionPolicies(ev, &cs[k], st.Node) {
+				value, _ := st.Node.Labels.Get(cs[k].TopologyKey)
+				all[k].add(value, countPodsMatchSelector(ev, &cs[k], st.Pods))
 			}
 		}
 	}
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict { return a.filterPodTopologySpread(cs, all, st) }}
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict { return filterPodTopologySpread(ev, cs, all, st) }}
 }
 
-func (a *attempt) filterPodTopologySpread(cs []constraint, all []domainCounts, st *candidateNode) decision.Verdict {
-	complete := hasAllKeys(cs, st.node)
+func filterPodTopologySpread(ev *Evaluation, cs []constraint, all []domainCounts, st *CandidateNode) decision.Verdict {
+	complete := hasAllKeys(cs, st.Node)
 	for k := range cs {
 		c, d := &cs[k], &all[k]
-		value, ok := st.node.Labels.Get(c.TopologyKey)
+		value, ok := st.Node.Labels.Get(c.TopologyKey)
 		if !ok {
-			return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonTopologySpreadLabel, Subject: c.TopologyKey})
+			return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonTopologySpreadLabel, Subject: c.TopologyKey})
 		}
 		var delta int64
-		if (len(st.added) > 0 || len(st.removed) > 0) && complete && a.matchNodeInclusionPolicies(c, st.node) {
-			delta = a.countSimulatedPods(c, st.added) - a.countSimulatedPods(c, st.removed)
+		if (len(st.Added) > 0 || len(st.Removed) > 0) && complete && matchNodeInclusionPolicies(ev, c, st.Node) {
+			delta = countSimulatedPods(ev, c, st.Added) - countSimulatedPods(ev, c, st.Removed)
 		}
 		count := delta
 		if i, ok := d.index[value]; ok {
@@ -190,7 +190,7 @@ func (a *attempt) filterPodTopologySpread(cs []constraint, all []domainCounts, s
 		}
 		least := d.minCount(c.MinDomains, value, delta)
 		if count+c.selfMatch-least > int64(c.MaxSkew) {
-			return rejection(decision.Unschedulable, decision.Reason{Kind: decision.ReasonTopologySpread, Subject: c.TopologyKey,
+			return Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonTopologySpread, Subject: c.TopologyKey,
 				Want: int64(c.MaxSkew), Used: count, Have: least, Object: value})
 		}
 	}

@@ -7,26 +7,29 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// defaultSelector is groupSelector, found once.
-func (a *attempt) defaultSelector() *model.Selector {
-	if !a.selectorKnown {
-		a.selectorKnown, a.selector = true, a.buildDefaultSelector()
+// DefaultSelector is groupSelector, found once.
+func (ev *Evaluation) DefaultSelector() *model.Selector {
+	if !ev.selectorKnown {
+		ev.selectorKnown, ev.selector = true, ev.buildDefaultSelector()
 	}
-	return a.selector
+	return ev.selector
 }
+
+// ResetDefaultSelector makes the next call of DefaultSelector read the spread groups again.
+func (ev *Evaluation) ResetDefaultSelector() { ev.selectorKnown = false }
 
 // buildDefaultSelector is the selector that default spreading uses: what all Services
 // that select the pod, and its controller, demand together. It is nil when nothing is
 // demanded, as the pod then belongs to no group.
-func (a *attempt) buildDefaultSelector() *model.Selector {
+func (ev *Evaluation) buildDefaultSelector() *model.Selector {
 	var all []model.Requirement
-	groups := a.state.SpreadGroups(a.pod.Namespace)
+	groups := ev.State.SpreadGroups(ev.Pod.Namespace)
 	for i := range groups {
 		g := &groups[i]
 		if g.Selector == nil {
 			continue
 		}
-		if isServiceOf(g, a.pod) || isControllerOf(g, a.pod) {
+		if IsServiceOf(g, ev.Pod) || IsControllerOf(g, ev.Pod) {
 			for _, r := range g.Selector.Requirements {
 				if !slices.ContainsFunc(all, func(o model.Requirement) bool { return equalRequirement(&o, &r) }) {
 					all = append(all, r)
@@ -40,14 +43,14 @@ func (a *attempt) buildDefaultSelector() *model.Selector {
 	return &model.Selector{Requirements: all}
 }
 
-// isServiceOf says whether a group is a Service with the pod behind it.
-func isServiceOf(g *model.SpreadGroup, p *model.Pod) bool {
+// IsServiceOf says whether a group is a Service with the pod behind it.
+func IsServiceOf(g *model.SpreadGroup, p *model.Pod) bool {
 	return g.Kind == "Service" && g.Selector.Matches(p.Labels)
 }
 
-// isControllerOf says whether a group is the pod's controller. Its uid is not
+// IsControllerOf says whether a group is the pod's controller. Its uid is not
 // compared, nor whether its selector matches, as upstream.
-func isControllerOf(g *model.SpreadGroup, p *model.Pod) bool {
+func IsControllerOf(g *model.SpreadGroup, p *model.Pod) bool {
 	if g.Kind != p.Owner.Kind || g.Name != p.Owner.Name {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 // spreadScorer is a pod's soft constraints with the counts of the domains that
 // the feasible nodes are in.
 type spreadScorer struct {
-	a           *attempt
+	a           *Evaluation
 	constraints []constraint
 	counts      []domainCounts // by constraint; not used for the host name, counted a node
 	weights     []float64      // ln(domains+2), by constraint
@@ -22,19 +22,19 @@ type spreadScorer struct {
 
 // scorePodTopologySpread scores how few matching pods a node's domains have. The more
 // domains a key has, the more each pod weighs.
-func (a *attempt) scorePodTopologySpread(feasible []*candidateNode) preScoreState {
-	if err := a.firstParseError(model.ParseErrorSoftSpread); err != nil {
-		return preScoreState{err: fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)}
+func scorePodTopologySpread(ev *Evaluation, feasible []*CandidateNode) PreScoreState {
+	if err := ev.FirstParseError(model.ParseErrorSoftSpread); err != nil {
+		return PreScoreState{Err: fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)}
 	}
-	cs := a.constraints(false)
+	cs := spreadConstraints(ev, false)
 	if len(cs) == 0 {
-		return preScoreState{}
+		return PreScoreState{}
 	}
-	s := &spreadScorer{a: a, constraints: cs, counts: make([]domainCounts, len(cs)), weights: make([]float64, len(cs)),
-		strict: len(a.pod.Spec.Spread) > 0 || !a.profile.cfg.Spread.SystemDefaulting}
+	s := &spreadScorer{a: ev, constraints: cs, counts: make([]domainCounts, len(cs)), weights: make([]float64, len(cs)),
+		strict: len(ev.Pod.Spec.Spread) > 0 || !ev.Profile.Config().Spread.SystemDefaulting}
 	s.initDomains(feasible)
 	s.countPods()
-	return preScoreState{score: s.score, normalizeScore: s.normalizeScore}
+	return PreScoreState{Score: s.score, NormalizeScore: s.normalizeScore}
 }
 
 // ignored says whether a node takes no part in scoring.
@@ -42,16 +42,16 @@ func (s *spreadScorer) ignored(n *model.Node) bool { return s.strict && !hasAllK
 
 // initDomains makes the domains of the feasible nodes, and the weights of the keys. A
 // missing label counts as a domain with an empty value, as upstream.
-func (s *spreadScorer) initDomains(feasible []*candidateNode) {
+func (s *spreadScorer) initDomains(feasible []*CandidateNode) {
 	taking := 0
 	for _, st := range feasible {
-		if s.ignored(st.node) {
+		if s.ignored(st.Node) {
 			continue
 		}
 		taking++
 		for k := range s.constraints {
 			if s.constraints[k].TopologyKey != HostnameKey {
-				value, _ := st.node.Labels.Get(s.constraints[k].TopologyKey)
+				value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
 				s.counts[k].add(value, 0)
 			}
 		}
@@ -67,15 +67,15 @@ func (s *spreadScorer) initDomains(feasible []*candidateNode) {
 
 // countPods adds the matching pods of all nodes, feasible or not, that count.
 func (s *spreadScorer) countPods() {
-	for i := range s.a.nodes {
-		st := &s.a.nodes[i]
-		if s.ignored(st.node) {
+	for i := range s.a.Nodes {
+		st := &s.a.Nodes[i]
+		if s.ignored(st.Node) {
 			continue
 		}
 		for k := range s.constraints {
-			value, _ := st.node.Labels.Get(s.constraints[k].TopologyKey)
-			if _, open := s.counts[k].index[value]; open && s.a.matchNodeInclusionPolicies(&s.constraints[k], st.node) {
-				s.counts[k].add(value, s.a.countPodsMatchSelector(&s.constraints[k], st.pods))
+			value, _ := st.Node.Labels.Get(s.constraints[k].TopologyKey)
+			if _, open := s.counts[k].index[value]; open && matchNodeInclusionPolicies(s.a, &s.constraints[k], st.Node) {
+				s.counts[k].add(value, countPodsMatchSelector(s.a, &s.constraints[k], st.Pods))
 			}
 		}
 	}
@@ -83,20 +83,20 @@ func (s *spreadScorer) countPods() {
 
 // score sums over the constraints, in their order, count times weight plus what
 // maxSkew allows. The products must not be fused with the sums.
-func (s *spreadScorer) score(st *candidateNode) int64 {
-	if s.ignored(st.node) {
+func (s *spreadScorer) score(st *CandidateNode) int64 {
+	if s.ignored(st.Node) {
 		return 0
 	}
 	var sum float64
 	for k := range s.constraints {
 		c := &s.constraints[k]
-		value, ok := st.node.Labels.Get(c.TopologyKey)
+		value, ok := st.Node.Labels.Get(c.TopologyKey)
 		if !ok {
 			continue
 		}
 		var n int64
 		if c.TopologyKey == HostnameKey {
-			n = s.a.countPodsMatchSelector(c, st.pods)
+			n = countPodsMatchSelector(s.a, c, st.Pods)
 		} else if i, open := s.counts[k].index[value]; open {
 			n = s.counts[k].counts[i]
 		}
@@ -108,10 +108,10 @@ func (s *spreadScorer) score(st *candidateNode) int64 {
 
 // normalizeScore turns much into little: 100*(max+min-points)/max. Ignored nodes get
 // 0 and take no part in min and max.
-func (s *spreadScorer) normalizeScore(sites []*candidateNode, points []int64) {
+func (s *spreadScorer) normalizeScore(sites []*CandidateNode, points []int64) {
 	var taking []int64
 	for i, st := range sites {
-		if !s.ignored(st.node) {
+		if !s.ignored(st.Node) {
 			taking = append(taking, points[i])
 		}
 	}
@@ -121,7 +121,7 @@ func (s *spreadScorer) normalizeScore(sites []*candidateNode, points []int64) {
 	least, most := slices.Min(taking), slices.Max(taking)
 	for i, st := range sites {
 		switch {
-		case s.ignored(st.node):
+		case s.ignored(st.Node):
 			points[i] = 0
 		case most == 0:
 			points[i] = 100

@@ -43,6 +43,16 @@ func (p *Profile) Name() string { return p.cfg.Name }
 // Config is the profile's configuration. It must not be changed.
 func (p *Profile) Config() *Config { return &p.cfg }
 
+// DefaultConstraints returns the topology spread constraints of pods without constraints of
+// their own. The slice must not be changed.
+func (p *Profile) DefaultConstraints() []model.SpreadConstraint { return p.spread }
+
+// SpreadsByOwner reports whether default topology spreading applies to pods of the
+// specification, so that their owner matters.
+func (p *Profile) SpreadsByOwner(s *model.PodSpec) bool {
+	return len(s.Spread) == 0 && len(p.spread) > 0
+}
+
 func defaultWeight(w int64) int64 {
 	if w == 0 {
 		return 1

@@ -120,22 +120,22 @@ func TestDryRunEqualsRemoval(t *testing.T) {
 	for seed := range int64(600) {
 		d := eventGenerator{rand.New(rand.NewSource(seed))}
 		s, p := newState(d.world()...), d.pod("p")
-		a := newAttempt(s, c, p)
-		if !a.runPreFilters(&decision.Record{}) {
+		a := NewEvaluation(s, c, p, s.NodeIDs())
+		if !runPreFilters(a, &decision.Record{}) {
 			continue
 		}
-		st := &a.nodes[d.Intn(len(a.nodes))]
-		gone := slices.DeleteFunc(slices.Clone(st.pods), func(*model.Pod) bool { return d.one(2) })
-		got := a.runFilters(st.with(nil, gone))
+		st := &a.Nodes[d.Intn(len(a.Nodes))]
+		gone := slices.DeleteFunc(slices.Clone(st.Pods), func(*model.Pod) bool { return d.one(2) })
+		got := a.RunFilters(st.With(nil, gone))
 
 		f := s.Fork()
 		for _, g := range gone {
 			f.RemovePod(g.UID)
 		}
-		b := newAttempt(f, c, p)
-		b.runPreFilters(&decision.Record{})
-		if want := b.runFilters(b.nodeByName(st.node.Name)); got.Plugin != want.Plugin || got.Code != want.Code || decision.JoinReasons(got.Reasons) != decision.JoinReasons(want.Reasons) {
-			t.Fatalf("seed %d: %s without %d pods\n got %+v\nwant %+v", seed, st.node.Name, len(gone), got, want)
+		b := NewEvaluation(f, c, p, f.NodeIDs())
+		runPreFilters(b, &decision.Record{})
+		if want := b.RunFilters(b.NodeByName(st.Node.Name)); got.Plugin != want.Plugin || got.Code != want.Code || decision.JoinReasons(got.Reasons) != decision.JoinReasons(want.Reasons) {
+			t.Fatalf("seed %d: %s without %d pods\n got %+v\nwant %+v", seed, st.Node.Name, len(gone), got, want)
 		}
 	}
 }
@@ -152,8 +152,8 @@ func TestScoresStayWithinBounds(t *testing.T) {
 		for _, n := range r.Nodes {
 			var total int64
 			for _, s := range n.Scores {
-				i := slices.IndexFunc(c.cfg.Score, func(w WeightedPlugin) bool { return w.Plugin == s.Plugin })
-				if w := c.cfg.Score[i].Weight; s.Points < 0 || s.Points > 100*w || s.Points%w != 0 {
+				i := slices.IndexFunc(c.Config().Score, func(w WeightedPlugin) bool { return w.Plugin == s.Plugin })
+				if w := c.Config().Score[i].Weight; s.Points < 0 || s.Points > 100*w || s.Points%w != 0 {
 					t.Fatalf("seed %d: %s has %d points of %s, weight %d", seed, n.Name, s.Points, s.Plugin, w)
 				}
 				total += s.Points

@@ -15,9 +15,9 @@ import (
 //
 // A pod that may preempt is helped by what lets it fit once all pods of lower
 // priority have left a node, too.
-type QueueingHints struct {
-	e        *Engine
-	a        attempt // without sites
+type Hints struct {
+	provider *Provider
+	ev       *Evaluation // without nodes
 	preempts bool
 	// byHold says that Holds tell the pods of this owner from others. Where not, an Avoid is nothing to
 	// go by: it may be that of another owner, whose pod the Waiter was made of.
@@ -46,32 +46,51 @@ const preemptible = decision.PluginSet(1<<decision.NodePorts | 1<<decision.NodeR
 const volumePluginSet = decision.PluginSet(1<<decision.VolumeRestrictions | 1<<decision.NodeVolumeLimits |
 	1<<decision.VolumeBinding | 1<<decision.VolumeZone)
 
-// QueueingHints makes the Waiter of a pod. Pods with equal keys are decided alike.
-func (e *Engine) QueueingHints(pod *model.Pod) (key any, w *QueueingHints) {
-	e.trackSelectors(pod.Spec)
-	k := hintKey{spec: pod.Spec, class: e.index.Class(pod.Namespace, pod.Labels), version: e.index.KeysVersion()}
-	if e.dependsOnOwner(pod.Spec) {
-		k.owner = spreadingOwner(pod)
+// Provider makes the Hints of pods on one state under one profile.
+type Provider struct {
+	state   *cluster.State
+	index   *cluster.Index
+	profile *Profile
+	filters decision.PluginSet
+	loads   priorityLoads // of the node that was asked for last
+	last    lastHints
+}
+
+// NewProvider returns a Provider. Like the state, it must not be used concurrently.
+func NewProvider(s *cluster.State, p *Profile) *Provider {
+	pr := &Provider{state: s, index: s.Index(), profile: p}
+	for _, f := range p.Config().Filter {
+		pr.filters = pr.filters.With(f)
 	}
-	if len(e.state.HoldsOf(pod.Namespace, pod.Owner.UID)) > 0 {
+	return pr
+}
+
+// Hints returns the Hints of an unschedulable pod. Pods with equal keys are decided alike.
+func (p *Provider) Hints(pod *model.Pod) (key any, h *Hints) {
+	TrackSelectors(p.index, pod.Spec)
+	k := hintKey{spec: pod.Spec, class: p.index.Class(pod.Namespace, pod.Labels), version: p.index.KeysVersion()}
+	if p.profile.SpreadsByOwner(pod.Spec) {
+		k.owner = SpreadingOwner(pod)
+	}
+	if len(p.state.HoldsOf(pod.Namespace, pod.Owner.UID)) > 0 {
 		k.holdOwner = pod.Owner.UID
 	}
 	if pod.NominatedNodeName != "" || len(pod.Spec.ResourceClaims) > 0 || hasEphemeralClaims(pod.Spec) {
 		k.uid = pod.UID
 	}
-	if k == e.lastHints.key && k.uid == "" {
-		return e.lastHints.boxedKey, e.lastHints.hints
+	if k == p.last.key && k.uid == "" {
+		return p.last.boxedKey, p.last.hints
 	}
-	w = &QueueingHints{e: e, a: attempt{state: e.state, profile: e.profile, pod: pod}}
-	w.byHold = k.holdOwner != ""
-	w.scalars = w.a.filteredScalars()
-	w.preempts = e.profile.cfg.Preemption && !pod.Spec.NeverPreempts
-	w.preemptionPlugins = w.findPreemptionPlugins()
+	h = &Hints{provider: p, ev: &Evaluation{State: p.state, Profile: p.profile, Pod: pod}}
+	h.byHold = k.holdOwner != ""
+	h.scalars = filteredScalars(h.ev)
+	h.preempts = p.profile.Config().Preemption && !pod.Spec.NeverPreempts
+	h.preemptionPlugins = h.findPreemptionPlugins()
 	key = k
 	if k.uid == "" {
-		e.lastHints = lastHints{k, key, w}
+		p.last = lastHints{k, key, h}
 	}
-	return key, w
+	return key, h
 }
 
 // lastHints is the Waiter that was asked for last of those that pods can have in common:
@@ -79,7 +98,7 @@ func (e *Engine) QueueingHints(pod *model.Pod) (key any, w *QueueingHints) {
 type lastHints struct {
 	key      hintKey
 	boxedKey any
-	hints    *QueueingHints
+	hints    *Hints
 }
 
 func hasEphemeralClaims(s *model.PodSpec) bool {
@@ -91,8 +110,8 @@ func hasEphemeralClaims(s *model.PodSpec) bool {
 	return false
 }
 
-func (w *QueueingHints) findPreemptionPlugins() decision.PluginSet {
-	s := w.a.pod.Spec
+func (h *Hints) findPreemptionPlugins() decision.PluginSet {
+	s := h.ev.Pod.Spec
 	hidden := decision.PluginSet(0).With(decision.NodeResourcesFit).With(decision.InterPodAffinity)
 	if len(s.Ports) > 0 {
 		hidden = hidden.With(decision.NodePorts)
@@ -100,12 +119,12 @@ func (w *QueueingHints) findPreemptionPlugins() decision.PluginSet {
 	if len(s.Features) > 0 {
 		hidden = hidden.With(decision.NodeDeclaredFeatures)
 	}
-	if hasVolumes(s) {
+	if HasVolumes(s) {
 		hidden |= volumePluginSet
 	}
 	given := s.Spread
 	if len(given) == 0 {
-		given = w.e.profile.spread
+		given = h.provider.profile.DefaultConstraints()
 	}
 	for i := range given {
 		if given[i].Hard {
@@ -116,36 +135,36 @@ func (w *QueueingHints) findPreemptionPlugins() decision.PluginSet {
 }
 
 // withPreemption adds to the rules that reject the pod those that may stand in the way of its preemption.
-func (w *QueueingHints) withPreemption(plugins decision.PluginSet) decision.PluginSet {
-	if w.preempts && plugins&preemptible != 0 {
-		return plugins | w.preemptionPlugins
+func (h *Hints) withPreemption(rejectedBy decision.PluginSet) decision.PluginSet {
+	if h.preempts && rejectedBy&preemptible != 0 {
+		return rejectedBy | h.preemptionPlugins
 	}
-	return plugins
+	return rejectedBy
 }
 
 // EventsToRegister says which kinds of changes can undo a rejection of the pod by the rules.
-func (w *QueueingHints) EventsToRegister(plugins decision.PluginSet) decision.ClusterEvents {
-	if plugins == 0 {
+func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.ClusterEvents {
+	if rejectedBy == 0 {
 		return decision.AnyEvent
 	}
-	plugins = w.withPreemption(plugins)
+	rejectedBy = h.withPreemption(rejectedBy)
 	var c decision.ClusterEvents
 	for r := decision.NoPlugin; r < decision.NumPlugins; r++ {
-		if !plugins.Has(r) {
+		if !rejectedBy.Has(r) {
 			continue
 		}
-		events := eventsToRegister[r]
+		events := Events(r)
 		switch {
-		case r == decision.InterPodAffinity && len(w.a.pod.Spec.Affinity) == 0:
+		case r == decision.InterPodAffinity && len(h.ev.Pod.Spec.Affinity) == 0:
 			events &^= decision.PodAssigned // nobody's coming draws it
-		case r == decision.NodePorts && w.preempts:
+		case r == decision.NodePorts && h.preempts:
 			events |= decision.PodAssigned // see helpsPod
-		case r == decision.PodTopologySpread && len(w.a.pod.Spec.Spread) > 0:
+		case r == decision.PodTopologySpread && len(h.ev.Pod.Spec.Spread) > 0:
 			events &^= decision.SpreadGroupChanged // nothing is deduced for it
 		}
 		c |= events
 	}
-	if w.a.pod.NominatedNodeName != "" {
+	if h.ev.Pod.NominatedNodeName != "" {
 		c |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged // see eligible
 	}
 	return c
@@ -153,12 +172,12 @@ func (w *QueueingHints) EventsToRegister(plugins decision.PluginSet) decision.Cl
 
 // MayFit says whether a pod of the kind may fit a node by what the node itself says;
 // if not, also is the rule that rejects it there.
-func (w *QueueingHints) MayFit(plugins decision.PluginSet, node string) (may bool, also decision.PluginSet) {
-	id, known := w.e.state.NodeID(node)
+func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (may bool, also decision.PluginSet) {
+	id, known := h.provider.state.NodeID(node)
 	if !known {
 		return false, 0 // its like is told when it comes back
 	}
-	r := w.filterNode(w.e.state.Node(id))
+	r := h.filterNode(h.provider.state.Node(id))
 	if r == decision.NoPlugin {
 		return true, 0
 	}
@@ -166,8 +185,8 @@ func (w *QueueingHints) MayFit(plugins decision.PluginSet, node string) (may boo
 }
 
 // hintForNode is the answer of Helps when all depends on one node.
-func (w *QueueingHints) hintForNode(plugins decision.PluginSet, node string) (decision.QueueingHint, string, decision.PluginSet) {
-	may, also := w.MayFit(plugins, node)
+func (h *Hints) hintForNode(rejectedBy decision.PluginSet, node string) (decision.QueueingHint, string, decision.PluginSet) {
+	may, also := h.MayFit(rejectedBy, node)
 	if may {
 		return decision.QueueForNode, node, 0
 	}

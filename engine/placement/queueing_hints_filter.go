@@ -11,23 +11,23 @@ import (
 // filterNode judges a node by the rules that read nothing but the node, with pods of lower
 // priority gone if the pod may preempt. NoRule: it passes. The cheapest and
 // likeliest comes first.
-func (w *QueueingHints) filterNode(n *cluster.NodeInfo) decision.Plugin {
-	f := w.e.plugins.filters
-	pod := w.a.pod
+func (h *Hints) filterNode(n *cluster.NodeInfo) decision.Plugin {
+	f := h.provider.filters
+	pod := h.ev.Pod
 	switch {
-	case f.Has(decision.NodeResourcesFit) && !w.fitsResources(n):
+	case f.Has(decision.NodeResourcesFit) && !h.fitsResources(n):
 		return decision.NodeResourcesFit
-	case f.Has(decision.NodeUnschedulable) && n.Model.Unschedulable && !w.a.tolerates(&unschedulableTaint):
+	case f.Has(decision.NodeUnschedulable) && n.Model.Unschedulable && !tolerates(h.ev, &unschedulableTaint):
 		return decision.NodeUnschedulable
-	case f.Has(decision.TaintToleration) && w.a.untolerated(n.Model.Taints) != nil:
+	case f.Has(decision.TaintToleration) && untolerated(h.ev, n.Model.Taints) != nil:
 		return decision.TaintToleration
-	case f.Has(decision.NodeAffinity) && !w.matchesNodeAffinity(n.Model):
+	case f.Has(decision.NodeAffinity) && !h.matchesNodeAffinity(n.Model):
 		return decision.NodeAffinity
-	case f.Has(decision.NodePorts) && len(pod.Spec.Ports) > 0 && !w.portsFree(n):
+	case f.Has(decision.NodePorts) && len(pod.Spec.Ports) > 0 && !h.portsFree(n):
 		return decision.NodePorts
 	case f.Has(decision.NodeDeclaredFeatures) && !declaresFeatures(n.Model, pod.Spec.Features):
 		return decision.NodeDeclaredFeatures
-	case w.byHold && w.e.state.AvoidHold(pod, n.Model.Name) != nil:
+	case h.byHold && h.provider.state.AvoidHold(pod, n.Model.Name) != nil:
 		return decision.HoldAvoid
 	}
 	return decision.NoPlugin
@@ -42,49 +42,49 @@ func declaresFeatures(n *model.Node, needed []string) bool {
 	return true
 }
 
-func (w *QueueingHints) matchesNodeAffinity(n *model.Node) bool {
-	added := &w.e.profile.cfg.AddedAffinity
+func (h *Hints) matchesNodeAffinity(n *model.Node) bool {
+	added := &h.provider.profile.Config().AddedAffinity
 	if added.HasRequired && !matchesAnyTerm(added.Required, n) {
 		return false
 	}
-	_, ok := matchesNodeSelector(&w.a.pod.Spec.NodeSelector, n)
+	_, ok := matchesNodeSelector(&h.ev.Pod.Spec.NodeSelector, n)
 	return ok
 }
 
-func (w *QueueingHints) portsFree(n *cluster.NodeInfo) bool {
-	if w.preempts && w.e.loadBelow(n, w.a.pod.Spec.Priority).pods > 0 {
+func (h *Hints) portsFree(n *cluster.NodeInfo) bool {
+	if h.preempts && h.provider.loadBelow(n, h.ev.Pod.Spec.Priority).pods > 0 {
 		return true // the holder may be among them
 	}
-	wanted := w.a.pod.Spec.Ports
+	wanted := h.ev.Pod.Spec.Ports
 	return !slices.ContainsFunc(wanted, func(p model.HostPort) bool { return portConflict(n.Ports, &p) })
 }
 
 // fitsResources says whether the node has room for the pod beside those that stay.
-func (w *QueueingHints) fitsResources(n *cluster.NodeInfo) bool {
-	want := &w.a.pod.Spec.Requests
+func (h *Hints) fitsResources(n *cluster.NodeInfo) bool {
+	want := &h.ev.Pod.Spec.Requests
 	alloc := &n.Model.Allocatable
 	if want.MilliCPU > 0 && want.MilliCPU > alloc.MilliCPU || want.Memory > 0 && want.Memory > alloc.Memory {
 		return false
 	}
 	var ahead, gone podLoad
-	for _, p := range w.e.state.Nominated(n.ID) {
-		if cluster.NominationCounts(p, w.a.pod) {
+	for _, p := range h.provider.state.Nominated(n.ID) {
+		if cluster.NominationCounts(p, h.ev.Pod) {
 			ahead.add(&p.Spec.Requests)
 		}
 	}
-	if w.fitsWith(n, &ahead, &gone) {
+	if h.fitsWith(n, &ahead, &gone) {
 		return true
 	}
-	if !w.preempts {
+	if !h.preempts {
 		return false
 	}
-	gone = w.e.loadBelow(n, w.a.pod.Spec.Priority)
-	return gone.pods > 0 && w.fitsWith(n, &ahead, &gone)
+	gone = h.provider.loadBelow(n, h.ev.Pod.Spec.Priority)
+	return gone.pods > 0 && h.fitsWith(n, &ahead, &gone)
 }
 
 // fitsWith says whether the pod fits a node with some pods more and some less.
-func (w *QueueingHints) fitsWith(n *cluster.NodeInfo, more, less *podLoad) bool {
-	want, alloc := &w.a.pod.Spec.Requests, &n.Model.Allocatable
+func (h *Hints) fitsWith(n *cluster.NodeInfo, more, less *podLoad) bool {
+	want, alloc := &h.ev.Pod.Spec.Requests, &n.Model.Allocatable
 	enough := func(want, used, have int64) bool { return want <= 0 || want <= have-used }
 	if int64(len(n.Pods))+more.pods-less.pods+1 > n.Model.AllocatablePods ||
 		!enough(want.MilliCPU, n.Used.MilliCPU+more.sum.MilliCPU-less.sum.MilliCPU, alloc.MilliCPU) ||
@@ -92,9 +92,9 @@ func (w *QueueingHints) fitsWith(n *cluster.NodeInfo, more, less *podLoad) bool 
 		!enough(want.Ephemeral, n.Used.Ephemeral+more.sum.Ephemeral-less.sum.Ephemeral, alloc.Ephemeral) {
 		return false
 	}
-	for i := range w.scalars {
-		name := w.scalars[i].Name
-		if !enough(w.scalars[i].Amount, n.Used.Scalar(name)+more.sum.Scalar(name)-less.sum.Scalar(name), alloc.Scalar(name)) {
+	for i := range h.scalars {
+		name := h.scalars[i].Name
+		if !enough(h.scalars[i].Amount, n.Used.Scalar(name)+more.sum.Scalar(name)-less.sum.Scalar(name), alloc.Scalar(name)) {
 			return false
 		}
 	}
@@ -110,7 +110,7 @@ type podLoad struct {
 func (l *podLoad) add(r *model.Resources) {
 	l.pods++
 	if len(r.Scalars) > 0 {
-		l.sum = addResources(&l.sum, r)
+		l.sum = sumResources(&l.sum, r)
 		return
 	}
 	l.sum.MilliCPU += r.MilliCPU
@@ -133,10 +133,10 @@ type priorityLoad struct {
 }
 
 // loadBelow is what the pods of a node ask for that are of lower priority.
-func (e *Engine) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
-	l := &e.priorityLoads
-	if !l.known || l.node != n.ID || l.revision != e.state.Revision() {
-		l.known, l.node, l.revision = true, n.ID, e.state.Revision()
+func (p *Provider) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
+	l := &p.loads
+	if !l.known || l.node != n.ID || l.revision != p.state.Revision() {
+		l.known, l.node, l.revision = true, n.ID, p.state.Revision()
 		l.loads = l.loads[:0]
 		for _, p := range n.Pods {
 			l.count(p)

@@ -23,14 +23,14 @@ func TestQueueingHintsUseCurrentGroups(t *testing.T) {
 	}
 	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "db", Selector: sel("app", model.In, "db")})
 	pod := ofApp("w", "web", model.Owner{})
-	e := NewEngine(s, p, 1)
+	e := NewProvider(s, p)
 	left := decision.Delta{Events: decision.PodRemoved, Old: runningPod("n1", "web", 100, 0)}
-	_, w := e.QueueingHints(pod)
+	_, w := e.Hints(pod)
 	if h, _, _ := w.Hint(bySpread, &left); h != decision.QueueSkip {
 		t.Fatalf("without a group of its own: %v", h)
 	}
 	s.UpsertSpreadGroup(model.SpreadGroup{Kind: "Service", Namespace: "x", Name: "web", Selector: sel("app", model.In, "web")})
-	_, w = e.QueueingHints(pod)
+	_, w = e.Hints(pod)
 	if h, _, _ := w.Hint(bySpread, &left); h != decision.QueueForAnyNode {
 		t.Errorf("one of its group leaves: %v", h)
 	}
@@ -45,15 +45,15 @@ func TestQueueingHintsIgnoreOtherOwnersHolds(t *testing.T) {
 	s := cluster.New()
 	s.UpsertNode(&model.Node{Name: "n1", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}})
 	a, b := model.Owner{Kind: "Job", Name: "a", UID: "a"}, model.Owner{Kind: "Job", Name: "b", UID: "b"}
-	e := NewEngine(s, p, 1)
-	e.QueueingHints(ofApp("a-1", "web", a))
+	e := NewProvider(s, p)
+	e.Hints(ofApp("a-1", "web", a))
 	s.UpsertHold(&model.Hold{Namespace: "x", Name: "h", Type: model.Avoid, Owner: a, Node: "n1", Until: time.Unix(1e9, 0)})
 	left := decision.Delta{Events: decision.PodRemoved, Old: runningPod("n1", "other", 500, 0)}
 	for _, x := range []struct {
 		owner model.Owner
 		want  decision.QueueingHint
 	}{{b, decision.QueueForNode}, {a, decision.QueueSkip}} {
-		_, w := e.QueueingHints(ofApp(x.owner.Name+"-2", "web", x.owner))
+		_, w := e.Hints(ofApp(x.owner.Name+"-2", "web", x.owner))
 		if h, _, _ := w.Hint(byFit, &left); h != x.want {
 			t.Errorf("room on a node that avoids owner a, to a pod of owner %s: %v, want %v", x.owner.Name, h, x.want)
 		}

@@ -18,7 +18,7 @@ var (
 
 // pendingPod is a pod that waits in a cluster of two nodes: n1 with a cpu of which 800m are
 // used, of those 300m by a pod of lower priority, and n2, which is tainted.
-func pendingPod(t *testing.T, change func(*model.PodSpec)) (*cluster.State, *QueueingHints) {
+func pendingPod(t *testing.T, change func(*model.PodSpec)) (*cluster.State, *Hints) {
 	t.Helper()
 	c := DefaultConfig()
 	p, err := NewProfile(c)
@@ -33,7 +33,7 @@ func pendingPod(t *testing.T, change func(*model.PodSpec)) (*cluster.State, *Que
 	s.UpsertPod(runningPod("n1", "high", 500, 9))
 	spec := &model.PodSpec{SchedulerName: c.Name, Requests: model.Resources{MilliCPU: 600}, NeverPreempts: true}
 	change(spec)
-	_, w := NewEngine(s, p, 1).QueueingHints(&model.Pod{Namespace: "x", Name: "w", UID: "w", Spec: spec, Labels: model.Labels{{Key: "app", Value: "web"}}})
+	_, w := NewProvider(s, p).Hints(&model.Pod{Namespace: "x", Name: "w", UID: "w", Spec: spec, Labels: model.Labels{{Key: "app", Value: "web"}}})
 	return s, w
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Gate says why a pod must not be tried yet; nil when it may.
-func (p *Profile) Gate(s *cluster.State, pod *model.Pod) *decision.Verdict {
-	for _, r := range p.cfg.PreEnqueue {
+// PreEnqueue returns why a pod must not enter the queue yet, or nil if it may.
+func PreEnqueue(p *Profile, s *cluster.State, pod *model.Pod) *decision.Verdict {
+	for _, r := range p.Config().PreEnqueue {
 		if text := gateReason(r, s, pod); text != "" {
-			v := rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
+			v := Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 			v.Plugin = r
 			return &v
 		}

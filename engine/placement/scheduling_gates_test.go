@@ -36,7 +36,7 @@ func TestPodsWithResourceClaimsAreGated(t *testing.T) {
 			tt.known[i].Namespace = "default"
 			s.UpsertResourceClaim(&tt.known[i])
 		}
-		v := profile.Gate(s, pod("p", spec(func(s *model.PodSpec) { s.ResourceClaims = tt.claims })))
+		v := PreEnqueue(profile, s, pod("p", spec(func(s *model.PodSpec) { s.ResourceClaims = tt.claims })))
 		if v == nil || v.Plugin != decision.DynamicResources || v.Code != decision.UnschedulableAndUnresolvable || v.Reasons[0].String() != tt.want {
 			t.Errorf("%s: got %+v, want %s", tt.name, v, tt.want)
 		}

@@ -78,8 +78,8 @@ type scratch struct {
 	index            bucketIndex
 	buckets          []nodeBucket
 	failures         []failureCount
-	volumeFilters    []filterPlugin   // volume rules
-	volumeAttempt    *attempt         // whose volume rules they are
+	volumeFilters    []FilterPlugin   // volume rules
+	volumeAttempt    *Evaluation      // whose volume rules they are
 	volumeRejections decision.Summary // by them
 	single           nodeBucket
 	collected        []*nodeBucket

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/berthproject/berth/engine/decision"
 )
@@ -32,7 +31,7 @@ func (e *Engine) countReasons(ec *equivalenceClass, fails []failureCount, bucket
 	}
 	for i := range e.scratch.volumeRejections.ReasonCounts {
 		c := &e.scratch.volumeRejections.ReasonCounts[i]
-		addReasonCount(out, c.Plugin, c.Code, c.Reason.Kind, c.Reason.Subject, c.Nodes)
+		out.AddReason(c.Plugin, c.Code, c.Reason.Kind, c.Reason.Subject, c.Nodes)
 	}
 	if len(e.scratch.volumeFilters) > 0 {
 		out.Resolvable += e.scratch.volumeRejections.Resolvable
@@ -43,7 +42,7 @@ func (e *Engine) countReasons(ec *equivalenceClass, fails []failureCount, bucket
 	}
 	for v := bucketSpreadLabel; v < numBucketVerdicts; v++ {
 		if r := &bucketReasons[v]; byVerdict[v] > 0 {
-			addReasonCount(out, r.rule, r.code, r.why, "", byVerdict[v])
+			out.AddReason(r.rule, r.code, r.why, "", byVerdict[v])
 			if r.code == decision.Unschedulable {
 				out.Resolvable += byVerdict[v]
 			}
@@ -52,7 +51,7 @@ func (e *Engine) countReasons(ec *equivalenceClass, fails []failureCount, bucket
 	for i := range out.ReasonCounts {
 		out.UnschedulablePlugins = out.UnschedulablePlugins.With(out.ReasonCounts[i].Plugin)
 	}
-	slices.SortFunc(out.ReasonCounts, compareReasonCounts)
+	decision.SortReasonCounts(out.ReasonCounts)
 }
 
 // codeOf is the verdict behind a fail.
@@ -73,7 +72,7 @@ func codeOf(f failure) decision.Code {
 func (ec *equivalenceClass) addFailureReasons(f failureCount, out *decision.Summary) {
 	if f.failure < 0 {
 		plugin, code, why := staticReason(int32(f.failure))
-		addReasonCount(out, plugin, code, why, "", f.nodes)
+		out.AddReason(plugin, code, why, "", f.nodes)
 		return
 	}
 	code := decision.Unschedulable
@@ -94,6 +93,6 @@ func (ec *equivalenceClass) addFailureReasons(f failureCount, out *decision.Summ
 		default:
 			subject = ec.scalars[bits.TrailingZeros32(uint32(bit/shortScalar))].Name
 		}
-		addReasonCount(out, decision.NodeResourcesFit, code, why, subject, f.nodes)
+		out.AddReason(decision.NodeResourcesFit, code, why, subject, f.nodes)
 	}
 }

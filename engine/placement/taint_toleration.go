@@ -7,20 +7,20 @@ import (
 
 // taintToleration rejects a node for its first NoSchedule or NoExecute taint
 // that the pod does not tolerate.
-func (a *attempt) taintToleration() preFilterState {
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
-		t := a.untolerated(st.node.Taints)
+func taintToleration(ev *Evaluation) PreFilterState {
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict {
+		t := untolerated(ev, st.Node.Taints)
 		if t == nil {
 			return decision.Verdict{}
 		}
-		return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonTaint, Subject: formatTaint(t)})
+		return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonTaint, Subject: formatTaint(t)})
 	}}
 }
 
 // untolerated is the first taint that keeps the pod off, nil when there is none.
-func (a *attempt) untolerated(taints []model.Taint) *model.Taint {
+func untolerated(ev *Evaluation, taints []model.Taint) *model.Taint {
 	for i := range taints {
-		if t := &taints[i]; t.Effect != model.PreferNoSchedule && !a.tolerates(t) {
+		if t := &taints[i]; t.Effect != model.PreferNoSchedule && !tolerates(ev, t) {
 			return t
 		}
 	}
@@ -29,32 +29,28 @@ func (a *attempt) untolerated(taints []model.Taint) *model.Taint {
 
 // scoreTaintToleration counts the PreferNoSchedule taints that the pod does not
 // tolerate; the fewer the better.
-func (a *attempt) scoreTaintToleration() preScoreState {
-	return preScoreState{
-		score: func(st *candidateNode) int64 {
+func scoreTaintToleration(ev *Evaluation, _ []*CandidateNode) PreScoreState {
+	return PreScoreState{
+		Score: func(st *CandidateNode) int64 {
 			var n int64
-			for i := range st.node.Taints {
-				if t := &st.node.Taints[i]; t.Effect == model.PreferNoSchedule && !a.tolerates(t) {
+			for i := range st.Node.Taints {
+				if t := &st.Node.Taints[i]; t.Effect == model.PreferNoSchedule && !tolerates(ev, t) {
 					n++
 				}
 			}
 			return n
 		},
-		normalizeScore: func(_ []*candidateNode, points []int64) { defaultNormalizeScore(points, true) },
+		NormalizeScore: func(_ []*CandidateNode, points []int64) { defaultNormalizeScore(points, true) },
 	}
 }
 
-func (a *attempt) tolerates(t *model.Taint) bool {
-	for i := range a.pod.Spec.Tolerations {
-		if tolerates(&a.pod.Spec.Tolerations[i], t, a.profile.cfg.TaintTolerationComparison) {
+func tolerates(ev *Evaluation, t *model.Taint) bool {
+	for i := range ev.Pod.Spec.Tolerations {
+		if ev.Pod.Spec.Tolerations[i].ToleratesTaint(t, ev.Profile.Config().TaintTolerationComparison) {
 			return true
 		}
 	}
 	return false
-}
-
-func tolerates(tol *model.Toleration, t *model.Taint, numeric bool) bool {
-	return tol.ToleratesTaint(t, numeric)
 }
 
 // formatTaint is a taint as kubectl writes it.

@@ -19,17 +19,17 @@ type podVolumes struct {
 	provisioning []*model.PersistentVolumeClaim // to be provisioned for a node that was chosen before
 }
 
-// podVolumes sorts the pod's claims; refusal says why no node can do.
-func (a *attempt) podVolumes() (pv *podVolumes, refusal string, err error) {
+// classifyClaims sorts the pod's claims; refusal says why no node can do.
+func classifyClaims(ev *Evaluation) (pv *podVolumes, refusal string, err error) {
 	pv = &podVolumes{}
 	immediate := false
-	for i := range a.pod.Spec.Claims {
-		c := &a.pod.Spec.Claims[i]
-		claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
-		if text := claimError(a.pod, c, claim, ok); text != "" {
+	for i := range ev.Pod.Spec.Claims {
+		c := &ev.Pod.Spec.Claims[i]
+		claim, ok := ev.State.PVC(ev.Pod.Namespace, c.Claim)
+		if text := claimError(ev.Pod, c, claim, ok); text != "" {
 			return nil, text, nil
 		}
-		class, _ := a.state.StorageClass(claim.ClassName())
+		class, _ := ev.State.StorageClass(claim.ClassName())
 		switch {
 		case claim.VolumeName != "" && claim.Bound:
 			pv.bound = append(pv.bound, claim)
@@ -56,18 +56,18 @@ func (a *attempt) podVolumes() (pv *podVolumes, refusal string, err error) {
 // volumeBinding rejects nodes that the pod's bound volumes cannot be reached
 // from, and nodes where its unbound claims find neither a free volume nor a
 // provisioner with the topology and the room.
-func (a *attempt) volumeBinding() preFilterState {
-	if len(a.pod.Spec.Claims) == 0 {
-		return preFilterState{}
+func volumeBinding(ev *Evaluation) PreFilterState {
+	if len(ev.Pod.Spec.Claims) == 0 {
+		return PreFilterState{}
 	}
-	pv, refusal, err := a.podVolumes()
+	pv, refusal, err := classifyClaims(ev)
 	switch {
 	case err != nil:
-		return preFilterState{err: err}
+		return PreFilterState{Err: err}
 	case refusal != "":
 		return rejectAllNodes(refusal)
 	}
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict { return a.filterVolumeBinding(pv, st.node) }}
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict { return filterVolumeBinding(ev, pv, st.Node) }}
 }
 
 // claimError says why a claim cannot be used by the pod at all.
@@ -98,13 +98,13 @@ func notOwnerMessage(claim *model.PersistentVolumeClaim, pod *model.Pod) string 
 }
 
 // filterVolumeBinding judges a node by all claims. Bound and unbound ones give a reason each.
-func (a *attempt) filterVolumeBinding(pv *podVolumes, n *model.Node) decision.Verdict {
+func filterVolumeBinding(ev *Evaluation, pv *podVolumes, n *model.Node) decision.Verdict {
 	var reasons []decision.Reason
-	if why := a.unreachableVolume(pv.bound, n); why.Kind != decision.NoReason {
+	if why := unreachableVolume(ev, pv.bound, n); why.Kind != decision.NoReason {
 		reasons = append(reasons, why)
 	}
 	if len(pv.provisioning)+len(pv.waiting) > 0 {
-		if _, why := a.planVolumes(pv, n); why.Kind != decision.NoReason {
+		if _, why := planVolumes(ev, pv, n); why.Kind != decision.NoReason {
 			reasons = append(reasons, why)
 		}
 	}
@@ -115,17 +115,17 @@ func (a *attempt) filterVolumeBinding(pv *podVolumes, n *model.Node) decision.Ve
 }
 
 // unreachableVolume says which bound volume cannot be used from a node.
-func (a *attempt) unreachableVolume(bound []*model.PersistentVolumeClaim, n *model.Node) decision.Reason {
+func unreachableVolume(ev *Evaluation, bound []*model.PersistentVolumeClaim, n *model.Node) decision.Reason {
 	for _, claim := range bound {
-		v, ok := a.state.PV(claim.VolumeName)
+		v, ok := ev.State.PV(claim.VolumeName)
 		if !ok {
 			return decision.Reason{Kind: decision.ReasonVolumeNotFound, Subject: claim.VolumeName, Object: claim.Name}
 		}
 		affinity := v.Affinity
-		if csi, ok := a.state.CSINode(n.Name); ok && v.CSI.InTree != "" && slices.Contains(csi.Migrated, v.CSI.InTree) {
+		if csi, ok := ev.State.CSINode(n.Name); ok && v.CSI.InTree != "" && slices.Contains(csi.Migrated, v.CSI.InTree) {
 			affinity = v.Migrated
 			if v.MigrationError != "" {
-				a.err = fmt.Sprintf("running %q filter plugin: could not translate pv: %s", decision.VolumeBinding, v.MigrationError)
+				ev.Err = fmt.Sprintf("running %q filter plugin: could not translate pv: %s", decision.VolumeBinding, v.MigrationError)
 			}
 		}
 		if !affinity.Matches(n) {

@@ -10,8 +10,8 @@ import (
 // findVolume is the volume that a claim gets on a node: one reserved for it, else
 // the smallest free one that will do, by name among equals; nil when there is
 // none. taken are the volumes that other claims of the pod get.
-func (a *attempt) findVolume(claim *model.PersistentVolumeClaim, n *model.Node, taken []model.ClaimVolume) *model.PersistentVolume {
-	for _, v := range a.state.VolumesFor(claim.Namespace, claim.Name) {
+func findVolume(ev *Evaluation, claim *model.PersistentVolumeClaim, n *model.Node, taken []model.ClaimVolume) *model.PersistentVolume {
+	for _, v := range ev.State.VolumesFor(claim.Namespace, claim.Name) {
 		if v.Class != claim.ClassName() || v.Claim.UID != "" && v.Claim.UID != claim.UID || !volumeSatisfies(v, claim, taken) {
 			continue
 		}
@@ -21,7 +21,7 @@ func (a *attempt) findVolume(claim *model.PersistentVolumeClaim, n *model.Node, 
 		return v
 	}
 	var best *model.PersistentVolume
-	for _, v := range a.state.FreeVolumes(claim.ClassName()) {
+	for _, v := range ev.State.FreeVolumes(claim.ClassName()) {
 		if best != nil && best.Capacity <= v.Capacity {
 			continue
 		}
@@ -46,15 +46,15 @@ func volumeAvailable(v *model.PersistentVolume, claim *model.PersistentVolumeCla
 
 // checkProvisioning says what keeps a volume from being made for a claim on a node;
 // NoReason when nothing does.
-func (a *attempt) checkProvisioning(claim *model.PersistentVolumeClaim, n *model.Node) decision.ReasonKind {
-	class, ok := a.state.StorageClass(claim.ClassName())
+func checkProvisioning(ev *Evaluation, claim *model.PersistentVolumeClaim, n *model.Node) decision.ReasonKind {
+	class, ok := ev.State.StorageClass(claim.ClassName())
 	if !ok || class.Provisioner == "" || class.Provisioner == noProvisioner {
 		return decision.ReasonNoVolumeToBind
 	}
 	if len(class.Topologies) > 0 && !slices.ContainsFunc(class.Topologies, func(t model.NodeSelectorTerm) bool { return t.Matches(n.Labels, n.Name) }) {
 		return decision.ReasonNoVolumeToBind
 	}
-	if found, applies := a.findCapacity(claim, class, n); applies && found == nil {
+	if found, applies := findCapacity(ev, claim, class, n); applies && found == nil {
 		return decision.ReasonNoStorage
 	}
 	return decision.NoReason
@@ -62,12 +62,12 @@ func (a *attempt) checkProvisioning(claim *model.PersistentVolumeClaim, n *model
 
 // findCapacity asks the published capacities, for drivers that want that: the first that is
 // enough for a claim on a node, or nil.
-func (a *attempt) findCapacity(claim *model.PersistentVolumeClaim, class *model.StorageClass, n *model.Node) (found *model.CSIStorageCapacity, applies bool) {
-	d, ok := a.state.CSIDriver(class.Provisioner)
+func findCapacity(ev *Evaluation, claim *model.PersistentVolumeClaim, class *model.StorageClass, n *model.Node) (found *model.CSIStorageCapacity, applies bool) {
+	d, ok := ev.State.CSIDriver(class.Provisioner)
 	if !ok || !d.StorageCapacity || claim.Request == 0 {
 		return nil, false
 	}
-	for _, c := range a.state.StorageCapacities(class.Name) {
+	for _, c := range ev.State.StorageCapacities(class.Name) {
 		limit := c.Capacity
 		if c.MaxSize != nil {
 			limit = c.MaxSize

@@ -9,20 +9,20 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// VolumePlan is what must happen to the pod's claims before it can be bound to a
+// PlanVolumes is what must happen to the pod's claims before it can be bound to a
 // node: the choice that the filter made there. Nil when there is nothing to do,
 // or when the profile does not look at volumes. It must be asked on the state that the
 // node was chosen on; an error says what is not as it was.
-func (p *Profile) VolumePlan(s *cluster.State, pod *model.Pod, node string) (*model.VolumePlan, error) {
-	if len(pod.Spec.Claims) == 0 || !slices.Contains(p.cfg.Filter, decision.VolumeBinding) {
+func PlanVolumes(p *Profile, s *cluster.State, pod *model.Pod, node string) (*model.VolumePlan, error) {
+	if len(pod.Spec.Claims) == 0 || !slices.Contains(p.Config().Filter, decision.VolumeBinding) {
 		return nil, nil
 	}
 	id, ok := s.NodeID(node)
 	if !ok {
 		return nil, fmt.Errorf("volumes of pod %s on node %q: no such node", pod.Key(), node)
 	}
-	a := &attempt{state: s, profile: p, pod: pod}
-	pv, refusal, err := a.podVolumes()
+	a := &Evaluation{State: s, Profile: p, Pod: pod}
+	pv, refusal, err := classifyClaims(a)
 	switch {
 	case err != nil:
 		return nil, err
@@ -31,36 +31,31 @@ func (p *Profile) VolumePlan(s *cluster.State, pod *model.Pod, node string) (*mo
 	case len(pv.provisioning)+len(pv.waiting) == 0:
 		return nil, nil
 	}
-	plan, why := a.planVolumes(pv, s.Node(id).Model)
+	plan, why := planVolumes(a, pv, s.Node(id).Model)
 	if why.Kind != decision.NoReason {
 		return nil, fmt.Errorf("volumes of pod %s on node %q: claim %q: %s", pod.Key(), node, why.Subject, why.String())
 	}
 	return plan, nil
 }
 
-// VolumePlan is Profile.Volumes on the engine's state.
-func (e *Engine) VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, error) {
-	return e.profile.VolumePlan(e.state, pod, node)
-}
-
 // planVolumes plans how the unbound claims get volumes on a node, or says which one
 // finds none.
-func (a *attempt) planVolumes(pv *podVolumes, n *model.Node) (*model.VolumePlan, decision.Reason) {
+func planVolumes(ev *Evaluation, pv *podVolumes, n *model.Node) (*model.VolumePlan, decision.Reason) {
 	for _, claim := range pv.provisioning {
 		if claim.SelectedNode != n.Name {
 			return nil, decision.Reason{Kind: decision.ReasonNoVolumeToBind, Subject: claim.Name, Object: claim.SelectedNode}
 		}
 	}
-	plan := &model.VolumePlan{Node: n.Name, BindTimeout: a.profile.cfg.VolumeBindTimeout, Provision: slices.Clone(pv.provisioning)}
+	plan := &model.VolumePlan{Node: n.Name, BindTimeout: ev.Profile.Config().VolumeBindTimeout, Provision: slices.Clone(pv.provisioning)}
 	for _, claim := range pv.waiting {
-		if v := a.findVolume(claim, n, plan.Bind); v != nil {
+		if v := findVolume(ev, claim, n, plan.Bind); v != nil {
 			plan.Bind = append(plan.Bind, model.ClaimVolume{Claim: claim, Volume: v})
 		} else {
 			plan.Provision = append(plan.Provision, claim)
 		}
 	}
 	for _, claim := range plan.Provision {
-		if why := a.checkProvisioning(claim, n); why != decision.NoReason {
+		if why := checkProvisioning(ev, claim, n); why != decision.NoReason {
 			return nil, decision.Reason{Kind: why, Subject: claim.Name, Want: claim.Request}
 		}
 	}

@@ -17,7 +17,7 @@ func planned(t *testing.T, s *cluster.State, pod *model.Pod, node string) string
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.VolumePlan(s, pod, node)
+	plan, err := PlanVolumes(p, s, pod, node)
 	switch {
 	case err != nil:
 		return "error: " + err.Error()
@@ -60,7 +60,7 @@ func TestAssumedVolumesAreNotFree(t *testing.T) {
 	s := withObjects(newState(node("n1"), node("n2")), waitingClass, madeClass, claim("c", "local", 5), claim("d", "local", 5), claim("m", "made", 1), local("a", "n1", 10))
 	cfg, _ := NewProfile(DefaultConfig())
 	first := pod("p", uses("c", "m"))
-	plan, err := cfg.VolumePlan(s, first, "n1")
+	plan, err := PlanVolumes(cfg, s, first, "n1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestChosenNodesHavePlans(t *testing.T) {
 			if rec.Outcome != decision.Scheduled {
 				continue
 			}
-			plan, err := p.VolumePlan(s, pod, rec.Choice)
+			plan, err := PlanVolumes(p, s, pod, rec.Choice)
 			if err != nil {
 				t.Fatalf("seed %d: chosen %s, but %v", seed, rec.Choice, err)
 			}

@@ -11,14 +11,14 @@ import (
 // volumeRestrictions rejects nodes where a legacy disk of the pod is in use in a
 // way that does not allow sharing, and all nodes while another pod, wherever it
 // is, uses a ReadWriteOncePod claim of this one.
-func (a *attempt) volumeRestrictions() preFilterState {
+func volumeRestrictions(ev *Evaluation) PreFilterState {
 	var exclusive []string // ReadWriteOncePod claims
-	for i := range a.pod.Spec.Claims {
-		c := &a.pod.Spec.Claims[i]
+	for i := range ev.Pod.Spec.Claims {
+		c := &ev.Pod.Spec.Claims[i]
 		if c.Ephemeral {
 			continue // belongs to this pod alone
 		}
-		claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
+		claim, ok := ev.State.PVC(ev.Pod.Namespace, c.Claim)
 		if !ok {
 			return rejectAllNodes(notFoundMessage(c.Claim))
 		}
@@ -26,33 +26,33 @@ func (a *attempt) volumeRestrictions() preFilterState {
 			exclusive = append(exclusive, c.Claim)
 		}
 	}
-	disks := a.pod.Spec.Disks
+	disks := ev.Pod.Spec.Disks
 	inUse := 0
 	for _, claim := range exclusive {
-		if a.claimUser(claim, &candidateNode{}) != nil {
+		if claimUser(ev, claim, &CandidateNode{}) != nil {
 			inUse++
 		}
 	}
 	if len(disks) == 0 && inUse == 0 {
-		return preFilterState{} // as upstream, nominated users are not asked about then
+		return PreFilterState{} // as upstream, nominated users are not asked about then
 	}
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict {
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict {
 		for i := range disks {
-			for _, p := range st.pods {
+			for _, p := range st.Pods {
 				if slices.ContainsFunc(p.Spec.Disks, func(d model.InTreeDisk) bool { return diskConflict(&disks[i], &d) }) {
-					return rejection(decision.Unschedulable, decision.Reason{Kind: decision.ReasonDiskConflict, Subject: disks[i].ID, Object: p.Key()})
+					return Reject(decision.Unschedulable, decision.Reason{Kind: decision.ReasonDiskConflict, Subject: disks[i].ID, Object: p.Key()})
 				}
 			}
 		}
-		if inUse+countClaimUsers(exclusive, st.added)-countClaimUsers(exclusive, st.removed) > 0 {
+		if inUse+countClaimUsers(exclusive, st.Added)-countClaimUsers(exclusive, st.Removed) > 0 {
 			why := decision.Reason{Kind: decision.ReasonReadWriteOncePod, Subject: exclusive[0]}
 			for _, claim := range exclusive {
-				if user := a.claimUser(claim, st); user != nil {
+				if user := claimUser(ev, claim, st); user != nil {
 					why.Subject, why.Object = claim, user.Key()
 					break
 				}
 			}
-			return rejection(decision.Unschedulable, why)
+			return Reject(decision.Unschedulable, why)
 		}
 		return decision.Verdict{}
 	}}
@@ -76,15 +76,15 @@ func countClaimUsers(claims []string, pods []*model.Pod) (n int) {
 
 // claimUser is a pod, on any node, that uses a claim of the pod's namespace when
 // the site is as it is.
-func (a *attempt) claimUser(claim string, st *candidateNode) *model.Pod {
-	for _, p := range a.state.ClaimUsers(a.pod.Namespace, claim) {
-		gone := slices.ContainsFunc(st.removed, func(r *model.Pod) bool { return r.UID == p.UID })
+func claimUser(ev *Evaluation, claim string, st *CandidateNode) *model.Pod {
+	for _, p := range ev.State.ClaimUsers(ev.Pod.Namespace, claim) {
+		gone := slices.ContainsFunc(st.Removed, func(r *model.Pod) bool { return r.UID == p.UID })
 		if !gone && usesClaim(p, claim) {
 			return p
 		}
 	}
-	for _, p := range st.added {
-		if p.Namespace == a.pod.Namespace && usesClaim(p, claim) {
+	for _, p := range st.Added {
+		if p.Namespace == ev.Pod.Namespace && usesClaim(p, claim) {
 			return p
 		}
 	}
@@ -113,7 +113,7 @@ func notFoundMessage(name string) string {
 
 // rejectAllNodes is a rule's refusal of all nodes that nothing but a change of the
 // named objects can cure.
-func rejectAllNodes(text string) preFilterState {
-	v := rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
-	return preFilterState{verdict: &v}
+func rejectAllNodes(text string) PreFilterState {
+	v := Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
+	return PreFilterState{Verdict: &v}
 }

@@ -10,21 +10,21 @@ import (
 // the volumes that they are bound to, by class, or, when none are, what drivers
 // publish to have left where volumes are made. It takes a shape in the profile
 // (kube-scheduler's gate StorageCapacityScoring, off by default in 1.36).
-func (a *attempt) scoreVolumeBinding() preScoreState {
-	shape := a.profile.cfg.StorageCapacityShape
-	if len(shape) == 0 || len(a.pod.Spec.Claims) == 0 {
-		return preScoreState{}
+func scoreVolumeBinding(ev *Evaluation, _ []*CandidateNode) PreScoreState {
+	shape := ev.Profile.Config().StorageCapacityShape
+	if len(shape) == 0 || len(ev.Pod.Spec.Claims) == 0 {
+		return PreScoreState{}
 	}
-	pv, refusal, err := a.podVolumes()
+	pv, refusal, err := classifyClaims(ev)
 	if refusal != "" || err != nil || len(pv.provisioning)+len(pv.waiting) == 0 {
-		return preScoreState{}
+		return PreScoreState{}
 	}
-	return preScoreState{score: func(st *candidateNode) int64 {
-		plan, _ := a.planVolumes(pv, st.node)
+	return PreScoreState{Score: func(st *CandidateNode) int64 {
+		plan, _ := planVolumes(ev, pv, st.Node)
 		if plan == nil {
 			return 0
 		}
-		return storageScore(a.classUsages(plan, st.node), shape)
+		return storageScore(classUsages(ev, plan, st.Node), shape)
 	}}
 }
 
@@ -34,7 +34,7 @@ type classUsage struct {
 	requested, capacity int64
 }
 
-func (a *attempt) classUsages(plan *model.VolumePlan, n *model.Node) []classUsage {
+func classUsages(ev *Evaluation, plan *model.VolumePlan, n *model.Node) []classUsage {
 	var out []classUsage
 	of := func(class string) *classUsage {
 		for i := range out {
@@ -54,11 +54,11 @@ func (a *attempt) classUsages(plan *model.VolumePlan, n *model.Node) []classUsag
 		return out
 	}
 	for _, c := range plan.Provision {
-		class, ok := a.state.StorageClass(c.ClassName())
+		class, ok := ev.State.StorageClass(c.ClassName())
 		if !ok {
 			continue
 		}
-		if published, applies := a.findCapacity(c, class, n); applies && published != nil && published.Capacity != nil {
+		if published, applies := findCapacity(ev, c, class, n); applies && published != nil && published.Capacity != nil {
 			l := of(class.Name)
 			l.requested += c.Request
 			l.capacity = *published.Capacity // all claims share it

@@ -30,43 +30,43 @@ type volumeTopology struct {
 
 // volumeZone rejects nodes outside of the zones and regions that bound volumes
 // are labelled with. Nodes that say nothing of where they are pass.
-func (a *attempt) volumeZone() preFilterState {
+func volumeZone(ev *Evaluation) PreFilterState {
 	var places []volumeTopology
-	for i := range a.pod.Spec.Claims {
-		c := &a.pod.Spec.Claims[i]
+	for i := range ev.Pod.Spec.Claims {
+		c := &ev.Pod.Spec.Claims[i]
 		if c.Ephemeral {
 			continue
 		}
-		claim, ok := a.state.PVC(a.pod.Namespace, c.Claim)
+		claim, ok := ev.State.PVC(ev.Pod.Namespace, c.Claim)
 		if !ok {
 			return rejectAllNodes(notFoundMessage(c.Claim))
 		}
 		if claim.VolumeName == "" {
-			if text := a.unboundClaimError(claim); text != "" {
+			if text := unboundClaimError(ev, claim); text != "" {
 				return rejectAllNodes(text)
 			}
 			continue
 		}
-		v, ok := a.state.PV(claim.VolumeName)
+		v, ok := ev.State.PV(claim.VolumeName)
 		if !ok {
 			return rejectAllNodes(fmt.Sprintf("persistentvolume %q not found", claim.VolumeName))
 		}
 		places = append(places, volumeTopologies(v)...)
 	}
 	if len(places) == 0 {
-		return preFilterState{}
+		return PreFilterState{}
 	}
-	return preFilterState{filter: func(st *candidateNode) decision.Verdict { return filterZone(st.node, places) }}
+	return PreFilterState{Filter: func(st *CandidateNode) decision.Verdict { return filterZone(st.Node, places) }}
 }
 
 // unboundClaimError says what is wrong with a claim that has no volume; nothing if
 // one will be found or made for it.
-func (a *attempt) unboundClaimError(claim *model.PersistentVolumeClaim) string {
+func unboundClaimError(ev *Evaluation, claim *model.PersistentVolumeClaim) string {
 	name := claim.ClassName()
 	if name == "" {
 		return "PersistentVolumeClaim had no pv name and storageClass name"
 	}
-	class, ok := a.state.StorageClass(name)
+	class, ok := ev.State.StorageClass(name)
 	switch {
 	case !ok:
 		return fmt.Sprintf("storageclass.storage.k8s.io %q not found", name)
@@ -115,7 +115,7 @@ func filterZone(n *model.Node, places []volumeTopology) decision.Verdict {
 			value, ok = n.Labels.Get(p.alias)
 		}
 		if !ok || !slices.Contains(p.values, value) {
-			return rejection(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonVolumeZone, Subject: p.key, Object: p.volume})
+			return Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonVolumeZone, Subject: p.key, Object: p.volume})
 		}
 	}
 	return decision.Verdict{}

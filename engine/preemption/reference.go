@@ -129,7 +129,7 @@ func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (fault s
 	for i := range rec.Nodes {
 		n := &rec.Nodes[i]
 		if n.Verdict.Code != decision.Unschedulable {
-			out.ReasonCounts = placement.AddReasonCounts(out.ReasonCounts, &notHelped, 1)
+			out.ReasonCounts = decision.AddReasonCounts(out.ReasonCounts, &notHelped, 1)
 			continue
 		}
 		c, v, err := e.selectVictimsOnNode(n.Name)
@@ -139,12 +139,12 @@ func (e *referenceEvaluator) dryRunAll(rec *decision.Record, r *Result) (fault s
 		case err != nil:
 		case v.Code != decision.Success:
 			r.Refusals = append(r.Refusals, Refusal{n.Name, v})
-			out.ReasonCounts = placement.AddReasonCounts(out.ReasonCounts, &v, 1)
+			out.ReasonCounts = decision.AddReasonCounts(out.ReasonCounts, &v, 1)
 		default:
 			r.Candidates = append(r.Candidates, c)
 		}
 	}
-	placement.SortReasonCounts(out.ReasonCounts)
+	decision.SortReasonCounts(out.ReasonCounts)
 	return fault
 }
 

@@ -242,7 +242,7 @@ func plainly(s *cluster.State, p *placement.Profile, seed uint64, o preemption.O
 	if rec.Outcome != decision.Infeasible {
 		return nil, nil
 	}
-	return preemption.Evaluate(s, p, seed, o, pod, rec), placement.Summarize(rec, s.NumNodes())
+	return preemption.Evaluate(s, p, seed, o, pod, rec), decision.Summarize(rec, s.NumNodes())
 }
 
 // planned returns what the planner must return for the reference result p: a successful plan has no

@@ -48,7 +48,7 @@ func TestForeignNominationsReserveNothing(t *testing.T) {
 	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
 		t.Errorf("nominated to n2 are %v, want ours alone", got)
 	}
-	if decision.ResourceClaimChanged&placement.EventsOfPlugin(decision.DynamicResources) == 0 {
+	if decision.ResourceClaimChanged&placement.Events(decision.DynamicResources) == 0 {
 		t.Error("a change of device claims wakes nobody")
 	}
 }

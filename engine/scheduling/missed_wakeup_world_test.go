@@ -180,7 +180,7 @@ func (s *wakeupWorld) check() {
 		pod := s.m.state.Pod(w.UID)
 		switch w.Pool {
 		case queue.Gated:
-			if s.p.Gate(s.m.state, pod) == nil {
+			if placement.PreEnqueue(s.p, s.m.state, pod) == nil {
 				s.t.Fatalf("%s event %d (%s): %s is gated by nothing", s.name, s.events, s.what, w.UID)
 			}
 			return true

@@ -12,7 +12,7 @@ import (
 // hinter is a Placer with queueing hints. Pods of other Placers are requeued by every event that
 // concerns the plugins which rejected them.
 type hinter interface {
-	QueueingHints(pod *model.Pod) (key any, w *placement.QueueingHints)
+	QueueingHints(pod *model.Pod) (key any, w *placement.Hints)
 }
 
 // waitingKind returns the class of a waiting pod and its queueing hints.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
@@ -93,25 +94,6 @@ func newState(objects ...any) *cluster.State {
 	return s
 }
 
-// decide evaluates under the default profile, changed by with.
-func decide(t *testing.T, s *cluster.State, p *model.Pod, with ...func(*Config)) *decision.Record {
-	t.Helper()
-	return Evaluate(s, profile(t, with...), 1, p)
-}
-
-func profile(t *testing.T, with ...func(*Config)) *Profile {
-	t.Helper()
-	c := DefaultConfig()
-	for _, o := range with {
-		o(&c)
-	}
-	p, err := NewProfile(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // verdicts are the refusals of a record in one line: "node rule (code): reasons".
 func verdicts(r *decision.Record) string {
 	var out []string
@@ -143,4 +125,20 @@ func expect(t *testing.T, what, got, want string) {
 	if got != want {
 		t.Errorf("%s\n got %q\nwant %q", what, got, want)
 	}
+}
+
+// newHold is a hold of an owner; a Reserve has the shape of like.
+func newHold(t model.HoldType, owner, node string, like *model.Pod) *model.Hold {
+	h := &model.Hold{Namespace: "default", Name: cluster.HoldName(owner, node, t), Type: t, Owner: model.Owner{UID: owner}, Node: node,
+		Cause: "pressure", Count: 2, Until: time.Unix(1000, 0)}
+	if like != nil {
+		h.Placeholder = &model.Pod{Namespace: "default", Name: h.Name, UID: "hold/" + h.Key(), Owner: h.Owner, NominatedNodeName: node, Placeholder: true, Spec: like.Spec}
+	}
+	return h
+}
+
+// forVictim makes a hold one of a victim of a name, from a time on.
+func forVictim(h *model.Hold, victim string, created int64) *model.Hold {
+	h.Victim, h.VictimName, h.Created = "uid of "+victim, victim, time.Unix(created, 0)
+	return h
 }
