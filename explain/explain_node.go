@@ -9,6 +9,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // NodeExplanation is all there is to say about a node.
@@ -45,7 +46,7 @@ const maxEvaluated = 200
 
 // ExplainNode works out what there is to say about a node; nil when it is not known. profileOf
 // is the profile of a pod, nil when it has none. Pods are the cluster's.
-func ExplainNode(s *cluster.State, profileOf func(*model.Pod) *placement.Profile, seed uint64, name string, pods []*model.Pod) *NodeExplanation {
+func ExplainNode(s *cluster.State, profileOf func(*model.Pod) *framework.Profile, seed uint64, name string, pods []*model.Pod) *NodeExplanation {
 	id, known := s.NodeID(name)
 	if !known {
 		return nil
@@ -78,7 +79,7 @@ func dominantShare(p *model.Pod, n *model.Node) float64 {
 
 // evaluatePending asks what the node makes of the waiting pods. Pods that are alike are asked
 // about once.
-func (a *NodeExplanation) evaluatePending(s *cluster.State, profileOf func(*model.Pod) *placement.Profile, seed uint64, pods []*model.Pod) {
+func (a *NodeExplanation) evaluatePending(s *cluster.State, profileOf func(*model.Pod) *framework.Profile, seed uint64, pods []*model.Pod) {
 	type kind struct {
 		spec             *model.PodSpec
 		namespace, owner string

@@ -8,6 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/remediation"
 	"github.com/berthproject/berth/internal/journal"
@@ -46,7 +47,7 @@ func (a *PodExplanation) uid() string {
 
 // ExplainPod works out the answer. A bound pod is judged as if it were not bound, and the state is
 // without it afterwards; nothing else of the state changes.
-func ExplainPod(s *cluster.State, p *placement.Profile, seed uint64, o preemption.Options, pod *model.Pod) *PodExplanation {
+func ExplainPod(s *cluster.State, p *framework.Profile, seed uint64, o preemption.Options, pod *model.Pod) *PodExplanation {
 	a := &PodExplanation{Pod: pod, Node: pod.NodeName}
 	if pod.NodeName != "" {
 		_, known := s.NodeID(pod.NodeName)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
 // eventDescriptions are the kinds of changes that wake a pod, for people.
@@ -44,11 +44,11 @@ type RequeueTrigger struct {
 }
 
 // RequeueTriggers words, by rule, what would wake a pod that these rules rejected.
-func RequeueTriggers(plugins decision.PluginSet) []RequeueTrigger {
+func RequeueTriggers(rejectedBy decision.PluginSet) []RequeueTrigger {
 	var out []RequeueTrigger
 	for r := decision.SchedulingGates; r < decision.NumPlugins; r++ {
-		if plugins.Has(r) {
-			out = append(out, RequeueTrigger{Plugin: r, Events: eventTexts(placement.Events(r))})
+		if rejectedBy.Has(r) {
+			out = append(out, RequeueTrigger{Plugin: r, Events: eventTexts(plugins.Events(r))})
 		}
 	}
 	return out
@@ -65,9 +65,9 @@ func eventTexts(c decision.ClusterEvents) []string {
 }
 
 // writeRequeueTriggers writes what a pod waits for.
-func writeRequeueTriggers(b *strings.Builder, plugins decision.PluginSet) {
+func writeRequeueTriggers(b *strings.Builder, rejectedBy decision.PluginSet) {
 	b.WriteString("\nIt is tried again when the pod itself changes, or\n")
-	for _, w := range RequeueTriggers(plugins) {
+	for _, w := range RequeueTriggers(rejectedBy) {
 		if len(w.Events) > 0 {
 			b.WriteString("  " + strings.Join(w.Events, ", ") + " (" + pluginText(w.Plugin) + ")\n")
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
 // AdmissionResult is a reason why a node does not take a pod that was bound to it, in the words
@@ -35,14 +36,14 @@ func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult)
 	predicate := func(name, why string) {
 		out = append(out, AdmissionResult{Reason: name, Message: "Predicate " + name + " failed: " + why})
 	}
-	if _, ok := matchesNodeSelector(&pod.Spec.NodeSelector, n.Model); !ok {
+	if _, ok := plugins.MatchesNodeSelector(&pod.Spec.NodeSelector, n.Model); !ok {
 		predicate("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
 	}
 	if pod.NodeName != "" && pod.NodeName != n.Model.Name {
 		predicate("NodeName", "node(s) didn't match the requested node name")
 	}
 	for i := range pod.Spec.Ports {
-		if portConflict(n.Ports, &pod.Spec.Ports[i]) {
+		if plugins.PortConflict(n.Ports, &pod.Spec.Ports[i]) {
 			predicate("NodePorts", "node(s) didn't have free ports for the requested pod ports")
 			break
 		}
@@ -57,16 +58,16 @@ func AdmissionCheck(n *cluster.NodeInfo, pod *model.Pod) (out []AdmissionResult)
 func insufficientResources(n *cluster.NodeInfo, pod *model.Pod) []decision.Reason {
 	var v decision.Verdict
 	want, have := &pod.Spec.Requests, &n.Model.Allocatable
-	addInsufficient(&v, "pods", 1, int64(len(n.Pods)), n.Model.AllocatablePods)
-	addInsufficient(&v, "cpu", want.MilliCPU, n.Used.MilliCPU, have.MilliCPU)
-	addInsufficient(&v, "memory", want.Memory, n.Used.Memory, have.Memory)
-	addInsufficient(&v, "ephemeral-storage", want.Ephemeral, n.Used.Ephemeral, have.Ephemeral)
+	plugins.AddInsufficient(&v, "pods", 1, int64(len(n.Pods)), n.Model.AllocatablePods)
+	plugins.AddInsufficient(&v, "cpu", want.MilliCPU, n.Used.MilliCPU, have.MilliCPU)
+	plugins.AddInsufficient(&v, "memory", want.Memory, n.Used.Memory, have.Memory)
+	plugins.AddInsufficient(&v, "ephemeral-storage", want.Ephemeral, n.Used.Ephemeral, have.Ephemeral)
 	for i := range want.Scalars {
 		s := &want.Scalars[i]
 		if model.IsExtendedResource(s.Name) && !slices.ContainsFunc(have.Scalars, func(h model.Scalar) bool { return h.Name == s.Name }) {
 			continue
 		}
-		addInsufficient(&v, s.Name, s.Amount, n.Used.Scalar(s.Name), have.Scalar(s.Name))
+		plugins.AddInsufficient(&v, s.Name, s.Amount, n.Used.Scalar(s.Name), have.Scalar(s.Name))
 	}
 	return v.Reasons
 }

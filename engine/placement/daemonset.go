@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
 // NodeShouldRunDaemonPod says whether a pod of a DaemonSet belongs on a node by the scheduler's own rules:
@@ -11,7 +12,7 @@ import (
 // made there; stay that one that is there already is left alone, which a taint that only
 // keeps new pods off does not change.
 func NodeShouldRunDaemonPod(spec *model.PodSpec, n *model.Node) (may, stay bool) {
-	if _, ok := matchesNodeSelector(&spec.NodeSelector, n); !ok {
+	if _, ok := plugins.MatchesNodeSelector(&spec.NodeSelector, n); !ok {
 		return false, false
 	}
 	may, stay = true, true

@@ -6,19 +6,20 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // DryRun judges nodes as they would be for a pod if some pods left them, by the
 // rules of the plain path. It is void once the state changes.
 type DryRun struct {
-	a   *Evaluation
+	a   *framework.Evaluation
 	rec decision.Record // that the rules were compiled into
 }
 
 // NewDryRun compiles the rules for a pod. ok is false when one of them fails or
 // refuses all nodes at once: no pod's leaving helps then.
-func NewDryRun(s *cluster.State, p *Profile, pod *model.Pod) (t *DryRun, ok bool) {
-	t = &DryRun{a: NewEvaluation(s, p, pod, s.NodeIDs())}
+func NewDryRun(s *cluster.State, p *framework.Profile, pod *model.Pod) (t *DryRun, ok bool) {
+	t = &DryRun{a: framework.NewEvaluation(s, p, pod, s.NodeIDs())}
 	return t, runPreFilters(t.a, &t.rec)
 }
 

@@ -8,19 +8,21 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
+	"github.com/berthproject/berth/engine/placement/framework"
+	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
 // Evaluate decides about a pod on a state, and says all about it: every node's
 // verdict or scores, who is best, and who of these is taken under the seed. The
 // state is not changed. A node that the pod is counted on already counts it;
 // explaining a bound pod takes a fork without it.
-func Evaluate(s *cluster.State, p *Profile, seed uint64, pod *model.Pod) *decision.Record {
+func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod) *decision.Record {
 	rec := &decision.Record{Pod: pod.Key(), UID: pod.UID, Revision: s.Revision(), Profile: p.Name()}
 	if pod.Spec.SchedulerName != p.Name() || pod.Finished() {
 		rec.Outcome = decision.Ignored
 		return rec
 	}
-	if rec.PreEnqueue = PreEnqueue(p, s, pod); rec.PreEnqueue != nil {
+	if rec.PreEnqueue = plugins.PreEnqueue(p, s, pod); rec.PreEnqueue != nil {
 		rec.Outcome = decision.Gated
 		rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(rec.PreEnqueue.Plugin)
 		return rec
@@ -30,7 +32,7 @@ func Evaluate(s *cluster.State, p *Profile, seed uint64, pod *model.Pod) *decisi
 		return rec
 	}
 	rec.Outcome = decision.Infeasible
-	a := NewEvaluation(s, p, pod, s.NodeIDs())
+	a := framework.NewEvaluation(s, p, pod, s.NodeIDs())
 	if len(a.Nodes) == 0 || !runPreFilters(a, rec) {
 		return rec
 	}
@@ -50,9 +52,9 @@ func Evaluate(s *cluster.State, p *Profile, seed uint64, pod *model.Pod) *decisi
 // EvaluateNodes decides about a pod as Evaluate does, as if the cluster had only the given nodes,
 // sorted by name. The caller makes sure that the pod may be scheduled, that nothing which
 // the plugins count is on other nodes, and that no plugin fails.
-func EvaluateNodes(s *cluster.State, p *Profile, seed uint64, pod *model.Pod, nodes []cluster.NodeID) *decision.Record {
+func EvaluateNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod, nodes []cluster.NodeID) *decision.Record {
 	rec := &decision.Record{Pod: pod.Key(), UID: pod.UID, Revision: s.Revision(), Profile: p.Name(), Outcome: decision.Infeasible}
-	ev := NewEvaluation(s, p, pod, nodes)
+	ev := framework.NewEvaluation(s, p, pod, nodes)
 	if !runPreFilters(ev, rec) {
 		return rec
 	}
@@ -67,12 +69,12 @@ func EvaluateNodes(s *cluster.State, p *Profile, seed uint64, pod *model.Pod, no
 
 // runPreFilters asks every rule what it makes of the pod, and says whether there is
 // anything left to judge: no rule failed or refused.
-func runPreFilters(ev *Evaluation, rec *decision.Record) bool {
+func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
 	cfg := ev.Profile.Config()
-	ready := make([]*PreFilterState, decision.NumPlugins)
+	ready := make([]*framework.PreFilterState, decision.NumPlugins)
 	var preFilterPlugins []string
 	for _, r := range cfg.PreFilter {
-		c := PreFilter(ev, r)
+		c := plugins.PreFilter(ev, r)
 		ready[r] = &c
 		if c.Err != nil {
 			recordError(ev, rec, r, c.Err)
@@ -98,12 +100,12 @@ func runPreFilters(ev *Evaluation, rec *decision.Record) bool {
 	if rec.PreFilter != nil {
 		return false
 	}
-	if c := PreFilter(ev, decision.HoldAvoid); c.Filter != nil {
-		ev.Filters = append(ev.Filters, FilterPlugin{decision.HoldAvoid, c.Filter})
+	if c := plugins.PreFilter(ev, decision.HoldAvoid); c.Filter != nil {
+		ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: decision.HoldAvoid, Filter: c.Filter})
 	}
 	for _, r := range cfg.Filter {
 		if ready[r] == nil {
-			c := PreFilter(ev, r)
+			c := plugins.PreFilter(ev, r)
 			if c.Err != nil {
 				recordError(ev, rec, r, c.Err)
 				return false
@@ -115,19 +117,19 @@ func runPreFilters(ev *Evaluation, rec *decision.Record) bool {
 			ready[r] = &c
 		}
 		if ready[r].Filter != nil {
-			ev.Filters = append(ev.Filters, FilterPlugin{r, ready[r].Filter})
+			ev.Filters = append(ev.Filters, framework.FilterPlugin{Plugin: r, Filter: ready[r].Filter})
 		}
 	}
 	return true
 }
 
 // recordError records that a rule cannot make anything of the pod.
-func recordError(ev *Evaluation, rec *decision.Record, r decision.Plugin, err error) {
+func recordError(ev *framework.Evaluation, rec *decision.Record, r decision.Plugin, err error) {
 	rec.Outcome, rec.Error = decision.Errored, fmt.Sprintf("running PreFilter plugin %q: %v", r, err)
 }
 
 // recordRejection records that a rule refuses all nodes; the first one to do so stands.
-func recordRejection(ev *Evaluation, rec *decision.Record, r decision.Plugin, v *decision.Verdict) {
+func recordRejection(ev *framework.Evaluation, rec *decision.Record, r decision.Plugin, v *decision.Verdict) {
 	rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(r)
 	if rec.PreFilter == nil || v.Code == decision.UnschedulableAndUnresolvable {
 		own := *v
@@ -153,20 +155,20 @@ func noCommonNodes(names []string) *decision.Verdict {
 	if len(names) > 1 {
 		text = "node(s) didn't satisfy plugin(s) [" + strings.Join(names, " ") + "] simultaneously"
 	}
-	v := Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
+	v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 	return &v
 }
 
 // findNodesThatFit judges the nodes and returns those that fit, in the order of names: the
 // pod's nominated node alone if it fits, else the first of those held for it that does, else all that
 // narrowing left.
-func findNodesThatFit(ev *Evaluation, rec *decision.Record) []*CandidateNode {
+func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framework.CandidateNode {
 	var own decision.Verdict // of the nominated node; it stands even outside of what was narrowed to
 	if st := ev.NodeByName(ev.Pod.NominatedNodeName); st != nil {
 		if own = ev.RunFiltersWithNominatedPods(st); own.Code == decision.Success {
 			rec.NominatedFirst = true
 			rec.Nodes = []decision.NodeRecord{{Name: st.Node.Name}}
-			return []*CandidateNode{st}
+			return []*framework.CandidateNode{st}
 		}
 		ev.Err = "" // what fails here decides only if it fails among all nodes
 		if rec.HasPreFilterNodes && own.Plugin != decision.NodeAffinity {
@@ -183,11 +185,11 @@ func findNodesThatFit(ev *Evaluation, rec *decision.Record) []*CandidateNode {
 		if v := ev.RunFiltersWithNominatedPods(st); v.Code == decision.Success {
 			rec.ReservedFirst = true
 			rec.Nodes = []decision.NodeRecord{{Name: st.Node.Name}}
-			return []*CandidateNode{st}
+			return []*framework.CandidateNode{st}
 		}
 		ev.Err = ""
 	}
-	var feasible []*CandidateNode
+	var feasible []*framework.CandidateNode
 	rec.Nodes = make([]decision.NodeRecord, 0, len(ev.Nodes))
 	for i := range ev.Nodes {
 		st := &ev.Nodes[i]
@@ -213,11 +215,11 @@ func findNodesThatFit(ev *Evaluation, rec *decision.Record) []*CandidateNode {
 }
 
 // prioritizeNodes fills in the scores and totals of the feasible nodes.
-func prioritizeNodes(ev *Evaluation, rec *decision.Record, feasible []*CandidateNode) error {
+func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode) error {
 	cfg := ev.Profile.Config()
-	ready := make([]*PreScoreState, decision.NumPlugins)
+	ready := make([]*framework.PreScoreState, decision.NumPlugins)
 	for _, r := range cfg.PreScore {
-		s := PreScore(ev, r, feasible)
+		s := plugins.PreScore(ev, r, feasible)
 		if s.Err != nil {
 			return fmt.Errorf("running PreScore plugin %q: %w", r, s.Err)
 		}
@@ -233,7 +235,7 @@ func prioritizeNodes(ev *Evaluation, rec *decision.Record, feasible []*Candidate
 	for _, w := range cfg.Score {
 		s := ready[w.Plugin]
 		if s == nil {
-			c := PreScore(ev, w.Plugin, feasible)
+			c := plugins.PreScore(ev, w.Plugin, feasible)
 			s = &c
 		}
 		if s.Err != nil {
@@ -257,9 +259,9 @@ func prioritizeNodes(ev *Evaluation, rec *decision.Record, feasible []*Candidate
 }
 
 // selectNode fills in the nodes with the highest total, and which one is taken.
-func selectNode(ev *Evaluation, rec *decision.Record, feasible []*CandidateNode, seed uint64) {
+func selectNode(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode, seed uint64) {
 	point := NewTieBreaker(seed, ev.Pod.TieKey()).Start()
-	var best *CandidateNode
+	var best *framework.CandidateNode
 	var most int64
 	next := 0
 	for i := range rec.Nodes {

@@ -3,7 +3,7 @@ package preemption
 import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/decision"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
 )
 
 // dryRunCache holds the dry-run results of all nodes for pods that are equal for every node.
@@ -25,7 +25,7 @@ type resultCounts struct {
 }
 
 type failCount struct {
-	fail  placement.Failure
+	fail  fastpath.Failure
 	nodes int
 }
 
