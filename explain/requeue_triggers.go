@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// eventDescriptions are the kinds of changes that wake a pod, for people.
+// eventDescriptions describe the cluster events.
 var eventDescriptions = map[decision.ClusterEvents]string{
 	decision.NodeAdded:                 "a node comes",
 	decision.NodeRemoved:               "a node goes",
@@ -36,14 +36,13 @@ var eventDescriptions = map[decision.ClusterEvents]string{
 	decision.HoldEnded:                 "the hold ends",
 }
 
-// RequeueTrigger is what makes the scheduler try a waiting pod again, for one rule that
-// rejected it.
+// RequeueTrigger is the events that requeue a pod for one plugin that rejected it.
 type RequeueTrigger struct {
 	Plugin decision.Plugin
-	Events []string // any of these; none: only a change of the pod itself
+	Events []string // if empty, only an update of the pod
 }
 
-// RequeueTriggers words, by rule, what would wake a pod that these rules rejected.
+// RequeueTriggers returns the events that requeue a pod, by plugin.
 func RequeueTriggers(rejectedBy decision.PluginSet) []RequeueTrigger {
 	var out []RequeueTrigger
 	for r := decision.SchedulingGates; r < decision.NumPlugins; r++ {
@@ -64,7 +63,7 @@ func eventTexts(c decision.ClusterEvents) []string {
 	return out
 }
 
-// writeRequeueTriggers writes what a pod waits for.
+// writeRequeueTriggers writes the events that requeue a pod.
 func writeRequeueTriggers(b *strings.Builder, rejectedBy decision.PluginSet) {
 	b.WriteString("\nIt is tried again when the pod itself changes, or\n")
 	for _, w := range RequeueTriggers(rejectedBy) {

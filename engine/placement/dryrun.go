@@ -9,29 +9,29 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// DryRun judges nodes as they would be for a pod if some pods left them, by the
-// rules of the plain path. It is void once the state changes.
+// DryRun filters nodes for a pod as if some of their pods were removed. It is invalid once
+// the state changes.
 type DryRun struct {
 	a   *framework.Evaluation
 	rec decision.Record // that the rules were compiled into
 }
 
-// NewDryRun compiles the rules for a pod. ok is false when one of them fails or
-// refuses all nodes at once: no pod's leaving helps then.
+// NewDryRun runs the PreFilter plugins for a pod. ok is false if one of them fails or
+// rejects all nodes, so that removing pods does not help.
 func NewDryRun(s *cluster.State, p *framework.Profile, pod *model.Pod) (t *DryRun, ok bool) {
 	t = &DryRun{a: framework.NewEvaluation(s, p, pod, s.NodeIDs())}
 	return t, runPreFilters(t.a, &t.rec)
 }
 
-// PreFilterNodes are the names of the nodes that the rules limit the search to; ok is false
-// when they do not.
+// PreFilterNodes returns the node names to which PreFilter limits the search; ok is false
+// if it does not.
 func (t *DryRun) PreFilterNodes() (names []string, ok bool) {
 	return t.rec.PreFilterNodes, t.rec.HasPreFilterNodes
 }
 
-// FilterWithout judges a node without some of its pods: with the pods of at least the
-// pod's priority that are nominated to it, and without them. Ports are the host ports
-// taken then. An error means that a rule cannot judge the node.
+// FilterWithout filters a node without some of its pods, with the given host ports in use.
+// It runs the filters with and without nominated pods. An error means that a plugin cannot
+// evaluate the node.
 func (t *DryRun) FilterWithout(node string, removed []*model.Pod, ports []model.HostPort) (decision.Verdict, error) {
 	st := t.a.NodeByName(node)
 	if st == nil {

@@ -12,10 +12,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Evaluate decides about a pod on a state, and says all about it: every node's
-// verdict or scores, who is best, and who of these is taken under the seed. The
-// state is not changed. A node that the pod is counted on already counts it;
-// explaining a bound pod takes a fork without it.
+// Evaluate decides about a pod on a state and returns the verdict or the scores of every
+// node, the best nodes and the node selected under the seed. It does not change the state.
+// To explain an assigned pod, pass a fork without it.
 func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod) *decision.Record {
 	rec := &decision.Record{Pod: pod.Key(), UID: pod.UID, Revision: s.Revision(), Profile: p.Name()}
 	if pod.Spec.SchedulerName != p.Name() || pod.Finished() {
@@ -49,9 +48,9 @@ func Evaluate(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Po
 	return rec
 }
 
-// EvaluateNodes decides about a pod as Evaluate does, as if the cluster had only the given nodes,
-// sorted by name. The caller makes sure that the pod may be scheduled, that nothing which
-// the plugins count is on other nodes, and that no plugin fails.
+// EvaluateNodes decides as if the cluster had only the given nodes, sorted by name. The
+// pod must be schedulable by Evaluate, no plugin may count pods on other nodes, and no
+// plugin may fail.
 func EvaluateNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *model.Pod, nodes []cluster.NodeID) *decision.Record {
 	rec := &decision.Record{Pod: pod.Key(), UID: pod.UID, Revision: s.Revision(), Profile: p.Name(), Outcome: decision.Infeasible}
 	ev := framework.NewEvaluation(s, p, pod, nodes)
@@ -67,8 +66,8 @@ func EvaluateNodes(s *cluster.State, p *framework.Profile, seed uint64, pod *mod
 	return rec
 }
 
-// runPreFilters asks every rule what it makes of the pod, and says whether there is
-// anything left to judge: no rule failed or refused.
+// runPreFilters runs the PreFilter plugins and reports whether filters have to run: no
+// plugin failed or rejected all nodes.
 func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
 	cfg := ev.Profile.Config()
 	ready := make([]*framework.PreFilterState, decision.NumPlugins)
@@ -123,12 +122,13 @@ func runPreFilters(ev *framework.Evaluation, rec *decision.Record) bool {
 	return true
 }
 
-// recordError records that a rule cannot make anything of the pod.
+// recordError records that a plugin failed.
 func recordError(ev *framework.Evaluation, rec *decision.Record, r decision.Plugin, err error) {
 	rec.Outcome, rec.Error = decision.Errored, fmt.Sprintf("running PreFilter plugin %q: %v", r, err)
 }
 
-// recordRejection records that a rule refuses all nodes; the first one to do so stands.
+// recordRejection records that a plugin rejects all nodes. The first one is kept, unless a
+// later one is not resolvable.
 func recordRejection(ev *framework.Evaluation, rec *decision.Record, r decision.Plugin, v *decision.Verdict) {
 	rec.UnschedulablePlugins = rec.UnschedulablePlugins.With(r)
 	if rec.PreFilter == nil || v.Code == decision.UnschedulableAndUnresolvable {
@@ -138,7 +138,7 @@ func recordRejection(ev *framework.Evaluation, rec *decision.Record, r decision.
 	}
 }
 
-// intersectNodes limits the record's search to names, and says whether any are left.
+// intersectNodes limits the search to names and reports whether any node is left.
 func intersectNodes(rec *decision.Record, names []string) bool {
 	if rec.HasPreFilterNodes {
 		rec.PreFilterNodes = slices.DeleteFunc(slices.Clone(rec.PreFilterNodes), func(n string) bool { return !slices.Contains(names, n) })
@@ -148,7 +148,7 @@ func intersectNodes(rec *decision.Record, names []string) bool {
 	return len(rec.PreFilterNodes) > 0
 }
 
-// noCommonNodes is the refusal when rules narrow the search to nothing.
+// noCommonNodes returns the verdict if plugins limit the search to nothing.
 func noCommonNodes(names []string) *decision.Verdict {
 	slices.Sort(names)
 	text := "node(s) didn't satisfy plugin " + names[0]
@@ -159,9 +159,8 @@ func noCommonNodes(names []string) *decision.Verdict {
 	return &v
 }
 
-// findNodesThatFit judges the nodes and returns those that fit, in the order of names: the
-// pod's nominated node alone if it fits, else the first of those held for it that does, else all that
-// narrowing left.
+// findNodesThatFit filters the nodes and returns the feasible ones, sorted by name: only
+// the nominated node if it fits, or the first reserved node that fits, or all.
 func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framework.CandidateNode {
 	var own decision.Verdict // of the nominated node; it stands even outside of what was narrowed to
 	if st := ev.NodeByName(ev.Pod.NominatedNodeName); st != nil {
@@ -214,7 +213,7 @@ func findNodesThatFit(ev *framework.Evaluation, rec *decision.Record) []*framewo
 	return feasible
 }
 
-// prioritizeNodes fills in the scores and totals of the feasible nodes.
+// prioritizeNodes scores the feasible nodes.
 func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode) error {
 	cfg := ev.Profile.Config()
 	ready := make([]*framework.PreScoreState, decision.NumPlugins)
@@ -258,7 +257,7 @@ func prioritizeNodes(ev *framework.Evaluation, rec *decision.Record, feasible []
 	return nil
 }
 
-// selectNode fills in the nodes with the highest total, and which one is taken.
+// selectNode determines the nodes with the highest total and selects one of them.
 func selectNode(ev *framework.Evaluation, rec *decision.Record, feasible []*framework.CandidateNode, seed uint64) {
 	point := NewTieBreaker(seed, ev.Pod.TieKey()).Start()
 	var best *framework.CandidateNode

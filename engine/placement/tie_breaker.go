@@ -6,17 +6,16 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 )
 
-// TieBreaker is the order in which a pod takes nodes that are equally good, the same
-// for placing it and for making room for it.
+// TieBreaker orders nodes with equal scores. Placement and preemption use the same order.
 type TieBreaker struct{ start uint64 }
 
-// NewTieBreaker is the order for the pod of a model.Pod.TieKey under a seed.
+// NewTieBreaker returns the order under a seed for a pod with a model.Pod.TieKey.
 func NewTieBreaker(seed uint64, key string) TieBreaker { return TieBreaker{cluster.Hash64(seed, key)} }
 
-// Start is where the order begins on the circle of node keys.
+// Start returns where the pod enters the ring of node name hashes.
 func (t TieBreaker) Start() uint64 { return t.start }
 
-// Compare says which of two nodes comes first.
+// Compare compares two nodes.
 func (t TieBreaker) Compare(a, b *cluster.NodeInfo) int {
 	switch {
 	case a == b:

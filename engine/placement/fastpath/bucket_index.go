@@ -1,13 +1,13 @@
 package fastpath
 
-// bucketIndex finds buckets by vector: a hash table with open addressing, as the
-// few slots that a shape uses hash and compare faster than a map's whole key.
+// bucketIndex finds node buckets by key. It is a hash table with open addressing: the few
+// slots that a class uses hash and compare faster than a map key.
 type bucketIndex struct {
-	table []int32 // bucket+1; 0 is free
+	table []int32 // bucket+1; 0: free
 	n     int
 }
 
-// clear empties the index and keeps its room, unless that is large.
+// clear empties the index and keeps its memory, unless that is large.
 func (x *bucketIndex) clear() {
 	if len(x.table) > 1<<12 {
 		x.table = nil
@@ -16,8 +16,7 @@ func (x *bucketIndex) clear() {
 	x.n = 0
 }
 
-// hash mixes the slots in use. Each is multiplied by itself, so that no
-// multiplication waits for another.
+// hash combines the given slots. The multiplications are independent of each other.
 func (v *bucketKey) hash(slots []uint8) uint64 {
 	var h uint64
 	factor := uint64(0x9e3779b97f4a7c15)
@@ -28,7 +27,7 @@ func (v *bucketKey) hash(slots []uint8) uint64 {
 	return h ^ h>>32
 }
 
-// equal compares the slots in use.
+// equal compares the given slots.
 func (v *bucketKey) equal(o *bucketKey, slots []uint8) bool {
 	for _, s := range slots {
 		if v[s] != o[s] {
@@ -38,8 +37,7 @@ func (v *bucketKey) equal(o *bucketKey, slots []uint8) bool {
 	return true
 }
 
-// find returns the bucket of a vector, of which only the slots in use count; -1
-// when there is none.
+// find returns the bucket with a key in the given slots; -1 if there is none.
 func (x *bucketIndex) find(buckets []nodeBucket, v *bucketKey, slots []uint8) int32 {
 	if len(x.table) == 0 {
 		return -1
@@ -53,7 +51,7 @@ func (x *bucketIndex) find(buckets []nodeBucket, v *bucketKey, slots []uint8) in
 	return -1
 }
 
-// add enters the last of the buckets.
+// add adds the last bucket.
 func (x *bucketIndex) add(buckets []nodeBucket, slots []uint8) {
 	if x.n++; 2*x.n > len(x.table) {
 		x.table = make([]int32, max(32, 2*len(x.table)))

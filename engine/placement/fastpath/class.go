@@ -8,60 +8,60 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// equivalenceClass is what placement reads of a pod, compiled: two pods of one shape are
-// decided alike, but for ties.
+// equivalenceClass is everything that placement reads of a pod, in compiled form. Pods of
+// one class get the same decision, except for ties.
 type equivalenceClass struct {
 	podClass   *cluster.PodClass
 	spec       *model.PodSpec
 	lastUsed   uint64 // Engine.clock
-	lastLogPos int64  // log position when last decided
-	lastClock  uint64 // Engine.clock then
+	lastLogPos int64  // at the last decision
+	lastClock  uint64 // Engine.clock at the last decision
 	seen       bool   // decided before
 	cache      *scoreCache
 
-	reference bool // goes to the plain path
-	hasNames  bool // by node names
+	reference bool // left to the reference evaluator
+	hasNames  bool // the search is limited to names
 	names     []string
 
-	groupsVersion   uint64 // version of the namespace's groups
-	defaultSelector string // the selector that they give for default spreading
-	numTerms        int    // number of other pods' terms that act on the class
+	groupsVersion   uint64 // version of the spread groups of the namespace
+	defaultSelector string // key of the selector of default spreading
+	numTerms        int    // number of terms of other pods that match the class
 
-	static  *cluster.NodeValues // verdict, or soft taints and preference, see packStatic
+	static  *cluster.NodeValues // rejection, or PreferNoSchedule taints and preferred affinity; see packStatic
 	prefers bool
 	score   scoreParams
 	ports   []model.HostPort
 	scalars []model.Scalar
 
-	images []string            // different ones, as in the mask
-	mask   *cluster.NodeValues // which of them a node has
+	images []string            // without duplicates, in the order of mask
+	mask   *cluster.NodeValues // bit mask of the images on a node
 
 	domainSlots          []domainSlot
 	countSlots           []countSlot
-	usesFlags            bool // slotFlags and slotDraw say something
-	usesDomains          bool // anything but slotStatic and slotImages says something
+	usesFlags            bool // slotFlags and slotAffinityScore are in use
+	usesDomains          bool // slots other than slotStatic and slotImages are in use
 	slots                int
-	reads                []uint8 // the slots in use
+	reads                []uint8 // slots in use
 	hard                 []hardConstraint
 	soft                 []softConstraint
-	strict               bool              // nodes without all keys of soft constraints do not take part
-	hostnames            *cluster.Topology // presence of the host name matters to soft
+	strict               bool              // nodes without all keys of soft constraints are ignored
+	hostnames            *cluster.Topology // set if soft constraints need the presence of the hostname label
 	affinity             []affinityTerm
-	selfAffinity         bool // would be the first of a group that is affine to itself
+	selfAffinity         bool // the pod matches its own affinity
 	antiAffinity         []affinityTerm
-	existingAntiAffinity []affinityTerm // other pods' required anti-affinity
+	existingAntiAffinity []affinityTerm // required anti-affinity of other pods
 	scoringTerms         []affinityTerm
 
-	hasPartition      bool // has a site key
+	hasPartition      bool // partition is set
 	partition         partitionKey
-	base              *equivalenceClass // whose view it may share
+	base              *equivalenceClass // class whose cache may be shared
 	exceptionCounters []*cluster.DomainCounter
-	requiredLabels    []*cluster.Topology // it shares only while all nodes have these
-	defaultFlags      int32               // of nodes that no spot counts on
-	exceptionCost     int64               // how much more lifting has cost than a view would have
+	requiredLabels    []*cluster.Topology // sharing requires that all nodes have these labels
+	defaultFlags      int32               // flags of nodes without a count in exceptionCounters
+	exceptionCost     int64               // accumulated cost of exceptions beyond that of an own cache
 }
 
-// The first slots of a vector; columns and fine counts follow.
+// Slots of a bucketKey; topologies and counts follow.
 const (
 	slotStatic = iota
 	slotImages
@@ -73,40 +73,40 @@ const (
 
 // The bits of slotFlags.
 const (
-	flagAffinityLabel = 1 << iota // a fine affinity key is missing
-	flagAffinityNone              // a fine domain has no match
+	flagAffinityLabel = 1 << iota // a fine-grained affinity key is missing
+	flagAffinityNone              // a fine-grained domain has no matching pod
 	flagAntiAffinity
 	flagExistingAntiAffinity
-	flagHostname // has the host name label
+	flagHostname // has the hostname label
 )
 
-// bucketKey is all that a shape reads of a node but its own part of the score:
-// nodes of equal vectors are judged and scored alike in all else.
+// bucketKey is everything that a class reads of a node except its own resource score.
+// Nodes with equal keys are filtered and scored alike in all other respects.
 type bucketKey [maxSlots]int32
 
-// domainSlot puts a node's domain into a slot.
+// domainSlot stores the domain of a node in a slot.
 type domainSlot struct {
 	topology *cluster.Topology
 	slot     int
 }
 
-// countSlot puts a node's count into a slot, plus present where it has the label.
+// countSlot stores the count of a node in a slot, plus present if it has the label.
 type countSlot struct {
 	counter *cluster.DomainCounter
 	slot    int
 	present int32
 }
 
-// affinityTerm is a counter that attracts or repels. With slot 0 its column is fine, and
-// what it says of a node is in the flags or in slotDraw.
+// affinityTerm is a domain counter with a weight. With slot 0 the topology is
+// fine-grained; its result is in slotFlags or slotAffinityScore.
 type affinityTerm struct {
 	counter *cluster.DomainCounter
 	slot    int
 	weight  int64
 }
 
-// hardConstraint is a hard constraint. The slot holds the domain, or, when the
-// column is fine, the domain's count plus one; 0 where the label is missing.
+// hardConstraint is a hard spread constraint. The slot holds the domain, or for a
+// fine-grained topology its count plus one; 0 if the label is missing.
 type hardConstraint struct {
 	counter    *cluster.DomainCounter
 	slot       int
@@ -116,8 +116,8 @@ type hardConstraint struct {
 	selfMatch  int64
 }
 
-// softConstraint is a soft constraint. The slot holds the domain, or, for the host
-// name, the number of matching pods on the node itself.
+// softConstraint is a soft spread constraint. The slot holds the domain, or for the
+// hostname key the number of matching pods on the node.
 type softConstraint struct {
 	counter  *cluster.DomainCounter
 	slot     int
@@ -126,8 +126,9 @@ type softConstraint struct {
 	topology *cluster.Topology
 }
 
-// hasEmptyDomainConflict says whether a soft constraint meets nodes that lack its key beside ones
-// with an empty value. The two are one domain then, which columns keep apart.
+// hasEmptyDomainConflict reports whether a soft constraint may see nodes without its key
+// and nodes with an empty value. kube-scheduler treats them as one domain, Topology as
+// two.
 func (ec *equivalenceClass) hasEmptyDomainConflict() bool {
 	for i := range ec.soft {
 		if !ec.strict && !ec.soft[i].host && ec.soft[i].topology.HasEmpty() {
@@ -137,8 +138,8 @@ func (ec *equivalenceClass) hasEmptyDomainConflict() bool {
 	return false
 }
 
-// specClasses are the shapes of a specification: one for each class of labels
-// and, where default spreading asks, each owner.
+// specClasses are the classes of a specification, by pod class and, for default spreading,
+// by owner.
 type specClasses struct {
 	byOwner bool // the owner matters
 	classes []ownerClass
@@ -149,7 +150,7 @@ type ownerClass struct {
 	class *equivalenceClass
 }
 
-// classOf finds or makes a pod's shape.
+// classOf returns the class of a pod, creating it if necessary.
 func (e *Engine) classOf(pod *model.Pod) *equivalenceClass {
 	x := e.index
 	if e.epoch != x.Epoch {
@@ -184,7 +185,7 @@ func (e *Engine) classOf(pod *model.Pod) *equivalenceClass {
 	return ec
 }
 
-// maxClassesPerSpec bounds the shapes of one specification, which are searched one by one.
+// maxClassesPerSpec limits the classes of a specification, which are searched linearly.
 const maxClassesPerSpec = 64
 
 func (e *Engine) dropOldestClass(ss *specClasses) {
@@ -199,8 +200,7 @@ func (e *Engine) dropOldestClass(ss *specClasses) {
 	e.numClasses--
 }
 
-// specClassesOf makes sure that classes tell apart all that the specification itself
-// reads of labels.
+// specClassesOf registers the selectors of a new specification.
 func (e *Engine) specClassesOf(pod *model.Pod) *specClasses {
 	ss := &specClasses{byOwner: e.profile.SpreadsByOwner(pod.Spec)}
 	framework.TrackSelectors(e.index, pod.Spec)
@@ -208,9 +208,8 @@ func (e *Engine) specClassesOf(pod *model.Pod) *specClasses {
 	return ss
 }
 
-// refreshClass compiles a shape anew when something that it was compiled on has
-// changed: the groups that default spreading is deduced from, or the terms of other
-// pods that act on it.
+// refreshClass compiles a class again if the default spreading selector or the terms of
+// other pods that match it have changed.
 func (e *Engine) refreshClass(ec *equivalenceClass, pod *model.Pod) *equivalenceClass {
 	version := e.index.SpreadGroupsVersion(pod.Namespace)
 	if ec.groupsVersion != version && e.defaultSelectorKey(pod) == ec.defaultSelector {
@@ -225,8 +224,8 @@ func (e *Engine) refreshClass(ec *equivalenceClass, pod *model.Pod) *equivalence
 	return fresh
 }
 
-// defaultSelectorKey is the identity of the selector for default spreading; empty when the
-// pod has constraints of its own.
+// defaultSelectorKey returns a key of the selector for default spreading; empty if the pod
+// has constraints.
 func (e *Engine) defaultSelectorKey(pod *model.Pod) string {
 	return e.defaultSelectorKeyOf(&framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod})
 }
@@ -238,7 +237,7 @@ func (e *Engine) defaultSelectorKeyOf(a *framework.Evaluation) string {
 	return string(cluster.AppendSelector(nil, a.DefaultSelector()))
 }
 
-// dropOldClasses drops the shapes that were not asked for lately.
+// dropOldClasses drops classes that were not used recently.
 func (e *Engine) dropOldClasses() {
 	e.numClasses = 0
 	for spec, ss := range e.classesBySpec {

@@ -11,19 +11,19 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// maxImages is how many different images the mask of a shape holds.
+// maxImages is the maximum number of images in a mask.
 const maxImages = 30
 
-// classBuilder is a shape in the making.
+// classBuilder compiles a class.
 type classBuilder struct {
 	*equivalenceClass
 	e         *Engine
 	a         *framework.Evaluation
-	slotByKey map[string]int // slot of a topology key that goes by domain
-	policy    string         // identity of the pod's node selector and tolerations
+	slotByKey map[string]int // slot by topology key
+	policy    string         // key of the node selector and tolerations
 }
 
-// compileClass makes the shape of a pod.
+// compileClass compiles the class of a pod.
 func (e *Engine) compileClass(pod *model.Pod, class *cluster.PodClass) *equivalenceClass {
 	a := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
 	c := &classBuilder{equivalenceClass: &equivalenceClass{podClass: class, spec: pod.Spec, slots: slotFirst, lastLogPos: -1}, e: e, a: a, slotByKey: map[string]int{}}
@@ -43,9 +43,8 @@ func (e *Engine) compileClass(pod *model.Pod, class *cluster.PodClass) *equivale
 	return c.equivalenceClass
 }
 
-// compileNames finds out whether the search is limited to nodes by name. Such a pod is
-// judged by the rules themselves, on these nodes alone, where all counts
-// that they read are of these nodes, too.
+// compileNames checks whether node names limit the search. Then the reference evaluator
+// decides on these nodes alone, if no plugin counts pods on other nodes.
 func (c *classBuilder) compileNames() {
 	sel := &c.spec.NodeSelector
 	if !c.e.plugins.nodeAffinityPreFilter || !sel.HasRequired || len(sel.Required) == 0 {
@@ -67,8 +66,8 @@ func (c *classBuilder) compileNames() {
 	c.reference = !alone
 }
 
-// useTopology gives a topology key a slot for the domain, or 0 when the column is fine
-// and the key need not go by domain.
+// useTopology returns the domain slot of a topology key, or 0 if the topology is
+// fine-grained.
 func (c *classBuilder) useTopology(key string) int {
 	if slot, ok := c.slotByKey[key]; ok {
 		return slot
@@ -80,7 +79,7 @@ func (c *classBuilder) useTopology(key string) int {
 	return c.domainSlot(key)
 }
 
-// domainSlot gives a topology key a slot for the domain.
+// domainSlot returns the domain slot of a topology key.
 func (c *classBuilder) domainSlot(key string) int {
 	slot, ok := c.slotByKey[key]
 	if !ok {
@@ -91,14 +90,14 @@ func (c *classBuilder) domainSlot(key string) int {
 	return slot
 }
 
-// nextSlot takes the next slot. Running out of them makes the shape plain.
+// nextSlot allocates a slot. Without free slots the reference evaluator decides.
 func (c *classBuilder) nextSlot() int {
 	c.slots++
 	return min(c.slots, maxSlots) - 1
 }
 
-// compileSpread compiles the constraints. Soft ones come first, as the domains
-// of their keys must be told apart, fine or not: their number counts.
+// compileSpread compiles the spread constraints, soft ones first, because their domains
+// need slots even for fine-grained topologies.
 func (c *classBuilder) compileSpread() {
 	if c.e.plugins.weights[decision.PodTopologySpread] > 0 {
 		cs := c.constraints(false)
@@ -121,8 +120,8 @@ func (c *classBuilder) compileSpread() {
 	}
 }
 
-// constraints are the pod's or the default ones, deduced only if there are any of
-// the kind.
+// constraints returns the constraints of a kind. It does not compute the default selector
+// if there are none.
 func (c *classBuilder) constraints(hard bool) []plugins.Constraint {
 	given := c.spec.Spread
 	if len(given) == 0 {
@@ -152,8 +151,8 @@ func (c *classBuilder) softConstraint(all []plugins.Constraint, k *plugins.Const
 	c.soft = append(c.soft, t)
 }
 
-// spreadMatcher matches the pods that a constraint counts. A selector without
-// requirements counts none.
+// spreadMatcher returns a matcher for the pods that a constraint counts. A selector
+// without requirements counts none.
 func spreadMatcher(k *plugins.Constraint, namespace string) cluster.Matcher {
 	t := cluster.MatchTerm{Namespaces: []string{namespace}, Selector: k.Selector}
 	if k.Selector != nil && len(k.Selector.Requirements) == 0 {
@@ -162,8 +161,8 @@ func spreadMatcher(k *plugins.Constraint, namespace string) cluster.Matcher {
 	return cluster.Matcher{Terms: []cluster.MatchTerm{t}, SkipDeleting: true}
 }
 
-// spreadCounter counts the pods that a constraint counts on the nodes that count
-// for it: those with the keys of all the constraints, that its policies include.
+// spreadCounter returns the counter of a constraint on nodes that have all keys and match
+// the inclusion policies.
 func (c *classBuilder) spreadCounter(k *plugins.Constraint, key string, all []plugins.Constraint) *cluster.DomainCounter {
 	b := make([]byte, 0, 64)
 	var keys []string
@@ -199,8 +198,7 @@ func (c *classBuilder) spreadCounter(k *plugins.Constraint, key string, all []pl
 	return c.e.index.Counter(cluster.CounterKey(key, string(b), &m), key, eligible, m, k.Hard)
 }
 
-// compileTerms compiles the pod's inter-pod terms, and those of other pods that
-// act on it.
+// compileTerms compiles the pod's affinity terms and those of other pods that match it.
 func (c *classBuilder) compileTerms() {
 	s, args := c.spec, &c.e.profile.Config().InterPod
 	filters := c.e.plugins.filters.Has(decision.InterPodAffinity)
@@ -256,7 +254,7 @@ func (c *classBuilder) affinityTerm(key string, m cluster.Matcher, weight int64)
 	return affinityTerm{c.e.index.Counter(cluster.CounterKey(key, "", &m), key, nil, m, false), c.useTopology(key), weight}
 }
 
-// compileImages makes the mask of the pod's images.
+// compileImages compiles the image mask.
 func (c *classBuilder) compileImages() {
 	if c.e.plugins.weights[decision.ImageLocality] == 0 || len(c.spec.Images) == 0 {
 		return
@@ -284,7 +282,7 @@ func (c *classBuilder) compileImages() {
 	})
 }
 
-// appendSelected appends the identity of what nodes a selector demands.
+// appendSelected appends a key of a node selector.
 func appendSelected(b []byte, s *model.NodeSelector) []byte {
 	for _, l := range s.Labels {
 		b = cluster.AppendText(cluster.AppendText(b, l.Key), l.Value)

@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// failure is why a node is out by itself: 0 when it is not, a negative number of
-// explainStatic, or what it is short of: a bit for each resource in the order of the
-// fit rule, and fitUnresolvable.
+// failure is why a node is rejected by itself: 0 if it is not, a negative number from
+// staticReason, or a bit for each insufficient resource in the order of NodeResourcesFit,
+// with fitUnresolvable.
 type failure int32
 
 const (
@@ -20,7 +20,7 @@ const (
 	shortCPU
 	shortMemory
 	shortEphemeral
-	shortScalar // and up, one bit each
+	shortScalar // and higher bits
 )
 
 const (
@@ -28,25 +28,25 @@ const (
 	maxScalars              = 24
 )
 
-// noRequest is a request that every node can serve.
+// noRequest is a request that every node satisfies.
 const noRequest = math.MinInt64
 
-// scoreParams is the pod's side of a node's own part of the score.
+// scoreParams are the parameters of the pod for the resource filter and score of a node.
 type scoreParams struct {
-	filterFit              bool // NodeResourcesFit filters
+	filterFit              bool // NodeResourcesFit is enabled
 	want                   model.Resources
-	wantCPU                int64 // want, or nothing
+	wantCPU                int64 // want, or noRequest
 	wantMem                int64
-	cpuMemoryOnly          bool  // cpu, memory and the number of pods are all that fit reads
+	cpuMemoryOnly          bool  // the fit filter reads only cpu, memory and the number of pods
 	fitWeight              int64 // weights
 	balanceWeight          int64
-	scoringCPU, scoringMem int64                                  // as the fit score counts them
-	scorers                []func(*framework.CandidateNode) int64 // the rules themselves where columns do not do
+	scoringCPU, scoringMem int64                                  // for the fit score
+	scorers                []func(*framework.CandidateNode) int64 // score functions of plugins without a fast implementation
 	weights                []int64
-	fastScore              bool // fit over cpu and memory, and nothing but the balance of the two besides
+	fastScore              bool // only the default fit score and possibly the default balance score
 }
 
-// compileScore compiles what depends on the use of a node: fit and its scores.
+// compileScore compiles the resource filter and scores.
 func (c *classBuilder) compileScore() {
 	t, s := &c.e.plugins, &c.score
 	if t.filters.Has(decision.NodePorts) {
@@ -85,14 +85,14 @@ func (c *classBuilder) compileScore() {
 	s.fastScore = s.fitWeight > 0 && len(s.scorers) == 0
 }
 
-// fitsSurely says that a node is surely not out for what is used of it. When it says
-// no, judge knows.
+// fitsSurely reports that a node has enough resources. If it returns false, filter
+// decides.
 func (ec *equivalenceClass) fitsSurely(r *cluster.Row) bool {
 	s := &ec.score
 	return s.cpuMemoryOnly && r.Pods < r.AllocPods && s.wantCPU <= r.AllocCPU-r.UsedCPU && s.wantMem <= r.AllocMem-r.UsedMem
 }
 
-// filter says why a node is out by itself.
+// filter returns why a node is rejected by itself; 0 if it is not.
 func (ec *equivalenceClass) filter(x *cluster.Index, id cluster.NodeID) failure {
 	if v := ec.static.Values[id]; v < 0 {
 		return failure(v)
@@ -133,7 +133,7 @@ func insufficientBit(bit failure, want, used, have int64) failure {
 	return bit
 }
 
-// nodeScore is a node's own part of the total: fit and balance, by their weights.
+// nodeScore returns the weighted fit and balance scores of a node.
 func (ec *equivalenceClass) nodeScore(x *cluster.Index, id cluster.NodeID) int32 {
 	r, s := &x.Rows[id], &ec.score
 	if s.fastScore {
@@ -157,12 +157,12 @@ func (ec *equivalenceClass) nodeScore(x *cluster.Index, id cluster.NodeID) int32
 	return int32(sum)
 }
 
-// fitAndBalance is points where fit and balance are all there is and amounts are as usual; -1
-// says that they are not. It computes what leastOfTwo and balanceOfTwo do.
+// fitAndBalance returns nodeScore for the common case, or -1 if the amounts are unusual.
+// It computes the same as leastAllocatedCPUMem and balancedCPUMem.
 func (s *scoreParams) fitAndBalance(r *cluster.Row) int64 {
 	leftCPU, leftMem := r.AllocCPU-r.ScoringCPU-s.scoringCPU, r.AllocMem-r.ScoringMem-s.scoringMem
 	if uint64(leftCPU|leftMem|r.AllocCPU|r.AllocMem) >= maxExactAmount || r.AllocCPU == 0 || r.AllocMem == 0 {
-		return -1 // something is negative, or large, or missing
+		return -1 // negative, very large or zero amounts
 	}
 	cpu, mem := float64(r.AllocCPU), float64(r.AllocMem)
 	least := int64(float64(leftCPU*100)/cpu) + int64(float64(leftMem*100)/mem)
@@ -179,7 +179,8 @@ func (s *scoreParams) fitAndBalance(r *cluster.Row) int64 {
 	return s.fitWeight*(least/2) + s.balanceWeight*(50+(50+balanceOf(a, b)-int64(r.Balance))/2)
 }
 
-// leastAllocatedCPUMem is LeastAllocated over cpu and memory of equal weight.
+// leastAllocatedCPUMem returns the LeastAllocated score over cpu and memory with equal
+// weights.
 func leastAllocatedCPUMem(r *cluster.Row, cpu, mem int64) int64 {
 	switch {
 	case r.AllocCPU == 0 && r.AllocMem == 0:
@@ -192,8 +193,8 @@ func leastAllocatedCPUMem(r *cluster.Row, cpu, mem int64) int64 {
 	return (freePercent(r.ScoringCPU+cpu, r.AllocCPU) + freePercent(r.ScoringMem+mem, r.AllocMem)) / 2
 }
 
-// maxExactAmount is up to where 100 times an amount is exact as a float64, so that a
-// division of floats, cut off, is that of the integers.
+// maxExactAmount is the limit up to which 100 times an amount is exact as a float64, so
+// that truncated floating-point division equals integer division.
 const maxExactAmount = 1 << 46
 
 func freePercent(used, have int64) int64 {
@@ -206,8 +207,8 @@ func freePercent(used, have int64) int64 {
 	return (have - used) * 100 / have
 }
 
-// balancedCPUMem is the balance score over cpu and memory, operation by operation
-// that of scoreBalance.
+// balancedCPUMem returns the balance score over cpu and memory with the operations of
+// scoreBalancedAllocation.
 func balancedCPUMem(r *cluster.Row, cpu, mem int64) int64 {
 	if r.AllocCPU == 0 || r.AllocMem == 0 {
 		return 50 + (50+100-100)/2
@@ -216,7 +217,8 @@ func balancedCPUMem(r *cluster.Row, cpu, mem int64) int64 {
 	return 50 + (50+with-int64(r.Balance))/2
 }
 
-// usedPart is fraction, said so that it compiles to less; have is not 0.
+// usedPart is plugins.usedFraction in a form that compiles to fewer instructions. have
+// must not be 0.
 func usedPart(used, have int64) float64 {
 	if used >= have {
 		return 1
@@ -229,7 +231,7 @@ func balanceOf(a, b float64) int64 {
 	return int64(float64((1 - std) * 100))
 }
 
-// readKey fills in what the shape reads of a node: all slots below sh.slots.
+// readKey fills in the key of a node.
 func (ec *equivalenceClass) readKey(id cluster.NodeID, v *bucketKey) {
 	v[slotStatic] = ec.static.Values[id]
 	if ec.mask != nil {
@@ -250,7 +252,7 @@ func (ec *equivalenceClass) readKey(id cluster.NodeID, v *bucketKey) {
 	}
 }
 
-// readFlags reads what the counters of fine columns mean to the shape.
+// readFlags reads the counters of fine-grained topologies.
 func (ec *equivalenceClass) readFlags(id cluster.NodeID) (flags, affinity int32) {
 	if ec.hostnames != nil && ec.hostnames.DomainOf[id] != 0 {
 		flags |= flagHostname
@@ -283,7 +285,7 @@ func (ec *equivalenceClass) readFlags(id cluster.NodeID) (flags, affinity int32)
 	return flags, affinity
 }
 
-// finish gathers what read goes through.
+// finish determines the slots to read.
 func (c *classBuilder) finish() {
 	c.orderSlots()
 	for i := range c.hard {

@@ -7,30 +7,30 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 )
 
-// Shapes that differ only in what few nodes have (pods of their own app, an
-// image) share a view: that of their base, the shape without all that. For each
-// decision those few nodes are lifted out of the shared view, judged one by one, and
-// put back. So a thousand apps of twenty sizes keep twenty views up to date and not a
-// thousand, and a new app of a known size is decided like an old one.
+// Classes that differ only in values of few nodes, such as pods of their own app or an
+// image, share the score cache of their base class, which ignores these values. Each
+// decision takes these exception nodes out of the shared cache, evaluates them
+// individually and puts them back. So many apps of few sizes need few caches, and a new
+// app of a known size does not need a scan.
 
-// baseKey is what makes bases equal.
+// baseKey is the key of a base class.
 type baseKey struct {
 	partition partitionKey
 	priority  int32
-	numbers   [6]int64 // what nodeScore reads
+	numbers   [6]int64 // resources and weights
 }
 
-// partitionKey is what a base reads of what nodes are.
+// partitionKey is what a base class reads of node objects.
 type partitionKey struct {
 	static     *cluster.NodeValues
-	topologies [4]*cluster.Topology // by key
+	topologies [4]*cluster.Topology // sorted by key
 }
 
-// maxExceptions is how many nodes are lifted at most.
+// maxExceptions is the maximum number of exception nodes in a decision.
 const maxExceptions = 256
 
-// orderSlots orders the slots so that those of domains come first, by key: shapes that read
-// the same domains agree in their slots with their base.
+// orderSlots puts the domain slots first, ordered by key, so that classes with equal
+// topologies use the slots of their base class.
 func (c *classBuilder) orderSlots() {
 	if c.slots > maxSlots {
 		return
@@ -64,8 +64,8 @@ func (c *classBuilder) orderSlots() {
 	}
 }
 
-// collectExceptionCounters notes which nodes a shape may see otherwise than its base: those that
-// its fine counters count on; and what it takes the others for.
+// collectExceptionCounters determines the counters whose counted nodes are exceptions, and
+// the values of all other nodes.
 func (c *classBuilder) collectExceptionCounters() {
 	spot := func(k *cluster.DomainCounter) {
 		if !slices.Contains(c.exceptionCounters, k) {
@@ -102,7 +102,7 @@ func (c *classBuilder) collectExceptionCounters() {
 	}
 }
 
-// baseClass finds or makes the base of a shape; nil where it can have none.
+// baseClass returns the base class, creating it if necessary; nil if there is none.
 func (c *classBuilder) baseClass() *equivalenceClass {
 	s := &c.score
 	if c.reference || len(c.domainSlots) > len(c.partition.topologies) {
@@ -131,8 +131,8 @@ func (c *classBuilder) baseClass() *equivalenceClass {
 	return b
 }
 
-// collectExceptions notes the nodes that the shape sees otherwise than its base, if they
-// are no more than a number; ok is false when they are, or when too many are not known.
+// collectExceptions collects the exception nodes of a class. ok is false if there are more
+// than most, or if a required label is missing on a node.
 func (e *Engine) collectExceptions(ec *equivalenceClass, most int) (ok bool) {
 	sc := &e.scratch
 	sc.exceptions = sc.exceptions[:0]
@@ -154,10 +154,9 @@ func (e *Engine) collectExceptions(ec *equivalenceClass, most int) (ok bool) {
 	return true
 }
 
-// usesSharedCache says whether a shape is decided by its base's view. To lift a node costs about as
-// much as to look again at one that has changed. One that is asked for all the time
-// while many nodes are its own gets a view for itself, or has it brought up to date, when the
-// lifting has cost more than that would.
+// usesSharedCache reports whether a decision uses the cache of the base class. An
+// exception costs about as much as updating a changed node. If the accumulated cost
+// exceeds that of an own cache, the class gets one.
 func (e *Engine) usesSharedCache(ec *equivalenceClass) bool {
 	if ec.base == nil || !e.collectExceptions(ec, maxExceptions) {
 		return false
@@ -185,7 +184,7 @@ func (e *Engine) usesSharedCache(ec *equivalenceClass) bool {
 	return true
 }
 
-// setDefaults makes a bucket of the base's view one of the shape's.
+// setDefaults turns a bucket of the base class into one of the class.
 func (ec *equivalenceClass) setDefaults(b *nodeBucket) {
 	b.key[slotImages], b.key[slotFlags], b.key[slotAffinityScore] = 0, ec.defaultFlags, 0
 	for i := range ec.countSlots {
@@ -193,7 +192,8 @@ func (ec *equivalenceClass) setDefaults(b *nodeBucket) {
 	}
 }
 
-// applyExceptions takes the noted nodes out of the base's view into buckets of their own.
+// applyExceptions moves the exception nodes from the cache of the base class to separate
+// buckets.
 func (e *Engine) applyExceptions(v *scoreCache, ec *equivalenceClass) {
 	sc := &e.scratch
 	sc.index.clear()
@@ -213,7 +213,7 @@ func (e *Engine) applyExceptions(v *scoreCache, ec *equivalenceClass) {
 	}
 }
 
-// revertExceptions undoes lift.
+// revertExceptions reverts applyExceptions.
 func (e *Engine) revertExceptions(v *scoreCache) {
 	sc := &e.scratch
 	ranks, _, _ := e.index.Ranks()

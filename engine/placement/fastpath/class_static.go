@@ -9,15 +9,15 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// What keeps a pod off a node because of what node and pod are, as a negative
-// number; what fits has the node's soft taints in the lower and its preference in
-// the upper half. A preference has to stay below maxPreference.
+// The rejections that depend only on the node object and the pod, as negative numbers. For
+// other nodes the lower half holds the number of PreferNoSchedule taints and the upper
+// half the preferred affinity, which must be below maxPreference.
 const (
 	failUnschedulable int32 = -1 - iota
 	failTaint
 	failEnforced
 	failAffinity
-	failPorts // not of what the node is, but counted along
+	failPorts // depends on other pods, but is counted with the static ones
 	failAvoid // the same
 )
 
@@ -27,7 +27,7 @@ func packStatic(soft, preference int64) int32 { return int32(min(soft, 1<<16-1) 
 
 func unpackStatic(v int32) (soft, preference int64) { return int64(v & 0xffff), int64(v >> 16) }
 
-// compileStatic compiles the rules that read nothing but what a node is.
+// compileStatic compiles the plugins that read only the node object.
 func (c *classBuilder) compileStatic() {
 	a, cfg, filters := c.a, c.e.profile.Config(), c.e.plugins.filters
 	own, added := c.spec.NodeSelector.Preferred, cfg.AddedAffinity.Preferred
@@ -78,7 +78,7 @@ func (c *classBuilder) compileStatic() {
 	})
 }
 
-// staticName is the identity of the static rules: the pod's and the profile's part.
+// staticName returns a key of the static plugins and their parameters.
 func (c *classBuilder) staticName() string {
 	cfg := c.e.profile.Config()
 	b := append(make([]byte, 0, 128), "static "...)
@@ -97,7 +97,7 @@ func (c *classBuilder) staticName() string {
 	return string(b)
 }
 
-// staticReason is the verdict behind a negative number.
+// staticReason returns the verdict of a negative number.
 func staticReason(fail int32) (decision.Plugin, decision.Code, decision.ReasonKind) {
 	switch fail {
 	case failUnschedulable:

@@ -10,21 +10,23 @@ import (
 	"github.com/berthproject/berth/engine/placement/queueinghints"
 )
 
-// Engine is the fast path: it decides what Evaluate decides, node, total,
-// number of feasible nodes and histogram of reasons, at a cost in what has changed since
-// it last saw a pod of the same shape rather than in the size of the cluster.
+// Engine is the fast path of placement. It returns the decisions of placement.Evaluate
+// (node, total score, number of feasible nodes and histogram of reasons) at a cost that
+// depends on what has changed since the last pod of the same equivalence class, not on the
+// size of the cluster.
 //
-// A pod is reduced to its shape: what placement reads of it. A shape seen for
-// the first time is decided by a scan over the rows of the cluster's Index. One
-// that is seen again soon gets a view: the nodes in buckets of all that is equal for
-// a whole group of them. Shapes that differ from each other only in what few nodes have
-// share one. Normalisation, minima and domain verdicts are computed
-// from the buckets at each decision, so there is nothing that could drift.
+// A pod is reduced to its equivalence class. The first decision for a class scans the rows
+// of cluster.Index. A class that is used again soon gets a score cache: the nodes in
+// buckets of equal group-level values. Classes that differ only in values of few nodes
+// share a cache. Normalization, minima and domain verdicts are computed from the buckets
+// in each decision, so nothing can drift.
 //
-// What the fast path does not cover goes to the plain path: volumes that refuse
-// all nodes at once, malformed parts, nominated pods where more than room and ports is at stake, and profiles whose
-// rules stand in an order of their own.
-// An Engine belongs to one State and is used by whoever owns that.
+// Decisions outside of the fast path are left to the reference evaluator: volumes that
+// reject all nodes, parse errors, nominated pods that matter by more than resources and
+// ports, and profiles with another filter order or with plugins that the fast path does
+// not implement.
+//
+// An Engine belongs to one State and must be used under the same serialization.
 type Engine struct {
 	state   *cluster.State
 	index   *cluster.Index
@@ -32,17 +34,17 @@ type Engine struct {
 	seed    uint64
 	plugins pluginTable
 
-	epoch         uint64 // of the index, that all below belongs to
+	epoch         uint64 // of the index; all fields below depend on it
 	classesBySpec map[*model.PodSpec]*specClasses
 	baseClasses   map[baseKey]*equivalenceClass
 	partitions    map[partitionKey]*partition
 	numClasses    int
-	clock         uint64 // decisions
+	clock         uint64 // number of decisions
 	caches        []*scoreCache
-	cacheLimit    int // bytes that views may take; 0: see limit
+	cacheLimit    int // 0: see maxCacheBytes
 	cacheBytes    int
 	maxClasses    int // shapes that are kept
-	// The size of the index at which it is reset.
+	// Size of the index at which it is reset.
 	resetBytes, resetObjects int
 	tune                     tuning
 	scratch                  scratch
@@ -50,26 +52,25 @@ type Engine struct {
 	counters                 Counters
 }
 
-// Counters are how many decisions were made in which way (Shared ones are among those
-// Viewed), and how many views were built.
+// Counters is the number of decisions by method. SharedCache is included in Cached.
+// CachesBuilt is the number of caches built.
 type Counters struct {
 	Reference, NamedNodes, Nominated, WithVolumes, Scanned, Cached, SharedCache, CachesBuilt int
 }
 
-// tuning is when to do what; it changes the cost of decisions, not decisions.
+// tuning are parameters that change the cost of decisions, but not decisions.
 type tuning struct {
-	// maxLagPercent: a view with more log entries to read than this percentage of the nodes
-	// is bypassed by a scan.
+	// maxLagPercent: a cache that is behind the change log by more than this percentage of the
+	// nodes is not updated; a scan decides.
 	maxLagPercent int
-	// minLag: so many log entries are always read.
+	// minLag is a lag in log entries that is always accepted.
 	minLag int
-	// A set of node ranks is a list up to 1/sets of the nodes, or listed if that is
-	// more, and bits beyond.
+	// A rankSet is a list up to 1/rankListFraction of the nodes, at least minRankList, and a
+	// bitmap beyond.
 	rankListFraction, minRankList int
 }
 
-// NewEngine makes an engine for a state. The seed decides between nodes of equal
-// total, as in Evaluate.
+// NewEngine returns an engine for a state. The seed breaks ties as in placement.Evaluate.
 func NewEngine(s *cluster.State, p *framework.Profile, seed uint64) *Engine {
 	e := &Engine{state: s, index: s.Index(), profile: p, seed: seed,
 		maxClasses: 8192, resetBytes: 256 << 20, resetObjects: 8192, tune: tuning{maxLagPercent: 12, minLag: 192, rankListFraction: 32, minRankList: 16}}
@@ -79,12 +80,11 @@ func NewEngine(s *cluster.State, p *framework.Profile, seed uint64) *Engine {
 	return e
 }
 
-// SetCacheLimit limits the memory, in bytes, that views may take together. Without it,
-// or with 0, the limit is 64 MiB, or 6 KiB a node where that is more: a thousand
-// shapes take about 5 KiB a node.
+// SetCacheLimit limits the memory of score caches in bytes. The default, also for 0, is 64
+// MiB or 6 KiB per node, whichever is more. A thousand classes need about 5 KiB per node.
 func (e *Engine) SetCacheLimit(bytes int) { e.cacheLimit = bytes }
 
-// maxCacheBytes is the memory that views may take now.
+// maxCacheBytes returns the current limit of cache memory.
 func (e *Engine) maxCacheBytes() int {
 	if e.cacheLimit > 0 {
 		return e.cacheLimit
@@ -92,13 +92,13 @@ func (e *Engine) maxCacheBytes() int {
 	return max(64<<20, e.state.NumNodes()*6<<10)
 }
 
-// Counters are how many decisions were made in which way so far.
+// Counters returns the number of decisions by method.
 func (e *Engine) Counters() Counters { return e.counters }
 
-// CacheSize are how many views there are and the bytes that they take.
+// CacheSize returns the number of score caches and their size in bytes.
 func (e *Engine) CacheSize() (n, bytes int) { return len(e.caches), e.cacheBytes }
 
-// dropClasses drops all shapes.
+// dropClasses drops all classes.
 func (e *Engine) dropClasses() {
 	e.epoch = e.index.Epoch
 	e.classesBySpec, e.baseClasses = map[*model.PodSpec]*specClasses{}, map[baseKey]*equivalenceClass{}
@@ -106,7 +106,8 @@ func (e *Engine) dropClasses() {
 	e.numClasses, e.caches, e.cacheBytes = 0, nil, 0
 }
 
-// QueueingHints returns the queueing hints of an unschedulable pod; see Provider.Hints.
+// QueueingHints returns the queueing hints of an unschedulable pod; see
+// queueinghints.Provider.
 func (e *Engine) QueueingHints(pod *model.Pod) (key any, h *queueinghints.Hints) {
 	return e.hints.Hints(pod)
 }
@@ -117,13 +118,12 @@ func (e *Engine) VolumePlan(pod *model.Pod, node string) (*model.VolumePlan, err
 	return plugins.PlanVolumes(e.profile, e.state, pod, node)
 }
 
-// Gate says why a pod must not be tried yet; nil when it may.
+// Gate returns why a pod must not be queued yet; nil if it may.
 func (e *Engine) Gate(pod *model.Pod) *decision.Verdict {
 	return plugins.PreEnqueue(e.profile, e.state, pod)
 }
 
-// Decide decides about a pod and overwrites out with the summary of it, using
-// the room that out.Counts has.
+// Decide decides about a pod and stores the result in out, reusing out.ReasonCounts.
 func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	e.clock++
 	sc := &e.scratch
@@ -159,8 +159,8 @@ func (e *Engine) Decide(pod *model.Pod, out *decision.Summary) {
 	}
 }
 
-// resetIndexIfLarge resets the index when it has grown far beyond what is needed: rollouts
-// leave behind the counters of selectors that nobody uses any more.
+// resetIndexIfLarge resets the index when it has grown much. Rollouts leave counters of
+// selectors that are no longer used.
 func (e *Engine) resetIndexIfLarge() {
 	bytes, things := e.index.Size()
 	if bytes <= e.resetBytes && things <= e.resetObjects {
@@ -186,7 +186,7 @@ func (e *Engine) decideByReference(pod *model.Pod, out *decision.Summary) {
 	decision.SummarizeInto(placement.Evaluate(e.state, e.profile, e.seed, pod), e.state.NumNodes(), out)
 }
 
-// decideFast decides by a view where that is worth while, else by a scan.
+// decideFast decides with a score cache if that is worthwhile, or else with a scan.
 func (e *Engine) decideFast(ec *equivalenceClass, out *decision.Summary) {
 	owner := ec
 	if e.usesSharedCache(ec) {
@@ -211,8 +211,8 @@ func (e *Engine) decideFast(ec *equivalenceClass, out *decision.Summary) {
 	e.revertPodNodes(v)
 }
 
-// collectBuckets are the buckets of a view that have nodes; for a shape other than its owner made
-// that shape's, together with those of the lifted nodes.
+// collectBuckets returns the buckets that have nodes. For a class other than the owner of
+// the cache it converts them and adds those of the exceptions.
 func (v *scoreCache) collectBuckets(sc *scratch, ec *equivalenceClass) []*nodeBucket {
 	sc.collected = sc.collected[:0]
 	for i := range v.buckets {
@@ -236,7 +236,7 @@ func (sc *scratch) appendOwnBuckets() {
 	}
 }
 
-// finish walks the buckets and says what came of it.
+// finish evaluates the buckets and stores the result.
 func (e *Engine) finish(ec *equivalenceClass, buckets []*nodeBucket, fails []failureCount, out *decision.Summary) {
 	best := e.evaluateBuckets(ec, buckets)
 	out.Feasible = best.feasible
@@ -249,19 +249,19 @@ func (e *Engine) finish(ec *equivalenceClass, buckets []*nodeBucket, fails []fai
 	out.Choice = e.state.Node(best.node).Model.Name
 }
 
-// pluginTable is what the fast path reads of a profile.
+// pluginTable is what the fast path needs of a profile.
 type pluginTable struct {
 	supported                  bool
 	filters                    decision.PluginSet
-	nodeAffinityPreFilter      bool                       // NodeAffinity may narrow the search
-	weights                    [decision.NumPlugins]int64 // 0: does not score
-	defaultFit, defaultBalance bool                       // cpu and memory alone, LeastAllocated
-	scoresVolumes              bool                       // which the plain path does
-	maxNodeScore               int64                      // the most that a node's own part can be
+	nodeAffinityPreFilter      bool                       // NodeAffinity is enabled at preFilter
+	weights                    [decision.NumPlugins]int64 // 0: disabled
+	defaultFit, defaultBalance bool                       // default strategy and resources
+	scoresVolumes              bool                       // left to the reference evaluator
+	maxNodeScore               int64                      // maximum of nodeScore
 }
 
-// fastFilters and fastScores are the plugins that the fast path implements. A profile with other
-// plugins that filter or score is left to the reference evaluator.
+// fastFilters and fastScores are the plugins that the fast path implements. For profiles
+// with other plugins that filter or score, the reference evaluator decides.
 const (
 	fastFilters = decision.PluginSet(1<<decision.NodeUnschedulable | 1<<decision.NodeName | 1<<decision.TaintToleration |
 		1<<decision.NodeAffinity | 1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions |
@@ -272,8 +272,8 @@ const (
 		1<<decision.NodeResourcesBalancedAllocation | 1<<decision.ImageLocality)
 )
 
-// order is the order in which the fast path judges; a profile may leave rules
-// out, but not change it.
+// newPluginTable returns the table of a profile. The fast path supports only the default
+// order of filters.
 func newPluginTable(c *framework.Config) pluginTable {
 	t := pluginTable{supported: true}
 	last := decision.NoPlugin

@@ -8,24 +8,24 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// bestResult is the outcome of a walk over buckets.
+// bestResult is the result of evaluateBuckets.
 type bestResult struct {
 	feasible int
 	total    int64
 	node     cluster.NodeID
 }
 
-// scoreBounds is the feasible buckets' extreme raw values.
+// scoreBounds are the extremes of the raw scores of feasible buckets.
 type scoreBounds struct {
 	maxTaints, maxPreference int64 // most
 	minAffinity, maxAffinity int64
 	minSpread, maxSpread     int64
 	anySpread                bool // some bucket takes part in soft spreading
-	spreadNodes              int  // nodes that do
+	spreadNodes              int  // number of nodes that take part
 }
 
-// evaluateBuckets decides over buckets that have nodes: verdicts by domain, raw values and their extremes,
-// then totals.
+// evaluateBuckets decides over the non-empty buckets: filters by domain, raw scores with
+// their extremes, then totals.
 func (e *Engine) evaluateBuckets(ec *equivalenceClass, buckets []*nodeBucket) bestResult {
 	var out bestResult
 	var ext scoreBounds
@@ -64,8 +64,7 @@ func (e *Engine) evaluateBuckets(ec *equivalenceClass, buckets []*nodeBucket) be
 	return out
 }
 
-// startRank is the rank at the pod's point on the circle, away how many ranks another is
-// from there.
+// startRank returns the rank at which the pod enters the node ring.
 func (e *Engine) startRank() int32 {
 	if sc := &e.scratch; sc.startRank < 0 {
 		sc.startRank = e.index.RankAtOrAfter(sc.tieStart)
@@ -80,7 +79,7 @@ func (e *Engine) distance(rank int32) int32 {
 	return rank
 }
 
-// filterBucket judges a bucket by the rules that count over domains, in their order.
+// filterBucket runs the filters that count pods by domain, in order.
 func (ec *equivalenceClass) filterBucket(b *nodeBucket) bucketVerdict {
 	for i := range ec.hard {
 		h := &ec.hard[i]
@@ -112,8 +111,8 @@ func (ec *equivalenceClass) filterBucket(b *nodeBucket) bucketVerdict {
 	return bucketFits
 }
 
-// satisfiesAffinity says whether the pods of all affinity terms are within reach. The
-// first pod of a group that is affine to itself may go to any node with all keys.
+// satisfiesAffinity reports whether all affinity terms are satisfied. The first pod of a
+// group with affinity to itself may use any node with all keys.
 func (ec *equivalenceClass) satisfiesAffinity(b *nodeBucket) bool {
 	flags := b.key[slotFlags]
 	if flags&flagAffinityLabel != 0 {
@@ -148,7 +147,7 @@ func violatesAntiAffinity(list []affinityTerm, b *nodeBucket, flag int32) bool {
 	return false
 }
 
-// scoreBucket computes a bucket's raw values, but for soft spreading.
+// scoreBucket computes the raw scores of a bucket except soft spreading.
 func (ec *equivalenceClass) scoreBucket(b *nodeBucket, ext *scoreBounds, first bool) {
 	soft, preference := unpackStatic(b.key[slotStatic])
 	ext.maxTaints, ext.maxPreference = max(ext.maxTaints, soft), max(ext.maxPreference, preference)
@@ -167,7 +166,7 @@ func (ec *equivalenceClass) scoreBucket(b *nodeBucket, ext *scoreBounds, first b
 	ext.minAffinity, ext.maxAffinity = min(ext.minAffinity, b.affinityScore), max(ext.maxAffinity, b.affinityScore)
 }
 
-// groupScore is the part of the total that is equal for all nodes of a bucket.
+// groupScore returns the part of the total score that is equal for all nodes of a bucket.
 func (e *Engine) groupScore(ec *equivalenceClass, b *nodeBucket, ext *scoreBounds) int64 {
 	w := &e.plugins.weights
 	soft, preference := unpackStatic(b.key[slotStatic])
@@ -199,7 +198,7 @@ func (e *Engine) groupScore(ec *equivalenceClass, b *nodeBucket, ext *scoreBound
 	return total
 }
 
-// imageScore is what ImageLocality gives for the images of a mask.
+// imageScore returns the ImageLocality score of an image mask.
 func (e *Engine) imageScore(ec *equivalenceClass, mask int32) int64 {
 	ceiling := int64(plugins.MaxContainerImageThreshold) * int64(ec.spec.ImageContainers)
 	var sum int64

@@ -7,9 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// decideNamedNodes decides about a pod whose search is limited to a few nodes by
-// name, as those of a DaemonSet are: by the rules of the plain path, on these nodes
-// alone. The shape made sure that nothing they read is on other nodes.
+// decideNamedNodes decides about a pod whose affinity names a few nodes, such as a pod of
+// a DaemonSet, with the reference evaluator on these nodes alone.
 func (e *Engine) decideNamedNodes(ec *equivalenceClass, pod *model.Pod, out *decision.Summary) {
 	e.counters.NamedNodes++
 	var ids []cluster.NodeID

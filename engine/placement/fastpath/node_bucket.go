@@ -7,30 +7,30 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// nodeBucket is the nodes of one vector that are not out by themselves.
+// nodeBucket is the nodes with one key that are not rejected by themselves.
 type nodeBucket struct {
 	key   bucketKey
 	count int32
 
-	// A scan keeps the best node: the most points of its own, and among equals
-	// the next on the circle of keys.
+	// A scan keeps the best node: the highest own score, and among equals the first on the
+	// node ring.
 	best      cluster.NodeID
 	bestScore int32
-	distance  int32 // how many ranks it is from the pod's point on the circle
+	distance  int32 // ranks from the pod's start on the node ring
 
-	// A view keeps all nodes: a set of ranks for each number of points, from low on.
+	// A score cache keeps all nodes: a set of ranks for each score, from minScore.
 	minScore  int32
 	ranks     []*rankSet
-	scoreMask []uint64 // which numbers of points have nodes
+	scoreMask []uint64 // scores that have nodes
 
-	// What a walk finds out.
+	// Results of evaluateBuckets.
 	verdict         bucketVerdict
 	ignoredInSpread bool // takes no part in soft spreading
 	affinityScore   int64
 	spreadScore     int64
 }
 
-// offer counts a node, and keeps it if it is the best so far.
+// offer counts a node and keeps it if it is the best so far.
 func (b *nodeBucket) offer(id cluster.NodeID, points, away int32) {
 	b.count++
 	if b.count == 1 || points > b.bestScore || points == b.bestScore && away < b.distance {
@@ -38,10 +38,10 @@ func (b *nodeBucket) offer(id cluster.NodeID, points, away int32) {
 	}
 }
 
-// rankSetAt returns the set of a number of points, which the sets reach.
+// rankSetAt returns the set of a score within the range.
 func (b *nodeBucket) rankSetAt(points int32) *rankSet { return b.ranks[points-b.minScore] }
 
-// growTo makes room for a number of points.
+// growTo extends the range to a score and returns its set.
 func (b *nodeBucket) growTo(points int32) *rankSet {
 	if len(b.ranks) == 0 {
 		b.minScore = points
@@ -61,7 +61,7 @@ func (b *nodeBucket) growTo(points int32) *rankSet {
 	return s
 }
 
-// bucketVerdict is why all nodes of a bucket are out.
+// bucketVerdict is why all nodes of a bucket are rejected.
 type bucketVerdict uint8
 
 const (
@@ -74,33 +74,33 @@ const (
 	numBucketVerdicts
 )
 
-// scratch is room that decisions use again and again.
+// scratch is memory reused by decisions.
 type scratch struct {
 	index            bucketIndex
 	buckets          []nodeBucket
 	failures         []failureCount
-	volumeFilters    []framework.FilterPlugin // volume rules
-	volumeAttempt    *framework.Evaluation    // whose volume rules they are
-	volumeRejections decision.Summary         // by them
+	volumeFilters    []framework.FilterPlugin // of the volume plugins
+	volumeAttempt    *framework.Evaluation    // evaluation of volumeFilters
+	volumeRejections decision.Summary         // by volumeFilters
 	single           nodeBucket
 	collected        []*nodeBucket
-	exceptions       []cluster.NodeID // judged by themselves beside a base's view
-	savedRefs        []bucketRef      // of the lifted in it
-	startRank        int32            // the rank at point; -1: not known yet
-	pod              *model.Pod       // that is decided about
-	avoidNodes       []cluster.NodeID // it is held off these
-	podNodes         []cluster.NodeID // are judged for it alone, the avoided ones among them
-	firstNodes       []cluster.NodeID // are tried before all others
-	marked           []cluster.NodeID // are marked, in a scan
+	exceptions       []cluster.NodeID // evaluated individually with the cache of the base class
+	savedRefs        []bucketRef      // of the exceptions
+	startRank        int32            // -1: not computed yet
+	pod              *model.Pod       // being decided about
+	avoidNodes       []cluster.NodeID // nodes with an Avoid Hold for the pod
+	podNodes         []cluster.NodeID // nodes evaluated for the pod alone, including avoidNodes
+	firstNodes       []cluster.NodeID // nodes tried before all others
+	marked           []cluster.NodeID // nodes marked in a scan
 	marks            []uint8          // by NodeID
-	domainsSeen      [][]uint64       // by soft constraint and domain: the clock when it was seen
-	tieStart         uint64           // of the pod, on the circle
-	imageScores      []int64          // of the shape's images
-	anyImage         bool             // some node has one of them
-	topologyWeights  []float64        // of the soft constraints' domains, as weights
+	domainsSeen      [][]uint64       // clock of the last use, by soft constraint and domain
+	tieStart         uint64           // of the pod
+	imageScores      []int64          // of the class's images
+	anyImage         bool             // some node has one of the images
+	topologyWeights  []float64        // weights by soft constraint
 }
 
-// failureCount is how many nodes are out for a reason of their own.
+// failureCount is the number of nodes with a failure.
 type failureCount struct {
 	failure failure
 	nodes   int

@@ -8,17 +8,17 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// NodeLocalPod is a pod for which nothing counts on a node but what the node is and what
-// stands there: no rule over several nodes, no volumes. It is void once the state changes.
+// NodeLocalPod is a pod for which each node can be judged by itself: no plugin counts pods
+// on other nodes, and there are no volumes. It is invalid once the state changes.
 type NodeLocalPod struct {
 	e     *Engine
 	class *equivalenceClass
 }
 
-// Failure is why a node is out, for counting.
+// Failure is why a node is rejected; 0 if it is not.
 type Failure int32
 
-// NodeLocal compiles a pod. ok is false when more matters to it.
+// NodeLocal compiles a pod. ok is false if the pod is not node-local.
 func (e *Engine) NodeLocal(pod *model.Pod) (l NodeLocalPod, ok bool) {
 	e.clock++
 	if !e.supports(pod) || framework.HasVolumes(pod.Spec) || e.state.HasAvoidHold(pod) {
@@ -37,14 +37,14 @@ func (e *Engine) NodeLocal(pod *model.Pod) (l NodeLocalPod, ok bool) {
 	return NodeLocalPod{e, ec}, true
 }
 
-// SameClass says whether two pods are the same to every node.
+// SameClass reports whether two pods are equal for every node.
 func (l NodeLocalPod) SameClass(o NodeLocalPod) bool { return l.class == o.class }
 
-// Excluded says that a node is out for what it is, whatever stands there.
+// Excluded reports whether a node is rejected regardless of its pods.
 func (l NodeLocalPod) Excluded(id cluster.NodeID) bool { return l.class.static.Values[id] < 0 }
 
-// Demand are the amounts that must be free on a node, whether the number of pods
-// counts as well, and the host ports that must be free; what no rule asks for is left out.
+// Demand returns the resources and host ports that must be free on a node, as far as
+// plugins check them, and whether the number of pods is checked.
 func (l NodeLocalPod) Demand() (amounts model.Resources, counted bool, ports []model.HostPort) {
 	if l.class.score.filterFit {
 		amounts = l.class.score.want
@@ -53,7 +53,8 @@ func (l NodeLocalPod) Demand() (amounts model.Resources, counted bool, ports []m
 	return amounts, l.class.score.filterFit, l.class.ports
 }
 
-// Filter says why a node is out with so many pods, amounts and ports taken; 0 when it is not.
+// Filter returns why a node with a number of pods, used resources and ports is rejected; 0
+// if it is not.
 func (l NodeLocalPod) Filter(n *cluster.NodeInfo, pods int64, used *model.Resources, ports []model.HostPort) Failure {
 	if v := l.class.static.Values[n.ID]; v < 0 {
 		return Failure(v)
@@ -66,10 +67,10 @@ func (l NodeLocalPod) Filter(n *cluster.NodeInfo, pods int64, used *model.Resour
 	return Failure(l.class.insufficient(pods, used, n.Model))
 }
 
-// Code is the verdict behind a Fail.
+// Code returns the code of a failure.
 func (l NodeLocalPod) Code(f Failure) decision.Code { return codeOf(failure(f)) }
 
-// AddReasonCounts counts nodes that are out.
+// AddReasonCounts adds nodes with a failure to a histogram.
 func (l NodeLocalPod) AddReasonCounts(counts []decision.ReasonCount, f Failure, nodes int) []decision.ReasonCount {
 	s := decision.Summary{ReasonCounts: counts}
 	l.class.addFailureReasons(failureCount{failure(f), nodes}, &s)

@@ -10,23 +10,22 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Pods of at least the pod's priority that are nominated to a node count there,
-// too: the node must fit with them and without. Where they matter by their requests and
-// ports alone, a view has every node as it is beside them, and looks again when they
-// change. That differs between pods of one shape only on the few nodes that a pod
-// is nominated to itself, that are reserved for its owner, or that it is held off: those are
-// judged for it alone at each decision.
+// Pods of at least the same priority that are nominated to a node must fit next to the
+// pod. If they matter only by resources and ports, a score cache includes them, and is
+// updated when they change. Pods of one class differ only on the few nodes that the pod
+// itself is nominated to, that are reserved for its owner, or that an Avoid Hold excludes.
+// These are evaluated for the pod alone in each decision.
 
-// isNodeLocal says whether nominated pods can matter to the shape by their requests and
-// ports alone. Otherwise the plain path knows.
+// isNodeLocal reports whether nominated pods matter to the class only by resources and
+// ports. Otherwise the reference evaluator decides.
 func (ec *equivalenceClass) isNodeLocal() bool {
 	return !ec.hasNames && len(ec.hard)+len(ec.affinity)+len(ec.antiAffinity)+len(ec.existingAntiAffinity) == 0
 }
 
-// filterWithNominated judges a node with the pods on it that are nominated to it and ahead: of the
-// pod, or, without one, of any of the shape. It is 0 when there are none. Their
-// anti-affinity does not count: the plain path, as upstream, skips the rule for a pod that no
-// pod there is against.
+// filterWithNominated filters a node with its nominated pods added: those that count for
+// the pod, or, without a pod, for all pods of the class. It returns 0 if there are none.
+// Their anti-affinity does not count, because kube-scheduler skips the plugin if no
+// existing pod has anti-affinity to the pod.
 func (ec *equivalenceClass) filterWithNominated(s *cluster.State, id cluster.NodeID, pod *model.Pod) failure {
 	list := s.Nominated(id)
 	if len(list) == 0 {
@@ -58,7 +57,7 @@ func (ec *equivalenceClass) filterWithNominated(s *cluster.State, id cluster.Nod
 	return ec.insufficient(pods, &used, n.Model)
 }
 
-// insufficient is the fit rule on a node with more on it than its row says.
+// insufficient is the fit filter for given usage.
 func (ec *equivalenceClass) insufficient(pods int64, used *model.Resources, n *model.Node) failure {
 	if !ec.score.filterFit {
 		return 0
@@ -78,7 +77,7 @@ func (ec *equivalenceClass) insufficient(pods int64, used *model.Resources, n *m
 	return f
 }
 
-// filterAll is judge, beside the nominated pods.
+// filterAll filters a node with and without its nominated pods.
 func (ec *equivalenceClass) filterAll(x *cluster.Index, id cluster.NodeID, pod *model.Pod) failure {
 	if f := ec.filterWithNominated(x.State(), id, pod); f != 0 {
 		return f
@@ -86,7 +85,7 @@ func (ec *equivalenceClass) filterAll(x *cluster.Index, id cluster.NodeID, pod *
 	return ec.filter(x, id)
 }
 
-// filterForPod is judge for the pod that is decided about.
+// filterForPod filters a node for the current pod.
 func (e *Engine) filterForPod(ec *equivalenceClass, id cluster.NodeID) failure {
 	if slices.Contains(e.scratch.avoidNodes, id) {
 		return failure(failAvoid)
@@ -94,7 +93,7 @@ func (e *Engine) filterForPod(ec *equivalenceClass, id cluster.NodeID) failure {
 	return ec.filterAll(e.index, id, e.scratch.pod)
 }
 
-// collectPodNodes notes the nodes that are to be judged for the pod alone.
+// collectPodNodes collects the nodes to evaluate for the pod alone.
 func (e *Engine) collectPodNodes(pod *model.Pod) {
 	sc := &e.scratch
 	sc.pod, sc.avoidNodes, sc.podNodes = pod, sc.avoidNodes[:0], sc.podNodes[:0]
@@ -118,7 +117,7 @@ func (e *Engine) collectPodNodes(pod *model.Pod) {
 	}
 }
 
-// filterInScan is judge in a scan: beside nominated pods where the node is marked.
+// filterInScan filters a node in a scan; marked nodes with their nominated pods.
 func (e *Engine) filterInScan(ec *equivalenceClass, id cluster.NodeID, marked bool) failure {
 	if marked {
 		return e.filterForPod(ec, id)
@@ -126,7 +125,7 @@ func (e *Engine) filterInScan(ec *equivalenceClass, id cluster.NodeID, marked bo
 	return ec.filter(e.index, id)
 }
 
-// applyPodNodes seats the nodes that are to be judged for the pod alone as they are for it.
+// applyPodNodes updates the nodes to evaluate for the pod alone.
 func (e *Engine) applyPodNodes(v *scoreCache) {
 	ranks, _, _ := e.index.Ranks()
 	for _, id := range e.scratch.podNodes {
@@ -138,7 +137,7 @@ func (e *Engine) applyPodNodes(v *scoreCache) {
 	}
 }
 
-// revertPodNodes undoes seatApart.
+// revertPodNodes reverts applyPodNodes.
 func (e *Engine) revertPodNodes(v *scoreCache) {
 	ranks, _, _ := e.index.Ranks()
 	for _, id := range e.scratch.podNodes {
@@ -146,8 +145,8 @@ func (e *Engine) revertPodNodes(v *scoreCache) {
 	}
 }
 
-// collectFirstNodes notes the nodes that are tried before all others: the one that the pod is nominated to, and those
-// that are held for it.
+// collectFirstNodes collects the nodes to try before all others: the nominated node and
+// reserved ones.
 func (e *Engine) collectFirstNodes(pod *model.Pod) {
 	sc := &e.scratch
 	sc.firstNodes = sc.firstNodes[:0]
@@ -159,7 +158,7 @@ func (e *Engine) collectFirstNodes(pod *model.Pod) {
 	sc.firstNodes = e.state.AppendReserved(sc.firstNodes, pod)
 }
 
-// decideFirstNodes takes the first of the noted nodes that fits, without a look at others.
+// decideFirstNodes selects the first of these nodes that fits, without evaluating others.
 func (e *Engine) decideFirstNodes(ec *equivalenceClass, out *decision.Summary) bool {
 	for _, id := range e.scratch.firstNodes {
 		if e.filterForPod(ec, id) != 0 {

@@ -2,25 +2,25 @@ package fastpath
 
 import "github.com/berthproject/berth/engine/cluster"
 
-// partition is all nodes in parts of equal verdict and domains, as far as a site key
-// tells: what a scan need not find out node by node, as it changes only when nodes do.
+// partition groups the nodes by the values of a partitionKey. These change only with node
+// objects, so a scan does not compute them again.
 type partition struct {
 	key    partitionKey
 	slots  []uint8
-	logPos int64  // of the log, up to which it has looked
+	logPos int64  // position up to which the change log was read
 	used   uint64 // Engine.clock
 	parts  []nodeBucket
-	nodes  [][]cluster.NodeID // of a part, in no particular order
+	nodes  [][]cluster.NodeID // by part, in no particular order
 	index  bucketIndex
-	empty  int              // parts without nodes
+	empty  int              // number of parts without nodes
 	places []partitionPlace // by NodeID
 }
 
-// partitionPlace is where a partition has a node: in a part (0 is none, 1 the first)
-// at a place.
+// partitionPlace is the position of a node: the part (0: none, 1: the first) and the
+// index.
 type partitionPlace struct{ part, at int32 }
 
-// partitionOf finds or makes the partition of a site key, up to date.
+// partitionOf returns the updated partition of a key, creating it if necessary.
 func (e *Engine) partitionOf(key *partitionKey) *partition {
 	p := e.partitions[*key]
 	if p == nil || !p.update(e.index) {
@@ -45,22 +45,21 @@ func newPartition(x *cluster.Index, key *partitionKey) *partition {
 	return p
 }
 
-// trimPartitions makes room for one more, within 16 MiB: that not used for longest goes.
+// trimPartitions drops the least recently used partition if they would exceed 16 MiB.
 func (e *Engine) trimPartitions() {
 	if len(e.partitions) < max(8, 16<<20/(12*len(e.index.Rows)+1)) {
 		return
 	}
 	var oldest *partition
 	for _, p := range e.partitions {
-		if oldest == nil || p.used < oldest.used { // no two were used at once
+		if oldest == nil || p.used < oldest.used { // values are unique
 			oldest = p
 		}
 	}
 	delete(e.partitions, oldest.key)
 }
 
-// update looks again at the nodes that are no longer what they were. It says no when
-// it is better to begin anew.
+// update updates changed nodes. It returns false if creating a new partition is better.
 func (p *partition) update(x *cluster.Index) bool {
 	entries, ok := x.Log(p.logPos)
 	if !ok || p.empty > 64 && p.empty > len(p.parts)/2 {
@@ -78,7 +77,7 @@ func (p *partition) update(x *cluster.Index) bool {
 	return true
 }
 
-// put puts a node where it belongs now.
+// put moves a node to its part.
 func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 	now := int32(0)
 	if x.Rows[id].Live {
@@ -108,7 +107,7 @@ func (p *partition) put(x *cluster.Index, id cluster.NodeID) {
 	}
 }
 
-// partOf finds or makes the part of a node's vector.
+// partOf returns the part of a node, creating it if necessary.
 func (p *partition) partOf(id cluster.NodeID) int32 {
 	var v bucketKey
 	v[slotStatic] = p.key.static.Values[id]
@@ -127,7 +126,7 @@ func (p *partition) partOf(id cluster.NodeID) int32 {
 	return at
 }
 
-// static is the verdict on the nodes of a node's part.
+// static returns the static value of a node.
 func (p *partition) static(id cluster.NodeID) int32 {
 	if s := p.places[id]; s.part != 0 {
 		return p.parts[s.part-1].key[slotStatic]

@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// rankSet is a set of node ranks that finds the next one from any point on. It
-// is a sorted list while it is small and bits when it is large, as then a few words
-// on there is a bit.
+// rankSet is a set of node ranks that finds the next rank from any start. It is a sorted
+// list while it is small, and a bitmap when it is large and dense.
 type rankSet struct {
 	words []uint64
 	list  []int32
 	n     int32
 }
 
-// add puts a rank in. Above limit entries the list becomes bits for ranks below size.
+// add adds a rank. Above limit entries the list becomes a bitmap of size bits.
 func (s *rankSet) add(r int32, limit, size int) {
 	s.n++
 	if s.words != nil {
@@ -33,7 +32,7 @@ func (s *rankSet) add(r int32, limit, size int) {
 	s.list = nil
 }
 
-// del takes a rank out. Bits become a list again at a quarter of the limit.
+// del removes a rank. A bitmap becomes a list again at a quarter of the limit.
 func (s *rankSet) del(r int32, limit int) {
 	s.n--
 	if s.words == nil {
@@ -55,7 +54,8 @@ func (s *rankSet) del(r int32, limit int) {
 	s.words = nil
 }
 
-// next is the first rank from a point on, going round; the set must not be empty.
+// next returns the first rank at or after from, wrapping around. The set must not be
+// empty.
 func (s *rankSet) next(from int32) int32 {
 	if s.words == nil {
 		i, _ := slices.BinarySearch(s.list, from)
@@ -69,7 +69,7 @@ func (s *rankSet) next(from int32) int32 {
 		w, from = 0, 0
 	}
 	word := s.words[w] >> (from & 63) << (from & 63)
-	for word == 0 { // comes back to the low bits of the first word at last
+	for word == 0 { // finally the low bits of the first word
 		if w++; w == len(s.words) {
 			w = 0
 		}
@@ -78,5 +78,5 @@ func (s *rankSet) next(from int32) int32 {
 	return int32(w<<6 + bits.TrailingZeros64(word))
 }
 
-// bytes is about what the set takes.
+// bytes returns the approximate memory of the set.
 func (s *rankSet) bytes() int { return 64 + 4*cap(s.list) + 8*len(s.words) }

@@ -6,7 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 )
 
-// reasons of the verdicts on buckets.
+// bucketReasons are the reasons of bucket verdicts.
 var bucketReasons = [numBucketVerdicts]struct {
 	rule decision.Plugin
 	code decision.Code
@@ -19,7 +19,7 @@ var bucketReasons = [numBucketVerdicts]struct {
 	bucketExistingAntiAffinity: {decision.InterPodAffinity, decision.Unschedulable, decision.ReasonExistingAntiAffinity},
 }
 
-// countReasons fills in the histogram of reasons, all nodes being out.
+// countReasons fills in the histogram of reasons if no node is feasible.
 func (e *Engine) countReasons(ec *equivalenceClass, fails []failureCount, buckets []*nodeBucket, out *decision.Summary) {
 	for _, f := range fails {
 		if f.nodes > 0 {
@@ -54,7 +54,7 @@ func (e *Engine) countReasons(ec *equivalenceClass, fails []failureCount, bucket
 	decision.SortReasonCounts(out.ReasonCounts)
 }
 
-// codeOf is the verdict behind a fail.
+// codeOf returns the code of a failure.
 func codeOf(f failure) decision.Code {
 	switch {
 	case f == 0:
@@ -68,7 +68,7 @@ func codeOf(f failure) decision.Code {
 	return decision.Unschedulable
 }
 
-// addFailureReasons counts nodes that are out by themselves.
+// addFailureReasons adds nodes with a failure to the histogram.
 func (ec *equivalenceClass) addFailureReasons(f failureCount, out *decision.Summary) {
 	if f.failure < 0 {
 		plugin, code, why := staticReason(int32(f.failure))

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// prepare makes ready what a decision about a pod needs besides its shape.
+// prepare prepares a decision about a pod.
 func (e *Engine) prepare(ec *equivalenceClass, pod *model.Pod) {
 	sc := &e.scratch
 	sc.tieStart, sc.startRank = placement.NewTieBreaker(e.seed, pod.TieKey()).Start(), -1
@@ -21,9 +21,9 @@ func (e *Engine) prepare(ec *equivalenceClass, pod *model.Pod) {
 	}
 }
 
-// scan judges every node and keeps, by bucket, how many there are and the best
-// of them. It fills scratch.fails. Nodes go by the parts of a partition, but for those that
-// the shape sees otherwise than its base, or that are to be judged for the pod alone.
+// scan filters all nodes and returns buckets with their number and best node. It fills
+// scratch.failures. It goes through the parts of a partition, except for exceptions and
+// nodes to evaluate for the pod alone.
 func (e *Engine) scan(ec *equivalenceClass) []*nodeBucket {
 	sc := &e.scratch
 	sc.index.clear()
@@ -44,7 +44,8 @@ func (e *Engine) scan(ec *equivalenceClass) []*nodeBucket {
 	return sc.collected
 }
 
-// scanPartition scans the parts of the shape's partition, and the marked nodes one by one.
+// scanPartition scans the parts of the class's partition, and the marked nodes
+// individually.
 func (e *Engine) scanPartition(ec *equivalenceClass) {
 	sc, p := &e.scratch, e.partitionOf(&ec.partition)
 	e.markExceptions()
@@ -69,23 +70,22 @@ func (e *Engine) scanPartition(ec *equivalenceClass) {
 		if !e.index.Rows[id].Live {
 			continue
 		}
-		if static := p.static(id); static < 0 { // is counted
+		if static := p.static(id); static < 0 { // already counted
 			sc.failures = addFailure(sc.failures, failure(static), -1)
 		}
 		e.scanNode(ec, id)
 	}
 }
 
-// partBest is a node with its own points, so many ranks from the pod's point.
+// partBest is the best node of a part.
 type partBest struct {
 	node            cluster.NodeID
 	score, distance int32
 }
 
-// scanPart counts the nodes of a part that are not out, and finds the best: that of the most
-// points, of equals the next on the circle. Points and distance are compared as
-// one number. (To skip the balance of nodes that could not be
-// the best was tried: branches that cannot be foretold cost more than the division.)
+// scanPart counts the nodes of a part that fit and finds the best one. Score and distance
+// are compared as one number. Skipping the balance score of nodes that cannot be the best
+// is slower, because the branch is unpredictable.
 func (e *Engine) scanPart(ec *equivalenceClass, nodes []cluster.NodeID) (count int32, best partBest) {
 	sc, x := &e.scratch, e.index
 	rows := x.Rows
@@ -120,7 +120,7 @@ func (e *Engine) scanPart(ec *equivalenceClass, nodes []cluster.NodeID) (count i
 	return count, best
 }
 
-// scanNode scans a node by itself.
+// scanNode scans a single node.
 func (e *Engine) scanNode(ec *equivalenceClass, id cluster.NodeID) {
 	sc, x := &e.scratch, e.index
 	if beside := sc.marks[id] == markPodNode; beside || ec.static.Values[id] < 0 || !ec.fitsSurely(&x.Rows[id]) {
@@ -138,7 +138,7 @@ func (e *Engine) scanNode(ec *equivalenceClass, id cluster.NodeID) {
 	sc.buckets[sc.bucketOf(&v, ec.reads)].offer(id, ec.nodeScore(x, id), e.distance(ranks[id]))
 }
 
-// bucketOf finds or makes the bucket of a vector.
+// bucketOf returns the bucket of a key, creating it if necessary.
 func (sc *scratch) bucketOf(v *bucketKey, slots []uint8) int32 {
 	b := sc.index.find(sc.buckets, v, slots)
 	if b < 0 {
@@ -149,13 +149,13 @@ func (sc *scratch) bucketOf(v *bucketKey, slots []uint8) int32 {
 	return b
 }
 
-// A scan marks the nodes that it looks at one by one.
+// Marks of nodes that a scan visits individually.
 const (
-	markException = 1 + iota // the shape sees them otherwise than its base
-	markPodNode              // are to be judged for the pod alone, or beside nominated pods
+	markException = 1 + iota // exception node
+	markPodNode              // evaluated for the pod alone, or with nominated pods
 )
 
-// markPodNodes marks the nodes for which judge alone does not do.
+// markPodNodes marks the nodes for which filter is not sufficient.
 func (e *Engine) markPodNodes() {
 	sc := &e.scratch
 	if len(sc.marks) < len(e.index.Rows) {
@@ -166,7 +166,7 @@ func (e *Engine) markPodNodes() {
 	sc.mark(0, markPodNode)
 }
 
-// markExceptions marks the lifted nodes.
+// markExceptions marks the exception nodes.
 func (e *Engine) markExceptions() {
 	sc := &e.scratch
 	from := len(sc.marked)
@@ -174,7 +174,7 @@ func (e *Engine) markExceptions() {
 	sc.mark(from, markException)
 }
 
-// mark marks the noted nodes from an index on, and drops those that were marked before.
+// mark marks the collected nodes from an index on and drops duplicates.
 func (sc *scratch) mark(from int, as uint8) {
 	kept := sc.marked[:from]
 	for _, id := range sc.marked[from:] {
@@ -186,7 +186,7 @@ func (sc *scratch) mark(from int, as uint8) {
 	sc.marked = kept
 }
 
-// unmark unmarks all.
+// unmark removes all marks.
 func (e *Engine) unmark() {
 	sc := &e.scratch
 	for _, id := range sc.marked {

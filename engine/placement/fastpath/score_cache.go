@@ -7,26 +7,26 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 )
 
-// scoreCache is all nodes as one shape sees them: out by themselves, or in a bucket
-// of those with the same vector, there by their own points.
+// scoreCache is all nodes as one class sees them: failed by themselves, or in a bucket by
+// key and score.
 type scoreCache struct {
 	class          *equivalenceClass
-	logPos         int64       // of the log, up to which it has looked
-	order          uint64      // version of the ranks
+	logPos         int64       // position up to which the change log was read
+	order          uint64      // of the node ring
 	refs           []bucketRef // by NodeID
 	buckets        []nodeBucket
 	index          bucketIndex
-	empty          int // buckets without nodes
+	empty          int // number of buckets without nodes
 	failures       []failureCount
-	limit          int // a rankSet's
-	size           int // ranks
+	limit          int // of rank lists
+	size           int // number of ranks
 	maxScore       int // points
 	bytes          int
-	accountedBytes int // bytes, as the engine knows of them
+	accountedBytes int // part of Engine.cacheBytes
 }
 
-// bucketRef is where a view has a node: nowhere (0), out for the fail of an index
-// (seatOut), or in a bucket, by its points.
+// bucketRef is the position of a node: none (0), a failure (refFailed and its index), or a
+// bucket and score.
 type bucketRef uint32
 
 const (
@@ -42,8 +42,8 @@ func newBucketRef(bucket, points int32) bucketRef {
 func (s bucketRef) bucket() int32 { return int32(s>>scoreBits) - 1 }
 func (s bucketRef) score() int32  { return int32(s & (1<<scoreBits - 1)) }
 
-// cacheFor returns the shape's view, up to date, or nil when a scan is cheaper:
-// at first sight, and when too much has happened since the shape was asked for.
+// cacheFor returns the updated cache of a class, or nil if a scan is cheaper: for the
+// first decision, or if too much has changed since the last one.
 func (e *Engine) cacheFor(ec *equivalenceClass) *scoreCache {
 	x := e.index
 	end := x.LogEnd()
@@ -67,14 +67,15 @@ func (e *Engine) cacheFor(ec *equivalenceClass) *scoreCache {
 	return e.buildCache(ec)
 }
 
-// maxLag is how many log entries a view may be behind for it to be cheaper than a scan.
+// maxLag returns the number of log entries up to which updating a cache is cheaper than a
+// scan.
 func (e *Engine) maxLag() int64 {
 	return int64(max(e.state.NumNodes()*e.tune.maxLagPercent/100, e.tune.minLag))
 }
 
-// worthCaching says whether there is room for another view of a shape that was asked
-// for gap decisions ago, or a view in its place that was not for twice as long.
-// So shapes in rotation do not drive out each other's views before they are used again.
+// worthCaching reports whether there is memory for a cache of a class that was used gap
+// decisions ago, or a cache unused for twice as long to replace. So classes used in
+// rotation do not evict each other's caches.
 func (e *Engine) worthCaching(gap uint64) bool {
 	if len(e.caches) == 0 || e.cacheBytes+e.cacheBytes/len(e.caches) <= e.maxCacheBytes() {
 		return true
@@ -82,7 +83,7 @@ func (e *Engine) worthCaching(gap uint64) bool {
 	return e.clock-e.leastRecentlyUsed(nil).class.lastUsed > 2*gap
 }
 
-// buildCache makes a view of a shape.
+// buildCache builds the cache of a class.
 func (e *Engine) buildCache(ec *equivalenceClass) *scoreCache {
 	x := e.index
 	ranks, byRank, order := x.Ranks()
@@ -100,7 +101,7 @@ func (e *Engine) buildCache(ec *equivalenceClass) *scoreCache {
 	return v
 }
 
-// update looks again at the nodes that have changed.
+// update evaluates the changed nodes again.
 func (v *scoreCache) update(x *cluster.Index, ranks []int32) {
 	entries, _ := x.Log(v.logPos)
 	for i, id := range entries {
@@ -115,7 +116,7 @@ func (v *scoreCache) update(x *cluster.Index, ranks []int32) {
 	v.logPos = x.LogEnd()
 }
 
-// place puts a node where it belongs now.
+// place evaluates a node and moves it.
 func (v *scoreCache) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 	ec, old := v.class, v.refs[id]
 	r := &x.Rows[id]
@@ -137,7 +138,7 @@ func (v *scoreCache) place(x *cluster.Index, id cluster.NodeID, ranks []int32) {
 	v.addToBucket(x, id, ranks[id])
 }
 
-// addFailed puts a node out for a fail.
+// addFailed moves a node to a failure.
 func (v *scoreCache) addFailed(id cluster.NodeID, rank int32, f failure) {
 	old := v.refs[id]
 	if now := refFailed | bucketRef(v.failureIndex(f)); now != old {
@@ -147,7 +148,7 @@ func (v *scoreCache) addFailed(id cluster.NodeID, rank int32, f failure) {
 	}
 }
 
-// addToBucket puts a node into its bucket.
+// addToBucket moves a node to its bucket.
 func (v *scoreCache) addToBucket(x *cluster.Index, id cluster.NodeID, rank int32) {
 	ec, old := v.class, v.refs[id]
 	var of bucketKey
@@ -167,7 +168,7 @@ func (v *scoreCache) addToBucket(x *cluster.Index, id cluster.NodeID, rank int32
 	v.refs[id] = v.add(b, points, rank)
 }
 
-// failureIndex is the index of a fail.
+// failureIndex returns the index of a failure.
 func (v *scoreCache) failureIndex(f failure) int {
 	for i := range v.failures {
 		if v.failures[i].failure == f {
@@ -178,7 +179,7 @@ func (v *scoreCache) failureIndex(f failure) int {
 	return len(v.failures) - 1
 }
 
-// remove takes a node out of where it is.
+// remove removes a node from its position.
 func (v *scoreCache) remove(s bucketRef, rank int32) {
 	if s&refFailed != 0 {
 		v.failures[s&^refFailed].nodes--
@@ -200,7 +201,7 @@ func (v *scoreCache) remove(s bucketRef, rank int32) {
 	}
 }
 
-// add puts a node into a bucket.
+// add adds a node to a bucket.
 func (v *scoreCache) add(bucket, points, rank int32) bucketRef {
 	b := &v.buckets[bucket]
 	set := b.growTo(points)
@@ -216,7 +217,7 @@ func (v *scoreCache) add(bucket, points, rank int32) bucketRef {
 	return newBucketRef(bucket, points)
 }
 
-// bucketOf finds or makes the bucket of a vector.
+// bucketOf returns the bucket of a key, creating it if necessary.
 func (v *scoreCache) bucketOf(of *bucketKey) int32 {
 	b := v.index.find(v.buckets, of, v.class.reads)
 	if b >= 0 {
@@ -225,12 +226,12 @@ func (v *scoreCache) bucketOf(of *bucketKey) int32 {
 	b = int32(len(v.buckets))
 	v.buckets = append(v.buckets, nodeBucket{key: *of, scoreMask: make([]uint64, v.maxScore/64+1)})
 	v.index.add(v.buckets, v.class.reads)
-	v.bytes += 500 + 4*v.maxScore // with room for the pointers to sets
+	v.bytes += 500 + 4*v.maxScore // including the pointers to sets
 	v.empty++
 	return b
 }
 
-// highestScore is the highest number of points that a node of the bucket has.
+// highestScore returns the highest score of a node in the bucket.
 func (b *nodeBucket) highestScore() int32 {
 	if b.scoreMask == nil {
 		return b.bestScore
@@ -243,7 +244,7 @@ func (b *nodeBucket) highestScore() int32 {
 	return 0
 }
 
-// dropCache drops a shape's view.
+// dropCache drops the cache of a class.
 func (e *Engine) dropCache(ec *equivalenceClass) {
 	v := ec.cache
 	if v == nil {
@@ -256,7 +257,8 @@ func (e *Engine) dropCache(ec *equivalenceClass) {
 	}
 }
 
-// evictCaches keeps the views within their room: those not used for longest go.
+// evictCaches updates the cache memory and drops the least recently used caches above the
+// limit.
 func (e *Engine) evictCaches(v *scoreCache) {
 	e.cacheBytes += v.bytes - v.accountedBytes
 	v.accountedBytes = v.bytes
@@ -265,7 +267,7 @@ func (e *Engine) evictCaches(v *scoreCache) {
 	}
 }
 
-// leastRecentlyUsed is the view that was not used for longest, other than one.
+// leastRecentlyUsed returns the least recently used cache other than but.
 func (e *Engine) leastRecentlyUsed(but *scoreCache) *scoreCache {
 	var oldest *scoreCache
 	for _, v := range e.caches {

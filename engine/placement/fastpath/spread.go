@@ -2,8 +2,8 @@ package fastpath
 
 import "math"
 
-// scoreSpread computes the raw values of soft spreading: the weight of a key
-// follows from how many domains the feasible nodes are in.
+// scoreSpread computes the raw scores of soft spreading. The weight of a key depends on
+// the number of domains of the feasible nodes.
 func (e *Engine) scoreSpread(ec *equivalenceClass, buckets []*nodeBucket, ext *scoreBounds) {
 	sc := &e.scratch
 	sc.topologyWeights = append(sc.topologyWeights[:0], make([]float64, len(ec.soft))...)
@@ -42,7 +42,7 @@ func (e *Engine) scoreSpread(ec *equivalenceClass, buckets []*nodeBucket, ext *s
 	}
 }
 
-// firstInDomain says whether a domain of a soft constraint is met for the first time in
+// firstInDomain reports whether a domain of a soft constraint occurs for the first time in
 // this decision.
 func (e *Engine) firstInDomain(k int, domain int32) bool {
 	seen := e.scratch.domainsSeen[k]
@@ -65,7 +65,7 @@ func (ec *equivalenceClass) lacksTopologyKey(b *nodeBucket) bool {
 	return false
 }
 
-// spreadScore sums over the soft constraints in their order, as softSpread.raw does.
+// spreadScore sums over the soft constraints in order, like plugins.spreadScorer.
 func (ec *equivalenceClass) spreadScore(b *nodeBucket, weights []float64) int64 {
 	var sum float64
 	for k := range ec.soft {

@@ -8,17 +8,16 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Pods with volumes are decided by a scan, in which the volume rules themselves
-// judge the nodes that have passed what comes before them. Their verdicts depend on
-// claims, volumes and drivers, which nothing logs, so there are no views for them.
+// A scan decides about pods with volumes. The volume plugins filter the nodes that pass
+// the filters before them. Their verdicts depend on claims, volumes and drivers, which the
+// change log does not cover, so there are no score caches.
 
-// volumePlugins are the volume rules, which stand together between fit and spreading.
+// volumePlugins run between NodeResourcesFit and PodTopologySpread.
 var volumePlugins = [...]decision.Plugin{decision.VolumeRestrictions, decision.NodeVolumeLimits,
 	decision.VolumeBinding, decision.VolumeZone}
 
-// compileVolumePlugins compiles the volume rules for a pod into scratch.stored. It says
-// no when one of them fails, refuses all nodes or narrows the search, which the plain path
-// knows how to tell.
+// compileVolumePlugins sets scratch.volumeFilters. It returns false if a plugin fails,
+// rejects all nodes or limits the search, so that the reference evaluator decides.
 func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
 	a := &framework.Evaluation{State: e.state, Profile: e.profile, Pod: pod}
 	for _, r := range volumePlugins {
@@ -34,8 +33,8 @@ func (e *Engine) compileVolumePlugins(pod *model.Pod) bool {
 	return true
 }
 
-// filterVolumes says whether a node passes the volume rules, and counts it in
-// scratch.refused if not.
+// filterVolumes reports whether a node passes the volume plugins. It counts rejections in
+// scratch.volumeRejections.
 func (e *Engine) filterVolumes(id cluster.NodeID) bool {
 	st := framework.NewCandidateNode(e.state.Node(id))
 	for _, f := range e.scratch.volumeFilters {
@@ -54,8 +53,8 @@ func (e *Engine) filterVolumes(id cluster.NodeID) bool {
 	return true
 }
 
-// decideWithVolumes decides about a pod with volumes. An attempt that fails is left to
-// the plain path: which node failed it depends on the order.
+// decideWithVolumes decides about a pod with volumes. The reference evaluator decides
+// about attempts that fail, because the error depends on the order of nodes.
 func (e *Engine) decideWithVolumes(ec *equivalenceClass, pod *model.Pod, out *decision.Summary) {
 	buckets := e.scan(ec)
 	if e.scratch.volumeAttempt.Err != "" {

@@ -7,7 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// CandidateNode is a node as rules see it: with what stands there now, or would stand there.
+// CandidateNode is a node as filter and score plugins see it. It may be hypothetical: with
+// nominated pods added or victims removed.
 type CandidateNode struct {
 	ID            cluster.NodeID
 	Node          *model.Node
@@ -15,9 +16,8 @@ type CandidateNode struct {
 	Used, Scoring *model.Resources
 	Ports         []model.HostPort
 	NameHash      uint64
-	// Added and removed are pods by which this site differs from the state that
-	// rules were compiled on: nominated pods that are counted in, victims that
-	// are counted out. Rules with counts over several nodes correct these by them.
+	// Added and Removed are the pods by which this node differs from the cluster state that
+	// PreFilter read. Plugins that count pods over several nodes correct their counts by them.
 	Added, Removed []*model.Pod
 }
 
@@ -25,7 +25,7 @@ func NewCandidateNode(n *cluster.NodeInfo) CandidateNode {
 	return CandidateNode{ID: n.ID, Node: n.Model, Pods: n.Pods, Used: &n.Used, Scoring: &n.Scoring, Ports: n.Ports, NameHash: n.NameHash}
 }
 
-// With is the site with some pods more and some less.
+// With returns the node with some pods added and others removed.
 func (st *CandidateNode) With(added, removed []*model.Pod) *CandidateNode {
 	c := *st
 	c.Added, c.Removed = append(slices.Clone(st.Added), added...), append(slices.Clone(st.Removed), removed...)
@@ -52,7 +52,7 @@ func (st *CandidateNode) With(added, removed []*model.Pod) *CandidateNode {
 	return &c
 }
 
-// SumResources adds two amounts.
+// SumResources returns the sum of two amounts.
 func SumResources(a, b *model.Resources) model.Resources {
 	sum := model.Resources{MilliCPU: a.MilliCPU + b.MilliCPU, Memory: a.Memory + b.Memory, Ephemeral: a.Ephemeral + b.Ephemeral}
 	sum.Scalars = slices.Clone(a.Scalars)

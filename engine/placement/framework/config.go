@@ -7,11 +7,11 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Config is one scheduling profile: which rules are asked where, in which
-// order, and how they are set. It is what a profile of kube-scheduler's
-// configuration comes down to once multiPoint and defaults are resolved.
+// Config is a scheduling profile: the enabled plugins by extension point, in order, and
+// their arguments. It corresponds to a profile of KubeSchedulerConfiguration after
+// multiPoint and defaults are resolved.
 type Config struct {
-	// Name is the schedulerName of the pods that it is for.
+	// Name is the schedulerName of the pods.
 	Name string
 
 	PreEnqueue []decision.Plugin
@@ -19,32 +19,31 @@ type Config struct {
 	Filter     []decision.Plugin
 	PreScore   []decision.Plugin
 	Score      []WeightedPlugin
-	// Preemption: pods that fit nowhere may make room (DefaultPreemption at postFilter).
+	// Preemption: DefaultPreemption is enabled at postFilter.
 	Preemption bool
 
 	Fit               FitArgs
-	Balanced          []ResourceWeight // the resources that NodeResourcesBalancedAllocation balances
+	Balanced          []ResourceWeight // of NodeResourcesBalancedAllocation
 	InterPod          InterPodArgs
 	AddedAffinity     AddedAffinity
 	Spread            SpreadArgs
-	VolumeBindTimeout time.Duration // how long a bind may wait for volumes
-	// StorageCapacityShape, by rising utilization, has VolumeBinding score how full storage
-	// would be; without it volumes are not scored.
+	VolumeBindTimeout time.Duration // bindTimeoutSeconds of VolumeBinding
+	// StorageCapacityShape, by rising utilization, makes VolumeBinding score storage capacity.
+	// If it is empty, VolumeBinding does not score.
 	StorageCapacityShape []ShapePoint
 
-	// TaintTolerationComparison: the toleration operators Gt and Lt compare numbers
-	// (kube-scheduler's gate TaintTolerationComparisonOperators); else they
-	// tolerate nothing.
+	// TaintTolerationComparison: the toleration operators Gt and Lt compare numbers (feature
+	// gate TaintTolerationComparisonOperators); otherwise they tolerate nothing.
 	TaintTolerationComparison bool
 }
 
-// WeightedPlugin is a scoring rule with its weight; 0 counts as 1.
+// WeightedPlugin is a score plugin with its weight; 0 means 1.
 type WeightedPlugin struct {
 	Plugin decision.Plugin
 	Weight int64
 }
 
-// Strategy is how NodeResourcesFit scores.
+// Strategy is the scoring strategy of NodeResourcesFit.
 type Strategy uint8
 
 // The strategies.
@@ -54,13 +53,13 @@ const (
 	RequestedToCapacityRatio
 )
 
-// ResourceWeight is a resource with its weight; 0 counts as 1.
+// ResourceWeight is a resource with its weight; 0 means 1.
 type ResourceWeight struct {
 	Name   string // cpu, memory, ephemeral-storage, or a scalar resource
 	Weight int64
 }
 
-// ShapePoint is a point of the broken line of RequestedToCapacityRatio.
+// ShapePoint is a point of the scoring function of RequestedToCapacityRatio.
 type ShapePoint struct {
 	Utilization int64 // percent, 0 to 100
 	Score       int64 // 0 to 10
@@ -68,7 +67,7 @@ type ShapePoint struct {
 
 // FitArgs are the arguments of NodeResourcesFit.
 type FitArgs struct {
-	IgnoredResources      []string // extended resources that the filter does not look at
+	IgnoredResources      []string // extended resources that the filter ignores
 	IgnoredResourceGroups []string // the same, by domain
 	Strategy              Strategy
 	Resources             []ResourceWeight
@@ -77,16 +76,16 @@ type FitArgs struct {
 
 // InterPodArgs are the arguments of InterPodAffinity.
 type InterPodArgs struct {
-	// HardPodAffinityWeight is what a required affinity term of a pod that is there counts
-	// for the pod that comes, 0 to 100.
+	// HardPodAffinityWeight is the score weight of a required affinity term of an existing
+	// pod, 0 to 100.
 	HardPodAffinityWeight int64
-	// IgnorePreferredTermsOfExistingPods: preferences of the pods that are there do not count for a
-	// pod without preferences of its own.
+	// IgnorePreferredTermsOfExistingPods: for a pod without preferred terms, the preferred
+	// terms of existing pods do not count.
 	IgnorePreferredTermsOfExistingPods bool
 }
 
-// AddedAffinity is the argument of NodeAffinity: demanded and preferred of
-// nodes for every pod of the profile, besides what the pod says.
+// AddedAffinity is the addedAffinity of NodeAffinity, which applies to every pod of the
+// profile.
 type AddedAffinity struct {
 	HasRequired bool
 	Required    []model.NodeSelectorTerm
@@ -95,19 +94,20 @@ type AddedAffinity struct {
 
 // SpreadArgs are the arguments of PodTopologySpread.
 type SpreadArgs struct {
-	// SystemDefaulting: kube-scheduler's own default constraints; else Defaults.
+	// SystemDefaulting: use kube-scheduler's built-in default constraints instead of
+	// DefaultConstraints.
 	SystemDefaulting bool
-	// DefaultConstraints hold for pods without constraints that belong to a Service,
-	// ReplicationController, ReplicaSet or StatefulSet; their selectors are deduced.
+	// DefaultConstraints apply to pods without constraints that belong to a Service,
+	// ReplicationController, ReplicaSet or StatefulSet, whose selector they use.
 	DefaultConstraints []model.SpreadConstraint
 }
 
-// HostnameKey is the label that holds a node's host name.
+// HostnameKey is the label with the host name of a node.
 const HostnameKey = "kubernetes.io/hostname"
 
 const ZoneKey = "topology.kubernetes.io/zone"
 
-// DefaultConfig is the default profile of kube-scheduler.
+// DefaultConfig returns the default profile of kube-scheduler.
 func DefaultConfig() Config {
 	cpuAndMemory := []ResourceWeight{{"cpu", 1}, {"memory", 1}}
 	return Config{

@@ -7,7 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// DefaultSelector is groupSelector, found once.
+// DefaultSelector returns the selector of default topology spreading; nil if the pod
+// belongs to no Service or controller. It is computed once.
 func (ev *Evaluation) DefaultSelector() *model.Selector {
 	if !ev.selectorKnown {
 		ev.selectorKnown, ev.selector = true, ev.buildDefaultSelector()
@@ -18,9 +19,8 @@ func (ev *Evaluation) DefaultSelector() *model.Selector {
 // ResetDefaultSelector makes the next call of DefaultSelector read the spread groups again.
 func (ev *Evaluation) ResetDefaultSelector() { ev.selectorKnown = false }
 
-// buildDefaultSelector is the selector that default spreading uses: what all Services
-// that select the pod, and its controller, demand together. It is nil when nothing is
-// demanded, as the pod then belongs to no group.
+// buildDefaultSelector combines the selectors of all Services of the pod and of its
+// controller.
 func (ev *Evaluation) buildDefaultSelector() *model.Selector {
 	var all []model.Requirement
 	groups := ev.State.SpreadGroups(ev.Pod.Namespace)
@@ -43,13 +43,13 @@ func (ev *Evaluation) buildDefaultSelector() *model.Selector {
 	return &model.Selector{Requirements: all}
 }
 
-// IsServiceOf says whether a group is a Service with the pod behind it.
+// IsServiceOf reports whether a group is a Service that selects the pod.
 func IsServiceOf(g *model.SpreadGroup, p *model.Pod) bool {
 	return g.Kind == "Service" && g.Selector.Matches(p.Labels)
 }
 
-// IsControllerOf says whether a group is the pod's controller. Its uid is not
-// compared, nor whether its selector matches, as upstream.
+// IsControllerOf reports whether a group is the pod's controller. As in kube-scheduler,
+// neither the UID nor the selector is compared.
 func IsControllerOf(g *model.SpreadGroup, p *model.Pod) bool {
 	if g.Kind != p.Owner.Kind || g.Name != p.Owner.Name {
 		return false

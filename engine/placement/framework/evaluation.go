@@ -9,19 +9,19 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Evaluation is one pod's way through the rules on one state of the cluster. What
-// it compiled is void once the state changes.
+// Evaluation is the evaluation of one pod on one cluster state. It is invalid once the
+// state changes.
 type Evaluation struct {
 	State   *cluster.State
 	Profile *Profile
 	Pod     *model.Pod
-	Nodes   []CandidateNode // all nodes, by name
+	Nodes   []CandidateNode // sorted by name
 
-	selectorKnown bool // group is known
+	selectorKnown bool // selector is computed
 	selector      *model.Selector
 
-	Filters []FilterPlugin // those that have something to say, in the profile's order
-	// Err is set by a rule that cannot judge a node: there is no decision then.
+	Filters []FilterPlugin // in the order of the profile; without plugins that have nothing to filter
+	// Err is set by a filter that cannot evaluate a node. The attempt fails then.
 	Err string
 }
 
@@ -33,7 +33,7 @@ func NewEvaluation(s *cluster.State, p *Profile, pod *model.Pod, nodes []cluster
 	return ev
 }
 
-// RunFilters asks the compiled rules in order; the first that rejects decides.
+// RunFilters runs the filters on a node and returns the first rejection.
 func (ev *Evaluation) RunFilters(st *CandidateNode) decision.Verdict {
 	for _, f := range ev.Filters {
 		if v := f.Filter(st); v.Code != decision.Success {
@@ -44,9 +44,9 @@ func (ev *Evaluation) RunFilters(st *CandidateNode) decision.Verdict {
 	return decision.Verdict{}
 }
 
-// RunFiltersWithNominatedPods judges a node twice when pods of at least the pod's priority
-// are nominated to it: with them, as they will come, and without, as they may
-// not come and the pod may need them (affinity). Both must pass.
+// RunFiltersWithNominatedPods runs the filters twice if pods of at least the same priority
+// are nominated to the node: with these pods, which are expected, and without them,
+// because they may not arrive. Both runs must succeed.
 func (ev *Evaluation) RunFiltersWithNominatedPods(st *CandidateNode) decision.Verdict {
 	var ahead []*model.Pod
 	for _, p := range ev.State.Nominated(st.ID) {

@@ -7,8 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// ParseErrors are the pod's malformed parts of a kind in kube-scheduler's words,
-// several in brackets; nil when there are none.
+// ParseErrors returns the pod's parse errors of a kind in the format of kube-scheduler;
+// nil if there are none.
 func (ev *Evaluation) ParseErrors(where model.ParseErrorKind) error {
 	var texts []string
 	for i := range ev.Pod.Spec.ParseErrors {
@@ -25,7 +25,7 @@ func (ev *Evaluation) ParseErrors(where model.ParseErrorKind) error {
 	return errors.New("[" + strings.Join(texts, ", ") + "]")
 }
 
-// FirstParseError is the first malformed part of a kind, for rules that look no further.
+// FirstParseError returns the first parse error of a kind; nil if there is none.
 func (ev *Evaluation) FirstParseError(where model.ParseErrorKind) error {
 	for i := range ev.Pod.Spec.ParseErrors {
 		if f := &ev.Pod.Spec.ParseErrors[i]; f.Kind == where {

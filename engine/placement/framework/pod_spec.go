@@ -5,8 +5,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// TrackSelectors makes the pod classes of an index distinguish the labels that the
-// selectors of a specification read.
+// TrackSelectors makes pod classes distinguish the labels that the selectors of a
+// specification read.
 func TrackSelectors(x *cluster.Index, s *model.PodSpec) {
 	var keys []model.Requirement
 	for i := range s.Spread {
@@ -28,8 +28,8 @@ func TrackSelectors(x *cluster.Index, s *model.PodSpec) {
 	x.TrackSelector(&model.Selector{Requirements: keys})
 }
 
-// SpreadingOwner returns the owner as far as default topology spreading reads it: without
-// its UID, and zero for owners of other kinds.
+// SpreadingOwner returns the owner as default topology spreading reads it: without its
+// UID, and zero for owners of other kinds.
 func SpreadingOwner(pod *model.Pod) model.Owner {
 	switch o := pod.Owner; o.Kind {
 	case "ReplicationController", "ReplicaSet", "StatefulSet":

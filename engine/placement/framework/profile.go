@@ -9,14 +9,14 @@ import (
 	"github.com/berthproject/berth/engine/model"
 )
 
-// Profile is a Config that was found valid. It is immutable and may be shared.
+// Profile is a valid Config. It is immutable and may be shared.
 type Profile struct {
 	cfg Config
-	// spread are the default constraints: the system's or those given.
+	// spread are the default constraints in use.
 	spread []model.SpreadConstraint
 }
 
-// NewProfile validates a configuration. All faults are reported at once.
+// NewProfile validates a configuration and reports all errors.
 func NewProfile(c Config) (*Profile, error) {
 	c.Score = slices.Clone(c.Score)
 	for i := range c.Score {
@@ -37,14 +37,14 @@ func NewProfile(c Config) (*Profile, error) {
 	return p, nil
 }
 
-// Name is the schedulerName of the pods that the profile is for.
+// Name returns the schedulerName of the pods.
 func (p *Profile) Name() string { return p.cfg.Name }
 
-// Config is the profile's configuration. It must not be changed.
+// Config returns the configuration, which must not be changed.
 func (p *Profile) Config() *Config { return &p.cfg }
 
-// DefaultConstraints returns the topology spread constraints of pods without constraints of
-// their own. The slice must not be changed.
+// DefaultConstraints returns the constraints of pods that have none. The slice must not be
+// changed.
 func (p *Profile) DefaultConstraints() []model.SpreadConstraint { return p.spread }
 
 // SpreadsByOwner reports whether default topology spreading applies to pods of the

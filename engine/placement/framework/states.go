@@ -2,34 +2,34 @@ package framework
 
 import "github.com/berthproject/berth/engine/decision"
 
-// PreFilterState is what a rule makes of a pod before any node is looked at. At most
-// one of err and refusal is set. A rule without judge has nothing to say.
+// PreFilterState is the result of a plugin's PreFilter for a pod. At most one of Err and
+// Verdict is set. If Filter is nil, the plugin rejects no node.
 type PreFilterState struct {
-	Err     error             // the attempt fails
-	Verdict *decision.Verdict // no node can do
-	// HasNodeNames: only the nodes of these names (sorted) are worth a look.
+	Err     error             // fails the attempt
+	Verdict *decision.Verdict // rejects all nodes
+	// HasNodeNames limits the search to NodeNames, which are sorted.
 	HasNodeNames bool
 	NodeNames    []string
 	Filter       func(*CandidateNode) decision.Verdict
 }
 
-// PreScoreState is what a rule makes of a pod and of the nodes that fit it. A rule
-// without raw has nothing to score.
+// PreScoreState is the result of a plugin's PreScore for a pod and its feasible nodes. If
+// Score is nil, the plugin does not score.
 type PreScoreState struct {
-	Err   error // the attempt fails
+	Err   error // fails the attempt
 	Score func(*CandidateNode) int64
-	// NormalizeScore turns the raw points of the feasible sites, in their order, into
-	// 0 to 100 in place; nil when raw points are that already.
+	// NormalizeScore scales the scores of the feasible nodes to 0 to 100 in place; nil if they
+	// are in that range.
 	NormalizeScore func(sites []*CandidateNode, points []int64)
 }
 
-// FilterPlugin is a rule that was compiled for a pod and judges nodes.
+// FilterPlugin is the filter of a plugin for one pod.
 type FilterPlugin struct {
 	Plugin decision.Plugin
 	Filter func(*CandidateNode) decision.Verdict
 }
 
-// Reject makes a verdict of one reason; the rule is filled in by who asks.
+// Reject returns a verdict with one reason. The caller sets the plugin.
 func Reject(code decision.Code, why decision.Reason) decision.Verdict {
 	return decision.Verdict{Code: code, Reasons: []decision.Reason{why}}
 }

@@ -5,9 +5,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// holdAvoid rejects the nodes that a Hold keeps the pod's owner off, before any other
-// rule and whatever the profile: what was thrown out of there would be thrown out
-// again.
+// holdAvoid rejects the nodes that an Avoid Hold keeps the pod's owner off.
 func holdAvoid(ev *framework.Evaluation) framework.PreFilterState {
 	if !ev.State.HasAvoidHold(ev.Pod) {
 		return framework.PreFilterState{}

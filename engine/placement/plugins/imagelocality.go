@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// The sizes between which ImageLocality scores: below the first a download is
-// not worth a thought, and each container counts up to the second.
+// Thresholds of ImageLocality: smaller images do not score; the maximum scales with the
+// number of containers.
 const (
 	MinImageThreshold          = 23 << 20
 	MaxContainerImageThreshold = 1000 << 20
 )
 
-// scoreImageLocality scores the bytes of the pod's images that a node has. An image
-// counts the more, the more nodes have it, so that pods do not pile up on the
-// one node that pulled first.
+// scoreImageLocality scores by the total size of the pod's images that a node has. An
+// image counts more, the more nodes have it, so that pods do not pile up on one node.
 func scoreImageLocality(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	nodes := float64(ev.State.NumNodes())
 	worth := make([]int64, len(ev.Pod.Spec.Images))

@@ -8,33 +8,33 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// topologyPair is a label of a node: a topology domain.
+// topologyPair is a topology domain: a label of nodes.
 type topologyPair struct{ key, value string }
 
-// podTally is how many pods matter in a domain, and the first of them.
+// podTally is the number of counted pods in a domain, and the first of them.
 type podTally struct {
 	count    int
 	firstPod string
 }
 
-// affinityCounts are the three counts of required terms.
+// affinityCounts are the pod counts by domain for required terms.
 type affinityCounts struct {
-	existingAntiAffinity map[topologyPair]podTally // pods there whose anti-affinity is against the pod
-	affinity             map[topologyPair]podTally // pods that match all of the pod's affinity terms
-	antiAffinity         map[topologyPair]podTally // pods that match one of its anti-affinity terms
-	affinityTotal        int                       // sum over affinity
+	existingAntiAffinity map[topologyPair]podTally // existing pods with anti-affinity to the pod
+	affinity             map[topologyPair]podTally // pods that match all affinity terms of the pod
+	antiAffinity         map[topologyPair]podTally // pods that match an anti-affinity term of the pod
+	affinityTotal        int                       // sum of affinity
 }
 
-// interPodFilter is the pod's required terms and the counts over all nodes.
+// interPodFilter filters by the required terms with the counts over all nodes.
 type interPodFilter struct {
 	*termMatcher
 	base affinityCounts
 }
 
-// termMatcher is what both halves of InterPodAffinity know of the pod.
+// termMatcher matches affinity terms between the incoming pod and existing pods.
 type termMatcher struct {
 	a *framework.Evaluation
-	// namespaceLabels are the labels of the pod's namespace; none when it is not known.
+	// namespaceLabels are the labels of the pod's namespace; none if it is unknown.
 	namespaceLabels model.Labels
 }
 
@@ -43,10 +43,10 @@ func NewTermMatcher(ev *framework.Evaluation) *termMatcher {
 	return &termMatcher{a: ev, namespaceLabels: labels}
 }
 
-// MatchesExisting says whether a pod that is there meets a term of the pod that comes. A
-// selector that namespaces without labels would meet selects all of them, known or
-// not: kube-scheduler resolves the selector to names first, and then asks it once
-// more without labels.
+// MatchesExisting reports whether a term of the incoming pod matches an existing pod. A
+// namespace selector that matches empty labels selects all namespaces, known or not:
+// kube-scheduler resolves the selector to names first and then also matches it against
+// empty labels.
 func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, there *model.Pod) bool {
 	if !slices.Contains(t.Namespaces, there.Namespace) && !t.NamespaceSelector.Matches(nil) {
 		labels, known := x.a.State.NamespaceLabels(there.Namespace)
@@ -57,7 +57,7 @@ func (x *termMatcher) MatchesExisting(t *model.PodAffinityTerm, there *model.Pod
 	return t.Selector.Matches(there.Labels)
 }
 
-// MatchesIncoming says whether the pod that comes meets a term of one that is there.
+// MatchesIncoming reports whether a term of an existing pod matches the incoming pod.
 func (x *termMatcher) MatchesIncoming(t *model.PodAffinityTerm) bool {
 	if !slices.Contains(t.Namespaces, x.a.Pod.Namespace) && !t.NamespaceSelector.Matches(x.namespaceLabels) {
 		return false
@@ -65,7 +65,8 @@ func (x *termMatcher) MatchesIncoming(t *model.PodAffinityTerm) bool {
 	return t.Selector.Matches(x.a.Pod.Labels)
 }
 
-// MatchesAllAffinity says whether a pod meets all required affinity terms.
+// MatchesAllAffinity reports whether a pod matches all required affinity terms of the
+// incoming pod.
 func (x *termMatcher) MatchesAllAffinity(there *model.Pod) bool {
 	terms := x.a.Pod.Spec.Affinity
 	for i := range terms {
@@ -76,8 +77,9 @@ func (x *termMatcher) MatchesAllAffinity(there *model.Pod) bool {
 	return len(terms) > 0
 }
 
-// interPodAffinity rejects nodes out of reach of the pods that the pod must be
-// with, near those that it must not be with, and near those that do not want it.
+// interPodAffinity rejects nodes outside of the domains that the pod's required affinity
+// selects, and nodes in domains excluded by required anti-affinity of the pod or of
+// existing pods.
 func interPodAffinity(ev *framework.Evaluation) framework.PreFilterState {
 	if err := ev.ParseErrors(model.ParseErrorPodAffinity); err != nil {
 		v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: "parsing pod: " + err.Error()})
@@ -95,7 +97,7 @@ func interPodAffinity(ev *framework.Evaluation) framework.PreFilterState {
 	return framework.PreFilterState{Filter: x.filter}
 }
 
-// count adds what one pod on a node means to the required terms, sign times.
+// count adds sign times what one pod on a node means for the required terms.
 func (x *interPodFilter) count(into *affinityCounts, n *model.Node, p *model.Pod, sign int) {
 	for i := range p.Spec.AntiAffinity {
 		if t := &p.Spec.AntiAffinity[i]; x.MatchesIncoming(t) {
@@ -135,7 +137,8 @@ func updateTally(m map[topologyPair]podTally, n *model.Node, key string, p *mode
 	return m
 }
 
-// filter looks at the three kinds in kube-scheduler's order.
+// filter checks affinity, anti-affinity and existing anti-affinity in kube-scheduler's
+// order.
 func (x *interPodFilter) filter(st *framework.CandidateNode) decision.Verdict {
 	var extra affinityCounts
 	for _, p := range st.Added {
@@ -163,9 +166,9 @@ func (x *interPodFilter) filter(st *framework.CandidateNode) decision.Verdict {
 	return decision.Verdict{}
 }
 
-// satisfiesAffinity says whether the pods of every affinity term are in the node's
-// domain; if not, key is the first topology key where they are missing. The first pod of a group that has affinity
-// to itself may go to any node with all keys, as long as no match is anywhere.
+// satisfiesAffinity reports whether matching pods of every affinity term are in the node's
+// domains; if not, key is the first topology key without. The first pod of a group with
+// affinity to itself may use any node with all keys, as long as no pod matches.
 func (x *interPodFilter) satisfiesAffinity(n *model.Node, extra *affinityCounts) (key string, ok bool) {
 	terms := x.a.Pod.Spec.Affinity
 	for i := range terms {

@@ -7,16 +7,15 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// interPodScorer is the sum of weights by topology domain.
+// interPodScorer is the sum of weights by domain.
 type interPodScorer struct {
 	*termMatcher
-	keys    []string // topology keys with an entry, in the order of their first one
+	keys    []string // topology keys in order of first use
 	weights map[topologyPair]int64
 }
 
-// scoreInterPodAffinity scores how much the pods around draw the pod or put it off: its
-// own preferences, those of the pods there, and their required affinity, which
-// weighs what the profile says.
+// scoreInterPodAffinity scores by the pod's preferred terms, those of existing pods, and
+// the required affinity of existing pods with HardPodAffinityWeight.
 func scoreInterPodAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	args, spec := &ev.Profile.Config().InterPod, ev.Pod.Spec
 	prefers := len(spec.PreferredAffinity)+len(spec.PreferredAntiAffinity) > 0
@@ -35,7 +34,7 @@ func scoreInterPodAffinity(ev *framework.Evaluation, _ []*framework.CandidateNod
 	return framework.PreScoreState{Score: d.score, NormalizeScore: func(_ []*framework.CandidateNode, points []int64) { normalizeMinMax(points) }}
 }
 
-// addPod adds the weights between the pod that comes and one that is there.
+// addPod adds the weights between the incoming pod and an existing one.
 func (d *interPodScorer) addPod(n *model.Node, there *model.Pod, hard int64) {
 	own, its := d.a.Pod.Spec, there.Spec
 	for i := range own.PreferredAffinity {
@@ -88,7 +87,8 @@ func (d *interPodScorer) score(st *framework.CandidateNode) int64 {
 	return sum
 }
 
-// normalizeMinMax maps the least to 0 and the most to 100, rounding down; all to 0 when they are equal.
+// normalizeMinMax maps the minimum to 0 and the maximum to 100, rounding down; equal
+// scores to 0.
 func normalizeMinMax(points []int64) {
 	least, most := slices.Min(points), slices.Max(points)
 	for i, v := range points {

@@ -8,9 +8,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// nodeAffinity rejects nodes that the profile's added affinity, spec.nodeSelector
-// or the required node affinity does not select, and narrows the search when
-// every required term names nodes.
+// nodeAffinity rejects nodes that do not match the profile's addedAffinity,
+// spec.nodeSelector or the required node affinity. It limits the search if every required
+// term names nodes.
 func nodeAffinity(ev *framework.Evaluation) framework.PreFilterState {
 	sel, added := &ev.Pod.Spec.NodeSelector, &ev.Profile.Config().AddedAffinity
 	if len(sel.Labels) == 0 && !sel.HasRequired && !added.HasRequired {
@@ -36,8 +36,8 @@ func nodeAffinity(ev *framework.Evaluation) framework.PreFilterState {
 	return c
 }
 
-// NodeNamesOf are the names of nodes to which the terms, which are alternatives,
-// limit the search, and whether each of them does so.
+// NodeNamesOf returns the node names to which alternative terms limit the search. hasNames
+// is false if a term does not name nodes.
 func NodeNamesOf(terms []model.NodeSelectorTerm) (names []string, hasNames bool) {
 	for i := range terms {
 		var of []string
@@ -61,9 +61,9 @@ func NodeNamesOf(terms []model.NodeSelectorTerm) (names []string, hasNames bool)
 	return slices.Compact(names), true
 }
 
-// MatchesNodeSelector says whether a pod's own selector and required affinity select a
-// node; if not, subject is the label that is wanted, or empty when no
-// alternative of the affinity matches.
+// MatchesNodeSelector reports whether the pod's nodeSelector and required node affinity
+// match a node. If not, subject is the missing label, or empty if no affinity term
+// matches.
 func MatchesNodeSelector(sel *model.NodeSelector, n *model.Node) (subject string, ok bool) {
 	for _, l := range sel.Labels {
 		if v, has := n.Labels.Get(l.Key); !has || v != l.Value {
@@ -82,8 +82,8 @@ func MatchesAnyTerm(terms []model.NodeSelectorTerm, n *model.Node) bool {
 	return false
 }
 
-// scoreNodeAffinity sums the weights of the preferred terms that match, the
-// profile's and the pod's. A malformed preference of the pod fails the attempt.
+// scoreNodeAffinity sums the weights of the matching preferred terms of the profile and
+// the pod. A malformed term of the pod fails the attempt.
 func scoreNodeAffinity(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	own, added := ev.Pod.Spec.NodeSelector.Preferred, ev.Profile.Config().AddedAffinity.Preferred
 	if err := ev.ParseErrors(model.ParseErrorPreferredNodeAffinity); err != nil {

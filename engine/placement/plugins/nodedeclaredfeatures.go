@@ -7,7 +7,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// nodeDeclaredFeatures rejects nodes that do not declare a feature the pod needs.
+// nodeDeclaredFeatures rejects nodes that do not declare a feature that the pod requires.
 func nodeDeclaredFeatures(ev *framework.Evaluation) framework.PreFilterState {
 	needed := ev.Pod.Spec.Features
 	if len(needed) == 0 {

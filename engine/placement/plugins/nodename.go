@@ -5,7 +5,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// nodeName rejects every node but the one that the pod's spec.nodeName names.
+// nodeName rejects all nodes but the one in spec.nodeName.
 func nodeName(ev *framework.Evaluation) framework.PreFilterState {
 	if ev.Pod.NodeName == "" {
 		return framework.PreFilterState{}

@@ -11,7 +11,7 @@ import (
 // AnyIP is the address that stands for all addresses of a node.
 const AnyIP = "0.0.0.0"
 
-// nodePorts rejects nodes on which a host port of the pod is taken.
+// nodePorts rejects nodes on which a host port of the pod is in use.
 func nodePorts(ev *framework.Evaluation) framework.PreFilterState {
 	wanted := ev.Pod.Spec.Ports
 	if len(wanted) == 0 {
@@ -28,8 +28,8 @@ func nodePorts(ev *framework.Evaluation) framework.PreFilterState {
 	}}
 }
 
-// PortConflict says whether a wanted port is among those taken: same protocol and
-// number, and the same address or one of the two all addresses.
+// PortConflict reports whether a host port is in use: same protocol and port, and the same
+// address or AnyIP on either side.
 func PortConflict(taken []model.HostPort, want *model.HostPort) bool {
 	if want.Port <= 0 {
 		return false
@@ -43,7 +43,7 @@ func PortConflict(taken []model.HostPort, want *model.HostPort) bool {
 	return false
 }
 
-// portHolder is the first pod that has the port.
+// portHolder returns the first pod that uses the port.
 func portHolder(pods []*model.Pod, want *model.HostPort) string {
 	for _, p := range pods {
 		if PortConflict(p.Spec.Ports, want) {

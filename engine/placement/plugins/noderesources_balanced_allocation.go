@@ -8,8 +8,8 @@ import (
 )
 
 // scoreBalancedAllocation scores how much more evenly the resources of a node would be
-// used with the pod than without: 50 + (50 + with - without) / 2. It says nothing
-// of pods that ask for none of the resources.
+// used with the pod: 50 + (50 + with - without) / 2. It does not score pods that request
+// none of the resources.
 func scoreBalancedAllocation(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	resources, want := ev.Profile.Config().Balanced, &ev.Pod.Spec.Requests
 	asks := false
@@ -45,14 +45,14 @@ func amountOf(name string, r *model.Resources) int64 {
 	return r.Scalar(name)
 }
 
-// usedFraction is the part of have that is used, 1 at most.
+// usedFraction returns used/have, at most 1.
 func usedFraction(used, have int64) float64 {
 	return min(float64(used)/float64(have), 1)
 }
 
-// balancedScore is 100 for equal fractions and less the more they deviate: 100 times
-// one minus their standard deviation, truncated. The operations and their order are kube-scheduler's,
-// so that the same points come out; products are not to be fused.
+// balancedScore returns 100 times one minus the standard deviation of the fractions,
+// truncated. The operations and their order are those of kube-scheduler, so that scores
+// are equal; products must not be fused.
 func balancedScore(fractions []float64) int64 {
 	var std float64
 	switch n := len(fractions); {

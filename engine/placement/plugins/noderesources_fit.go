@@ -9,9 +9,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// nodeResourcesFit rejects nodes with too little left of something, naming all that
-// is short, in the order pods, cpu, memory, ephemeral-storage, scalars. A request
-// above what the whole node has cannot be helped by removing pods.
+// nodeResourcesFit rejects nodes with too few free resources and reports all of them, in
+// the order pods, cpu, memory, ephemeral-storage, scalars. If a request exceeds what the
+// node can allocate, removing pods does not help.
 func nodeResourcesFit(ev *framework.Evaluation) framework.PreFilterState {
 	want := &ev.Pod.Spec.Requests
 	scalars := FilteredScalars(ev)
@@ -32,7 +32,7 @@ func nodeResourcesFit(ev *framework.Evaluation) framework.PreFilterState {
 	}}
 }
 
-// AddInsufficient adds to the verdict when want is more than have leaves beside used.
+// AddInsufficient adds a reason to the verdict if want exceeds have minus used.
 func AddInsufficient(v *decision.Verdict, name string, want, used, have int64) {
 	if want <= 0 || want <= have-used {
 		return
@@ -46,8 +46,8 @@ func AddInsufficient(v *decision.Verdict, name string, want, used, have int64) {
 	v.Reasons = append(v.Reasons, decision.Reason{Kind: decision.ReasonInsufficient, Subject: name, Want: want, Used: used, Have: have})
 }
 
-// FilteredScalars are the scalar requests that the profile does not ignore,
-// sorted by name.
+// FilteredScalars returns the scalar requests that the profile does not ignore, sorted by
+// name.
 func FilteredScalars(ev *framework.Evaluation) []model.Scalar {
 	args := &ev.Profile.Config().Fit
 	var out []model.Scalar

@@ -7,15 +7,16 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// resourceLoad is what a node would have given of a resource, and what it can give.
+// resourceLoad is the amount of a resource requested on a node, including the pod, and the
+// allocatable amount.
 type resourceLoad struct {
 	requested, allocatable int64
 	weight                 int64
 }
 
 // scoreNodeResourcesFit scores how full a node would be, by the profile's strategy.
-// Containers that ask for no cpu or memory count with kube-scheduler's default
-// amounts (model.PodSpec.Scoring).
+// Containers without cpu or memory requests count with kube-scheduler's defaults
+// (model.PodSpec.Scoring).
 func scoreNodeResourcesFit(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	args, own := &ev.Profile.Config().Fit, &ev.Pod.Spec.Scoring
 	if ev.Pod.Spec.ScoringIncoming != nil {
@@ -39,8 +40,8 @@ func scoreNodeResourcesFit(ev *framework.Evaluation, _ []*framework.CandidateNod
 	}}
 }
 
-// newResourceLoad is a resource's load with the pod. Scalar resources that the pod does
-// not ask for do not count: allocatable is 0 then.
+// newResourceLoad returns the load of a resource including the pod. It is zero for scalar
+// resources that the pod does not request.
 func newResourceLoad(name string, pod, used, alloc *model.Resources) resourceLoad {
 	switch name {
 	case "cpu":
@@ -57,7 +58,7 @@ func newResourceLoad(name string, pod, used, alloc *model.Resources) resourceLoa
 	return resourceLoad{requested: used.Scalar(name) + want, allocatable: alloc.Scalar(name)}
 }
 
-// weightedMean is the mean of the loads' points, rounded down.
+// weightedMean returns the weighted mean of the scores, rounded down.
 func weightedMean(loads []resourceLoad, points func(resourceLoad) int64) int64 {
 	var sum, weights int64
 	for _, l := range loads {
@@ -81,8 +82,8 @@ func mostAllocated(l resourceLoad) int64 {
 	return min(l.requested, l.allocatable) * 100 / l.allocatable
 }
 
-// requestedToCapacityRatio reads points off the profile's broken line. Resources that score
-// nothing do not weigh, and the mean is rounded to the nearest.
+// requestedToCapacityRatio returns the weighted mean of the interpolated scores, rounded.
+// Resources with score 0 have no weight.
 func requestedToCapacityRatio(loads []resourceLoad, shape []framework.ShapePoint) int64 {
 	var sum, weights int64
 	for _, l := range loads {
@@ -101,9 +102,9 @@ func requestedToCapacityRatio(loads []resourceLoad, shape []framework.ShapePoint
 	return int64(math.Round(float64(sum) / float64(weights)))
 }
 
-// interpolate is the height, 0 to 100, of the broken line at a utilization.
+// interpolate returns the score, 0 to 100, of the profile's shape at a utilization.
 func interpolate(shape []framework.ShapePoint, at int64) int64 {
-	const scale = 10 // shape scores end at 10
+	const scale = 10 // shape scores are 0 to 10
 	for i, pt := range shape {
 		if at > pt.Utilization {
 			continue

@@ -8,8 +8,8 @@ import (
 
 var UnschedulableTaint = model.Taint{Key: "node.kubernetes.io/unschedulable", Effect: model.NoSchedule}
 
-// nodeUnschedulable rejects cordoned nodes unless the pod tolerates the taint
-// that stands for them.
+// nodeUnschedulable rejects cordoned nodes, unless the pod tolerates the corresponding
+// taint.
 func nodeUnschedulable(ev *framework.Evaluation) framework.PreFilterState {
 	if Tolerates(ev, &UnschedulableTaint) {
 		return framework.PreFilterState{}

@@ -10,13 +10,11 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// attachment is a volume as attach limits count it: by driver and handle, once
-// a node, however many pods use it.
+// attachment is a volume as attach limits count it: once per node by driver and handle.
 type attachment struct{ driver, handle string }
 
-// nodeVolumeLimits rejects nodes on which the pod's new volumes would exceed what
-// the node's CSI drivers can attach, and nodes that lack a driver which demands
-// to be there.
+// nodeVolumeLimits rejects nodes where the pod's new volumes would exceed the attach limit
+// of a CSI driver, and nodes without a required driver.
 func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 	if len(ev.Pod.Spec.Claims)+len(ev.Pod.Spec.Inline) == 0 {
 		return framework.PreFilterState{}
@@ -43,7 +41,7 @@ func nodeVolumeLimits(ev *framework.Evaluation) framework.PreFilterState {
 
 func hasLimit(d model.CSINodeDriver) bool { return d.Limit >= 0 }
 
-// limitsClaimError says what keeps a claim of the pod from being looked at.
+// limitsClaimError returns why a claim of the pod cannot be resolved.
 func limitsClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
 	claim, ok := ev.State.PVC(ev.Pod.Namespace, c.Claim)
 	switch {
@@ -55,7 +53,7 @@ func limitsClaimError(ev *framework.Evaluation, c *model.PodClaim) string {
 	return ""
 }
 
-// checkDrivers rejects a node without a driver that prevents scheduling then.
+// checkDrivers rejects a node without a driver that has preventPodSchedulingIfMissing.
 func checkDrivers(ev *framework.Evaluation, fresh []attachment, csi *model.CSINode) decision.Verdict {
 	for _, f := range fresh {
 		d, ok := ev.State.CSIDriver(f.driver)
@@ -69,8 +67,8 @@ func checkDrivers(ev *framework.Evaluation, fresh []attachment, csi *model.CSINo
 	return decision.Verdict{}
 }
 
-// attachedByPods are the volumes of the pods on a node. A claim for an ephemeral volume that
-// is not of its pod fails the whole attempt, as in kube-scheduler; the first is told.
+// attachedByPods returns the volumes of the pods on a node. As in kube-scheduler, a claim
+// of an ephemeral volume that belongs to another pod fails the attempt.
 func attachedByPods(ev *framework.Evaluation, st *framework.CandidateNode, csi *model.CSINode) []attachment {
 	var out []attachment
 	for _, p := range st.Pods {
@@ -85,9 +83,8 @@ func attachedByPods(ev *framework.Evaluation, st *framework.CandidateNode, csi *
 	return out
 }
 
-// withAttachments adds the volumes that are still, or already, attached without a pod
-// that uses them. A pod that comes gains nothing from its volume being among them:
-// kube-scheduler counts that once more.
+// withAttachments adds the volumes of VolumeAttachments. As in kube-scheduler, a volume
+// that the pod shares with them counts twice.
 func withAttachments(ev *framework.Evaluation, used []attachment, node string) []attachment {
 	for _, va := range ev.State.VolumeAttachments(node) {
 		v, ok := ev.State.PV(va.Volume)
@@ -98,7 +95,7 @@ func withAttachments(ev *framework.Evaluation, used []attachment, node string) [
 	return sortUnique(used)
 }
 
-// checkLimits counts by driver what is attached and what is new.
+// checkLimits compares the attached and the new volumes with the limit of each driver.
 func checkLimits(csi *model.CSINode, fresh, attached []attachment) decision.Verdict {
 	of := func(list []attachment, driver string) (n int64) {
 		for i := range list {
@@ -120,8 +117,8 @@ func checkLimits(csi *model.CSINode, fresh, attached []attachment) decision.Verd
 	return decision.Verdict{}
 }
 
-// attachmentsOf adds the volumes of a pod that count against limits on a node,
-// without repetition.
+// attachmentsOf adds the volumes of a pod that count against attach limits on a node,
+// without duplicates.
 func attachmentsOf(ev *framework.Evaluation, out []attachment, p *model.Pod, csi *model.CSINode) []attachment {
 	for i := range p.Spec.Claims {
 		c := &p.Spec.Claims[i]
@@ -141,8 +138,8 @@ func attachmentsOf(ev *framework.Evaluation, out []attachment, p *model.Pod, csi
 	return sortUnique(out)
 }
 
-// attachmentOf is the volume behind a claim. One that is not made yet counts by
-// its class's provisioner, under a handle that no volume has.
+// attachmentOf returns the volume of a claim. A volume not yet provisioned counts for the
+// driver of the storage class with a unique handle.
 func attachmentOf(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, csi *model.CSINode) attachment {
 	if claim.VolumeName != "" {
 		if v, ok := ev.State.PV(claim.VolumeName); ok {
@@ -166,7 +163,7 @@ func attachmentOf(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, 
 	return attachment{driver, "\x00" + claim.Namespace + "/" + claim.Name}
 }
 
-// migratedProvisioners are in-tree provisioners and the drivers that stand in.
+// migratedProvisioners maps in-tree provisioners to CSI drivers.
 var migratedProvisioners = map[string]string{
 	"kubernetes.io/gce-pd":          "pd.csi.storage.gke.io",
 	"kubernetes.io/aws-ebs":         "ebs.csi.aws.com",
@@ -177,9 +174,8 @@ var migratedProvisioners = map[string]string{
 	"kubernetes.io/portworx-volume": "pxd.portworx.com",
 }
 
-// migratedOn says whether limits count the volumes of an in-tree plugin as those
-// of a CSI driver. Plugins whose migration is complete do not ask the node, if it
-// has drivers at all; some others were never attached by limits.
+// migratedOn reports whether volumes of an in-tree plugin count as those of a CSI driver.
+// For plugins whose migration is complete that only requires a CSINode.
 func migratedOn(csi *model.CSINode, plugin string) bool {
 	switch plugin {
 	case "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd", "kubernetes.io/azure-disk", "kubernetes.io/cinder", "kubernetes.io/portworx-volume":

@@ -9,16 +9,16 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// Constraint is a spread constraint compiled for a pod: with the selector that
-// its matchLabelKeys complete.
+// Constraint is a spread constraint for a pod, with the selector completed by
+// matchLabelKeys.
 type Constraint struct {
 	*model.SpreadConstraint
 	Selector  *model.Selector
-	SelfMatch int64 // 1 when the pod matches its own selector
+	SelfMatch int64 // 1 if the pod matches its own selector
 }
 
-// SpreadConstraints are the pod's hard or soft constraints, or the profile's default
-// ones if the pod has none at all.
+// SpreadConstraints returns the pod's hard or soft constraints, or the profile's default
+// constraints if the pod has none.
 func SpreadConstraints(ev *framework.Evaluation, hard bool) []Constraint {
 	given, defaults := ev.Pod.Spec.Spread, len(ev.Pod.Spec.Spread) == 0
 	var deduced *model.Selector
@@ -45,9 +45,8 @@ func SpreadConstraints(ev *framework.Evaluation, hard bool) []Constraint {
 	return out
 }
 
-// withLabelKeys is the constraint's selector and, for each of its
-// matchLabelKeys that the pod has, the pod's own value. As upstream, a missing
-// selector, which matches nothing, gives way to the keys.
+// withLabelKeys returns the selector of a constraint extended by the pod's values of its
+// matchLabelKeys. As in kube-scheduler, a nil selector then matches by the keys alone.
 func withLabelKeys(c *model.SpreadConstraint, pod model.Labels) *model.Selector {
 	var own []model.Requirement
 	for _, key := range c.MatchLabelKeys {
@@ -64,7 +63,7 @@ func withLabelKeys(c *model.SpreadConstraint, pod model.Labels) *model.Selector 
 	return &model.Selector{Requirements: own}
 }
 
-// MatchNodeInclusionPolicies says whether a node counts for the constraint, by its inclusion policies.
+// MatchNodeInclusionPolicies reports whether a node counts for the constraint.
 func MatchNodeInclusionPolicies(ev *framework.Evaluation, c *Constraint, n *model.Node) bool {
 	if !c.IgnoreAffinity {
 		if _, ok := MatchesNodeSelector(&ev.Pod.Spec.NodeSelector, n); !ok {
@@ -74,8 +73,8 @@ func MatchNodeInclusionPolicies(ev *framework.Evaluation, c *Constraint, n *mode
 	return !c.HonorTaints || Untolerated(ev, n.Taints) == nil
 }
 
-// countPodsMatchSelector counts the pods of the pod's namespace that the selector matches and
-// that are not on their way out. A selector that matches everything counts none, as upstream.
+// countPodsMatchSelector counts the matching pods in the pod's namespace that are not
+// terminating. As in kube-scheduler, a selector that matches everything counts none.
 func countPodsMatchSelector(ev *framework.Evaluation, c *Constraint, pods []*model.Pod) int64 {
 	if c.Selector == nil || len(c.Selector.Requirements) == 0 {
 		return 0
@@ -89,9 +88,9 @@ func countPodsMatchSelector(ev *framework.Evaluation, c *Constraint, pods []*mod
 	return n
 }
 
-// countSimulatedPods counts pods that come or go on trial. As upstream, and other than with
-// matching, it does not matter then whether they are on their way out, and a selector
-// that matches everything counts.
+// countSimulatedPods counts matching pods that are added or removed by simulation. As in
+// kube-scheduler, unlike countPodsMatchSelector, it includes terminating pods and
+// selectors that match everything.
 func countSimulatedPods(ev *framework.Evaluation, c *Constraint, pods []*model.Pod) int64 {
 	var n int64
 	for _, p := range pods {
@@ -111,9 +110,9 @@ func HasAllKeys(cs []Constraint, n *model.Node) bool {
 	return true
 }
 
-// domainCounts are the counts of one constraint by topology value.
+// domainCounts are the pod counts of one constraint by topology value.
 type domainCounts struct {
-	index  map[string]int // index of a value
+	index  map[string]int // of counts, by value
 	counts []int64
 }
 
@@ -130,8 +129,8 @@ func (d *domainCounts) add(value string, n int64) {
 	d.counts[i] += n
 }
 
-// minCount is the smallest count, that of one value corrected by delta; 0 when
-// there are fewer domains than asked for.
+// minCount returns the smallest count, with the one of value corrected by delta; 0 if
+// there are fewer than minDomains domains.
 func (d *domainCounts) minCount(minDomains int32, value string, delta int64) int64 {
 	if len(d.counts) < int(minDomains) || len(d.counts) == 0 {
 		return 0
@@ -147,8 +146,8 @@ func (d *domainCounts) minCount(minDomains int32, value string, delta int64) int
 	return least
 }
 
-// podTopologySpread rejects nodes on which the pod would take a domain further
-// than maxSkew above the emptiest one.
+// podTopologySpread rejects nodes on which the pod would raise the count of a domain more
+// than maxSkew above the minimum.
 func podTopologySpread(ev *framework.Evaluation) framework.PreFilterState {
 	if err := ev.FirstParseError(model.ParseErrorHardSpread); err != nil {
 		return framework.PreFilterState{Err: fmt.Errorf("get constraints from pod: obtaining pod's hard topology spread constraints: %w", err)}

@@ -9,20 +9,20 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// spreadScorer is a pod's soft constraints with the counts of the domains that
-// the feasible nodes are in.
+// spreadScorer scores by the soft constraints with the counts of the domains of feasible
+// nodes.
 type spreadScorer struct {
 	a           *framework.Evaluation
 	constraints []Constraint
-	counts      []domainCounts // by constraint; not used for the host name, counted a node
+	counts      []domainCounts // by constraint; unused for the hostname key, which is counted per node
 	weights     []float64      // ln(domains+2), by constraint
-	// strict: nodes that lack one of the keys are left out. Not so with
-	// kube-scheduler's own default constraints, since many clusters have no zones.
+	// strict: nodes without one of the keys are ignored. Not set for kube-scheduler's default
+	// constraints, because many clusters have no zones.
 	strict bool
 }
 
-// scorePodTopologySpread scores how few matching pods a node's domains have. The more
-// domains a key has, the more each pod weighs.
+// scorePodTopologySpread scores domains with fewer matching pods higher. A pod weighs
+// more, the more domains its key has.
 func scorePodTopologySpread(ev *framework.Evaluation, feasible []*framework.CandidateNode) framework.PreScoreState {
 	if err := ev.FirstParseError(model.ParseErrorSoftSpread); err != nil {
 		return framework.PreScoreState{Err: fmt.Errorf("calculating preScoreState: obtaining pod's soft topology spread constraints: %w", err)}
@@ -38,11 +38,11 @@ func scorePodTopologySpread(ev *framework.Evaluation, feasible []*framework.Cand
 	return framework.PreScoreState{Score: s.score, NormalizeScore: s.normalizeScore}
 }
 
-// ignored says whether a node takes no part in scoring.
+// ignored reports whether a node does not take part in scoring.
 func (s *spreadScorer) ignored(n *model.Node) bool { return s.strict && !HasAllKeys(s.constraints, n) }
 
-// initDomains makes the domains of the feasible nodes, and the weights of the keys. A
-// missing label counts as a domain with an empty value, as upstream.
+// initDomains creates the domains of the feasible nodes and the weights of the keys. As in
+// kube-scheduler, a missing label counts as an empty value.
 func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 	taking := 0
 	for _, st := range feasible {
@@ -66,7 +66,7 @@ func (s *spreadScorer) initDomains(feasible []*framework.CandidateNode) {
 	}
 }
 
-// countPods adds the matching pods of all nodes, feasible or not, that count.
+// countPods counts the matching pods on all nodes, feasible or not.
 func (s *spreadScorer) countPods() {
 	for i := range s.a.Nodes {
 		st := &s.a.Nodes[i]
@@ -82,8 +82,8 @@ func (s *spreadScorer) countPods() {
 	}
 }
 
-// score sums over the constraints, in their order, count times weight plus what
-// maxSkew allows. The products must not be fused with the sums.
+// score sums count times weight plus maxSkew-1 over the constraints in order. Products
+// must not be fused with sums.
 func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
 	if s.ignored(st.Node) {
 		return 0
@@ -107,8 +107,7 @@ func (s *spreadScorer) score(st *framework.CandidateNode) int64 {
 	return int64(math.Round(sum))
 }
 
-// normalizeScore turns much into little: 100*(max+min-points)/max. Ignored nodes get
-// 0 and take no part in min and max.
+// normalizeScore inverts the scores: 100*(max+min-score)/max. Ignored nodes get 0.
 func (s *spreadScorer) normalizeScore(sites []*framework.CandidateNode, points []int64) {
 	var taking []int64
 	for i, st := range sites {
@@ -117,7 +116,7 @@ func (s *spreadScorer) normalizeScore(sites []*framework.CandidateNode, points [
 		}
 	}
 	if len(taking) == 0 {
-		return // all are 0 already
+		return // all scores are 0
 	}
 	least, most := slices.Min(taking), slices.Max(taking)
 	for i, st := range sites {

@@ -7,7 +7,7 @@ import (
 
 // plugin is an entry of the registry. Every field may be nil or zero.
 type plugin struct {
-	// preFilter returns what the plugin knows about a pod before it sees nodes, with its filter.
+	// preFilter returns the filter for a pod.
 	preFilter func(*framework.Evaluation) framework.PreFilterState
 	// preScore returns the score function for a pod and the nodes that fit it.
 	preScore func(ev *framework.Evaluation, feasible []*framework.CandidateNode) framework.PreScoreState
@@ -15,11 +15,12 @@ type plugin struct {
 	events decision.ClusterEvents
 }
 
-// registry holds the plugins by name.
+// registry holds the plugins. To add a plugin, add its name to engine/decision/plugin.go,
+// write a file in this package and add an entry here.
 var registry = [decision.NumPlugins]plugin{
 	decision.NoPlugin: {events: decision.AnyEvent}, // rejected by an extender
-	// SchedulingGates and GangScheduling: only an update of the pod itself helps, which the
-	// queue handles.
+	// SchedulingGates and GangScheduling register no events: only an update of the pod itself
+	// helps.
 	decision.NodeUnschedulable: {
 		preFilter: nodeUnschedulable,
 		events:    decision.NodeAdded | decision.NodeUncordoned,

@@ -10,7 +10,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// PreEnqueue returns why a pod must not enter the queue yet, or nil if it may.
+// PreEnqueue returns why a pod must not be queued yet; nil if it may.
 func PreEnqueue(p *framework.Profile, s *cluster.State, pod *model.Pod) *decision.Verdict {
 	for _, r := range p.Config().PreEnqueue {
 		if text := gateReason(r, s, pod); text != "" {
@@ -22,7 +22,7 @@ func PreEnqueue(p *framework.Profile, s *cluster.State, pod *model.Pod) *decisio
 	return nil
 }
 
-// gateReason is the reason for which a rule holds a pod back; empty when it does not.
+// gateReason returns the reason for which a plugin gates a pod; empty if it does not.
 func gateReason(r decision.Plugin, s *cluster.State, pod *model.Pod) string {
 	switch {
 	case r == decision.SchedulingGates && len(pod.Spec.Gates) > 0:
@@ -35,8 +35,8 @@ func gateReason(r decision.Plugin, s *cluster.State, pod *model.Pod) string {
 	return ""
 }
 
-// resourceClaimReason is what holds a pod with device claims: one that is not there, in
-// kube-scheduler's words, or else that no devices are allocated here.
+// resourceClaimReason returns the reason for which DynamicResources gates a pod: a claim
+// that cannot be used, in kube-scheduler's words, or else that devices are not allocated.
 func resourceClaimReason(s *cluster.State, pod *model.Pod) string {
 	for i := range pod.Spec.ResourceClaims {
 		c := &pod.Spec.ResourceClaims[i]

@@ -6,8 +6,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// taintToleration rejects a node for its first NoSchedule or NoExecute taint
-// that the pod does not tolerate.
+// taintToleration rejects a node for its first NoSchedule or NoExecute taint that the pod
+// does not tolerate.
 func taintToleration(ev *framework.Evaluation) framework.PreFilterState {
 	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
 		t := Untolerated(ev, st.Node.Taints)
@@ -18,7 +18,8 @@ func taintToleration(ev *framework.Evaluation) framework.PreFilterState {
 	}}
 }
 
-// Untolerated is the first taint that keeps the pod off, nil when there is none.
+// Untolerated returns the first NoSchedule or NoExecute taint that the pod does not
+// tolerate; nil if there is none.
 func Untolerated(ev *framework.Evaluation, taints []model.Taint) *model.Taint {
 	for i := range taints {
 		if t := &taints[i]; t.Effect != model.PreferNoSchedule && !Tolerates(ev, t) {
@@ -28,8 +29,8 @@ func Untolerated(ev *framework.Evaluation, taints []model.Taint) *model.Taint {
 	return nil
 }
 
-// scoreTaintToleration counts the PreferNoSchedule taints that the pod does not
-// tolerate; the fewer the better.
+// scoreTaintToleration counts the PreferNoSchedule taints that the pod does not tolerate;
+// fewer are better.
 func scoreTaintToleration(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	return framework.PreScoreState{
 		Score: func(st *framework.CandidateNode) int64 {
@@ -54,7 +55,7 @@ func Tolerates(ev *framework.Evaluation, t *model.Taint) bool {
 	return false
 }
 
-// formatTaint is a taint as kubectl writes it.
+// formatTaint formats a taint as kubectl does.
 func formatTaint(t *model.Taint) string {
 	if t.Value == "" {
 		return t.Key + ":" + t.Effect.String()
@@ -62,8 +63,8 @@ func formatTaint(t *model.Taint) string {
 	return t.Key + "=" + t.Value + ":" + t.Effect.String()
 }
 
-// defaultNormalizeScore scales points so that the most become 100; reverse gives those
-// the least. When nobody has any, all get 0, or 100 in reverse.
+// defaultNormalizeScore scales the scores so that the maximum becomes 100, or 0 with
+// reverse. If all are 0, the result is 0, or 100 with reverse.
 func defaultNormalizeScore(points []int64, reverse bool) {
 	var most int64
 	for _, v := range points {

@@ -10,17 +10,17 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// NoProvisioner is the provisioner of classes whose volumes are made by hand.
+// NoProvisioner is the provisioner of classes with manually created volumes.
 const NoProvisioner = "kubernetes.io/no-provisioner"
 
-// podVolumes are a pod's claims by how far they are.
+// podVolumes are a pod's claims by state.
 type podVolumes struct {
-	bound        []*model.PersistentVolumeClaim // have their volume
-	waiting      []*model.PersistentVolumeClaim // to be matched or provisioned, smallest first
-	provisioning []*model.PersistentVolumeClaim // to be provisioned for a node that was chosen before
+	bound        []*model.PersistentVolumeClaim // bound to a volume
+	waiting      []*model.PersistentVolumeClaim // to be bound or provisioned, smallest first
+	provisioning []*model.PersistentVolumeClaim // being provisioned for an already selected node
 }
 
-// classifyClaims sorts the pod's claims; refusal says why no node can do.
+// classifyClaims returns the pod's claims by state. refusal is why no node fits.
 func classifyClaims(ev *framework.Evaluation) (pv *podVolumes, refusal string, err error) {
 	pv = &podVolumes{}
 	immediate := false
@@ -54,9 +54,9 @@ func classifyClaims(ev *framework.Evaluation) (pv *podVolumes, refusal string, e
 	return pv, "", nil
 }
 
-// volumeBinding rejects nodes that the pod's bound volumes cannot be reached
-// from, and nodes where its unbound claims find neither a free volume nor a
-// provisioner with the topology and the room.
+// volumeBinding rejects nodes that cannot use the pod's bound volumes, and nodes where an
+// unbound claim has neither a matching volume nor a provisioner with suitable topology and
+// capacity.
 func volumeBinding(ev *framework.Evaluation) framework.PreFilterState {
 	if len(ev.Pod.Spec.Claims) == 0 {
 		return framework.PreFilterState{}
@@ -71,7 +71,7 @@ func volumeBinding(ev *framework.Evaluation) framework.PreFilterState {
 	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterVolumeBinding(ev, pv, st.Node) }}
 }
 
-// claimError says why a claim cannot be used by the pod at all.
+// claimError returns why the pod cannot use a claim; empty if it can.
 func claimError(pod *model.Pod, c *model.PodClaim, claim *model.PersistentVolumeClaim, found bool) string {
 	switch {
 	case !found && c.Ephemeral:
@@ -88,8 +88,8 @@ func claimError(pod *model.Pod, c *model.PodClaim, claim *model.PersistentVolume
 	return ""
 }
 
-// isOwnedByPod says whether a pod controls a claim, as it must one that was made for
-// its ephemeral volume.
+// isOwnedByPod reports whether a pod controls a claim, as required for an ephemeral
+// volume.
 func isOwnedByPod(claim *model.PersistentVolumeClaim, pod *model.Pod) bool {
 	return claim.Owner != model.Owner{} && claim.Owner.UID == pod.UID
 }
@@ -98,7 +98,8 @@ func notOwnerMessage(claim *model.PersistentVolumeClaim, pod *model.Pod) string 
 	return fmt.Sprintf("PVC %s/%s was not created for pod %s (pod is not owner)", claim.Namespace, claim.Name, pod.Key())
 }
 
-// filterVolumeBinding judges a node by all claims. Bound and unbound ones give a reason each.
+// filterVolumeBinding checks all claims on a node. Bound and unbound claims give one
+// reason each.
 func filterVolumeBinding(ev *framework.Evaluation, pv *podVolumes, n *model.Node) decision.Verdict {
 	var reasons []decision.Reason
 	if why := unreachableVolume(ev, pv.bound, n); why.Kind != decision.NoReason {
@@ -115,7 +116,7 @@ func filterVolumeBinding(ev *framework.Evaluation, pv *podVolumes, n *model.Node
 	return decision.Verdict{Code: decision.UnschedulableAndUnresolvable, Reasons: reasons}
 }
 
-// unreachableVolume says which bound volume cannot be used from a node.
+// unreachableVolume returns a reason if a node cannot use a bound volume.
 func unreachableVolume(ev *framework.Evaluation, bound []*model.PersistentVolumeClaim, n *model.Node) decision.Reason {
 	for _, claim := range bound {
 		v, ok := ev.State.PV(claim.VolumeName)

@@ -8,16 +8,16 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// findVolume is the volume that a claim gets on a node: one reserved for it, else
-// the smallest free one that will do, by name among equals; nil when there is
-// none. taken are the volumes that other claims of the pod get.
+// findVolume returns the volume for a claim on a node: one reserved for it, or else the
+// smallest matching free one, by name among equals; nil if there is none. taken are the
+// volumes for other claims of the pod.
 func findVolume(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, n *model.Node, taken []model.ClaimVolume) *model.PersistentVolume {
 	for _, v := range ev.State.VolumesFor(claim.Namespace, claim.Name) {
 		if v.Class != claim.ClassName() || v.Claim.UID != "" && v.Claim.UID != claim.UID || !volumeSatisfies(v, claim, taken) {
 			continue
 		}
 		if !v.Affinity.Matches(n) {
-			return nil // what is reserved elsewhere is not replaced
+			return nil // a reserved volume is not replaced
 		}
 		return v
 	}
@@ -33,20 +33,20 @@ func findVolume(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, n 
 	return best
 }
 
-// volumeSatisfies says whether a volume could hold what a claim asks for.
+// volumeSatisfies reports whether a volume is suitable for a claim.
 func volumeSatisfies(v *model.PersistentVolume, claim *model.PersistentVolumeClaim, taken []model.ClaimVolume) bool {
 	return !v.Deleting && v.Capacity >= claim.Request && v.Block == claim.Block &&
 		v.AttributesClass == claim.AttributesClass && !slices.ContainsFunc(taken, func(t model.ClaimVolume) bool { return t.Volume.Name == v.Name })
 }
 
-// volumeAvailable says whether a volume that is not reserved may be given to a claim.
+// volumeAvailable reports whether an unreserved volume may be bound to a claim.
 func volumeAvailable(v *model.PersistentVolume, claim *model.PersistentVolumeClaim) bool {
 	return v.Phase == "Available" && claim.AccessModes&^v.AccessModes == 0 &&
 		(claim.Selector == nil || claim.Selector.Matches(v.Labels))
 }
 
-// checkProvisioning says what keeps a volume from being made for a claim on a node;
-// NoReason when nothing does.
+// checkProvisioning returns why no volume can be provisioned for a claim on a node, or
+// NoReason.
 func checkProvisioning(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, n *model.Node) decision.ReasonKind {
 	class, ok := ev.State.StorageClass(claim.ClassName())
 	if !ok || class.Provisioner == "" || class.Provisioner == NoProvisioner {
@@ -61,8 +61,8 @@ func checkProvisioning(ev *framework.Evaluation, claim *model.PersistentVolumeCl
 	return decision.NoReason
 }
 
-// findCapacity asks the published capacities, for drivers that want that: the first that is
-// enough for a claim on a node, or nil.
+// findCapacity returns the first CSIStorageCapacity that is sufficient for a claim on a
+// node, or nil. applies is false if the driver does not publish capacities.
 func findCapacity(ev *framework.Evaluation, claim *model.PersistentVolumeClaim, class *model.StorageClass, n *model.Node) (found *model.CSIStorageCapacity, applies bool) {
 	d, ok := ev.State.CSIDriver(class.Provisioner)
 	if !ok || !d.StorageCapacity || claim.Request == 0 {

@@ -10,10 +10,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// PlanVolumes is what must happen to the pod's claims before it can be bound to a
-// node: the choice that the filter made there. Nil when there is nothing to do,
-// or when the profile does not look at volumes. It must be asked on the state that the
-// node was chosen on; an error says what is not as it was.
+// PlanVolumes returns what must happen to a pod's claims before it can be bound to a node,
+// as VolumeBinding's filter determined. It is nil if there is nothing to do or the profile
+// does not enable the plugin. The state must be the one on which the node was selected.
 func PlanVolumes(p *framework.Profile, s *cluster.State, pod *model.Pod, node string) (*model.VolumePlan, error) {
 	if len(pod.Spec.Claims) == 0 || !slices.Contains(p.Config().Filter, decision.VolumeBinding) {
 		return nil, nil
@@ -39,8 +38,8 @@ func PlanVolumes(p *framework.Profile, s *cluster.State, pod *model.Pod, node st
 	return plan, nil
 }
 
-// planVolumes plans how the unbound claims get volumes on a node, or says which one
-// finds none.
+// planVolumes plans how the unbound claims get volumes on a node, or returns why one
+// cannot.
 func planVolumes(ev *framework.Evaluation, pv *podVolumes, n *model.Node) (*model.VolumePlan, decision.Reason) {
 	for _, claim := range pv.provisioning {
 		if claim.SelectedNode != n.Name {

@@ -7,10 +7,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// scoreVolumeBinding scores how full the storage that the pod's claims get on a node would be:
-// the volumes that they are bound to, by class, or, when none are, what drivers
-// publish to have left where volumes are made. It takes a shape in the profile
-// (kube-scheduler's gate StorageCapacityScoring, off by default in 1.36).
+// scoreVolumeBinding scores the utilization of the storage that the pod's claims would get
+// on a node: of the volumes to bind, or else of the published capacities. It requires a
+// shape in the profile (feature gate StorageCapacityScoring, off by default).
 func scoreVolumeBinding(ev *framework.Evaluation, _ []*framework.CandidateNode) framework.PreScoreState {
 	shape := ev.Profile.Config().StorageCapacityShape
 	if len(shape) == 0 || len(ev.Pod.Spec.Claims) == 0 {
@@ -29,7 +28,7 @@ func scoreVolumeBinding(ev *framework.Evaluation, _ []*framework.CandidateNode) 
 	}}
 }
 
-// classUsage is what a pod asks of a class on a node, and what there is.
+// classUsage is the requested and available storage of a class on a node.
 type classUsage struct {
 	class               string
 	requested, capacity int64
@@ -62,13 +61,13 @@ func classUsages(ev *framework.Evaluation, plan *model.VolumePlan, n *model.Node
 		if published, applies := findCapacity(ev, c, class, n); applies && published != nil && published.Capacity != nil {
 			l := of(class.Name)
 			l.requested += c.Request
-			l.capacity = *published.Capacity // all claims share it
+			l.capacity = *published.Capacity // shared by all claims
 		}
 	}
 	return out
 }
 
-// storageScore is the mean over the classes, rounded to the nearest.
+// storageScore returns the mean over the classes, rounded.
 func storageScore(loads []classUsage, shape []framework.ShapePoint) int64 {
 	if len(loads) == 0 {
 		return 0

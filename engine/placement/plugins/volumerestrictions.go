@@ -9,15 +9,14 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// volumeRestrictions rejects nodes where a legacy disk of the pod is in use in a
-// way that does not allow sharing, and all nodes while another pod, wherever it
-// is, uses a ReadWriteOncePod claim of this one.
+// volumeRestrictions rejects nodes where an in-tree disk of the pod is in use and cannot
+// be shared, and all nodes while another pod uses a ReadWriteOncePod claim of the pod.
 func volumeRestrictions(ev *framework.Evaluation) framework.PreFilterState {
 	var exclusive []string // ReadWriteOncePod claims
 	for i := range ev.Pod.Spec.Claims {
 		c := &ev.Pod.Spec.Claims[i]
 		if c.Ephemeral {
-			continue // belongs to this pod alone
+			continue // belongs to this pod
 		}
 		claim, ok := ev.State.PVC(ev.Pod.Namespace, c.Claim)
 		if !ok {
@@ -35,7 +34,7 @@ func volumeRestrictions(ev *framework.Evaluation) framework.PreFilterState {
 		}
 	}
 	if len(disks) == 0 && inUse == 0 {
-		return framework.PreFilterState{} // as upstream, nominated users are not asked about then
+		return framework.PreFilterState{} // as in kube-scheduler, nominated pods are not checked then
 	}
 	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict {
 		for i := range disks {
@@ -59,10 +58,9 @@ func volumeRestrictions(ev *framework.Evaluation) framework.PreFilterState {
 	}}
 }
 
-// countClaimUsers is how often pods that come or go on trial use the claims. As upstream a claim
-// in use counts once, however many use it, and each of these that goes takes one
-// off; they can be several only where they were put beside each other by hand. As
-// upstream, too, claims are told apart by their names alone here.
+// countClaimUsers counts how often simulated pods use the claims. As in kube-scheduler, a
+// claim in use counts once, each removed user subtracts one, and claims are compared by
+// name only.
 func countClaimUsers(claims []string, pods []*model.Pod) (n int) {
 	for _, p := range pods {
 		for i := range p.Spec.Claims {
@@ -75,8 +73,8 @@ func countClaimUsers(claims []string, pods []*model.Pod) (n int) {
 	return n
 }
 
-// claimUser is a pod, on any node, that uses a claim of the pod's namespace when
-// the site is as it is.
+// claimUser returns a pod on any node that uses a claim of the pod's namespace; nil if
+// there is none.
 func claimUser(ev *framework.Evaluation, claim string, st *framework.CandidateNode) *model.Pod {
 	for _, p := range ev.State.ClaimUsers(ev.Pod.Namespace, claim) {
 		gone := slices.ContainsFunc(st.Removed, func(r *model.Pod) bool { return r.UID == p.UID })
@@ -96,8 +94,8 @@ func UsesClaim(p *model.Pod, claim string) bool {
 	return slices.ContainsFunc(p.Spec.Claims, func(c model.PodClaim) bool { return c.Claim == claim && !c.Ephemeral })
 }
 
-// diskConflict says whether two disks are the same and cannot be shared. Sharing
-// takes that both are read-only, and AWS disks cannot be shared at all.
+// diskConflict reports whether two disks are the same and cannot be shared. Sharing
+// requires that both are read-only; AWS disks cannot be shared.
 func diskConflict(d, other *model.InTreeDisk) bool {
 	if d.Kind != other.Kind || d.ID != other.ID {
 		return false
@@ -112,8 +110,7 @@ func notFoundMessage(name string) string {
 	return fmt.Sprintf("persistentvolumeclaim %q not found", name)
 }
 
-// rejectAllNodes is a rule's refusal of all nodes that nothing but a change of the
-// named objects can cure.
+// rejectAllNodes returns a state that rejects all nodes.
 func rejectAllNodes(text string) framework.PreFilterState {
 	v := framework.Reject(decision.UnschedulableAndUnresolvable, decision.Reason{Kind: decision.ReasonText, Subject: text})
 	return framework.PreFilterState{Verdict: &v}

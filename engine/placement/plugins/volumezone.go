@@ -16,21 +16,21 @@ const (
 	regionKey     = "topology.kubernetes.io/region"
 )
 
-// volumeTopologyKeys are the labels that say where a volume is, with the label
-// of a node that is as good.
+// volumeTopologyKeys are the topology labels of volumes with the equivalent label of
+// nodes.
 var volumeTopologyKeys = [...][2]string{
 	{BetaZoneKey, framework.ZoneKey}, {betaRegionKey, regionKey}, {framework.ZoneKey, framework.ZoneKey}, {regionKey, regionKey},
 }
 
-// volumeTopology is where a volume is: one of values of a label.
+// volumeTopology is a topology label of a volume with its values.
 type volumeTopology struct {
-	key, alias string // the label, and the one that a node may have instead
+	key, alias string // label, and the equivalent label of nodes
 	values     []string
 	volume     string
 }
 
-// volumeZone rejects nodes outside of the zones and regions that bound volumes
-// are labelled with. Nodes that say nothing of where they are pass.
+// volumeZone rejects nodes outside of the zones and regions of bound volumes. Nodes
+// without topology labels pass.
 func volumeZone(ev *framework.Evaluation) framework.PreFilterState {
 	var places []volumeTopology
 	for i := range ev.Pod.Spec.Claims {
@@ -60,8 +60,8 @@ func volumeZone(ev *framework.Evaluation) framework.PreFilterState {
 	return framework.PreFilterState{Filter: func(st *framework.CandidateNode) decision.Verdict { return filterZone(st.Node, places) }}
 }
 
-// unboundClaimError says what is wrong with a claim that has no volume; nothing if
-// one will be found or made for it.
+// unboundClaimError returns why a claim without a volume is invalid; empty if it waits for
+// its first consumer.
 func unboundClaimError(ev *framework.Evaluation, claim *model.PersistentVolumeClaim) string {
 	name := claim.ClassName()
 	if name == "" {
@@ -77,8 +77,8 @@ func unboundClaimError(ev *framework.Evaluation, claim *model.PersistentVolumeCl
 	return ""
 }
 
-// volumeTopologies reads a volume's labels. Several zones are joined by "__"; a label
-// with an empty one among them is not heeded.
+// volumeTopologies returns the topology labels of a volume. Several zones are separated by
+// "__"; a label with an empty one is ignored.
 func volumeTopologies(v *model.PersistentVolume) []volumeTopology {
 	var out []volumeTopology
 	for _, keys := range volumeTopologyKeys {

@@ -10,9 +10,9 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// filterNode judges a node by the rules that read nothing but the node, with pods of lower
-// priority gone if the pod may preempt. NoRule: it passes. The cheapest and
-// likeliest comes first.
+// filterNode runs the filters that depend on one node only, most likely rejections first.
+// If the pod may preempt, pods of lower priority do not count. It returns NoPlugin if all
+// succeed.
 func (h *Hints) filterNode(n *cluster.NodeInfo) decision.Plugin {
 	f := h.provider.filters
 	pod := h.ev.Pod
@@ -55,13 +55,14 @@ func (h *Hints) matchesNodeAffinity(n *model.Node) bool {
 
 func (h *Hints) portsFree(n *cluster.NodeInfo) bool {
 	if h.preempts && h.provider.loadBelow(n, h.ev.Pod.Spec.Priority).pods > 0 {
-		return true // the holder may be among them
+		return true // a victim may use the port
 	}
 	wanted := h.ev.Pod.Spec.Ports
 	return !slices.ContainsFunc(wanted, func(p model.HostPort) bool { return plugins.PortConflict(n.Ports, &p) })
 }
 
-// fitsResources says whether the node has room for the pod beside those that stay.
+// fitsResources reports whether the node has enough resources for the pod next to pods
+// that it cannot preempt.
 func (h *Hints) fitsResources(n *cluster.NodeInfo) bool {
 	want := &h.ev.Pod.Spec.Requests
 	alloc := &n.Model.Allocatable
@@ -84,7 +85,8 @@ func (h *Hints) fitsResources(n *cluster.NodeInfo) bool {
 	return gone.pods > 0 && h.fitsWith(n, &ahead, &gone)
 }
 
-// fitsWith says whether the pod fits a node with some pods more and some less.
+// fitsWith reports whether the pod fits a node with the requests of some pods added and of
+// others removed.
 func (h *Hints) fitsWith(n *cluster.NodeInfo, more, less *podLoad) bool {
 	want, alloc := &h.ev.Pod.Spec.Requests, &n.Model.Allocatable
 	enough := func(want, used, have int64) bool { return want <= 0 || want <= have-used }
@@ -103,7 +105,7 @@ func (h *Hints) fitsWith(n *cluster.NodeInfo, more, less *podLoad) bool {
 	return true
 }
 
-// podLoad is what several pods ask for.
+// podLoad is the sum of the requests of several pods.
 type podLoad struct {
 	pods int64
 	sum  model.Resources
@@ -120,13 +122,13 @@ func (l *podLoad) add(r *model.Resources) {
 	l.sum.Ephemeral += r.Ephemeral
 }
 
-// priorityLoads are the loads of the pods of one node by priority, kept as long as
-// nothing changes: many waiters ask for the same node in a row.
+// priorityLoads caches the requests of the pods of one node by priority until the state
+// changes. Often many groups ask for the same node in a row.
 type priorityLoads struct {
 	node     cluster.NodeID
 	revision uint64
 	known    bool
-	loads    []priorityLoad // in no order
+	loads    []priorityLoad // in no particular order
 }
 
 type priorityLoad struct {
@@ -134,7 +136,7 @@ type priorityLoad struct {
 	podLoad
 }
 
-// loadBelow is what the pods of a node ask for that are of lower priority.
+// loadBelow returns the requests of the node's pods with a lower priority.
 func (p *Provider) loadBelow(n *cluster.NodeInfo, priority int32) podLoad {
 	l := &p.loads
 	if !l.known || l.node != n.ID || l.revision != p.state.Revision() {

@@ -8,57 +8,56 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// QueueingHints says what can help the waiting pods of one kind. A waiting pod is known
-// to be rejected on each node by one of a set of rules, or everywhere by one of
-// them. A change that none of these rules cares for leaves that as it is; of any other a
-// Waiter says that it may help, or it names the rule that rejects the pod now where the
-// change took place, which then joins the set. So nothing is missed, though what
-// helps by the Waiter's word may turn out not to.
+// Hints gives the queueing hints for unschedulable pods with one key; it implements
+// queue.QueueingHints. Such pods are rejected on each node by one of a set of plugins. An
+// event that none of these plugins registered for does not change that. For any other
+// event, the hint is positive, or it names the plugin that rejects the pods now on the
+// node of the event, which is added to the set. So no event is missed, although a positive
+// hint may turn out to be wrong.
 //
-// A pod that may preempt is helped by what lets it fit once all pods of lower
-// priority have left a node, too.
+// For a pod that may preempt, an event also helps if the pod would fit after preempting
+// all pods of lower priority on a node.
 type Hints struct {
 	provider *Provider
 	ev       *framework.Evaluation // without nodes
 	preempts bool
-	// byHold says that Holds tell the pods of this owner from others. Where not, an Avoid is nothing to
-	// go by: it may be that of another owner, whose pod the Waiter was made of.
+	// byHold: the key includes the owner, because Holds exist for it. Otherwise Avoid Holds
+	// are ignored, as the Hints may be shared with pods of other owners.
 	byHold bool
-	// preemptionPlugins are rules that can stand in the way of preemption on a node without being
-	// the first to reject it.
+	// preemptionPlugins may prevent preemption on a node without being the first to reject it.
 	preemptionPlugins decision.PluginSet
 	scalars           []model.Scalar
 }
 
-// hintKey is what makes waiting pods equal.
+// hintKey is the key of pods with equal Hints.
 type hintKey struct {
 	spec      *model.PodSpec
 	class     *cluster.PodClass
-	version   uint64 // of what tells classes apart
+	version   uint64 // version of the pod classes
 	owner     model.Owner
-	holdOwner string // uid of the owner, where Holds tell its pods from others
+	holdOwner string // owner UID, if Holds exist for the owner
 	uid       string
 }
 
-// preemptible are the rules whose verdict can be undone by removing pods.
+// preemptible are the plugins whose rejections removing pods may resolve.
 const preemptible = decision.PluginSet(1<<decision.NodePorts | 1<<decision.NodeResourcesFit | 1<<decision.VolumeRestrictions |
 	1<<decision.NodeVolumeLimits | 1<<decision.PodTopologySpread | 1<<decision.InterPodAffinity)
 
-// stored are the rules about volumes.
+// volumePluginSet are the volume plugins.
 const volumePluginSet = decision.PluginSet(1<<decision.VolumeRestrictions | 1<<decision.NodeVolumeLimits |
 	1<<decision.VolumeBinding | 1<<decision.VolumeZone)
 
-// Provider makes the Hints of pods on one state under one profile.
+// Provider creates the Hints of pods on one state under one profile.
 type Provider struct {
 	state   *cluster.State
 	index   *cluster.Index
 	profile *framework.Profile
 	filters decision.PluginSet
-	loads   priorityLoads // of the node that was asked for last
+	loads   priorityLoads // of the last requested node
 	last    lastHints
 }
 
-// NewProvider returns a Provider. Like the state, it must not be used concurrently.
+// NewProvider returns a Provider. Calls must be serialized with changes of the state.
 func NewProvider(s *cluster.State, p *framework.Profile) *Provider {
 	pr := &Provider{state: s, index: s.Index(), profile: p}
 	for _, f := range p.Config().Filter {
@@ -95,8 +94,8 @@ func (p *Provider) Hints(pod *model.Pod) (key any, h *Hints) {
 	return key, h
 }
 
-// lastHints is the Waiter that was asked for last of those that pods can have in common:
-// mostly it is the next one, too.
+// lastHints is the last shareable result of Provider.Hints, which often is the next one,
+// too.
 type lastHints struct {
 	key      hintKey
 	boxedKey any
@@ -136,7 +135,8 @@ func (h *Hints) findPreemptionPlugins() decision.PluginSet {
 	return hidden
 }
 
-// withPreemption adds to the rules that reject the pod those that may stand in the way of its preemption.
+// withPreemption adds the plugins that may prevent preemption to those that rejected the
+// pod.
 func (h *Hints) withPreemption(rejectedBy decision.PluginSet) decision.PluginSet {
 	if h.preempts && rejectedBy&preemptible != 0 {
 		return rejectedBy | h.preemptionPlugins
@@ -144,7 +144,8 @@ func (h *Hints) withPreemption(rejectedBy decision.PluginSet) decision.PluginSet
 	return rejectedBy
 }
 
-// EventsToRegister says which kinds of changes can undo a rejection of the pod by the rules.
+// EventsToRegister returns the events that may make the pod schedulable after a rejection
+// by plugins.
 func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.ClusterEvents {
 	if rejectedBy == 0 {
 		return decision.AnyEvent
@@ -158,26 +159,26 @@ func (h *Hints) EventsToRegister(rejectedBy decision.PluginSet) decision.Cluster
 		events := plugins.Events(r)
 		switch {
 		case r == decision.InterPodAffinity && len(h.ev.Pod.Spec.Affinity) == 0:
-			events &^= decision.PodAssigned // nobody's coming draws it
+			events &^= decision.PodAssigned // without affinity no new pod helps
 		case r == decision.NodePorts && h.preempts:
-			events |= decision.PodAssigned // see helpsPod
+			events |= decision.PodAssigned // see hintPod
 		case r == decision.PodTopologySpread && len(h.ev.Pod.Spec.Spread) > 0:
-			events &^= decision.SpreadGroupChanged // nothing is deduced for it
+			events &^= decision.SpreadGroupChanged // the default constraints are not used
 		}
 		c |= events
 	}
 	if h.ev.Pod.NominatedNodeName != "" {
-		c |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged // see eligible
+		c |= decision.PodRemoved | decision.NodeRemoved | decision.NodeTaintsChanged | decision.NodeLabelsChanged // see isNominatedTo
 	}
 	return c
 }
 
-// MayFit says whether a pod of the kind may fit a node by what the node itself says;
-// if not, also is the rule that rejects it there.
+// MayFit reports whether a pod may fit a node, judging by the node alone. If not, also is
+// the plugin that rejects it.
 func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (may bool, also decision.PluginSet) {
 	id, known := h.provider.state.NodeID(node)
 	if !known {
-		return false, 0 // its like is told when it comes back
+		return false, 0 // there is an event when it is added again
 	}
 	r := h.filterNode(h.provider.state.Node(id))
 	if r == decision.NoPlugin {
@@ -186,7 +187,7 @@ func (h *Hints) MayFit(rejectedBy decision.PluginSet, node string) (may bool, al
 	return false, decision.PluginSet(0).With(r)
 }
 
-// hintForNode is the answer of Helps when all depends on one node.
+// hintForNode returns the hint for an event that matters on one node only.
 func (h *Hints) hintForNode(rejectedBy decision.PluginSet, node string) (decision.QueueingHint, string, decision.PluginSet) {
 	may, also := h.MayFit(rejectedBy, node)
 	if may {

@@ -8,7 +8,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// hintOther is Helps for what is neither a pod nor a node, nor of one node.
+// hintOther reports whether an event of another object than a pod or node helps.
 func (h *Hints) hintOther(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	switch deltaObject(d).(type) {
 	case *model.SpreadGroup:
@@ -37,18 +37,19 @@ func (h *Hints) hintOther(rejectedBy decision.PluginSet, d *decision.Delta) bool
 			return old != nil && c.ClassName() == old.Class || now != nil && c.ClassName() == now.Class
 		})
 	}
-	return true // not known here
+	return true // unknown object type
 }
 
-// allowsMoreDisruptions says whether a budget allows more than it did. That makes no victim possible that
-// was none before, but may undo the refusal of a choice.
+// allowsMoreDisruptions reports whether a budget allows more disruptions than before. That
+// makes no new victims possible, but the eviction of the selected ones.
 func allowsMoreDisruptions(d *decision.Delta) bool {
 	old, _ := d.Old.(*model.Budget)
 	now, _ := d.New.(*model.Budget)
 	return old != nil && (now == nil || now.DisruptionsAllowed > old.DisruptionsAllowed)
 }
 
-// isSpreadGroup says whether a group says, or said, by what the pod is spread.
+// isSpreadGroup reports whether default topology spreading of the pod uses a group, before
+// or after the event.
 func (h *Hints) isSpreadGroup(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	pod := h.ev.Pod
 	if !rejectedBy.Has(decision.PodTopologySpread) || len(pod.Spec.Spread) > 0 {
@@ -61,13 +62,13 @@ func (h *Hints) isSpreadGroup(rejectedBy decision.PluginSet, d *decision.Delta) 
 	return of(d.Old) || of(d.New)
 }
 
-// usesResourceClaim says whether the pod names a claim on devices.
+// usesResourceClaim reports whether the pod uses a ResourceClaim.
 func (h *Hints) usesResourceClaim(c *model.ResourceClaim) bool {
 	return c != nil && c.Namespace == h.ev.Pod.Namespace &&
 		slices.ContainsFunc(h.ev.Pod.Spec.ResourceClaims, func(r model.PodResourceClaim) bool { return r.Claim == c.Name })
 }
 
-// anyPVC says whether one of the pod's claims that are known is so.
+// anyPVC reports whether so returns true for one of the pod's existing claims.
 func (h *Hints) anyPVC(so func(*model.PersistentVolumeClaim) bool) bool {
 	return slices.ContainsFunc(h.ev.Pod.Spec.Claims, func(c model.PodClaim) bool {
 		claim, ok := h.provider.state.PVC(h.ev.Pod.Namespace, c.Claim)
@@ -75,7 +76,8 @@ func (h *Hints) anyPVC(so func(*model.PersistentVolumeClaim) bool) bool {
 	})
 }
 
-// hintPVC: the pod's own claims matter, and to attach limits all that pods use.
+// hintPVC reports whether an event of a claim helps: one of the pod's own, or, for attach
+// limits, any.
 func (h *Hints) hintPVC(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	if rejectedBy.Has(decision.NodeVolumeLimits) {
 		return true
@@ -85,8 +87,8 @@ func (h *Hints) hintPVC(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 		slices.ContainsFunc(h.ev.Pod.Spec.Claims, func(p model.PodClaim) bool { return p.Claim == c.Name })
 }
 
-// hintPV: those matter that the pod's claims have, may get, or could not get
-// anything else for.
+// hintPV reports whether an event of a volume helps: one that a claim of the pod has or
+// may get, or, for attach limits, any.
 func (h *Hints) hintPV(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	if rejectedBy.Has(decision.NodeVolumeLimits) {
 		return true
@@ -104,7 +106,7 @@ func (h *Hints) hintPV(rejectedBy decision.PluginSet, d *decision.Delta) bool {
 	return of(d.Old) || of(d.New)
 }
 
-// hintAttachment is Helps for what says which volumes a node can have, or has.
+// hintAttachment returns the hint for an event of a CSINode or VolumeAttachment.
 func (h *Hints) hintAttachment(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
 	if rejectedBy&(1<<decision.NodeVolumeLimits|1<<decision.VolumeBinding) == 0 {
 		return decision.QueueSkip, "", 0

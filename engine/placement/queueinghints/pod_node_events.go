@@ -11,8 +11,7 @@ import (
 	"github.com/berthproject/berth/engine/placement/plugins"
 )
 
-// Hint says whether a change may have undone the rejection of the pod by the rules.
-// It is asked after the state knows of the change.
+// Hint returns the hint for an event. Call it after the state was updated.
 func (h *Hints) Hint(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
 	if rejectedBy == 0 || rejectedBy.Has(decision.NoPlugin) || d.Old == nil && d.New == nil {
 		return decision.QueueForAnyNode, "", 0
@@ -32,7 +31,8 @@ func (h *Hints) Hint(rejectedBy decision.PluginSet, d *decision.Delta) (decision
 	return decision.QueueSkip, "", 0
 }
 
-// deltaObject is what changed: as it is, or as it was if it is gone.
+// deltaObject returns the changed object: the new version, or the old one if it was
+// deleted.
 func deltaObject(d *decision.Delta) any {
 	if d.New != nil {
 		return d.New
@@ -40,18 +40,18 @@ func deltaObject(d *decision.Delta) any {
 	return d.Old
 }
 
-// isNominatedTo says whether a change on a node can give the pod, which is nominated to it,
-// its right to preempt back: it had to wait there for its victims to go.
+// isNominatedTo reports whether the pod is nominated to a node. Then an event there may
+// make it eligible for preemption again, for which it waits until its victims are gone.
 func (h *Hints) isNominatedTo(node string) bool {
 	return node != "" && h.ev.Pod.NominatedNodeName == node
 }
 
-// hintPod is Helps for pods that take room or hold it as nominated.
+// hintPod returns the hint for an event of an assigned or nominated pod.
 func (h *Hints) hintPod(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
 	old, _ := d.Old.(*model.Pod)
 	now, _ := d.New.(*model.Pod)
 	leaves := old != nil && d.Events&decision.PodRemoved != 0
-	if leaves && old.NodeName == "" { // it held room as nominated
+	if leaves && old.NodeName == "" { // it was only nominated
 		if h.isNominatedTo(old.NominatedNodeName) || h.podMatters(rejectedBy, d.Events&decision.PodAssigned, nil, now) {
 			return decision.QueueForAnyNode, "", 0
 		}
@@ -68,15 +68,15 @@ func (h *Hints) hintPod(rejectedBy decision.PluginSet, d *decision.Delta) (decis
 	case d.Events&decision.PodScaledDown != 0 && rejectedBy.Has(decision.NodeResourcesFit):
 		return h.hintForNode(rejectedBy, now.NodeName)
 	case d.Events&decision.PodAssigned != 0 && (rejectedBy.Has(decision.NodeVolumeLimits) && framework.HasVolumes(now.Spec) ||
-		// When two pods have one port, either's leaving frees it, as upstream.
+		// If two pods use one port, deleting either frees it, as in kube-scheduler.
 		rejectedBy.Has(decision.NodePorts) && h.preempts && len(now.Spec.Ports) > 0):
 		return h.hintForNode(rejectedBy, now.NodeName)
 	}
 	return decision.QueueSkip, "", 0
 }
 
-// podMatters says whether a pod that came, went or changed may matter to the pod's
-// rules that count pods over several nodes.
+// podMatters reports whether a pod that was added, deleted or changed matters to plugins
+// that count pods over several nodes.
 func (h *Hints) podMatters(rejectedBy decision.PluginSet, k decision.ClusterEvents, old, now *model.Pod) bool {
 	if rejectedBy.Has(decision.PodTopologySpread) && k&plugins.Events(decision.PodTopologySpread) != 0 && h.matchesConstraint(old, now) {
 		return true
@@ -93,7 +93,8 @@ func (h *Hints) podMatters(rejectedBy decision.PluginSet, k decision.ClusterEven
 	return rejectedBy.Has(decision.VolumeRestrictions) && k&decision.PodRemoved != 0 && h.sharesClaim(old)
 }
 
-// matchesConstraint says whether one of the pod's hard constraints counts a pod, as it was or is.
+// matchesConstraint reports whether a hard spread constraint of the pod counts another
+// pod, before or after the event.
 func (h *Hints) matchesConstraint(old, now *model.Pod) bool {
 	ns := h.ev.Pod.Namespace
 	if (old == nil || old.Namespace != ns) && (now == nil || now.Namespace != ns) {
@@ -104,14 +105,15 @@ func (h *Hints) matchesConstraint(old, now *model.Pod) bool {
 	})
 }
 
-// constraints are the pod's hard ones, as groups are now: a Waiter outlives their changes.
+// constraints returns the hard spread constraints of the pod. Spread groups may have
+// changed since the last call.
 func (h *Hints) constraints() []plugins.Constraint {
 	h.ev.ResetDefaultSelector()
 	return plugins.SpreadConstraints(h.ev, true)
 }
 
-// hadAntiAffinity says whether p kept the pod away: one of them did not want the other, or p
-// was what made the pod not the first of its group.
+// hadAntiAffinity reports whether p may have kept the pod off a domain, by anti-affinity
+// of either, or because p matches the pod's affinity to itself.
 func (h *Hints) hadAntiAffinity(p *model.Pod) bool {
 	own := h.ev.Pod.Spec
 	if p == nil || len(own.AntiAffinity)+len(own.Affinity)+len(p.Spec.AntiAffinity) == 0 {
@@ -131,12 +133,12 @@ func (h *Hints) hadAntiAffinity(p *model.Pod) bool {
 	return x.MatchesAllAffinity(p) && x.MatchesAllAffinity(h.ev.Pod)
 }
 
-// matchesAffinity says whether p is what the pod wants to be with.
+// matchesAffinity reports whether p matches the required affinity of the pod.
 func (h *Hints) matchesAffinity(p *model.Pod) bool {
 	return p != nil && len(h.ev.Pod.Spec.Affinity) > 0 && plugins.NewTermMatcher(h.ev).MatchesAllAffinity(p)
 }
 
-// sharesClaim says whether p used a claim that the pod wants.
+// sharesClaim reports whether p uses a claim of the pod.
 func (h *Hints) sharesClaim(p *model.Pod) bool {
 	if p == nil || p.Namespace != h.ev.Pod.Namespace {
 		return false
@@ -144,7 +146,7 @@ func (h *Hints) sharesClaim(p *model.Pod) bool {
 	return slices.ContainsFunc(h.ev.Pod.Spec.Claims, func(c model.PodClaim) bool { return plugins.UsesClaim(p, c.Claim) })
 }
 
-// hintNode is Helps for nodes.
+// hintNode returns the hint for an event of a node.
 func (h *Hints) hintNode(rejectedBy decision.PluginSet, d *decision.Delta) (decision.QueueingHint, string, decision.PluginSet) {
 	old, _ := d.Old.(*model.Node)
 	now, _ := d.New.(*model.Node)
@@ -166,14 +168,14 @@ func (h *Hints) hintNode(rejectedBy decision.PluginSet, d *decision.Delta) (deci
 	return decision.QueueSkip, "", 0
 }
 
-// nodeChangesDomains says whether a change of a node may matter to the pod elsewhere, by the
-// domains that it makes, changes or takes away.
+// nodeChangesDomains reports whether a change of a node may matter to the pod on other
+// nodes, because it adds, changes or removes topology domains.
 func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, now *model.Node) bool {
 	if rejectedBy.Has(decision.PodTopologySpread) {
 		cs := h.constraints()
 		for i := range cs {
 			was, is := h.domain(cs, i, old), h.domain(cs, i, now)
-			// A new domain is empty: all it can do is to make domains enough.
+			// A new domain is empty. It helps only if minDomains was not reached.
 			if was != is && (old != nil || cs[i].MinDomains > 1) {
 				return true
 			}
@@ -198,7 +200,7 @@ func (h *Hints) nodeChangesDomains(rejectedBy decision.PluginSet, old, now *mode
 	})
 }
 
-// nodeDomain is what a constraint reads of a node.
+// nodeDomain is what a spread constraint reads of a node.
 type nodeDomain struct {
 	counts, has bool
 	value       string
