@@ -13,7 +13,7 @@ import (
 
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/scheduling"
 	"github.com/berthproject/berth/sim/store"
 )
@@ -51,9 +51,9 @@ var faulty = map[string]func(t *testing.T, w *World){
 		w.audit.checkNominatedPods([]scheduling.Effect{scheduling.Bind{ID: 1000, Pod: &low, Node: "n2"}})
 	},
 	"NothingLost": func(_ *testing.T, w *World) {
-		c := placement.DefaultConfig()
+		c := framework.DefaultConfig()
 		c.Name = "nobody"
-		p, err := placement.NewProfile(c)
+		p, err := framework.NewProfile(c)
 		if err == nil {
 			w.o.Profiles = append(w.o.Profiles, p) // the machine knows nothing of it
 			_ = w.api.Create(testPod("foreign", "1", 0, func(p *corev1.Pod) { p.Spec.SchedulerName = "nobody" }))

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/berthproject/berth/engine/model"
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/explain"
 )
 
@@ -57,15 +57,15 @@ much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`
 
 func explainNode(w io.Writer, settings settings, objects []runtime.Object, name, output string, all bool) error {
 	state, pods := snapshot(settings, objects)
-	profiles := map[string]*placement.Profile{}
+	profiles := map[string]*framework.Profile{}
 	for _, c := range settings.profiles() {
-		p, err := placement.NewProfile(c)
+		p, err := framework.NewProfile(c)
 		if err != nil {
 			return err
 		}
 		profiles[c.Name] = p
 	}
-	of := func(p *model.Pod) *placement.Profile { return profiles[p.Spec.SchedulerName] }
+	of := func(p *model.Pod) *framework.Profile { return profiles[p.Spec.SchedulerName] }
 	answer := explain.ExplainNode(state, of, settings.berth.Scheduler.Seed, name, pods)
 	if answer == nil {
 		return fmt.Errorf("node %s: not found among %d nodes", name, state.NumNodes())

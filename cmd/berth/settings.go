@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/journal"
 )
@@ -68,7 +68,7 @@ func (s *settings) effective() map[string]any {
 }
 
 // profiles are the scheduler's, with Berth's own options put in.
-func (s *settings) profiles() []placement.Config {
+func (s *settings) profiles() []framework.Config {
 	profiles := slices.Clone(s.scheduler.Profiles)
 	for i := range profiles {
 		profiles[i].TaintTolerationComparison = s.berth.Scheduler.NumericTolerations

@@ -10,7 +10,7 @@ import (
 	componentconfig "k8s.io/component-base/config/v1alpha1"
 	schedulerv1 "k8s.io/kube-scheduler/config/v1"
 
-	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 )
 
 // SchedulerAPIVersion and SchedulerKind are those of kube-scheduler's file.
@@ -26,7 +26,7 @@ type KubeScheduler struct {
 	// here: it is an option of BerthConfiguration. Preemption is false where
 	// DefaultPreemption is disabled at postFilter: pods of such a profile never
 	// make others leave.
-	Profiles []placement.Config
+	Profiles []framework.Config
 	// Extenders are in the order in which they are asked. The resources that they
 	// are left to manage are in each profile's Fit.Ignored.
 	Extenders                  Extenders
@@ -141,7 +141,7 @@ func compileScheduler(f *diagnostics, c *schedulerv1.KubeSchedulerConfiguration)
 
 // addedAffinityArgs keeps the arguments of NodeAffinity, which compiling does not
 // keep in their form.
-func addedAffinityArgs(profiles []placement.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
+func addedAffinityArgs(profiles []framework.Config, in []schedulerv1.KubeSchedulerProfile) map[string][]byte {
 	out := map[string][]byte{}
 	for i := range in {
 		for _, c := range in[i].PluginConfig {
