@@ -85,7 +85,7 @@ func TestImageCommands(t *testing.T) {
 		`-o "xml"`:                  {"ls", root, "-o", "xml"},
 		"no such file or directory": {"load", root, filepath.Join(dir, "none.tar")},
 		"invalid reference format":  {"pull", root, "Team App"},
-		"it is no tar file with images: unexpected E": {"load", root, "-"},
+		"not a tar archive: unexpected E": {"load", root, "-"},
 	} {
 		if out, err := image(t, args...); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q: %v, %s; want an error with %q", args, err, out, words)

@@ -205,7 +205,7 @@ func (w *testCluster) refused(t *testing.T, node, why string) {
 }
 
 func (w *testCluster) simulated(t *testing.T) {
-	const why = `pod "calm" is simulated by node "s1": it has no processes, and writes no logs`
+	const why = `pod "calm" on node "s1" is simulated: it has no logs`
 	if _, err := w.client.CoreV1().Pods("default").GetLogs("calm", &corev1.PodLogOptions{}).Stream(t.Context()); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), why) {
 		t.Errorf("logs: %v", err)
 	}
