@@ -33,7 +33,6 @@ type container struct {
 	started     time.Time
 	exit        *shim.Exit
 	oom         bool
-	removed     bool
 	// exited is closed when exit is set.
 	exited chan struct{}
 }
