@@ -175,7 +175,7 @@ func (c *container) describeStuckStart() string {
 	if err != nil || shim.StartTime(ids.Container) != ids.Start {
 		return unknownStep
 	}
-	name, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(ids.Container), "comm"))
+	name, _ := os.ReadFile("/proc/" + strconv.Itoa(ids.Container) + "/comm")
 	index, ok := containerinit.MountIndex(strings.TrimSpace(string(name)))
 	text, err := os.ReadFile(filepath.Join(c.dir, shim.InitFile))
 	var spec containerinit.Spec
