@@ -37,7 +37,7 @@ func configureAdmission(c *genericapiserver.Config, o Options, client kubernetes
 	}
 	for _, name := range o.DisableAdmissionPlugins {
 		if !slices.Contains(admissionOrder, name) {
-			return fmt.Errorf("--disable-admission-plugins %q: there is no such plugin; there are %v", name, admissionOrder)
+			return fmt.Errorf("--disable-admission-plugins %q: unknown admission plugin: want one of %v", name, admissionOrder)
 		}
 	}
 	none, err := admission.ReadAdmissionConfiguration(names, "", nil)

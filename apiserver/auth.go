@@ -87,5 +87,5 @@ var displacementMetrics = sync.OnceValue(func() *metrics.Displacements {
 func (s *Server) newDisplacer() *executor.Displacer {
 	host, _ := os.Hostname()
 	return &executor.Displacer{Client: s.client, Now: time.Now, Component: "eviction-api", Instance: host, OnDisplaced: displacementMetrics().Count,
-		OnRecordLost: func(what string, err error) { klog.ErrorS(err, "An eviction could not be recorded", "what", what) }}
+		OnRecordLost: func(what string, err error) { klog.ErrorS(err, "Failed to record an eviction", "what", what) }}
 }

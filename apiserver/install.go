@@ -85,7 +85,7 @@ func (s *storageSet) store(resource schema.GroupResource) *genericregistry.Store
 func (s *storageSet) checkComplete(table []kinds.Kind) error {
 	for _, k := range table {
 		if s.byPath[k.GroupVersion][k.Resource] == nil {
-			return fmt.Errorf("%s in %s is in the table of kinds, but nothing answers it", k.Resource, k.GroupVersion)
+			return fmt.Errorf("%s in %s has no storage", k.Resource, k.GroupVersion)
 		}
 	}
 	return nil

@@ -59,7 +59,7 @@ func TestStatusUpdate(t *testing.T) {
 	}
 }
 
-func TestDaemonSetCountsTemplates(t *testing.T) {
+func TestDaemonSetTemplateGeneration(t *testing.T) {
 	obj, _ := created(t, `apps/v1 DaemonSet {"spec":{`+workload+`}}`)
 	old := obj.(*appsv1.DaemonSet)
 	now := old.DeepCopy()
@@ -75,7 +75,7 @@ func TestDaemonSetCountsTemplates(t *testing.T) {
 	}
 }
 
-func TestServiceChangesType(t *testing.T) {
+func TestServiceTypeChange(t *testing.T) {
 	obj, _ := created(t, `v1 Service {"spec":{"type":"NodePort","clusterIP":"10.0.0.1","ports":[{"port":80,"nodePort":30001}]}}`)
 	old := obj.(*corev1.Service)
 	now := old.DeepCopy()

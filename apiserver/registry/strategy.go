@@ -95,7 +95,7 @@ func (s strategy) WarningsOnCreate(ctx context.Context, obj runtime.Object) []st
 		texts = s.kind.Warnings(ctx, obj, nil)
 	}
 	if s.warnStoredOnly {
-		texts = append(texts, fmt.Sprintf("%s is stored, but nothing acts on it yet in this release", s.kind.Kind))
+		texts = append(texts, fmt.Sprintf("%s is stored, but no controller acts on it in this release", s.kind.Kind))
 	}
 	return texts
 }

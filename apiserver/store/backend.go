@@ -62,7 +62,7 @@ func (b *Backend) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := b.client.Get(ctx, "/registry/health", kubernetes.GetOptions{}); err != nil {
-		return fmt.Errorf("etcd does not answer: %w", err)
+		return fmt.Errorf("etcd does not respond: %w", err)
 	}
 	return nil
 }

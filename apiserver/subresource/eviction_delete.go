@@ -26,7 +26,7 @@ import (
 )
 
 // evict sets the condition, records the displacement and deletes the pod. If guarded, the pod must
-// not have changed since it was judged.
+// not have changed since the budgets were checked.
 func (e *EvictionREST) evict(ctx context.Context, r *evictionRequest, pod *corev1.Pod, guarded bool) error {
 	opts := r.opts.DeepCopy()
 	if r.dryRun {
@@ -69,9 +69,9 @@ func (r *evictionRequest) record(pod *corev1.Pod, m *model.Pod) *displacement.Re
 	}
 	switch {
 	case m.Phase == model.Pending:
-		rec.Rule = joinReasons(r.reason, "it had not started, and costs no budget")
+		rec.Rule = joinReasons(r.reason, "the pod had not started, so no disruption budget was debited")
 	case !m.Ready && len(r.debits) == 0:
-		rec.Rule = joinReasons(r.reason, "it was not ready, and costs no budget")
+		rec.Rule = joinReasons(r.reason, "the pod was not ready, so no disruption budget was debited")
 	}
 	return rec
 }
@@ -85,7 +85,7 @@ func joinReasons(a, b string) string {
 
 // setDisruptionTarget sets the DisruptionTarget condition and returns the resource version of the
 // pod. It keeps a condition that another request set.
-func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionRequest, judged *corev1.Pod, guarded bool) (string, error) {
+func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionRequest, checked *corev1.Pod, guarded bool) (string, error) {
 	key, err := e.pods.KeyFunc(ctx, r.name)
 	if err != nil {
 		return "", err
@@ -101,7 +101,7 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 		if err := r.checkPreconditions(pod); err != nil {
 			return nil, err
 		}
-		if pod.UID != judged.UID || guarded && pod.ResourceVersion != judged.ResourceVersion {
+		if pod.UID != checked.UID || guarded && pod.ResourceVersion != checked.ResourceVersion {
 			return nil, errRetry
 		}
 		mine, before = addDisruptionTarget(pod, time.Now())

@@ -149,7 +149,7 @@ func (t *transaction) undo(ctx context.Context) {
 
 func (t *transaction) release(ctx context.Context, c allocation) {
 	if err := t.clusterIPs.allocator.Release(context.WithoutCancel(ctx), c.pool, c.value, t.owner); err != nil {
-		klog.ErrorS(err, "A value of a service was not returned; it will be at the next sweep", "service", t.owner)
+		klog.ErrorS(err, "Failed to release an allocation of a service; the next repair releases it", "service", t.owner)
 	}
 }
 

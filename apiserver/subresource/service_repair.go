@@ -25,7 +25,7 @@ func (s *ServiceAllocator) RunRepair(ctx context.Context) {
 	for {
 		found, err := s.repair(ctx, orphans)
 		if err != nil && ctx.Err() == nil {
-			klog.ErrorS(err, "Addresses of services could not be swept; trying again later", "every", repairInterval)
+			klog.ErrorS(err, "Failed to repair service allocations; retrying", "interval", repairInterval)
 		}
 		orphans = found
 		select {

@@ -220,7 +220,7 @@ func (g *Graph) HasAttachment(node, attachment string) bool {
 	return node != "" && g.attachments[attachment] == node
 }
 
-// RunsPod says whether the pod is bound to node.
+// RunsPod reports whether the pod is bound to the node.
 func (g *Graph) RunsPod(node, namespace, name string) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

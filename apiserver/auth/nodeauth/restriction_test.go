@@ -38,7 +38,7 @@ func (w write) attributes() admission.Attributes {
 
 func newRestriction(t *testing.T) *Restriction {
 	t.Helper()
-	client := fake.NewClientset(pod("mine", "n1"), pod("other", "n2"), presenting("presents", "n1"), bare("bare", "n1"),
+	client := fake.NewClientset(pod("mine", "n1"), pod("other", "n2"), podWithTokens("presents", "n1"), barePod("barePod", "n1"),
 		node("n1", func(n *corev1.Node) { n.UID = "n1-now" }),
 		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "csi.example"}, Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "cloud"}}}},
 		&storagev1.CSIDriver{ObjectMeta: metav1.ObjectMeta{Name: "other.example"}, Spec: storagev1.CSIDriverSpec{TokenRequests: []storagev1.TokenRequest{{Audience: "other"}}}},
@@ -64,15 +64,15 @@ func newRestriction(t *testing.T) *Restriction {
 	return r
 }
 
-// bare returns a pod without volumes.
-func bare(name, node string) *corev1.Pod {
+// barePod returns a pod without volumes.
+func barePod(name, node string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: "u"}, Spec: corev1.PodSpec{NodeName: node, ServiceAccountName: "web"}}
 }
 
-// presenting returns a pod with projected tokens for the API server and a vault, and with CSI
+// podWithTokens returns a pod with projected tokens for the API server and a vault, and with CSI
 // volumes.
-func presenting(name, node string) *corev1.Pod {
-	p := bare(name, node)
+func podWithTokens(name, node string) *corev1.Pod {
+	p := barePod(name, node)
 	for _, audience := range []string{"", "vault"} {
 		p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "token" + audience, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 			Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", Audience: audience}}}}}})
@@ -112,7 +112,7 @@ func labelled(key, value string) *corev1.Node {
 	return node("n1", func(n *corev1.Node) { n.Labels[key] = value })
 }
 
-func TestANodeWritesItsOwnNodeOnly(t *testing.T) {
+func TestNodeRestrictionNodes(t *testing.T) {
 	tainted := node("n1", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "k", Effect: "NoSchedule"}} })
 	owned := node("n1", func(n *corev1.Node) { n.OwnerReferences = []metav1.OwnerReference{{Name: "x"}} })
 	const restricted = "node-restriction.kubernetes.io/fips"
@@ -144,7 +144,7 @@ func TestANodeWritesItsOwnNodeOnly(t *testing.T) {
 	})
 }
 
-func TestANodeWritesItsOwnPodsOnly(t *testing.T) {
+func TestNodeRestrictionPods(t *testing.T) {
 	mirror := func(change func(*corev1.Pod)) *corev1.Pod {
 		yes := true
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "m", Annotations: map[string]string{corev1.MirrorPodAnnotationKey: "x"},
@@ -186,7 +186,7 @@ func TestANodeWritesItsOwnPodsOnly(t *testing.T) {
 	})
 }
 
-func TestAMirrorPodBelongsToItsNode(t *testing.T) {
+func TestNodeRestrictionMirrorPods(t *testing.T) {
 	no, yes := false, true
 	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "n1-now", Controller: &yes}
 	for name, tc := range map[string]struct {
@@ -196,7 +196,7 @@ func TestAMirrorPodBelongsToItsNode(t *testing.T) {
 	}{
 		"its own":       {func(*metav1.OwnerReference) {}, 1, ""},
 		"blocks not":    {func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = &no }, 1, ""},
-		"nobody's":      {func(*metav1.OwnerReference) {}, 0, "with an owner reference set to itself"},
+		"no owner":      {func(*metav1.OwnerReference) {}, 0, "with an owner reference set to itself"},
 		"twice":         {func(*metav1.OwnerReference) {}, 2, "with a single owner reference set to itself"},
 		"another's":     {func(o *metav1.OwnerReference) { o.Name = "n2" }, 1, "with an owner reference set to itself"},
 		"another kind":  {func(o *metav1.OwnerReference) { o.Kind = "Pod" }, 1, "with an owner reference set to itself"},
@@ -218,7 +218,7 @@ func TestAMirrorPodBelongsToItsNode(t *testing.T) {
 	}
 }
 
-func TestATokenIsForWhomThePodPresentsItTo(t *testing.T) {
+func TestNodeRestrictionTokenAudience(t *testing.T) {
 	const not = "not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience"
 	for name, tc := range map[string]struct {
 		pod, account string
@@ -231,12 +231,12 @@ func TestATokenIsForWhomThePodPresentsItTo(t *testing.T) {
 		"an inline driver's":             {"presents", "web", []string{"cloud"}, ""},
 		"a claim's driver's":             {"presents", "web", []string{"disk"}, ""},
 		"a driver's of others":           {"presents", "web", []string{"other"}, not},
-		"nobody's":                       {"presents", "web", []string{"bank"}, not},
+		"unknown audience":               {"presents", "web", []string{"bank"}, not},
 		"two":                            {"presents", "web", []string{"vault", ""}, "node may only request 0 or 1 audiences"},
-		"a pod's without tokens":         {"bare", "web", nil, `audience "" ` + not},
-		"a vault's, of a pod without":    {"bare", "web", []string{"vault"}, not},
-		"what the node is given":         {"bare", "web", []string{"granted"}, ""},
-		"what it is given for another's": {"bare", "db", []string{"granted"}, not},
+		"a pod's without tokens":         {"barePod", "web", nil, `audience "" ` + not},
+		"a vault's, of a pod without":    {"barePod", "web", []string{"vault"}, not},
+		"what the node is given":         {"barePod", "web", []string{"granted"}, ""},
+		"what it is given for another's": {"barePod", "db", []string{"granted"}, not},
 	} {
 		req := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{Audiences: tc.audiences,
 			BoundObjectRef: &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Pod", Name: tc.pod, UID: "u"}}}

@@ -21,7 +21,7 @@ func record(u user.Info, obj, old runtime.Object, namespace, name, resource stri
 	return admission.NewAttributesRecord(obj, old, rbacv1.SchemeGroupVersion.WithKind("X"), namespace, name, gvr, "", op, nil, false, u)
 }
 
-func TestNobodyGrantsWhatHeLacks(t *testing.T) {
+func TestEscalationIsForbidden(t *testing.T) {
 	secrets := rbacv1.PolicyRule{Verbs: []string{"get", "list"}, APIGroups: []string{""}, Resources: []string{"secrets"}}
 	all := rbacv1.PolicyRule{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}}
 	on := func(verb string, names ...string) rbacv1.PolicyRule {

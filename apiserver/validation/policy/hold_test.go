@@ -21,7 +21,7 @@ func aHold() *v1alpha1.Hold {
 	}
 }
 
-func TestHoldRules(t *testing.T) {
+func TestHoldValidation(t *testing.T) {
 	good := aHold()
 	DefaultHold(good)
 	if errs := ValidateHold(good); len(errs) > 0 || good.Spec.Count != 1 || good.Spec.Victim.HostPorts[0].Protocol != corev1.ProtocolTCP {
