@@ -56,8 +56,8 @@ func (e evictionTest) pod(name string) *corev1.Pod {
 // budget creates a disruption budget that selects all pods, with the given status.
 func (e evictionTest) budget(name string, healthy, desired, allowed int32, change ...func(*policyv1.PodDisruptionBudget)) {
 	e.t.Helper()
-	budgets, min := e.PolicyV1().PodDisruptionBudgets("default"), intstr.FromInt32(desired)
-	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &min, Selector: &metav1.LabelSelector{}}}
+	budgets, minAvailable := e.PolicyV1().PodDisruptionBudgets("default"), intstr.FromInt32(desired)
+	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: &minAvailable, Selector: &metav1.LabelSelector{}}}
 	for _, f := range change {
 		f(b)
 	}

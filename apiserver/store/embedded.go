@@ -54,20 +54,20 @@ func openEmbedded(ctx context.Context, dir string, quota int64) (*Backend, error
 	}
 	enableWatchProgress(ctx, version.Version)
 	watcher := func() clientv3.Watcher { return v3client.New(server).Watcher }
-	room := &defragmenter{server: server, quota: quota}
-	if err := room.reclaim(ctx); err != nil {
+	d := &defragmenter{server: server, quota: quota}
+	if err := d.reclaim(ctx); err != nil {
 		klog.ErrorS(err, "Failed to defragment the store")
 	}
-	defragContext, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var defragWorkers sync.WaitGroup
-	defragWorkers.Go(func() { room.run(defragContext) })
+	defragCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() { d.run(defragCtx) })
 	b := newBackend(v3client.New(server), watcher, func() {
 		stop()
-		defragWorkers.Wait()
+		wg.Wait()
 		server.Stop()
 		_ = lock.Close()
 	})
-	b.spaceError = room.spaceError
+	b.spaceError = d.spaceError
 	return b, nil
 }
 

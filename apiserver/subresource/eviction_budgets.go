@@ -122,8 +122,8 @@ func (e *EvictionREST) debit(ctx context.Context, r *evictionRequest, pod *corev
 			r.debits = append(r.debits, budgetDebit{budget: b, entry: displacement.Entry{Budget: b.Name, Before: b.Status.DisruptionsAllowed, After: b.Status.DisruptionsAllowed - 1}})
 			continue
 		}
-		mine := evictionRequest{name: r.name, debits: r.debits[before:]}
-		e.refund(ctx, &mine)
+		partial := evictionRequest{name: r.name, debits: r.debits[before:]}
+		e.refund(ctx, &partial)
 		r.debits = r.debits[:before]
 		if storage.IsInvalidObj(err) || storage.IsNotFound(err) || storage.IsConflict(err) {
 			return errRetry
@@ -204,7 +204,7 @@ func isDisruptionTarget(c corev1.PodCondition) bool {
 func (e *EvictionREST) refund(ctx context.Context, r *evictionRequest) {
 	for _, p := range r.debits {
 		err := e.updateBudgetStatus(ctx, p.budget, nil, func(s *policyv1.PodDisruptionBudgetStatus) bool {
-			if _, there := s.DisruptedPods[r.name]; !there {
+			if _, found := s.DisruptedPods[r.name]; !found {
 				return false // the disruption controller has recounted in between
 			}
 			delete(s.DisruptedPods, r.name)

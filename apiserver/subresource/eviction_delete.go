@@ -91,7 +91,7 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 		return "", err
 	}
 	out := &corev1.Pod{}
-	var mine bool
+	var changed bool
 	var before *corev1.PodCondition
 	err = e.pods.Storage.GuaranteedUpdate(ctx, key, out, false, nil, storage.SimpleUpdate(func(obj runtime.Object) (runtime.Object, error) {
 		pod, ok := obj.(*corev1.Pod)
@@ -104,13 +104,13 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 		if pod.UID != checked.UID || guarded && pod.ResourceVersion != checked.ResourceVersion {
 			return nil, errRetry
 		}
-		mine, before = addDisruptionTarget(pod, time.Now())
+		changed, before = addDisruptionTarget(pod, time.Now())
 		return pod, nil
 	}), false, nil)
 	if err == nil {
 		r.markedVersion = out.ResourceVersion
 	}
-	if i := slices.IndexFunc(out.Status.Conditions, isDisruptionTarget); err == nil && mine && i >= 0 {
+	if i := slices.IndexFunc(out.Status.Conditions, isDisruptionTarget); err == nil && changed && i >= 0 {
 		r.condition, r.previousCondition = out.Status.Conditions[i].DeepCopy(), before
 	}
 	var status apierrors.APIStatus
@@ -122,7 +122,7 @@ func (e *EvictionREST) setDisruptionTarget(ctx context.Context, r *evictionReque
 
 // addDisruptionTarget sets the DisruptionTarget condition unless it is already true. It reports
 // whether it changed the condition, and returns the previous condition or nil.
-func addDisruptionTarget(pod *corev1.Pod, now time.Time) (mine bool, before *corev1.PodCondition) {
+func addDisruptionTarget(pod *corev1.Pod, now time.Time) (changed bool, before *corev1.PodCondition) {
 	c := corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: displacement.API.Reason(),
 		Message: displacement.API.MessagePrefix(), LastTransitionTime: metav1.NewTime(now)}
 	for i := range pod.Status.Conditions {
@@ -131,10 +131,10 @@ func addDisruptionTarget(pod *corev1.Pod, now time.Time) (mine bool, before *cor
 			continue
 		}
 		if have.Status != c.Status {
-			mine, before = true, have.DeepCopy()
+			changed, before = true, have.DeepCopy()
 			*have = c
 		}
-		return mine, before
+		return changed, before
 	}
 	pod.Status.Conditions = append(pod.Status.Conditions, c)
 	return true, nil

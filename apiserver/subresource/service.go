@@ -200,9 +200,9 @@ func (t *transaction) allocateIP(ctx context.Context, service, old *corev1.Servi
 }
 
 // releaseUnused releases the allocations that service does not hold.
-func (t *transaction) releaseUnused(ctx context.Context, allocator []allocation, service *corev1.Service) {
+func (t *transaction) releaseUnused(ctx context.Context, allocations []allocation, service *corev1.Service) {
 	kept := allocationsOf(service)
-	for _, c := range allocator {
+	for _, c := range allocations {
 		if !slices.Contains(kept, c) {
 			t.release(ctx, c)
 		}
