@@ -20,12 +20,12 @@ func TestWritesThatBypassTheCache(t *testing.T) {
 		class, old runtime.Object
 		stale      bool
 	}{
-		"a class is made":            {op: admission.Create, class: plain},
-		"a class is labelled":        {op: admission.Update, class: plain, old: plain},
-		"the default is made":        {op: admission.Create, class: standard, stale: true},
-		"a class becomes default":    {op: admission.Update, class: standard, old: plain, stale: true},
-		"a class is default no more": {op: admission.Update, class: plain, old: standard, stale: true},
-		"a class is deleted":         {op: admission.Delete, old: plain, stale: true},
+		"a class is created":           {op: admission.Create, class: plain},
+		"a class is labelled":          {op: admission.Update, class: plain, old: plain},
+		"the default class is created": {op: admission.Create, class: standard, stale: true},
+		"a class becomes default":      {op: admission.Update, class: standard, old: plain, stale: true},
+		"a class is no longer default": {op: admission.Update, class: plain, old: standard, stale: true},
+		"a class is deleted":           {op: admission.Delete, old: plain, stale: true},
 	} {
 		plugin := initialized(t, newPriority())
 		if refused := admit(t, plugin, request(tc.op, priorityClasses, "", tc.class, tc.old)); refused != "" {
@@ -57,14 +57,14 @@ func TestRecentWritesAreVisible(t *testing.T) {
 		write admission.Attributes
 		stale string
 	}{
-		"a runtime class is made":    {request(admission.Create, classes, "", class, nil), ""},
+		"a runtime class is created": {request(admission.Create, classes, "", class, nil), ""},
 		"a runtime class is changed": {request(admission.Update, classes, "", class, class), "class"},
 		"a runtime class is deleted": {request(admission.Delete, classes, "", nil, class), "class"},
-		"an account is made":         {request(admission.Create, accounts, "", account, nil), ""},
+		"an account is created":      {request(admission.Create, accounts, "", account, nil), ""},
 		"an account is changed":      {request(admission.Update, accounts, "", account, account), "account"},
 		"an account is deleted":      {request(admission.Delete, accounts, "", nil, account), "account"},
-		"a token is asked for":       {request(admission.Create, accounts, "token", account, nil), ""},
-		"a node is made":             {request(admission.Create, nodes, "", in("z"), nil), ""},
+		"a token is requested":       {request(admission.Create, accounts, "token", account, nil), ""},
+		"a node is created":          {request(admission.Create, nodes, "", in("z"), nil), ""},
 		"a node is tainted":          {request(admission.Update, nodes, "", in("z"), in("z")), ""},
 		"a node reports":             {request(admission.Update, nodes, "status", in("y"), in("z")), ""},
 		"a node moves":               {request(admission.Update, nodes, "", in("y"), in("z")), "node"},

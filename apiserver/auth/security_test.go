@@ -150,15 +150,15 @@ func TestAuthentication(t *testing.T) {
 		cert  *tls.Certificate
 		want  string
 	}{
-		"nothing":                 {want: "system:anonymous system:unauthenticated"},
-		"admin":                   {cert: certificate(t, g.ca, pki.Admin()), want: "kubernetes-admin system:masters,system:authenticated"},
-		"node":                    {cert: certificate(t, g.ca, pki.Node("n1")), want: "system:node:n1 system:nodes,system:authenticated"},
-		"certificate of another":  {cert: certificate(t, foreign, pki.Admin()), want: "401"},
-		"static token":            {token: "s3cret", want: "carl ops,dev,system:authenticated"},
-		"unknown token":           {token: "guess", want: "401"},
-		"account's token":         {token: g.token(t), want: "system:serviceaccount:a:web system:serviceaccounts,system:serviceaccounts:a,system:authenticated"},
-		"forged token":            {token: forged.Token, want: "401"},
-		"certificate beats token": {token: "guess", cert: certificate(t, g.ca, pki.Scheduler()), want: "system:kube-scheduler system:authenticated"},
+		"nothing":                {want: "system:anonymous system:unauthenticated"},
+		"admin":                  {cert: certificate(t, g.ca, pki.Admin()), want: "kubernetes-admin system:masters,system:authenticated"},
+		"node":                   {cert: certificate(t, g.ca, pki.Node("n1")), want: "system:node:n1 system:nodes,system:authenticated"},
+		"certificate of another": {cert: certificate(t, foreign, pki.Admin()), want: "401"},
+		"static token":           {token: "s3cret", want: "carl ops,dev,system:authenticated"},
+		"unknown token":          {token: "guess", want: "401"},
+		"service account token":  {token: g.token(t), want: "system:serviceaccount:a:web system:serviceaccounts,system:serviceaccounts:a,system:authenticated"},
+		"forged token":           {token: forged.Token, want: "401"},
+		"certificate takes precedence over token": {token: "guess", cert: certificate(t, g.ca, pki.Scheduler()), want: "system:kube-scheduler system:authenticated"},
 	} {
 		if got := g.ask(t, tc.token, tc.cert); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)

@@ -133,15 +133,15 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 		beside func(*corev1.Pod) // concurrent change between setting the condition and the delete
 		want   string
 	}{
-		"labels":           {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no mark"},
-		"an older mark":    {&over, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
-		"another's before": {&foreign, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
-		"another's mark":   {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], foreign) }, "0 left, 1 entries, True PreemptionByScheduler"},
+		"labels":                              {nil, func(*corev1.Pod) {}, "1 left, 0 entries, no mark"},
+		"older condition":                     {&over, func(*corev1.Pod) {}, "1 left, 0 entries, False Over"},
+		"condition of another request before": {&foreign, func(*corev1.Pod) {}, "0 left, 1 entries, True PreemptionByScheduler"},
+		"condition of another request":        {nil, func(p *corev1.Pod) { p.Status.Conditions = append(p.Status.Conditions[:1], foreign) }, "0 left, 1 entries, True PreemptionByScheduler"},
 		"deletion": {nil, func(p *corev1.Pod) {
 			now, grace := metav1.Now(), int64(30)
 			p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &now, &grace
 		}, "0 left, 1 entries, True EvictionByEvictionAPI"},
-		"another pod of the name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 left, 1 entries, no mark"},
+		"pod recreated with the same name": {nil, func(p *corev1.Pod) { p.UID, p.Status.Conditions = "new", nil }, "0 left, 1 entries, no mark"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newEvictionTest(t)

@@ -70,7 +70,7 @@ func TestAllows(t *testing.T) {
 			yes:  []string{"get apps:deployments/scale x", "get :replicationcontrollers/scale x"},
 			no:   []string{"get apps:deployments x", "get apps:deployments/status x"},
 		},
-		"pods/* is no pattern": {
+		"pods/* is a literal": {
 			rule: rule("get", "core", "pods/*", ""),
 			no:   []string{"get :pods x", "get :pods/log x"},
 		},

@@ -126,15 +126,15 @@ func TestBoundTokenExpiresWithObject(t *testing.T) {
 		change func(*fixture)
 		want   string // part of the error; "" means still valid
 	}{
-		"nothing happened":     {change: func(*fixture) {}},
+		"unchanged":            {change: func(*fixture) {}},
 		"account deleted":      {change: func(w *fixture) { delete(w.accounts, "a/web") }, want: "not found"},
-		"account made anew":    {change: func(w *fixture) { w.accounts["a/web"].UID = "9" }, want: "has uid 9"},
+		"account recreated":    {change: func(w *fixture) { w.accounts["a/web"].UID = "9" }, want: "has uid 9"},
 		"account long deleted": {change: func(w *fixture) { w.accounts["a/web"].DeletionTimestamp = &past }, want: "has been deleted"},
 		"pod deleted": {
 			bound:  func(w *fixture) BoundObjects { return BoundObjects{Pod: w.pods["a/p"]} },
 			change: func(w *fixture) { delete(w.pods, "a/p") }, want: "not found",
 		},
-		"pod made anew": {
+		"pod recreated": {
 			bound:  func(w *fixture) BoundObjects { return BoundObjects{Pod: w.pods["a/p"].DeepCopy()} },
 			change: func(w *fixture) { w.pods["a/p"].UID = "9" }, want: "has uid 9",
 		},
@@ -207,19 +207,19 @@ func TestForgedTokensAreRejected(t *testing.T) {
 		token string
 		ours  bool // an error; otherwise the token is unknown
 	}{
-		"another key":      {forge(t, jwt.SigningMethodES256, other, as), true},
-		"no signature":     {forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, as), true},
-		"key as a secret":  {forge(t, jwt.SigningMethodHS256, []byte(w.issuer.keyID), as), true},
-		"changed payload":  {swapPayload(good, forge(t, jwt.SigningMethodES256, other, as)), true},
-		"cut signature":    {good[:len(good)-4], true},
-		"no expiry":        {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.ExpiresAt = nil }), true},
-		"other subject":    {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Subject = "system:serviceaccount:a:admin" }), true},
-		"no account":       {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Kubernetes = kubernetesClaims{} }), true},
-		"another issuer":   {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Issuer = "https://elsewhere" }), false},
-		"another audience": {w.issue(t, BoundObjects{}, "vault"), true},
-		"not a token":      {"abc", false},
-		"empty":            {"", false},
-		"three dots":       {"...", false},
+		"another key":         {forge(t, jwt.SigningMethodES256, other, as), true},
+		"no signature":        {forge(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, as), true},
+		"key as a secret":     {forge(t, jwt.SigningMethodHS256, []byte(w.issuer.keyID), as), true},
+		"changed payload":     {swapPayload(good, forge(t, jwt.SigningMethodES256, other, as)), true},
+		"truncated signature": {good[:len(good)-4], true},
+		"no expiry":           {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.ExpiresAt = nil }), true},
+		"other subject":       {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Subject = "system:serviceaccount:a:admin" }), true},
+		"no account":          {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Kubernetes = kubernetesClaims{} }), true},
+		"another issuer":      {forge(t, jwt.SigningMethodES256, w.key, func(c *claims) { c.Issuer = "https://elsewhere" }), false},
+		"another audience":    {w.issue(t, BoundObjects{}, "vault"), true},
+		"not a token":         {"abc", false},
+		"empty":               {"", false},
+		"three dots":          {"...", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, ok, err := w.verifier().AuthenticateToken(t.Context(), tc.token)
