@@ -99,7 +99,7 @@ func TestFullStoreIsDefragmented(t *testing.T) {
 			t.Fatalf("%d MiB were written into %d", n, quota>>20)
 		}
 	}
-	if err := b.CheckWritable(); err == nil || !strings.Contains(err.Error(), "takes no writes") {
+	if err := b.CheckWritable(); err == nil || !strings.Contains(err.Error(), "rejects writes") {
 		t.Errorf("a full store says %v of itself", err)
 	}
 	if err := b.Check(t.Context()); err != nil {
