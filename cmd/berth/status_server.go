@@ -27,8 +27,9 @@ const (
 
 // statusServer is what the controllers tell about themselves.
 type statusServer struct {
-	listener      net.Listener // nil: nowhere
-	config        any          // for /configz
+	listener      net.Listener              // nil: nowhere
+	certificate   metricsserver.Certificate // nil: a self-signed one
+	config        any                       // for /configz
 	registry      *prometheus.Registry
 	displacements *metrics.Displacements
 	informers     atomic.Pointer[informers.SharedInformerFactory] // of the loops; nil before they run
@@ -69,7 +70,7 @@ func (p *statusServer) serve(ctx context.Context, wg *sync.WaitGroup, config *re
 	if err != nil {
 		return err
 	}
-	site := metricsserver.Server{Component: "controller", Client: client, Listener: p.listener, Readyz: p.ready,
+	site := metricsserver.Server{Component: "controller", Client: client, Listener: p.listener, Certificate: p.certificate, Readyz: p.ready,
 		Protected: metricsserver.NewMux(p.registry, p.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
 	return site.Start(ctx, wg)
 }

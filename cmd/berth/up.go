@@ -20,6 +20,7 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/store"
 	"github.com/berthproject/berth/apiserver/subresource"
+	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/scheduler"
 )
 
@@ -168,7 +169,7 @@ func (o *upOptions) startComponents(p *components, server *apiserver.Server, nod
 	if err := say.listen(); err != nil {
 		return 0, err
 	}
-	if err := startControlPlane(p, config, server.Authority().CAPEM(), settings, *say, log); err != nil {
+	if err := startControlPlane(p, config, server.Authority(), settings, *say, log); err != nil {
 		return 0, err
 	}
 	if len(nodes) > 0 {
@@ -192,14 +193,21 @@ func (o *upOptions) startComponents(p *components, server *apiserver.Server, nod
 }
 
 // startControlPlane starts the scheduler, the controllers and the descheduler, each as the user whose
-// rights it needs and no more. ca is the certificate that pods check the API
-// server by; at the listeners of at they tell about themselves.
-func startControlPlane(p *components, config *rest.Config, ca []byte, settings settings, at upOutput, log *logFile) error {
+// rights it needs and no more. authority issues the certificates with which they serve metrics at the
+// listeners of at.
+func startControlPlane(p *components, config *rest.Config, authority *pki.Authority, settings settings, at upOutput, log *logFile) error {
 	settings.scheduler.LeaderElection.Enabled = false // there is one
 	so := schedulerOptions(settings)
 	so.Config, so.Listener, so.Log, so.Decisions = impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.decisions
+	var err error
+	if so.Certificate, err = servingCertificate(authority, "kube-scheduler"); err != nil {
+		return err
+	}
 	p.start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
 	status := newStatusServer(at.controllersListener, settings)
+	if status.certificate, err = servingCertificate(authority, "kube-controller-manager"); err != nil {
+		return err
+	}
 	if err := settings.descheduler.start(p, config, settings, status); err != nil {
 		return err
 	}
@@ -207,7 +215,16 @@ func startControlPlane(p *components, config *rest.Config, ca []byte, settings s
 	if err := status.serve(p.ctx, &p.wg, config); err != nil {
 		return err
 	}
-	return startControllers(p, config, ca, settings, status)
+	return startControllers(p, config, authority.CAPEM(), settings, status)
+}
+
+// servingCertificate returns a serving certificate of a component on this machine, signed by the cluster's CA.
+func servingCertificate(authority *pki.Authority, component string) (metricsserver.Certificate, error) {
+	certPEM, keyPEM, err := authority.ServingPEM(component, pki.APIServerAltNames(nil))
+	if err != nil {
+		return nil, err
+	}
+	return metricsserver.NewCertificate(certPEM, keyPEM)
 }
 
 // impersonate is a connection under another name: in one process, too, each part has just

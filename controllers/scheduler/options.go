@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/engine/scheduling"
@@ -49,6 +50,8 @@ type Options struct {
 
 	Listen   string       // HOST:PORT of health, metrics and debugging over HTTPS; empty: none
 	Listener net.Listener // used instead of Listen; closed on return
+	// Certificate is the serving certificate; nil: a self-signed one.
+	Certificate metricsserver.Certificate
 	// Profiling serves pprof. ContentionProfiling enables the block
 	// profile.
 	Profiling, ContentionProfiling bool
