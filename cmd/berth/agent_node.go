@@ -30,9 +30,6 @@ type localNodeFlags struct {
 	endpointSet             bool // the endpoint was
 }
 
-// defaultLowDisk is the disk reserve in MiB.
-const defaultLowDisk = 256
-
 // defaultEndpoint is where containerd listens.
 const defaultEndpoint = "unix:///run/containerd/containerd.sock"
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,3 +49,21 @@ func kubeconfigPath(dataDir string) string { return filepath.Join(dataDir, "kube
 
 // defaultDataDir is where a cluster keeps its objects unless told otherwise.
 func defaultDataDir() string { return apiserver.DefaultOptions().DataDir }
+
+// defaultKubeconfig is the admin kubeconfig of the default data directory.
+func defaultKubeconfig() (string, error) {
+	file := filepath.Join(apiserver.DefaultOptions().DataDir, "kubeconfig")
+	if _, err := os.Stat(file); err != nil {
+		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or name another with --kubeconfig", apiserver.DefaultOptions().DataDir)
+	}
+	return file, nil
+}
+
+// impersonate is a connection under another name: in one process, too, each part has just
+// the rights of its role.
+func impersonate(config *rest.Config, user string) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	config.UserAgent = user
+	return config
+}

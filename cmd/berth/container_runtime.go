@@ -131,3 +131,6 @@ func rejectOverlayFS(dir string) error {
 	}
 	return fmt.Errorf("%s is on an overlay file system, and containers cannot have theirs there (choose another disk with --root-dir)", dir)
 }
+
+// defaultLowDisk is the disk reserve in MiB.
+const defaultLowDisk = 256

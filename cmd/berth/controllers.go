@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"os"
 	"slices"
+	"time"
 
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/displacementrecords"
 	"github.com/berthproject/berth/controllers/disruption"
 	"github.com/berthproject/berth/controllers/endpoints"
 	"github.com/berthproject/berth/controllers/garbagecollector"
@@ -27,6 +30,8 @@ import (
 	"github.com/berthproject/berth/controllers/workload/job"
 	"github.com/berthproject/berth/controllers/workload/replicaset"
 	"github.com/berthproject/berth/controllers/workload/statefulset"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/executor"
 )
 
 // controller is one of the loops of berth controller.
@@ -138,4 +143,34 @@ func startControllers(p *components, config *rest.Config, ca []byte, set setting
 		}
 	}
 	return nil
+}
+
+// recordsController is the loop that writes the controllers' journal, whichever of them displaces.
+const recordsController = "records"
+
+// runDisplacementRecords runs the loop that looks after records of displacements and Avoid Holds.
+func runDisplacementRecords(ctx context.Context, w controllerContext) error {
+	holds, err := v1alpha1.NewClient(w.config)
+	if err != nil {
+		return err
+	}
+	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.journal, OnDisplaced: w.status.displacements.Count, Log: w.log}
+	if c := w.settings.berth.Holds; c.Avoid {
+		o.Backoff = displacement.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Max: time.Duration(c.MostSeconds) * time.Second}
+	}
+	return displacementrecords.Run(ctx, o)
+}
+
+// displacer is the door that a loop displaces pods through, under the name of the
+// component that does so upstream.
+func (w *controllerContext) displacer(component string) *executor.Displacer {
+	host, _ := os.Hostname()
+	log := w.log
+	return &executor.Displacer{
+		OnDisplaced: w.status.displacements.Count,
+		Client:      w.client, Now: time.Now, Component: component, Instance: component + "-" + host,
+		OnRecordLost: func(what string, err error) {
+			log.Error(err, "A displacement could not be recorded", "what", what, "by", component)
+		},
+	}
 }

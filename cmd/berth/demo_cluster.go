@@ -98,7 +98,7 @@ func startDemoCluster(p *components, dir string, settings settings, log *logFile
 	if err := say.listen(); err != nil {
 		return nil, err
 	}
-	if err := startControlPlane(p, server.LoopbackConfig(), server.Authority().CAPEM(), settings, say, log); err != nil {
+	if err := startControlPlane(p, server.LoopbackConfig(), server.Authority().CAPEM(), settings, &upDescheduler{}, say, log); err != nil {
 		return nil, err
 	}
 	config, err := clientConfig(server.KubeconfigPath(), "berth-demo")

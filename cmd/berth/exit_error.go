@@ -1,6 +1,8 @@
 package main
 
-import "errors"
+import (
+	"errors"
+)
 
 // exitError is an error that ends berth with a code of its own; all others end it with 1.
 type exitError struct {

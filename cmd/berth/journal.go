@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/berthproject/berth/api/v1alpha1"
-	"github.com/berthproject/berth/controllers/displacementrecords"
-	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -60,20 +55,4 @@ func journalDir(given, kubeconfig string) (string, error) {
 		return "", nil
 	}
 	return dir, nil
-}
-
-// recordsController is the loop that writes the controllers' journal, whichever of them displaces.
-const recordsController = "records"
-
-// runDisplacementRecords runs the loop that looks after records of displacements and Avoid Holds.
-func runDisplacementRecords(ctx context.Context, w controllerContext) error {
-	holds, err := v1alpha1.NewClient(w.config)
-	if err != nil {
-		return err
-	}
-	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.journal, OnDisplaced: w.status.displacements.Count, Log: w.log}
-	if c := w.settings.berth.Holds; c.Avoid {
-		o.Backoff = displacement.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Max: time.Duration(c.MostSeconds) * time.Second}
-	}
-	return displacementrecords.Run(ctx, o)
 }

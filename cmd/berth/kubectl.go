@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,8 +13,6 @@ import (
 	"k8s.io/klog/v2"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
-
-	"github.com/berthproject/berth/apiserver"
 )
 
 // kubectlCommand is the real kubectl. Its flags are its own.
@@ -72,13 +68,4 @@ func needsCluster(args []string) bool {
 		return false
 	}
 	return !slices.Contains([]string{"help", "completion", "options", "kustomize", "plugin"}, args[0])
-}
-
-// defaultKubeconfig is the admin kubeconfig of the default data directory.
-func defaultKubeconfig() (string, error) {
-	file := filepath.Join(apiserver.DefaultOptions().DataDir, "kubeconfig")
-	if _, err := os.Stat(file); err != nil {
-		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or name another with --kubeconfig", apiserver.DefaultOptions().DataDir)
-	}
-	return file, nil
 }

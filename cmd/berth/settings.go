@@ -5,22 +5,24 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/podgc"
+	"github.com/berthproject/berth/engine/tainteviction"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/journal"
 )
 
 // settings are what the configuration files say.
 type settings struct {
-	berth       config.Berth
-	scheduler   config.KubeScheduler
-	kubelet     config.Kubelet
-	descheduler upDescheduler      // of berth up
-	journal     *journal.Journal   // where the flag --journal has records kept; nil: nowhere
-	decisions   *journal.Decisions // likewise the scheduler's decisions
+	berth     config.Berth
+	scheduler config.KubeScheduler
+	kubelet   config.Kubelet
+	journal   *journal.Journal   // where the flag --journal has records kept; nil: nowhere
+	decisions *journal.Decisions // likewise the scheduler's decisions
 }
 
 // configFlag adds --config.
@@ -74,4 +76,19 @@ func (s *settings) profiles() []placement.Config {
 		profiles[i].TaintTolerationComparison = s.berth.Scheduler.NumericTolerations
 	}
 	return profiles
+}
+
+// taintEvictionOptions are what the loop of taints needs to know.
+func (s *settings) taintEvictionOptions() tainteviction.Options {
+	return tainteviction.Options{
+		FixedDueTime: s.berth.Taints.FrozenDeadline, NumericTolerations: s.berth.Scheduler.NumericTolerations,
+		StartupGrace: time.Duration(s.berth.NodeLifecycle.StartupGraceSeconds) * time.Second,
+	}
+}
+
+// podGCOptions are what the loop that collects pods needs to know.
+func (s *settings) podGCOptions() podgc.Options {
+	o := s.berth.PodGC
+	return podgc.Options{Threshold: o.TerminatedThreshold, EvictedCap: o.EvictedCap,
+		EvictedTTL: time.Duration(o.EvictedTTLSeconds) * time.Second, Quarantine: podgc.Quarantine}
 }

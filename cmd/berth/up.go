@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/berthproject/berth/apiserver"
@@ -108,7 +106,6 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 	if err := o.descheduler.readPolicy(os.Stderr); err != nil {
 		return err
 	}
-	settings.descheduler = o.descheduler
 	nodes, err := o.simulated.buildNodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
 	if err != nil {
 		return err
@@ -168,7 +165,7 @@ func (o *upOptions) startComponents(p *components, server *apiserver.Server, nod
 	if err := say.listen(); err != nil {
 		return 0, err
 	}
-	if err := startControlPlane(p, config, server.Authority().CAPEM(), settings, *say, log); err != nil {
+	if err := startControlPlane(p, config, server.Authority().CAPEM(), settings, &o.descheduler, *say, log); err != nil {
 		return 0, err
 	}
 	if len(nodes) > 0 {
@@ -194,13 +191,13 @@ func (o *upOptions) startComponents(p *components, server *apiserver.Server, nod
 // startControlPlane starts the scheduler, the controllers and the descheduler, each as the user whose
 // rights it needs and no more. ca is the certificate that pods check the API
 // server by; at the listeners of at they tell about themselves.
-func startControlPlane(p *components, config *rest.Config, ca []byte, settings settings, at upOutput, log *logFile) error {
+func startControlPlane(p *components, config *rest.Config, ca []byte, settings settings, moves *upDescheduler, at upOutput, log *logFile) error {
 	settings.scheduler.LeaderElection.Enabled = false // there is one
 	so := schedulerOptions(settings)
 	so.Config, so.Listener, so.Log, so.Decisions = impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.decisions
 	p.start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
 	status := newStatusServer(at.controllersListener, settings)
-	if err := settings.descheduler.start(p, config, settings, status); err != nil {
+	if err := moves.start(p, config, settings, status); err != nil {
 		return err
 	}
 	config = impersonate(config, pki.ControllerManager().Name)
@@ -208,15 +205,6 @@ func startControlPlane(p *components, config *rest.Config, ca []byte, settings s
 		return err
 	}
 	return startControllers(p, config, ca, settings, status)
-}
-
-// impersonate is a connection under another name: in one process, too, each part has just
-// the rights of its role.
-func impersonate(config *rest.Config, user string) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: user}
-	config.UserAgent = user
-	return config
 }
 
 // applyServerConfig puts what the configuration file says where no flag says it.
@@ -269,50 +257,4 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 		}
 		_ = lock.Close()
 	}, nil
-}
-
-// progressInterval is how often it is looked for whom a start waits, and what for.
-const progressInterval = 5 * time.Second
-
-// waitForNodes waits until all nodes can take pods, and counts the others that the
-// cluster has.
-func waitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return 0, err
-	}
-	names := map[string]bool{}
-	for _, n := range nodes {
-		names[n.Name] = true
-	}
-	for _, name := range real {
-		names[name] = true
-	}
-	bar := progressBar{w: os.Stderr}
-	defer bar.done()
-	say, said := time.Now().Add(progressInterval), ""
-	// A list of thousands takes a server a while; not all its time may go to it.
-	pause := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
-	for tick := time.NewTicker(pause); ; {
-		ready, others, err := countReadyNodes(ctx, client, names)
-		if err == nil && ready == len(names) {
-			tick.Stop()
-			return others, nil
-		}
-		if len(names) > 100 {
-			bar.show(ready, len(names), "nodes ready")
-		} else if time.Now().After(say) {
-			if now := describeUnreadyNode(ctx, client, names); now != said {
-				fmt.Fprintln(os.Stderr, "berth: still waiting:", now)
-				said = now
-			}
-			say = time.Now().Add(progressInterval)
-		}
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return 0, errors.Join(err, context.Cause(ctx))
-		case <-tick.C:
-		}
-	}
 }
