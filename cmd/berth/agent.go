@@ -18,6 +18,10 @@ import (
 
 	"github.com/berthproject/berth/agent/fastinit"
 	"github.com/berthproject/berth/agent/nodeagent"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/localnodes"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // agentFlags are those of berth agent.
@@ -27,7 +31,7 @@ type agentFlags struct {
 	simulated        bool
 	guard            bool
 	kubeletOff       bool
-	nodes            simulatedNodeFlags
+	nodes            localnodes.Flags
 	local            localNodeFlags
 }
 
@@ -72,19 +76,19 @@ func (f *agentFlags) addFlags(flags *pflag.FlagSet, host string) {
 	flags.BoolVar(&f.guard, "guard", false, "only evict, beside the kubelet that runs the node")
 	flags.BoolVar(&f.kubeletOff, "kubelet-eviction-off", false, "with --guard: the kubelet evicts for disks alone; it is not asked")
 	f.local.addFlags(flags)
-	f.nodes.addFlags(flags)
-	configFlag(flags, &f.configs)
+	f.nodes.AddFlags(flags)
+	settings.AddFlag(flags, &f.configs)
 }
 
 func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if err := f.validate(cmd.Flags()); err != nil {
 		return err
 	}
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
-	config, err := clientConfig(f.kubeconfig, "berth-agent")
+	config, err := cli.ClientConfig(f.kubeconfig, "berth-agent")
 	if err != nil {
 		return err
 	}
@@ -93,7 +97,7 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 		if !f.simulated && !f.guard {
 			kept = nodeagent.SavedName(f.local.rootDir)
 		}
-		f.name = cmp.Or(credentialNode(cmd.Context(), config), kept, f.name)
+		f.name = cmp.Or(cli.CredentialNode(cmd.Context(), config), kept, f.name)
 	}
 	if f.simulated {
 		return f.runSimulated(cmd.Context(), cmd.OutOrStdout(), config, settings)
@@ -101,8 +105,8 @@ func runAgent(cmd *cobra.Command, f agentFlags) error {
 	if f.guard { // which has no use for most of a file, and is not the one to tell
 		return f.runGuard(cmd.Context(), cmd.OutOrStdout(), config, settings)
 	}
-	printWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
-	f.local.applyKubeletConfig(cmd.Flags(), &settings.kubelet)
+	printWarnings(cmd.ErrOrStderr(), settings.Kubelet.Warnings)
+	f.local.applyKubeletConfig(cmd.Flags(), &settings.Kubelet)
 	return f.runNode(cmd.Context(), cmd.OutOrStdout(), config, settings)
 }
 
@@ -133,40 +137,40 @@ func (f *agentFlags) validate(flags *pflag.FlagSet) error {
 
 // checkNodePermission refuses a credential that is not the node's.
 func checkNodePermission(ctx context.Context, config *rest.Config, name string) error {
-	return requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: name},
+	return cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "get", Resource: "nodes", Name: name},
 		"a node's credential serves that node only; berth credentials --node "+name+" makes one")
 }
 
 // runSimulated serves simulated nodes.
-func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
-	f.nodes.count = 1
-	list, err := f.nodes.buildNodes(func(int) string { return f.name })
+func (f *agentFlags) runSimulated(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
+	f.nodes.Count = 1
+	list, err := f.nodes.BuildNodes(func(int) string { return f.name })
 	if err != nil {
 		return err
 	}
-	if f.name == "" && f.nodes.file == "" {
+	if f.name == "" && f.nodes.File == "" {
 		return errors.New("--node-name: must be given, e.g. the host's name")
 	}
 	if err := checkNodePermission(ctx, config, list[0].Name); err != nil {
 		return err
 	}
-	answer, err := credentialServingOptions(config)
+	answer, err := localnodes.CredentialServingOptions(config)
 	if err != nil {
 		return err
 	}
-	nodes, err := newSimulatedNodes(config, list, settings, answer)
+	nodes, err := localnodes.NewSimulated(config, list, settings, answer)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "agent of %d simulated node(s) at %s; Ctrl-C stops\n", len(list), config.Host)
-	return runComponents(ctx, func(p *components) error {
-		nodes.start(p)
+	return rungroup.Run(ctx, func(p *rungroup.Group) error {
+		nodes.Start(p)
 		return nil
 	})
 }
 
 // runNode serves this machine, or a part of it, as a node.
-func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
 	if f.name == "" {
 		return errors.New("--node-name: must be given, e.g. the host's name")
 	}
@@ -177,23 +181,23 @@ func (f *agentFlags) runNode(ctx context.Context, out io.Writer, config *rest.Co
 	if err != nil {
 		return err
 	}
-	cri := permanentError(f.local.checkRuntime())
-	embed, err := useEmbedded(f.local.runtime, f.local.endpointSet, cri, f.local.rootDir)
+	cri := localnodes.PermanentError(f.local.checkRuntime())
+	embed, err := localnodes.UseEmbedded(f.local.runtime, f.local.endpointSet, cri, f.local.rootDir)
 	if err != nil {
 		return err
 	}
 	if embed {
 		o.Embedded = &nodeagent.Embedded{}
-		if f.local.runtime == runtimeAuto && socketExists(f.local.endpoint) {
-			fmt.Fprintf(out, "berth: %s: so pods run in Berth's own runtime\n", embeddedReason(cri))
+		if f.local.runtime == localnodes.RuntimeAuto && socketExists(f.local.endpoint) {
+			fmt.Fprintf(out, "berth: %s: so pods run in Berth's own runtime\n", localnodes.EmbeddedReason(cri))
 		}
 	}
 	if err := checkNodePermission(ctx, config, f.name); err != nil {
 		return err
 	}
-	o.Taints = append(o.Taints, settings.kubelet.RegisterWithTaints...)
-	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.berth.Nodes, klog.Background()
-	o.Config, o.Kubelet, o.Pressure = config, settings.kubelet, settings.berth.Pressure.Options()
+	o.Taints = append(o.Taints, settings.Kubelet.RegisterWithTaints...)
+	o.Endpoint, o.Nodes, o.Log = f.local.endpoint, settings.Berth.Nodes, klog.Background()
+	o.Config, o.Kubelet, o.Pressure = config, settings.Kubelet, settings.Berth.Pressure.Options()
 	o.OnStart = func(words string) {
 		fmt.Fprintf(out, "agent of node %s at %s: %s; Ctrl-C stops, pods run on\n", f.name, config.Host, words)
 	}

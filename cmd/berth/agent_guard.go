@@ -18,17 +18,19 @@ import (
 
 	"github.com/berthproject/berth/agent/cgroup"
 	"github.com/berthproject/berth/agent/guard"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // runGuard guards a node that a kubelet runs.
-func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.Config, settings settings) error {
+func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
 	if f.name == "" {
 		return errors.New("--node-name: must be given: the name under which the kubelet has registered this machine")
 	}
 	if os.Geteuid() != 0 {
 		return errors.New("--guard: killing pods of a machine needs root")
 	}
-	if err := requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
+	if err := cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
 		"deploy/guard.yaml has the rights that a guard needs"); err != nil {
 		return err
 	}
@@ -44,18 +46,18 @@ func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.C
 	if !f.kubeletOff {
 		k, err := guard.ReadKubeletConfig(ctx, client, f.name)
 		if err != nil {
-			return exitError{fmt.Errorf("%w: if it evicts for disks alone, say so with --kubelet-eviction-off", err), 2}
+			return cli.WithExitCode(fmt.Errorf("%w: if it evicts for disks alone, say so with --kubelet-eviction-off", err), cli.ExitConflict)
 		}
 		if err := k.Check(f.name); err != nil {
-			return exitError{err, 2}
+			return cli.WithExitCode(err, cli.ExitConflict)
 		}
 		layout = guard.Layout{Systemd: k.CgroupDriver == "systemd", Root: k.CgroupRoot}
 	}
 	broadcaster := record.NewBroadcaster()
 	defer broadcaster.Shutdown()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	pressure := settings.kubelet.Pressure
-	pressure.Options = settings.berth.Pressure.Options()
+	pressure := settings.Kubelet.Pressure
+	pressure.Options = settings.Berth.Pressure.Options()
 	logToStderr()
 	g, err := guard.New(guard.Options{Node: f.name, Client: client, Host: host, Cgroup: "/", Layout: layout, Config: pressure, Log: klog.Background(),
 		Events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "berth-guard", Host: f.name})})

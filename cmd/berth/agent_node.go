@@ -16,6 +16,7 @@ import (
 	"github.com/berthproject/berth/agent/nodeagent"
 	"github.com/berthproject/berth/agent/server"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/localnodes"
 )
 
 // localNodeFlags describe a real node: this machine, or a part of it.
@@ -34,7 +35,7 @@ type localNodeFlags struct {
 const defaultEndpoint = "unix:///run/containerd/containerd.sock"
 
 func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
-	addRuntimeFlag(flags, &f.runtime)
+	localnodes.AddRuntimeFlag(flags, &f.runtime)
 	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime, which speaks CRI v1")
 	flags.StringVar(&f.rootDir, "root-dir", nodeagent.DefaultRoot, "directory of the agent: the volumes, files and logs of pods")
 	flags.StringVar(&f.logDir, "log-dir", "", "directory of the pods' logs; without it log/pods in --root-dir")
@@ -44,7 +45,7 @@ func (f *localNodeFlags) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.address, "node-ip", "", "address of the node; without it that of the machine's default route")
 	flags.StringVar(&f.podCIDR, "pod-cidr", "", "addresses of the node's pods, if the runtime's network gives it a range; shown in the Node's spec. The embedded runtime takes a free /24 of 10.192.0.0/11 without it")
 	flags.IntVar(&f.port, "port", server.Port, "port that logs, exec and figures are served at; 0: any that is free")
-	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", defaultLowDisk, "with fewer MiB available on the image or root filesystem the node takes no new pods")
+	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", localnodes.DefaultLowDisk, "with fewer MiB available on the image or root filesystem the node takes no new pods")
 }
 
 // applyKubeletConfig takes what a KubeletConfiguration says where no flag says it.
@@ -133,7 +134,7 @@ func (f *localNodeFlags) checkRuntime() error {
 	if !socketExists(f.endpoint) {
 		return fmt.Errorf("--runtime-endpoint %s: no container runtime listens there: start containerd, or simulate the node with --simulated", f.endpoint)
 	}
-	return checkCRI(f.runtime, f.endpoint)
+	return localnodes.CheckCRI(f.runtime, f.endpoint)
 }
 
 // socketExists says whether an endpoint's socket is there.

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // configCommand prints the configuration in force.
@@ -20,22 +21,22 @@ func configCommand() *cobra.Command {
   berth config --config berth.yaml -o json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := loadConfig(files)
+			settings, err := settings.Load(files)
 			if err != nil {
 				return err
 			}
 			switch output {
 			case "yaml":
-				return config.Print(cmd.OutOrStdout(), settings.berth)
+				return config.Print(cmd.OutOrStdout(), settings.Berth)
 			case "json":
 				enc := json.NewEncoder(cmd.OutOrStdout())
 				enc.SetIndent("", "  ")
-				return enc.Encode(settings.berth)
+				return enc.Encode(settings.Berth)
 			}
 			return fmt.Errorf("-o %q: must be yaml or json", output)
 		},
 	}
-	configFlag(cmd.Flags(), &files)
+	settings.AddFlag(cmd.Flags(), &files)
 	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "yaml (with the meaning of each option) or json")
 	return cmd
 }

@@ -19,6 +19,10 @@ import (
 	"github.com/berthproject/berth/controllers/metricsserver"
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/controllers/volume/localprovisioner"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // controllerFlags are what berth controller is told.
@@ -28,9 +32,6 @@ type controllerFlags struct {
 	elect                                          bool
 	election                                       leaderelection.Election
 }
-
-// exitConflict is the exit code of a part that would fight a stock component.
-const exitConflict = 2
 
 // controllerCommand runs the controllers alone.
 func controllerCommand() *cobra.Command {
@@ -71,20 +72,20 @@ func (f *controllerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long others wait after the last renewal before they take over")
 	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long after its last renewal the leader may send")
 	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
-	flags.StringVar(&f.metricsAddress, "metrics-bind-address", controllerAddress, "HOST:PORT to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path; empty serves none; if the default is taken, any port is")
-	configFlag(flags, &f.configs)
-	journalFlag(flags, &f.journal, "events alone have them; the loop "+recordsController+" writes it")
+	flags.StringVar(&f.metricsAddress, "metrics-bind-address", controllermanager.ControllerAddress, "HOST:PORT to serve /livez, /readyz, /metrics and /configz on over HTTPS; the last two need a bearer token that may get the path; empty serves none; if the default is taken, any port is")
+	settings.AddFlag(flags, &f.configs)
+	journalFlag(flags, &f.journal, "events alone have them; the loop "+controllermanager.RecordsController+" writes it")
 }
 
 func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string, thereOnly bool) error {
 	if err := f.validate(names); err != nil {
 		return err
 	}
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
-	config, err := clientConfig(f.kubeconfig, "berth-controller")
+	config, err := cli.ClientConfig(f.kubeconfig, "berth-controller")
 	if err != nil {
 		return err
 	}
@@ -94,10 +95,10 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	if names, err = f.selectControllers(ctx, config, names); err != nil {
 		return err
 	}
-	if settings.journal, err = openJournal(f.journal, "controller"); err != nil {
+	if settings.Journal, err = openJournal(f.journal, "controller"); err != nil {
 		return err
 	}
-	defer func() { _ = settings.journal.Close() }()
+	defer func() { _ = settings.Journal.Close() }()
 	logToStderr()
 	guard, err := f.newGuard(config, out, names)
 	if err != nil {
@@ -114,30 +115,30 @@ func (f *controllerFlags) run(ctx context.Context, out io.Writer, names []string
 	defer serving.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := status.serve(ctx, &serving, config); err != nil {
+	if err := status.Serve(ctx, &serving, config); err != nil {
 		return err
 	}
 	return conflictExit(f.runElected(ctx, config, out, func(ctx context.Context, config *rest.Config) error {
 		if err := guard.Recheck(ctx); err != nil {
 			return err
 		}
-		return runComponents(ctx, func(p *components) error {
+		return rungroup.Run(ctx, func(p *rungroup.Group) error {
 			fmt.Fprintf(out, "controllers at %s: %s; Ctrl-C stops\n", config.Host, strings.Join(names, ", "))
-			p.start("kube-controller-manager", guard.Watch)
+			p.Start("kube-controller-manager", guard.Watch)
 			if f.volumeDir != "" {
 				if err := startProvisioner(p, config, f.volumeDir); err != nil {
 					return err
 				}
 			}
-			return startControllers(p, config, config.CAData, settings, status, names...)
+			return controllermanager.Start(p, config, config.CAData, settings, status, names...)
 		})
 	}))
 }
 
 // newStatusServer is where to tell about the controllers: there only, or at another port if that is taken.
-func (f *controllerFlags) newStatusServer(out io.Writer, set settings, thereOnly bool) (*statusServer, error) {
+func (f *controllerFlags) newStatusServer(out io.Writer, set settings.Settings, thereOnly bool) (*controllermanager.StatusServer, error) {
 	if f.metricsAddress == "" {
-		return newStatusServer(nil, set), nil
+		return controllermanager.NewStatusServer(nil, set), nil
 	}
 	listen := metricsserver.ListenOrAnyPort
 	if thereOnly {
@@ -148,7 +149,7 @@ func (f *controllerFlags) newStatusServer(out io.Writer, set settings, thereOnly
 		return nil, fmt.Errorf("--metrics-bind-address %q: must be HOST:PORT that is free: %w", f.metricsAddress, err)
 	}
 	fmt.Fprintf(out, "health and metrics at https://%s\n", listener.Addr())
-	return newStatusServer(listener, set), nil
+	return controllermanager.NewStatusServer(listener, set), nil
 }
 
 // runElected runs work while holding the Lease, through a connection that closes with it.
@@ -175,7 +176,7 @@ func conflictExit(err error) error {
 	var r *upstreamguard.ConflictError
 	var busy *upstreamguard.AlreadyRunningError
 	if errors.As(err, &r) || errors.As(err, &busy) {
-		return exitError{err, exitConflict}
+		return cli.WithExitCode(err, cli.ExitConflict)
 	}
 	return err
 }

@@ -9,6 +9,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/controllermanager"
 )
 
 // selectControllers are the loops to run, as far as the API server and the credential allow it.
@@ -21,16 +24,16 @@ func (f *controllerFlags) selectControllers(ctx context.Context, config *rest.Co
 		if len(names) == 0 {
 			names = controllerNames()
 		}
-		return names, requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"},
+		return names, cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "namespaces"},
 			"berth credentials --for controller makes one that may")
 	case len(names) == 0:
-		return nil, exitError{fmt.Errorf("the API server at %s is not Berth's (version %s) and may have controllers of its own: name the loops to run, of %s",
-			config.Host, version, strings.Join(controllerNames(), ", ")), exitConflict}
+		return nil, cli.WithExitCode(fmt.Errorf("the API server at %s is not Berth's (version %s) and may have controllers of its own: name the loops to run, of %s",
+			config.Host, version, strings.Join(controllerNames(), ", ")), cli.ExitConflict)
 	}
 	if !f.elect {
 		return names, nil
 	}
-	return names, requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: f.election.Namespace},
+	return names, cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: f.election.Namespace},
 		"deploy/controller.yaml has the roles")
 }
 
@@ -54,8 +57,8 @@ func (f *controllerFlags) validate(names []string) error {
 			return fmt.Errorf("--upstream-off %q: that loop is not among those to run: %s", n, strings.Join(names, ", "))
 		}
 	}
-	if f.journal != "" && len(names) > 0 && !seen[recordsController] {
-		return fmt.Errorf("--journal %q: the loop %s writes it, and is not among those to run: %s", f.journal, recordsController, strings.Join(names, ", "))
+	if f.journal != "" && len(names) > 0 && !seen[controllermanager.RecordsController] {
+		return fmt.Errorf("--journal %q: the loop %s writes it, and is not among those to run: %s", f.journal, controllermanager.RecordsController, strings.Join(names, ", "))
 	}
 	if !f.elect {
 		return nil
@@ -78,8 +81,8 @@ func isBerthServer(config *rest.Config) (own bool, version string, err error) {
 
 // controllerNames are the names of all loops.
 func controllerNames() (out []string) {
-	for i := range controllers {
-		out = append(out, controllers[i].name)
+	for i := range controllermanager.Controllers {
+		out = append(out, controllermanager.Controllers[i].Name)
 	}
 	slices.Sort(out)
 	return out

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // credentialsCommand makes kubeconfigs for the parts of a cluster.
@@ -38,7 +39,7 @@ that part needs and no more.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&dataDir, "data-dir", defaultDataDir(), "data directory of the cluster")
+	cmd.Flags().StringVar(&dataDir, "data-dir", cli.DefaultDataDir(), "data directory of the cluster")
 	cmd.Flags().StringVar(&node, "node", "", "name of the node whose agent is to use it")
 	cmd.Flags().StringVar(&part, "for", "", "scheduler, controller, descheduler, simulated-nodes or admin")
 	return cmd
@@ -69,7 +70,7 @@ func credentialIdentity(node, part string) (pki.Identity, error) {
 
 // newKubeconfig is a kubeconfig for id that names the server as the admin's does.
 func newKubeconfig(dataDir string, id pki.Identity) ([]byte, error) {
-	admin, err := clientcmd.LoadFromFile(kubeconfigPath(dataDir))
+	admin, err := clientcmd.LoadFromFile(cli.KubeconfigPath(dataDir))
 	if err != nil {
 		return nil, fmt.Errorf("--data-dir %s: no cluster has been started there: %w", dataDir, err)
 	}
@@ -86,7 +87,7 @@ func newKubeconfig(dataDir string, id pki.Identity) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	file := kubeconfigPath(dir)
+	file := cli.KubeconfigPath(dir)
 	if err := authority.Kubeconfig(file, server, id); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/demo"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // demoFlags are the flags of berth demo.
@@ -56,7 +58,7 @@ Exits with 0 if each act showed what it says, else with 1.`,
 	flags.StringSliceVar(&f.acts, "acts", nil, "acts to play: "+strings.Join(demo.ActNames(), ", ")+"; without it all")
 	flags.BoolVar(&f.simulated, "simulated", false, "play on simulated nodes, by root, too")
 	flags.BoolVar(&f.pause, "pause", false, "wait for Enter before each act but the first")
-	configFlag(flags, &f.configs)
+	settings.AddFlag(flags, &f.configs)
 	return cmd
 }
 
@@ -65,7 +67,7 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	if err := demo.Check(f.acts); err != nil {
 		return err
 	}
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 	}
 	var played error
 	// What an act needs runs until it has been cleared away, so it must not end by Ctrl-C.
-	err = runComponents(context.WithoutCancel(ctx), func(p *components) error {
+	err = rungroup.Run(context.WithoutCancel(ctx), func(p *rungroup.Group) error {
 		if found != nil {
 			fmt.Fprintf(out, "Plays on the cluster at %s, on nodes and in a namespace of its own.\n", found.config.Host)
 		} else {
@@ -94,9 +96,9 @@ func (f *demoFlags) run(cmd *cobra.Command) (err error) {
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })()
-		played = f.runActs(ctx, p.ctx, out, found, dir, settings)
-		return errStopped
+		defer context.AfterFunc(p.Ctx, func() { cancel(context.Cause(p.Ctx)) })()
+		played = f.runActs(ctx, p.Ctx, out, found, dir, settings)
+		return rungroup.ErrStopped
 	})
 	closeLog()
 	err = errors.Join(played, err)
@@ -122,7 +124,7 @@ func isOnly(err, kind error) bool {
 }
 
 // runActs makes the demo's nodes, plays, and removes them. Nodes live as long as held, the demo as long as ctx.
-func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCluster, dir demoDir, settings settings) error {
+func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCluster, dir demoDir, settings settings.Settings) error {
 	scheduler, err := drainScheduler(settings)
 	if err != nil {
 		return err
@@ -133,13 +135,13 @@ func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCl
 	}
 	defer nodeSet.close()
 	var played error
-	err = runComponents(held, func(p *components) error {
+	err = rungroup.Run(held, func(p *rungroup.Group) error {
 		if err := nodeSet.start(ctx, p); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer context.AfterFunc(p.ctx, func() { cancel(context.Cause(p.ctx)) })()
+		defer context.AfterFunc(p.Ctx, func() { cancel(context.Cause(p.Ctx)) })()
 		nodeSet.printSummary(out)
 		o := nodeSet.options()
 		o.Config, o.Scheduler, o.Acts, o.Out = on.config, scheduler, f.acts, out
@@ -147,7 +149,7 @@ func (f *demoFlags) runActs(ctx, held context.Context, out io.Writer, on *demoCl
 			o.Pause = waitForEnter(os.Stdin, out)
 		}
 		played = demo.Run(ctx, o)
-		return errStopped
+		return rungroup.ErrStopped
 	})
 	return errors.Join(played, err, nodeSet.remove(held))
 }

@@ -21,6 +21,9 @@ import (
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/apiserver/store"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // demoCluster is the cluster that a demo is played on.
@@ -35,7 +38,7 @@ const discoveryTimeout = 5 * time.Second
 
 // findCluster looks for the cluster that runs; nil: there is none.
 func (f *demoFlags) findCluster() (*demoCluster, error) {
-	config, err := clientConfig(f.kubeconfig, "berth-demo")
+	config, err := cli.ClientConfig(f.kubeconfig, "berth-demo")
 	if err != nil {
 		if f.kubeconfig == "" {
 			return nil, nil
@@ -53,7 +56,7 @@ func (f *demoFlags) findCluster() (*demoCluster, error) {
 		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, and is played on Berth's clusters only; without --kubeconfig, and while none runs, it brings one of its own", config.Host, answer.GitVersion)
 	}
 	found := &demoCluster{config: config}
-	dir := defaultDataDir()
+	dir := cli.DefaultDataDir()
 	if f.kubeconfig != "" {
 		dir = filepath.Dir(f.kubeconfig)
 	}
@@ -80,19 +83,19 @@ func clusterVersion(config *rest.Config) (*apimachineryversion.Info, error) {
 }
 
 // startDemoCluster starts a cluster without nodes.
-func startDemoCluster(p *components, dir string, settings settings, log *logFile) (*demoCluster, error) {
+func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings, log *logFile) (*demoCluster, error) {
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", dir
 	applyServerConfig(&pflag.FlagSet{}, &o, settings)
-	server, err := apiserver.New(p.ctx, o)
+	server, err := apiserver.New(p.Ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	p.startLast("API server", server.Run)
+	p.StartLast("API server", server.Run)
 	select {
 	case <-server.Ready():
-	case <-p.ctx.Done():
-		return nil, context.Cause(p.ctx)
+	case <-p.Ctx.Done():
+		return nil, context.Cause(p.Ctx)
 	}
 	say := upOutput{w: io.Discard}
 	if err := say.listen(); err != nil {
@@ -101,7 +104,7 @@ func startDemoCluster(p *components, dir string, settings settings, log *logFile
 	if err := startControlPlane(p, server.LoopbackConfig(), server.Authority().CAPEM(), settings, &upDescheduler{}, say, log); err != nil {
 		return nil, err
 	}
-	config, err := clientConfig(server.KubeconfigPath(), "berth-demo")
+	config, err := cli.ClientConfig(server.KubeconfigPath(), "berth-demo")
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +124,7 @@ type demoDir struct {
 }
 
 func openDemoDir() (demoDir, error) {
-	d := demoDir{path: filepath.Join(defaultDataDir(), "demo")}
+	d := demoDir{path: filepath.Join(cli.DefaultDataDir(), "demo")}
 	lock, err := store.Lock(d.path)
 	if err != nil {
 		text, _ := os.ReadFile(filepath.Join(d.path, "lock"))

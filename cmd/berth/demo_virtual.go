@@ -25,6 +25,7 @@ import (
 	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/demo"
+	"github.com/berthproject/berth/internal/rungroup"
 )
 
 const (
@@ -93,16 +94,16 @@ func pushBallastImage(at string) (string, error) {
 }
 
 // startVirtualNodes starts the agents of nodes that are parts of this machine, and run processes.
-func (c *demoNodeSet) startVirtualNodes(p *components) error {
+func (c *demoNodeSet) startVirtualNodes(p *rungroup.Group) error {
 	for i, node := range c.names {
 		config, err := c.cluster.credential(pki.Node(node))
 		if err != nil {
 			return err
 		}
 		o := nodeagent.Options{Name: node, Config: config, LowDisk: demoLowDisk, Labels: map[string]string{demo.Label: "true"}, Taints: []corev1.Taint{demo.Taint},
-			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.berth.Nodes, Kubelet: c.settings.kubelet, Pressure: c.settings.berth.Pressure.Options(), Log: klog.Background()}
+			Embedded: &nodeagent.Embedded{}, Nodes: c.settings.Berth.Nodes, Kubelet: c.settings.Kubelet, Pressure: c.settings.Berth.Pressure.Options(), Log: klog.Background()}
 		size := virtualnode.Options{Index: i, Memory: demoMemory, Disk: demoDisk}
-		p.start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.virtualDir, size, o) })
+		p.Start("node "+node, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, c.virtualDir, size, o) })
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // deschedulerPort is where the Kubernetes descheduler serves, though on all addresses.
@@ -100,7 +102,7 @@ func (f *deschedulerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&e.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long others wait after the last renewal before they take over")
 	flags.DurationVar(&e.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long after its last renewal the leader may send")
 	flags.DurationVar(&e.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
-	configFlag(flags, &f.configs)
+	settings.AddFlag(flags, &f.configs)
 	for _, same := range []string{"client-connection-kubeconfig", "descheduling-interval"} {
 		_ = flags.MarkHidden(same) // fails for flags that there are not
 	}
@@ -167,16 +169,16 @@ func (f *deschedulerFlags) finish(out io.Writer, r *descheduler.Report, err erro
 		if r == nil || f.interval > 0 {
 			return nil
 		}
-		return exitError{errors.New("stopped; what was evicted is replaced by its owner, and the next run goes on"), 3}
+		return cli.WithExitCode(errors.New("stopped; what was evicted is replaced by its owner, and the next run goes on"), cli.ExitIncomplete)
 	}
 	if errors.Is(err, descheduler.ErrTimeout) {
-		return exitError{err, 3}
+		return cli.WithExitCode(err, cli.ExitIncomplete)
 	}
 	if err != nil || r == nil || f.interval > 0 || f.dryRun {
 		return conflictExit(err)
 	}
 	if n := r.NumIncomplete(); n > 0 {
-		return exitError{fmt.Errorf("descheduler: %d of %d moves were not made", n, len(r.Moves)), 3}
+		return cli.WithExitCode(fmt.Errorf("descheduler: %d of %d moves were not made", n, len(r.Moves)), cli.ExitIncomplete)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 )
 
@@ -14,7 +15,7 @@ func deschedulerConvertCommand() *cobra.Command {
 		Long: `Reads a DeschedulerPolicy, descheduler/v1alpha1 (with strategies) or v1alpha2, and prints it as
 descheduler/v1alpha2, which today's Kubernetes descheduler reads. What was converted is told as warnings.`,
 		Example: `  berth descheduler convert old-policy.yaml > policy.yaml`,
-		Args:    exactlyOneArg("descheduler convert", "policy file", "old-policy.yaml"),
+		Args:    cli.ExactlyOneArg("descheduler convert", "policy file", "old-policy.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := policyDocument(args[0])
 			if err != nil {

@@ -11,11 +11,13 @@ import (
 
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // runOnce is a single run. It holds the Lease meanwhile, unless it changes nothing, is told not to, or may not: then it
 // only looks whether somebody else does.
-func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings, o descheduler.Options, flags *pflag.FlagSet, errs io.Writer) (r *descheduler.Report, err error) {
+func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, flags *pflag.FlagSet, errs io.Writer) (r *descheduler.Report, err error) {
 	if f.dryRun || !f.elect {
 		return runDescheduler(ctx, config, settings, o, false)
 	}
@@ -25,7 +27,7 @@ func (f *deschedulerFlags) runOnce(ctx context.Context, config *rest.Config, set
 		if verb == "update" {
 			of.Name = e.Name
 		}
-		if err := requirePermission(ctx, config, of, "this run holds no Lease, so that nobody else sees it"); err != nil {
+		if err := cli.RequirePermission(ctx, config, of, "this run holds no Lease, so that nobody else sees it"); err != nil {
 			fmt.Fprintln(errs, err)
 			return runDescheduler(ctx, config, settings, o, false)
 		}

@@ -24,13 +24,15 @@ import (
 	"github.com/berthproject/berth/controllers/upstreamguard"
 	"github.com/berthproject/berth/engine/descheduling/execution"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
 	"github.com/berthproject/berth/internal/metrics"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return err
 	}
@@ -39,7 +41,7 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	printWarnings(cmd.ErrOrStderr(), policy.Warnings)
-	config, err := clientConfig(f.kubeconfig, "berth-descheduler")
+	config, err := cli.ClientConfig(f.kubeconfig, "berth-descheduler")
 	if err != nil {
 		return err
 	}
@@ -89,14 +91,14 @@ func (f *deschedulerFlags) run(cmd *cobra.Command) error {
 // checkPermissions refuses a credential that cannot list pods or, unless it is a dry run, evict them.
 func (f *deschedulerFlags) checkPermissions(ctx context.Context, config *rest.Config) error {
 	const advice = "berth credentials --for descheduler makes one that may; for a Kubernetes cluster see deploy/descheduler.yaml"
-	if err := requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, advice); err != nil || f.dryRun {
+	if err := cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"}, advice); err != nil || f.dryRun {
 		return err
 	}
-	return requirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
+	return cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "eviction"}, advice)
 }
 
 // runDescheduler runs a descheduler to its end.
-func runDescheduler(ctx context.Context, config *rest.Config, settings settings, o descheduler.Options, competes bool) (r *descheduler.Report, err error) {
+func runDescheduler(ctx context.Context, config *rest.Config, settings settings.Settings, o descheduler.Options, competes bool) (r *descheduler.Report, err error) {
 	if o.Client, err = kubernetes.NewForConfig(config); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,9 @@ import (
 	"github.com/berthproject/berth/drain"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/engine/scheduling"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // drainFlags are what berth drain is told.
@@ -76,7 +78,7 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	settings, err := loadConfig(f.source.configs)
+	settings, err := settings.Load(f.source.configs)
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 		}
 	}
 	if errors.Is(err, drain.ErrTimeout) && r != nil {
-		return exitError{err, max(r.ExitCode(), 3)}
+		return cli.WithExitCode(err, max(r.ExitCode(), cli.ExitIncomplete))
 	}
 	if err != nil {
 		return err
@@ -105,9 +107,9 @@ func (f *drainFlags) run(cmd *cobra.Command, nodes []string) error {
 	case 0:
 		return nil
 	case 3:
-		return exitError{fmt.Errorf("drain: %d of %d pods wait", r.NumNotMoved(), len(r.Pods)), code}
+		return cli.WithExitCode(fmt.Errorf("drain: %d of %d pods wait", r.NumNotMoved(), len(r.Pods)), code)
 	default:
-		return exitError{fmt.Errorf("drain: %d of %d pods wait, some of them for good", r.NumNotMoved(), len(r.Pods)), code}
+		return cli.WithExitCode(fmt.Errorf("drain: %d of %d pods wait, some of them for good", r.NumNotMoved(), len(r.Pods)), code)
 	}
 }
 
@@ -133,7 +135,7 @@ func (f *drainFlags) validate() error {
 }
 
 // drainScheduler is how the configured scheduler places pods.
-func drainScheduler(s settings) (drain.Scheduler, error) {
+func drainScheduler(s settings.Settings) (drain.Scheduler, error) {
 	o := schedulerOptions(s)
 	out := drain.Scheduler{Seed: o.Seed, Preemption: o.Preemption, Machine: scheduling.DefaultConfig()}
 	q := &out.Machine.Queue
@@ -159,7 +161,7 @@ func (f *drainFlags) preview(ctx context.Context, s drain.Scheduler, nodes []str
 }
 
 func (f *drainFlags) drain(cmd *cobra.Command, s drain.Scheduler, nodes []string) (*drain.Result, error) {
-	config, err := clientConfig(f.source.kubeconfig, "berth-drain")
+	config, err := cli.ClientConfig(f.source.kubeconfig, "berth-drain")
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/berthproject/berth/internal/cli"
 )
 
 const drainDump = `
@@ -39,7 +41,7 @@ func berth(args ...string) (out string, code int, err error) {
 	cmd.SetOut(&b)
 	cmd.SetErr(&b)
 	if err = cmd.Execute(); err != nil {
-		code = exitCode(err)
+		code = cli.ExitCode(err)
 	}
 	return b.String(), code, err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/berthproject/berth/controllers/displacementrecords/history"
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -120,7 +121,7 @@ func (s *recordSource) read(ctx context.Context, warnings io.Writer, namespace, 
 		return nil, err
 	}
 	source := history.Source{Journal: dir, Namespace: namespace, Pod: pod}
-	config, err := clientConfig(s.kubeconfig, "berth-evictions")
+	config, err := cli.ClientConfig(s.kubeconfig, "berth-evictions")
 	if err == nil {
 		source.Client, err = kubernetes.NewForConfig(config)
 	}

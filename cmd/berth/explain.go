@@ -23,8 +23,10 @@ import (
 	"github.com/berthproject/berth/engine/preemption"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
 	"github.com/berthproject/berth/internal/journal"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // explainCommand answers why.
@@ -63,16 +65,16 @@ Exits with 0 whatever the answer, with 1 when there is none.`,
   berth explain pod web-1 -o json
   kubectl get nodes,pods,pv,pvc,sc,svc,rs,sts,ns,pdb -A -o yaml > dump.yaml
   berth explain pod default/web-1 -f dump.yaml`,
-		Args: onePodArg("explain pod"),
+		Args: cli.OnePodArg("explain pod"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := validateOutput(output); err != nil {
 				return err
 			}
-			settings, err := loadConfig(source.configs)
+			settings, err := settings.Load(source.configs)
 			if err != nil {
 				return err
 			}
-			namespace, name := splitPodName(args[0])
+			namespace, name := cli.SplitPodName(args[0])
 			objects, err := source.read(cmd.Context(), namespace, name)
 			if err != nil {
 				return err
@@ -111,7 +113,7 @@ type objectSource struct {
 
 func (s *objectSource) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&s.dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
-	configFlag(f, &s.configs)
+	settings.AddFlag(f, &s.configs)
 	f.StringVar(&s.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
 }
 
@@ -121,7 +123,7 @@ func (s *objectSource) read(ctx context.Context, namespace, pod string) ([]runti
 	if len(s.dumps) > 0 {
 		return informers.ReadDump(s.dumps)
 	}
-	config, err := clientConfig(s.kubeconfig, "berth-explain")
+	config, err := cli.ClientConfig(s.kubeconfig, "berth-explain")
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +163,7 @@ func (s *objectSource) decisions(warnings io.Writer, kept, namespace, name strin
 	return list, err
 }
 
-func explainPod(w io.Writer, settings settings, objects []runtime.Object, name string, before []journal.Decision, output string, nodes bool) error {
+func explainPod(w io.Writer, settings settings.Settings, objects []runtime.Object, name string, before []journal.Decision, output string, nodes bool) error {
 	state, pods := snapshot(settings, objects)
 	i := slices.IndexFunc(pods, func(p *model.Pod) bool { return p.Key() == name })
 	if i < 0 && len(before) > 0 {
@@ -174,11 +176,11 @@ func explainPod(w io.Writer, settings settings, objects []runtime.Object, name s
 	if err != nil {
 		return err
 	}
-	p := settings.berth.Scheduler.Preemption
+	p := settings.Berth.Scheduler.Preemption
 	options := preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
-	answer := explain.ExplainPod(state, profile, settings.berth.Scheduler.Seed, options, pods[i])
+	answer := explain.ExplainPod(state, profile, settings.Berth.Scheduler.Seed, options, pods[i])
 	answer.Decisions, answer.Problems = before, podProblems(findPod(objects, pods[i].Namespace, pods[i].Name))
-	answer.Extenders = settings.scheduler.Extenders.AnyInterested(pods[i])
+	answer.Extenders = settings.Scheduler.Extenders.AnyInterested(pods[i])
 	if output == "json" {
 		return printJSON(w, answer.JSON)
 	}
@@ -194,9 +196,9 @@ func explainDeletedPod(w io.Writer, gone explain.DeletedPod, output string) erro
 }
 
 // snapshot is the cluster that objects describe, as the configured scheduler sees it.
-func snapshot(settings settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
+func snapshot(settings settings.Settings, objects []runtime.Object) (*cluster.State, []*model.Pod) {
 	var schedulers []string
-	for _, c := range settings.profiles() {
+	for _, c := range settings.Profiles() {
 		schedulers = append(schedulers, c.Name)
 	}
 	state, pods, _ := conversion.New().Snapshot(objects, schedulers...)
@@ -213,8 +215,8 @@ func printJSON(w io.Writer, of func() ([]byte, error)) error {
 	return err
 }
 
-func profileFor(settings settings, p *model.Pod) (*placement.Profile, error) {
-	for _, c := range settings.profiles() {
+func profileFor(settings settings.Settings, p *model.Pod) (*placement.Profile, error) {
+	for _, c := range settings.Profiles() {
 		if c.Name == p.Spec.SchedulerName {
 			return placement.NewProfile(c)
 		}

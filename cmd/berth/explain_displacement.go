@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // explainDisplacementCommand answers why a pod had to go.
@@ -25,12 +26,12 @@ Exits with 1 when nothing is known of a displacement.`,
 		Example: `  berth explain displacement web-5c9b7-x2x7z
   berth explain displacement shop/web-0 -o json
   berth explain displacement shop/web-0 --journal /var/lib/berth/journal`,
-		Args: onePodArg("explain displacement"),
+		Args: cli.OnePodArg("explain displacement"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := validateOutput(output); err != nil {
 				return err
 			}
-			namespace, name := splitPodName(args[0])
+			namespace, name := cli.SplitPodName(args[0])
 			list, err := source.read(cmd.Context(), cmd.ErrOrStderr(), namespace, name)
 			if err != nil {
 				return err

@@ -12,6 +12,8 @@ import (
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/explain"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 func explainNodeCommand() *cobra.Command {
@@ -29,7 +31,7 @@ much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`
   berth explain node n7 --pods
   berth explain node n7 --disk
   berth explain node n7 -f dump.yaml -o json`,
-		Args: exactlyOneArg("explain node", "node", "n7"),
+		Args: cli.ExactlyOneArg("explain node", "node", "n7"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := validateOutput(output); err != nil {
 				return err
@@ -37,7 +39,7 @@ much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`
 			if disks {
 				return explainNodeDisk(cmd.Context(), cmd.OutOrStdout(), source, args[0], output, all)
 			}
-			settings, err := loadConfig(source.configs)
+			settings, err := settings.Load(source.configs)
 			if err != nil {
 				return err
 			}
@@ -55,10 +57,10 @@ much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`
 	return cmd
 }
 
-func explainNode(w io.Writer, settings settings, objects []runtime.Object, name, output string, all bool) error {
+func explainNode(w io.Writer, settings settings.Settings, objects []runtime.Object, name, output string, all bool) error {
 	state, pods := snapshot(settings, objects)
 	profiles := map[string]*placement.Profile{}
-	for _, c := range settings.profiles() {
+	for _, c := range settings.Profiles() {
 		p, err := placement.NewProfile(c)
 		if err != nil {
 			return err
@@ -66,7 +68,7 @@ func explainNode(w io.Writer, settings settings, objects []runtime.Object, name,
 		profiles[c.Name] = p
 	}
 	of := func(p *model.Pod) *placement.Profile { return profiles[p.Spec.SchedulerName] }
-	answer := explain.ExplainNode(state, of, settings.berth.Scheduler.Seed, name, pods)
+	answer := explain.ExplainNode(state, of, settings.Berth.Scheduler.Seed, name, pods)
 	if answer == nil {
 		return fmt.Errorf("node %s: not found among %d nodes", name, state.NumNodes())
 	}

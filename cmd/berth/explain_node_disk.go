@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/berthproject/berth/agent/disk"
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // explainNodeDisk asks the node's agent, through the API server, what holds its disks.
@@ -19,7 +20,7 @@ func explainNodeDisk(ctx context.Context, w io.Writer, source objectSource, node
 	if len(source.dumps) > 0 {
 		return fmt.Errorf("explain node %s --disk: -f %s: must not be given: only the node itself knows what holds its disks", node, source.dumps[0])
 	}
-	config, err := clientConfig(source.kubeconfig, "berth-explain")
+	config, err := cli.ClientConfig(source.kubeconfig, "berth-explain")
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/berthproject/berth/agent/image/store"
 	"github.com/berthproject/berth/agent/nodeagent"
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // imageFlags say which images.
@@ -46,7 +47,7 @@ func (f *imageFlags) pullCommand() *cobra.Command {
 	var user string
 	var password bool
 	cmd := &cobra.Command{
-		Use: "pull NAME...", Short: "Bring images from their registries", Args: atLeastOneArg("image pull", "image", "busybox:1"),
+		Use: "pull NAME...", Short: "Bring images from their registries", Args: cli.AtLeastOneArg("image pull", "image", "busybox:1"),
 		Long: `Brings images from their registries, that for this machine where there are several. A registry is asked
 over plain HTTP only if it is on this machine.`,
 		Example: `  berth image pull busybox:1
@@ -96,7 +97,7 @@ func registryAuth(in io.Reader, user string, password bool) (*store.Auth, error)
 func (f *imageFlags) loadCommand() *cobra.Command {
 	var name string
 	cmd := &cobra.Command{
-		Use: "load FILE", Short: "Bring the images of a tar file", Args: exactlyOneArg("image load", "tar file", "app.tar"),
+		Use: "load FILE", Short: "Bring the images of a tar file", Args: cli.ExactlyOneArg("image load", "tar file", "app.tar"),
 		Long: `Brings the images of a tar file of "docker save" or with an OCI layout, packed or not; - is standard input.`,
 		Example: `  docker save app:v2 | berth image load -
   berth image load app.tar --name app:v2`,
@@ -155,7 +156,7 @@ A built-in image is made from berth itself, and made again when an agent starts.
 
 func (f *imageFlags) removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: atLeastOneArg("image rm", "image", "app:v2"),
+		Use: "rm NAME...", Aliases: []string{"remove"}, Short: "Remove images, by name or id", Args: cli.AtLeastOneArg("image rm", "image", "app:v2"),
 		Long: `Removes names, and images with their last ones; an id or a name with a digest removes the image with all its names.
 What a container uses of an image stays until that is removed.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -193,7 +194,7 @@ func (f *imageFlags) openStore(notes io.Writer, mayMake bool) (*store.Store, err
 	case f.rootDir != "":
 		dir = imagesDir(f.rootDir)
 	default:
-		dir = defaultImagesDir(notes, nodeagent.DefaultRoot, filepath.Join(defaultDataDir(), "agent"))
+		dir = defaultImagesDir(notes, nodeagent.DefaultRoot, filepath.Join(cli.DefaultDataDir(), "agent"))
 	}
 	if !hasImages(dir) && !mayMake {
 		return nil, fmt.Errorf("%s: there are no images: --root-dir is to name the directory of an agent whose runtime is the embedded one", dir)

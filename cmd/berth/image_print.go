@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/berthproject/berth/agent/image/store"
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // imageJSON is an image as -o json has it.
@@ -67,14 +68,14 @@ func formatBytes(n int64) string {
 // pullProgress shows how much of an image is here.
 type pullProgress struct {
 	mu     sync.Mutex
-	bar    *progressBar // nil: nobody looks
+	bar    *cli.ProgressBar // nil: nobody looks
 	layers map[string][2]int64
 }
 
 func newPullProgress(out io.Writer) *pullProgress {
 	p := &pullProgress{layers: map[string][2]int64{}}
 	if f, ok := out.(*os.File); ok {
-		p.bar = &progressBar{w: f}
+		p.bar = &cli.ProgressBar{W: f}
 	}
 	return p
 }
@@ -91,11 +92,11 @@ func (p *pullProgress) update(layer string, done, total int64) {
 	for _, l := range p.layers {
 		sum[0], sum[1] = sum[0]+l[0], sum[1]+l[1]
 	}
-	p.bar.show(int(sum[0]>>20), int(sum[1]>>20), fmt.Sprintf("MiB of %d layer(s) so far", len(p.layers)))
+	p.bar.Show(int(sum[0]>>20), int(sum[1]>>20), fmt.Sprintf("MiB of %d layer(s) so far", len(p.layers)))
 }
 
 func (p *pullProgress) done() {
 	if p.bar != nil {
-		p.bar.done()
+		p.bar.Done()
 	}
 }

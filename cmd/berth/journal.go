@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/journal"
 )
 
@@ -47,7 +48,7 @@ func journalDir(given, kubeconfig string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	dir := defaultDataDir()
+	dir := cli.DefaultDataDir()
 	if kubeconfig != "" {
 		dir = filepath.Dir(kubeconfig) // that of a data directory lies beside the journal
 	}

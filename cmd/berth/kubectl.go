@@ -9,10 +9,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/component-base/cli"
+	componentcli "k8s.io/component-base/cli"
 	"k8s.io/klog/v2"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
+
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // kubectlCommand is the real kubectl. Its flags are its own.
@@ -35,7 +37,7 @@ directory, whatever KUBECONFIG says; with --kubeconfig to any other.`,
 func runKubectl(args []string) error {
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
 	if !hasKubeconfigFlag(args) && needsCluster(args) {
-		file, err := defaultKubeconfig()
+		file, err := cli.DefaultKubeconfig()
 		if err != nil {
 			return err
 		}
@@ -51,7 +53,7 @@ func runKubectl(args []string) error {
 	// kubectl has its own way with signals, logs, errors and exit codes.
 	signal.Reset(terminationSignals()...)
 	klog.LogToStderr(true)
-	cmdutil.CheckErr(cli.RunNoErrOutput(root))
+	cmdutil.CheckErr(componentcli.RunNoErrOutput(root))
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/load"
 )
 
@@ -37,7 +38,7 @@ func loadCommand() *cobra.Command {
 			case output != "text" && output != "json":
 				return fmt.Errorf("-o %q: must be text or json", output)
 			}
-			config, err := clientConfig(kubeconfig, "berth-load")
+			config, err := cli.ClientConfig(kubeconfig, "berth-load")
 			if err != nil {
 				return err
 			}
@@ -49,12 +50,12 @@ func loadCommand() *cobra.Command {
 				return err
 			}
 			o.Name = time.Now().UTC().Format("20060102-150405")
-			bar := progressBar{w: os.Stderr}
+			bar := cli.ProgressBar{W: os.Stderr}
 			o.Progress = func(p load.Progress) {
-				bar.show(p.Placed+p.Unschedulable, p.Total, fmt.Sprintf("made %d, placed %d, pending with a reason %d", p.Created, p.Placed, p.Unschedulable))
+				bar.Show(p.Placed+p.Unschedulable, p.Total, fmt.Sprintf("made %d, placed %d, pending with a reason %d", p.Created, p.Placed, p.Unschedulable))
 			}
 			return printLoadSummary(cmd.OutOrStdout(), output, func() (*load.Summary, error) {
-				defer bar.done()
+				defer bar.Done()
 				if output == "text" {
 					fmt.Fprintf(cmd.OutOrStdout(), "%d pods of %s into namespace %s; assumed:\n  - %s\n", len(o.Pods), list, o.Namespace, strings.Join(load.Assumptions, "\n  - "))
 				}

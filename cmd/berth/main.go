@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/berthproject/berth/internal/cli"
 )
 
 func main() {
@@ -21,8 +23,8 @@ func main() {
 		stop()                        // a second Ctrl-C ends at once
 	})
 	if err := rootCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "berth:", addHint(err))
-		os.Exit(exitCode(err))
+		fmt.Fprintln(os.Stderr, "berth:", cli.AddHint(err))
+		os.Exit(cli.ExitCode(err))
 	}
 }
 
@@ -46,7 +48,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	cmd.SetFlagErrorFunc(flagError)
+	cmd.SetFlagErrorFunc(cli.FlagError)
 	cmd.AddCommand(upCommand(), serverCommand(), schedulerCommand(), controllerCommand(), deschedulerCommand(), agentCommand(),
 		kubectlCommand(), explainCommand(), evictionsCommand(), queueCommand(), zonesCommand(), drainCommand(), simulateCommand(), loadCommand(), imageCommand(), configCommand(), credentialsCommand(), demoCommand(), workloadCommand(), versionCommand())
 	return cmd

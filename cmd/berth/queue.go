@@ -12,6 +12,7 @@ import (
 
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/cli"
 )
 
 // maxQueued is how many waiting pods are shown without --all.
@@ -91,7 +92,7 @@ func pendingPods(ctx context.Context, kubeconfig string, dumps []string) ([]*cor
 		}
 		return out, nil
 	}
-	config, err := clientConfig(kubeconfig, "berth-queue")
+	config, err := cli.ClientConfig(kubeconfig, "berth-queue")
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/berthproject/berth/controllers/scheduler"
 	"github.com/berthproject/berth/engine/preemption"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // schedulerFlags are what the command line says beside the files.
@@ -42,7 +44,7 @@ its default, requests are limited by the number of workers and by the server alo
 			if err != nil {
 				return err
 			}
-			if err := requirePermission(cmd.Context(), o.Config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "binding"},
+			if err := cli.RequirePermission(cmd.Context(), o.Config, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "binding"},
 				"berth credentials --for scheduler makes one that may; for a Kubernetes cluster see deploy/"); err != nil {
 				return err
 			}
@@ -73,13 +75,13 @@ func (f *schedulerFlags) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&f.election.LeaseDuration, "leader-elect-lease-duration", e.LeaseDuration, "how long others wait after the last renewal before they take over")
 	flags.DurationVar(&f.election.RenewDeadline, "leader-elect-renew-deadline", e.RenewDeadline, "how long the leader tries to renew before it gives up")
 	flags.DurationVar(&f.election.RetryPeriod, "leader-elect-retry-period", e.RetryPeriod, "time between tries")
-	configFlag(flags, &f.configs)
+	settings.AddFlag(flags, &f.configs)
 	journalFlag(flags, &f.journal, "events alone have them")
 }
 
 // options puts flags that were given over what the files say.
 func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error) {
-	s, err := loadConfig(f.configs)
+	s, err := settings.Load(f.configs)
 	if err != nil {
 		return scheduler.Options{}, err
 	}
@@ -88,22 +90,22 @@ func (f *schedulerFlags) options(flags *pflag.FlagSet) (scheduler.Options, error
 		o.Seed = f.seed
 	}
 	o.Listen = f.metricsAddress
-	o.Election = f.leaderElection(flags, s.scheduler.LeaderElection)
-	s.berth.Scheduler.Seed = o.Seed
-	s.scheduler.LeaderElection.Enabled = o.Election != nil
+	o.Election = f.leaderElection(flags, s.Scheduler.LeaderElection)
+	s.Berth.Scheduler.Seed = o.Seed
+	s.Scheduler.LeaderElection.Enabled = o.Election != nil
 	if e := o.Election; e != nil {
-		s.scheduler.LeaderElection = config.LeaderElection{Enabled: true, Namespace: e.Namespace, Name: e.Name,
+		s.Scheduler.LeaderElection = config.LeaderElection{Enabled: true, Namespace: e.Namespace, Name: e.Name,
 			LeaseDuration: e.LeaseDuration, RenewDeadline: e.RenewDeadline, RetryPeriod: e.RetryPeriod}
 	}
-	o.EffectiveConfig = s.effective()
+	o.EffectiveConfig = s.Effective()
 	kubeconfig := f.kubeconfig
 	if kubeconfig == "" {
-		kubeconfig = s.scheduler.Client.Kubeconfig
+		kubeconfig = s.Scheduler.Client.Kubeconfig
 	}
-	if o.Config, err = clientConfig(kubeconfig, "berth-scheduler"); err != nil {
+	if o.Config, err = cli.ClientConfig(kubeconfig, "berth-scheduler"); err != nil {
 		return o, err
 	}
-	limitClient(o.Config, s.scheduler.Client)
+	limitClient(o.Config, s.Scheduler.Client)
 	return o, nil
 }
 
@@ -146,19 +148,19 @@ func limitClient(c *rest.Config, limits config.ClientConnection) {
 }
 
 // schedulerOptions is what the configuration files say of the scheduler.
-func schedulerOptions(s settings) scheduler.Options {
+func schedulerOptions(s settings.Settings) scheduler.Options {
 	o := scheduler.DefaultOptions()
-	o.Profiles = s.profiles()
-	o.InitialBackoff, o.MaxBackoff = s.scheduler.InitialBackoff, s.scheduler.MaxBackoff
-	o.Seed, o.BindWorkers = s.berth.Scheduler.Seed, s.berth.Scheduler.BindWorkers
-	o.ScoreCacheMemory = s.berth.Scheduler.ViewMemoryMiB << 20
-	p := s.berth.Scheduler.Preemption
+	o.Profiles = s.Profiles()
+	o.InitialBackoff, o.MaxBackoff = s.Scheduler.InitialBackoff, s.Scheduler.MaxBackoff
+	o.Seed, o.BindWorkers = s.Berth.Scheduler.Seed, s.Berth.Scheduler.BindWorkers
+	o.ScoreCacheMemory = s.Berth.Scheduler.ViewMemoryMiB << 20
+	p := s.Berth.Scheduler.Preemption
 	o.Preemption = preemption.Options{LedgerBudgets: p.LedgerBudgets, PreferMovable: p.PreferMovableVictims}
 	o.VictimsTimeout = time.Duration(p.VictimsTimeoutSeconds) * time.Second
-	o.AuditInterval = time.Duration(s.berth.Scheduler.AuditEverySeconds) * time.Second
-	o.AssumedPressure = time.Duration(s.berth.Scheduler.AssumedPressureSeconds) * time.Second
-	k := s.scheduler
-	o.Extenders, o.DelayCache, o.Warnings, o.EffectiveConfig = k.Extenders, k.DelayCacheUntilActive, k.Warnings, s.effective()
+	o.AuditInterval = time.Duration(s.Berth.Scheduler.AuditEverySeconds) * time.Second
+	o.AssumedPressure = time.Duration(s.Berth.Scheduler.AssumedPressureSeconds) * time.Second
+	k := s.Scheduler
+	o.Extenders, o.DelayCache, o.Warnings, o.EffectiveConfig = k.Extenders, k.DelayCacheUntilActive, k.Warnings, s.Effective()
 	o.Profiling, o.ContentionProfiling = k.Profiling, k.ContentionProfiling
 	return o
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/berthproject/berth/apiserver"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // serverCommand runs the API server alone.
@@ -26,7 +27,7 @@ account, which berth controller makes in each namespace; run it beside.`,
   berth server --etcd-servers https://e1:2379,https://e2:2379 --etcd-cafile ca.pem --etcd-certfile c.pem --etcd-keyfile k.pem`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := loadConfig(configs)
+			settings, err := settings.Load(configs)
 			if err != nil {
 				return err
 			}
@@ -46,7 +47,7 @@ account, which berth controller makes in each namespace; run it beside.`,
 		},
 	}
 	addServerFlags(cmd.Flags(), &o)
-	configFlag(cmd.Flags(), &configs)
+	settings.AddFlag(cmd.Flags(), &configs)
 	return cmd
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"github.com/berthproject/berth/engine/placement"
 	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/settings"
 	"github.com/berthproject/berth/sim"
 	"github.com/berthproject/berth/sim/replay"
 	"github.com/berthproject/berth/sim/script"
@@ -64,7 +66,7 @@ Exits with 1 when something expected did not come true, or something happened th
 	flags.StringVar(&f.replay, "replay", "", "journal `file` to run again instead, and to compare effect by effect")
 	flags.StringVar(&f.timeline, "timeline", "auto", "all, none, or auto: the first 100 lines")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
-	configFlag(flags, &f.configs)
+	settings.AddFlag(flags, &f.configs)
 	f.openb.addFlags(flags)
 	return cmd
 }
@@ -112,7 +114,7 @@ func (f *simulateFlags) options(seeded bool) (sim.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	settings, err := loadConfig(f.configs)
+	settings, err := settings.Load(f.configs)
 	if err != nil {
 		return o, err
 	}
@@ -195,14 +197,14 @@ func (f *simulateFlags) runSimulation(w io.Writer, s *trace.Simulation) (err err
 		s.Options.Record = j.Record
 		defer func() { err = errors.Join(err, j.Close()) }()
 	}
-	bar, began := progressBar{w: os.Stderr}, time.Now()
+	bar, began := cli.ProgressBar{W: os.Stderr}, time.Now()
 	s.Progress = func(elapsed time.Duration, c sim.Counts) {
 		if time.Since(began) > time.Second {
-			bar.show(int(elapsed/time.Second), int(s.Until/time.Second), fmt.Sprintf("%v: %d pods made, %d placed", elapsed.Round(time.Second), c.Created, c.Bound))
+			bar.Show(int(elapsed/time.Second), int(s.Until/time.Second), fmt.Sprintf("%v: %d pods made, %d placed", elapsed.Round(time.Second), c.Created, c.Bound))
 		}
 	}
 	summary, err := s.Run()
-	bar.done()
+	bar.Done()
 	if err != nil {
 		return err
 	}

@@ -19,12 +19,17 @@ import (
 	"github.com/berthproject/berth/apiserver/store"
 	"github.com/berthproject/berth/apiserver/subresource"
 	"github.com/berthproject/berth/controllers/scheduler"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/localnodes"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // upOptions are the flags of berth up.
 type upOptions struct {
 	server      apiserver.Options
-	simulated   simulatedNodeFlags
+	simulated   localnodes.Flags
 	local       upLocalNodes
 	descheduler upDescheduler
 	ephemeral   bool
@@ -55,41 +60,41 @@ ends; what one that was killed left behind goes at the next start.`,
   berth kubectl get nodes`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := loadConfig(o.configs)
+			settings, err := settings.Load(o.configs)
 			if err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("seed") {
-				settings.berth.Scheduler.Seed = o.seed
+				settings.Berth.Scheduler.Seed = o.seed
 			}
 			applyServerConfig(cmd.Flags(), &o.server, settings)
-			printWarnings(cmd.ErrOrStderr(), settings.kubelet.Warnings)
+			printWarnings(cmd.ErrOrStderr(), settings.Kubelet.Warnings)
 			if err := o.prepareNodes(cmd.ErrOrStderr(), settings); err != nil {
 				return err
 			}
 			if o.local.enabled() && !cmd.Flags().Changed("nodes") {
-				o.simulated.count = 0
+				o.simulated.Count = 0
 			}
-			o.simulated.sizeSet = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
+			o.simulated.SizeSet = cmd.Flags().Changed("nodes") || cmd.Flags().Changed("node-cpu") || cmd.Flags().Changed("node-memory")
 			return runUp(cmd.Context(), cmd.OutOrStdout(), o, settings)
 		},
 	}
 	f := cmd.Flags()
 	addServerFlags(f, &o.server)
-	f.IntVar(&o.simulated.count, "nodes", 3, "number of equal nodes to simulate")
-	o.simulated.addFlags(f)
+	f.IntVar(&o.simulated.Count, "nodes", 3, "number of equal nodes to simulate")
+	o.simulated.AddFlags(f)
 	o.local.addFlags(f)
 	o.descheduler.addFlags(f)
-	f.StringVar(&o.simulated.openb, "openb-nodes", "", "OpenB node list (CSV) to simulate instead of equal nodes")
+	f.StringVar(&o.simulated.Openb, "openb-nodes", "", "OpenB node list (CSV) to simulate instead of equal nodes")
 	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing: the objects are gone when the command ends")
 	f.Uint64Var(&o.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
-	configFlag(f, &o.configs)
+	settings.AddFlag(f, &o.configs)
 	journalFlag(f, &o.journal, "journal in the data directory")
 	return cmd
 }
 
 // prepareNodes settles which real nodes there are to be, and where their things are. What they lack is told.
-func (o *upOptions) prepareNodes(tell io.Writer, settings settings) (err error) {
+func (o *upOptions) prepareNodes(tell io.Writer, settings settings.Settings) (err error) {
 	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
 	}
@@ -97,16 +102,16 @@ func (o *upOptions) prepareNodes(tell io.Writer, settings settings) (err error) 
 	if err := o.local.fallBackToSimulated(tell, o.local.validate()); err != nil {
 		return err
 	}
-	o.local.addNetworkNotes(&settings.kubelet)
+	o.local.addNetworkNotes(&settings.Kubelet)
 	return nil
 }
 
-func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) error {
+func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Settings) error {
 	started := time.Now()
 	if err := o.descheduler.readPolicy(os.Stderr); err != nil {
 		return err
 	}
-	nodes, err := o.simulated.buildNodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
+	nodes, err := o.simulated.BuildNodes(func(i int) string { return fmt.Sprintf("n%d", i+1) })
 	if err != nil {
 		return err
 	}
@@ -134,19 +139,19 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 		return err
 	}
 	kept := cmp.Or(o.journal, filepath.Join(dir, "journal"))
-	if settings.journal, err = openJournal(kept, "up"); err != nil {
+	if settings.Journal, err = openJournal(kept, "up"); err != nil {
 		return err
 	}
-	defer func() { _ = settings.journal.Close() }()
-	if settings.decisions, err = openDecisions(kept, "up"); err != nil {
+	defer func() { _ = settings.Journal.Close() }()
+	if settings.Decisions, err = openDecisions(kept, "up"); err != nil {
 		return err
 	}
-	defer func() { _ = settings.decisions.Close() }()
-	return runComponents(ctx, func(p *components) error {
-		p.startLast("API server", server.Run)
+	defer func() { _ = settings.Decisions.Close() }()
+	return rungroup.Run(ctx, func(p *rungroup.Group) error {
+		p.StartLast("API server", server.Run)
 		select {
 		case <-server.Ready():
-		case <-p.ctx.Done():
+		case <-p.Ctx.Done():
 			return nil
 		}
 		others, err := o.startComponents(p, server, nodes, settings, dir, &say, log)
@@ -160,7 +165,7 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings) e
 
 // startComponents starts all but the API server, and waits until the nodes can take
 // pods; others are the nodes that the cluster has besides.
-func (o *upOptions) startComponents(p *components, server *apiserver.Server, nodes []*corev1.Node, settings settings, dir string, say *upOutput, log *logFile) (others int, err error) {
+func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings, dir string, say *upOutput, log *logFile) (others int, err error) {
 	config := server.LoopbackConfig()
 	if err := say.listen(); err != nil {
 		return 0, err
@@ -169,20 +174,20 @@ func (o *upOptions) startComponents(p *components, server *apiserver.Server, nod
 		return 0, err
 	}
 	if len(nodes) > 0 {
-		answer, err := clusterServingOptions(server)
+		answer, err := localnodes.ClusterServingOptions(server)
 		if err != nil {
 			return 0, err
 		}
-		s, err := newSimulatedNodes(impersonate(config, pki.SimulatedNodes().Name), nodes, settings, answer)
+		s, err := localnodes.NewSimulated(cli.Impersonate(config, pki.SimulatedNodes().Name), nodes, settings, answer)
 		if err != nil {
 			return 0, err
 		}
-		s.start(p)
+		s.Start(p)
 	}
 	if err := o.local.start(p, server, settings); err != nil {
 		return 0, err
 	}
-	if others, err = waitForNodes(p.ctx, config, nodes, o.local.nodeNames()); err != nil {
+	if others, err = localnodes.WaitForNodes(p.Ctx, config, nodes, o.local.nodeNames()); err != nil {
 		return 0, err
 	}
 	return others, startDefaultStorage(p, config, dir)
@@ -191,25 +196,25 @@ func (o *upOptions) startComponents(p *components, server *apiserver.Server, nod
 // startControlPlane starts the scheduler, the controllers and the descheduler, each as the user whose
 // rights it needs and no more. ca is the certificate that pods check the API
 // server by; at the listeners of at they tell about themselves.
-func startControlPlane(p *components, config *rest.Config, ca []byte, settings settings, moves *upDescheduler, at upOutput, log *logFile) error {
-	settings.scheduler.LeaderElection.Enabled = false // there is one
+func startControlPlane(p *rungroup.Group, config *rest.Config, ca []byte, settings settings.Settings, moves *upDescheduler, at upOutput, log *logFile) error {
+	settings.Scheduler.LeaderElection.Enabled = false // there is one
 	so := schedulerOptions(settings)
-	so.Config, so.Listener, so.Log, so.Decisions = impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.decisions
-	p.start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
-	status := newStatusServer(at.controllersListener, settings)
+	so.Config, so.Listener, so.Log, so.Decisions = cli.Impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.Decisions
+	p.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
+	status := controllermanager.NewStatusServer(at.controllersListener, settings)
 	if err := moves.start(p, config, settings, status); err != nil {
 		return err
 	}
-	config = impersonate(config, pki.ControllerManager().Name)
-	if err := status.serve(p.ctx, &p.wg, config); err != nil {
+	config = cli.Impersonate(config, pki.ControllerManager().Name)
+	if err := status.Serve(p.Ctx, &p.Wg, config); err != nil {
 		return err
 	}
-	return startControllers(p, config, ca, settings, status)
+	return controllermanager.Start(p, config, ca, settings, status)
 }
 
 // applyServerConfig puts what the configuration file says where no flag says it.
-func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings settings) {
-	c := settings.berth.APIServer
+func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings settings.Settings) {
+	c := settings.Berth.APIServer
 	for name, set := range map[string]func(){
 		"default-not-ready-toleration-seconds":   func() { o.NodeTolerationSeconds.NotReady = int64(c.DefaultNotReadyTolerationSeconds) },
 		"default-unreachable-toleration-seconds": func() { o.NodeTolerationSeconds.Unreachable = int64(c.DefaultUnreachableTolerationSeconds) },
@@ -223,7 +228,7 @@ func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings sett
 			set()
 		}
 	}
-	b := settings.berth.Budgets
+	b := settings.Berth.Budgets
 	o.Evictions = subresource.EvictionOptions{Rules: b.EvictionRules(), Refund: b.RefundFailedEvictions, IncludeReason: b.ExplainRefusals}
 }
 
@@ -247,7 +252,7 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 		_ = lock.Close()
 		return "", nil, err
 	}
-	o.server.Kubeconfig = kubeconfigPath(o.server.DataDir)
+	o.server.Kubeconfig = cli.KubeconfigPath(o.server.DataDir)
 	o.server.DataDir = dir
 	return dir, func() {
 		_ = os.Remove(o.server.Kubeconfig)

@@ -15,7 +15,11 @@ import (
 	"github.com/berthproject/berth/controllers/descheduler"
 	"github.com/berthproject/berth/controllers/leaderelection"
 	"github.com/berthproject/berth/engine/descheduling/execution"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // upDescheduler are the flags of berth up for its descheduler.
@@ -51,15 +55,15 @@ func (d *upDescheduler) readPolicy(errs io.Writer) (err error) {
 }
 
 // start starts the descheduler, if there is a policy. What it does is in the log; its metrics are on the controllers' page.
-func (d *upDescheduler) start(p *components, c *rest.Config, settings settings, status *statusServer) error {
+func (d *upDescheduler) start(p *rungroup.Group, c *rest.Config, settings settings.Settings, status *controllermanager.StatusServer) error {
 	if d.policyFile == "" {
 		return nil
 	}
-	counts, err := descheduler.NewMetrics(status.registry)
+	counts, err := descheduler.NewMetrics(status.Registry)
 	if err != nil {
 		return err
 	}
-	c = impersonate(c, pki.Component(descheduler.Component).Name)
+	c = cli.Impersonate(c, pki.Component(descheduler.Component).Name)
 	c.QPS = -1
 	log := klog.Background()
 	o := descheduler.Options{Policy: d.policy.Policy, Mode: descheduler.Planned, Interval: d.interval, Timeouts: execution.DefaultTimeouts(), Metrics: counts, Log: log,
@@ -78,7 +82,7 @@ func (d *upDescheduler) start(p *components, c *rest.Config, settings settings, 
 		}
 		return err
 	}
-	p.start("descheduler", func(ctx context.Context) error {
+	p.Start("descheduler", func(ctx context.Context) error {
 		for {
 			err := runWithLease(ctx, e, c, io.Discard, work)
 			if !errors.Is(err, leaderelection.ErrLost) {

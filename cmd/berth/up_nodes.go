@@ -24,7 +24,11 @@ import (
 	"github.com/berthproject/berth/agent/virtualnode"
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/localnodes"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // upLocalNodes are the nodes of berth up that run real pods.
@@ -54,13 +58,13 @@ var simulatedTaint = corev1.Taint{Key: "berth.dev/simulated", Effect: corev1.Tai
 func (f *upLocalNodes) addFlags(flags *pflag.FlagSet) {
 	f.flags = flags
 	flags.BoolVar(&f.realNode, "real-node", false, "make this machine a node")
-	addRuntimeFlag(flags, &f.runtime)
+	localnodes.AddRuntimeFlag(flags, &f.runtime)
 	flags.StringVar(&f.endpoint, "runtime-endpoint", defaultEndpoint, "socket of the container runtime of --real-node; where none answers, or it has no network, pods run in Berth's own runtime")
 	flags.StringVar(&f.rootDir, "root-dir", "", "directory of --real-node's agent: the volumes, files and logs of its pods; without it agent in the data directory")
 	flags.IntVar(&f.virtualNodes, "virtual-nodes", 0, "number of nodes to make of parts of this machine: real pods, with a cgroup, a disk and a container runtime of each node's own")
 	flags.StringVar(&f.memory, "virtual-memory", "2Gi", "memory of each virtual node")
 	flags.StringVar(&f.disk, "virtual-disk", "2Gi", "disk of each virtual node: a sparse file")
-	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", defaultLowDisk, "with fewer MiB available on its disk a real or virtual node takes no new pods")
+	flags.Int64Var(&f.lowDisk, "low-diskspace-threshold-mb", localnodes.DefaultLowDisk, "with fewer MiB available on its disk a real or virtual node takes no new pods")
 	flags.Int64Var(&f.inodes, "virtual-inodes", 0, "inodes of each virtual node's disk; 0: as many as ext4 makes by itself")
 }
 
@@ -72,11 +76,11 @@ func (f *upLocalNodes) validate() error {
 	if f.virtualNodes < 0 || f.virtualNodes > 100 {
 		return fmt.Errorf("--virtual-nodes %d: must be between 0 and 100", f.virtualNodes)
 	}
-	memory, err := parsePositiveQuantity("--virtual-memory", f.memory, "2Gi")
+	memory, err := localnodes.ParsePositiveQuantity("--virtual-memory", f.memory, "2Gi")
 	if err != nil {
 		return err
 	}
-	disk, err := parsePositiveQuantity("--virtual-disk", f.disk, "2Gi")
+	disk, err := localnodes.ParsePositiveQuantity("--virtual-disk", f.disk, "2Gi")
 	if err != nil {
 		return err
 	}
@@ -126,7 +130,7 @@ func (f *upLocalNodes) chooseRuntimes() error {
 		if err == nil {
 			return nil
 		}
-		if err = fmt.Errorf("--%s: %w", flag, err); f.runtime == runtimeAuto && !named {
+		if err = fmt.Errorf("--%s: %w", flag, err); f.runtime == localnodes.RuntimeAuto && !named {
 			return unavailableError{err, flag}
 		}
 		return err
@@ -137,16 +141,16 @@ func (f *upLocalNodes) chooseRuntimes() error {
 			return fmt.Errorf("--real-node: this machine is called %q, and no node can be: %s: call it otherwise, with hostnamectl or hostname", f.nodeName, bad[0])
 		}
 		cri := f.checkRuntime()
-		if f.embedded.realNode, err = useEmbedded(f.runtime, named, cri, f.rootDir); err != nil {
+		if f.embedded.realNode, err = localnodes.UseEmbedded(f.runtime, named, cri, f.rootDir); err != nil {
 			return may("real-node", err)
 		}
-		if f.embedded.realNode && f.runtime == runtimeAuto && socketExists(f.endpoint) {
-			f.notes = append(f.notes, "since "+embeddedReason(cri))
+		if f.embedded.realNode && f.runtime == localnodes.RuntimeAuto && socketExists(f.endpoint) {
+			f.notes = append(f.notes, "since "+localnodes.EmbeddedReason(cri))
 		}
 	}
 	if f.virtualNodes > 0 {
 		cri := containerd.CheckRequirements(true)
-		if f.embedded.virtualNodes, err = useEmbedded(f.runtime, false, cri, ""); err != nil {
+		if f.embedded.virtualNodes, err = localnodes.UseEmbedded(f.runtime, false, cri, ""); err != nil {
 			return may("virtual-nodes", err)
 		}
 		return may("virtual-nodes", virtualnode.CheckRequirements())
@@ -172,7 +176,7 @@ func (f *upLocalNodes) checkRuntime() error {
 	case !socketExists(f.endpoint):
 		return fmt.Errorf("no container runtime listens at %s: start containerd, or say with --runtime-endpoint where one is; --virtual-nodes brings its own", f.endpoint)
 	}
-	return checkCRI(f.runtime, f.endpoint)
+	return localnodes.CheckCRI(f.runtime, f.endpoint)
 }
 
 // checkFlagDependencies refuses flags that are about nodes which are not asked for.
@@ -249,11 +253,11 @@ func (f *upLocalNodes) removeStaleNodes(ctx context.Context) error {
 }
 
 // start starts the agents of all nodes, each with a credential of its own.
-func (f *upLocalNodes) start(p *components, server *apiserver.Server, settings settings) error {
+func (f *upLocalNodes) start(p *rungroup.Group, server *apiserver.Server, settings settings.Settings) error {
 	options := func(name string) (nodeagent.Options, error) {
 		config, err := nodeClientConfig(server, name)
 		return nodeagent.Options{Name: name, Config: config, LowDisk: f.lowDisk,
-			Nodes: settings.berth.Nodes, Kubelet: settings.kubelet, Pressure: settings.berth.Pressure.Options(), Log: klog.Background()}, err
+			Nodes: settings.Berth.Nodes, Kubelet: settings.Kubelet, Pressure: settings.Berth.Pressure.Options(), Log: klog.Background()}, err
 	}
 	if f.realNode {
 		o, err := options(f.nodeName)
@@ -265,7 +269,7 @@ func (f *upLocalNodes) start(p *components, server *apiserver.Server, settings s
 			o.Embedded = &nodeagent.Embedded{}
 		}
 		o.OnStop = func(pods int) { printRemainingPods(os.Stderr, o.Name, pods, f.remainingPodsHint(o.Name)) }
-		p.start("node "+o.Name, func(ctx context.Context) error { return nodeagent.Run(ctx, o) })
+		p.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.Run(ctx, o) })
 	}
 	if f.virtualNodes == 0 {
 		return nil
@@ -284,7 +288,7 @@ func (f *upLocalNodes) start(p *components, server *apiserver.Server, settings s
 		}
 		size := f.size
 		size.Index = i
-		p.start("node "+o.Name, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, place, size, o) })
+		p.Start("node "+o.Name, func(ctx context.Context) error { return nodeagent.RunVirtual(ctx, place, size, o) })
 	}
 	return nil
 }
@@ -312,7 +316,7 @@ func (f *upLocalNodes) remainingPodsHint(node string) string {
 	if f.ephemeral {
 		return "nothing is kept that knows them: the next " + again + " removes them"
 	}
-	return again + " takes up what runs; " + stopPodsHint(node, kubeconfigPath(f.dataDir))
+	return again + " takes up what runs; " + stopPodsHint(node, cli.KubeconfigPath(f.dataDir))
 }
 
 // nodeClientConfig is a node's own connection to the server.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/berthproject/berth/internal/config"
+	"github.com/berthproject/berth/internal/localnodes"
 )
 
 // TestVirtualNodeFlags: what cannot be is refused before anything is made.
@@ -49,7 +50,7 @@ func TestVirtualNodeFlags(t *testing.T) {
 // TestRealNodeKeepsItsName: as a node it is what it was, whatever it is called now: its pods are found by that name.
 func TestRealNodeKeepsItsName(t *testing.T) {
 	home := t.TempDir()
-	f := upLocalNodes{realNode: true, runtime: runtimeAuto, endpoint: defaultEndpoint}
+	f := upLocalNodes{realNode: true, runtime: localnodes.RuntimeAuto, endpoint: defaultEndpoint}
 	if f.setDefaults(home, false); f.nodeName != hostNodeName() {
 		t.Errorf("the first time it is %q, want %q", f.nodeName, hostNodeName())
 	}

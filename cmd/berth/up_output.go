@@ -16,6 +16,9 @@ import (
 
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/controllers/metricsserver"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/controllermanager"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // upOutput say what started where.
@@ -26,14 +29,14 @@ type upOutput struct {
 
 // listen opens the ports of the stock components or, where they are taken, others.
 func (l *upOutput) listen() (err error) {
-	if l.schedulerListener, err = metricsserver.ListenOrAnyPort(schedulerAddress); err != nil {
+	if l.schedulerListener, err = metricsserver.ListenOrAnyPort(controllermanager.SchedulerAddress); err != nil {
 		return err
 	}
-	l.controllersListener, err = metricsserver.ListenOrAnyPort(controllerAddress)
+	l.controllersListener, err = metricsserver.ListenOrAnyPort(controllermanager.ControllerAddress)
 	return err
 }
 
-func (l upOutput) printStarted(o *upOptions, settings settings, server *apiserver.Server, nodes []*corev1.Node, others int, took time.Duration) {
+func (l upOutput) printStarted(o *upOptions, settings settings.Settings, server *apiserver.Server, nodes []*corev1.Node, others int, took time.Duration) {
 	kept := "data in " + o.server.DataDir
 	if o.ephemeral {
 		kept = "nothing is kept"
@@ -42,16 +45,16 @@ func (l upOutput) printStarted(o *upOptions, settings settings, server *apiserve
 		kept = "data in etcd at " + strings.Join(o.server.EtcdServers, ", ")
 	}
 	var profiles []string
-	for _, p := range settings.scheduler.Profiles {
+	for _, p := range settings.Scheduler.Profiles {
 		profiles = append(profiles, p.Name)
 	}
 	fmt.Fprintf(l.w, "Berth is up after %.1f s\n", took.Seconds())
 	var table strings.Builder
 	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(t, "  API server\thttps://%s\t%s\n", server.Address(), kept)
-	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.berth.Scheduler.Seed)
+	fmt.Fprintf(t, "  scheduler\t%s\tseed %d\n", strings.Join(profiles, ", "), settings.Berth.Scheduler.Seed)
 	fmt.Fprintf(t, "  \thttps://%s\tmetrics, /debug/queue\n", l.schedulerListener.Addr())
-	fmt.Fprintf(t, "  controllers\t%d loops\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(controllers))
+	fmt.Fprintf(t, "  controllers\t%d loops\tnodes, taints, budgets, workloads, endpoints, volumes, records\n", len(controllermanager.Controllers))
 	fmt.Fprintf(t, "  \thttps://%s\tmetrics\n", l.controllersListener.Addr())
 	if o.descheduler.policyFile != "" {
 		fmt.Fprintf(t, "  descheduler\tevery %v\t%s\n", o.descheduler.interval, o.descheduler.policyFile)
@@ -66,7 +69,7 @@ func (l upOutput) printStarted(o *upOptions, settings settings, server *apiserve
 		fmt.Fprintf(l.w, "\nThe cluster has %d more nodes, of an earlier start or with agents of their own. Where no agent runs,\npods are placed but do not start: delete such nodes, or start with them again.\n", others)
 	}
 	kubectl := "berth kubectl"
-	if server.KubeconfigPath() != kubeconfigPath(defaultDataDir()) {
+	if server.KubeconfigPath() != cli.KubeconfigPath(cli.DefaultDataDir()) {
 		kubectl += " --kubeconfig " + server.KubeconfigPath()
 	}
 	next := "apply -f examples/pods.yaml"

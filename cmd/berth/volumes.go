@@ -13,17 +13,19 @@ import (
 
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/controllers/volume/localprovisioner"
+	"github.com/berthproject/berth/internal/cli"
+	"github.com/berthproject/berth/internal/rungroup"
 )
 
 // startProvisioner starts the loop that makes directories below root for claims.
-func startProvisioner(p *components, config *rest.Config, root string) error {
+func startProvisioner(p *rungroup.Group, config *rest.Config, root string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	p.start("directories for volumes", func(ctx context.Context) error {
+	p.Start("directories for volumes", func(ctx context.Context) error {
 		return localprovisioner.Run(ctx, client, root, klog.Background())
 	})
 	return nil
@@ -31,14 +33,14 @@ func startProvisioner(p *components, config *rest.Config, root string) error {
 
 // startDefaultStorage gives a cluster a default class whose volumes are directories below its
 // data directory. A class of that name that is there stays as it is.
-func startDefaultStorage(p *components, config *rest.Config, dir string) error {
+func startDefaultStorage(p *rungroup.Group, config *rest.Config, dir string) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	_, err = client.StorageV1().StorageClasses().Create(p.ctx, localprovisioner.Class(), metav1.CreateOptions{})
+	_, err = client.StorageV1().StorageClasses().Create(p.Ctx, localprovisioner.Class(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("storageclass %s: %w", localprovisioner.ClassName, err)
 	}
-	return startProvisioner(p, impersonate(config, pki.Component("local-directory").Name), filepath.Join(dir, "volumes"))
+	return startProvisioner(p, cli.Impersonate(config, pki.Component("local-directory").Name), filepath.Join(dir, "volumes"))
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/berthproject/berth/engine/nodelifecycle"
 	"github.com/berthproject/berth/explain"
 	"github.com/berthproject/berth/informers"
+	"github.com/berthproject/berth/internal/cli"
 	"github.com/berthproject/berth/internal/conversion"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // zonesCommand shows how zones fare.
@@ -35,7 +37,7 @@ Exits with 0 whether nodes are lost or not, with 1 when that could not be found 
 			if err := validateOutput(output); err != nil {
 				return err
 			}
-			settings, err := loadConfig(configs)
+			settings, err := settings.Load(configs)
 			if err != nil {
 				return err
 			}
@@ -44,7 +46,7 @@ Exits with 0 whether nodes are lost or not, with 1 when that could not be found 
 				return err
 			}
 			now := time.Now()
-			zones := explain.ZonesOf(nodes, settings.berth.NodeLifecycle.Options(), now)
+			zones := explain.ZonesOf(nodes, settings.Berth.NodeLifecycle.Options(), now)
 			if output == "json" {
 				return printJSON(cmd.OutOrStdout(), func() ([]byte, error) { return explain.ZonesJSON(zones) })
 			}
@@ -55,7 +57,7 @@ Exits with 0 whether nodes are lost or not, with 1 when that could not be found 
 	f.StringArrayVarP(&dumps, "file", "f", nil, "`file` that kubectl get -o yaml or -o json wrote, to read instead of a live cluster; may be repeated")
 	f.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the cluster; without it the cluster of the default data directory, whatever KUBECONFIG says")
 	f.StringVarP(&output, "output", "o", "text", "text or json")
-	configFlag(f, &configs)
+	settings.AddFlag(f, &configs)
 	return cmd
 }
 
@@ -73,7 +75,7 @@ func zoneNodes(ctx context.Context, kubeconfig string, dumps []string) (out []no
 		}
 		return out, nil
 	}
-	config, err := clientConfig(kubeconfig, "berth-zones")
+	config, err := cli.ClientConfig(kubeconfig, "berth-zones")
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package localnodes
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berthproject/berth/internal/cli"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -70,9 +71,9 @@ func isNodeUsable(n *corev1.Node) bool {
 // progressInterval is how often it is looked for whom a start waits, and what for.
 const progressInterval = 5 * time.Second
 
-// waitForNodes waits until all nodes can take pods, and counts the others that the
+// WaitForNodes waits until all nodes can take pods, and counts the others that the
 // cluster has.
-func waitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
+func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return 0, err
@@ -84,8 +85,8 @@ func waitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 	for _, name := range real {
 		names[name] = true
 	}
-	bar := progressBar{w: os.Stderr}
-	defer bar.done()
+	bar := cli.ProgressBar{W: os.Stderr}
+	defer bar.Done()
 	say, said := time.Now().Add(progressInterval), ""
 	// A list of thousands takes a server a while; not all its time may go to it.
 	pause := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
@@ -96,7 +97,7 @@ func waitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 			return others, nil
 		}
 		if len(names) > 100 {
-			bar.show(ready, len(names), "nodes ready")
+			bar.Show(ready, len(names), "nodes ready")
 		} else if time.Now().After(say) {
 			if now := describeUnreadyNode(ctx, client, names); now != said {
 				fmt.Fprintln(os.Stderr, "berth: still waiting:", now)

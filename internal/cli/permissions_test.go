@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"crypto/ecdsa"
@@ -27,7 +27,7 @@ func TestCredentialNodeFromCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		config := &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{CertData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}}
-		if got := credentialNode(t.Context(), config); got != want {
+		if got := CredentialNode(t.Context(), config); got != want {
 			t.Errorf("the credential of %s is for node %q, want %q", user, got, want)
 		}
 	}

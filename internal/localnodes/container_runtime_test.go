@@ -1,4 +1,4 @@
-package main
+package localnodes
 
 import (
 	"context"
@@ -30,17 +30,17 @@ func TestUseEmbedded(t *testing.T) {
 		embed bool
 		words string // of the error; "": none
 	}{
-		"auto, CRI is there":     {runtimeAuto, false, nil, false, ""},
-		"auto, without CRI":      {runtimeAuto, false, none, true, lacks},
-		"auto, CRI has no net":   {runtimeAuto, false, transientError{none}, true, lacks},
+		"auto, CRI is there":     {RuntimeAuto, false, nil, false, ""},
+		"auto, without CRI":      {RuntimeAuto, false, none, true, lacks},
+		"auto, CRI has no net":   {RuntimeAuto, false, transientError{none}, true, lacks},
 		"CRI, which has no net":  {runtimeCRI, false, transientError{none}, false, ""},
-		"auto, a socket named":   {runtimeAuto, true, none, false, "no CRI"},
+		"auto, a socket named":   {RuntimeAuto, true, none, false, "no CRI"},
 		"CRI, which is not":      {runtimeCRI, false, none, false, "no CRI"},
 		"embedded, CRI is there": {runtimeEmbedded, false, nil, true, lacks},
 		"embedded with a socket": {runtimeEmbedded, true, nil, false, "leave out --runtime-endpoint"},
 		"another one":            {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
 	} {
-		embed, err := useEmbedded(tc.asked, tc.named, tc.cri, "")
+		embed, err := UseEmbedded(tc.asked, tc.named, tc.cri, "")
 		switch {
 		case tc.words != "":
 			if err == nil || !strings.Contains(err.Error(), tc.words) {
@@ -74,11 +74,11 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, tc.has), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if embed, err := useEmbedded(runtimeAuto, false, tc.cri, dir); err != nil || embed != tc.embed {
+		if embed, err := UseEmbedded(RuntimeAuto, false, tc.cri, dir); err != nil || embed != tc.embed {
 			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
 		}
 	}
-	if why := embeddedReason(nil); why == "" {
+	if why := EmbeddedReason(nil); why == "" {
 		t.Error("it is not said why")
 	}
 }
@@ -130,14 +130,14 @@ func TestCheckCRI(t *testing.T) {
 				go func() { _ = s.Serve(l) }()
 				defer s.Stop()
 			}
-			err = checkCRI(runtimeAuto, "unix://"+socket)
+			err = CheckCRI(RuntimeAuto, "unix://"+socket)
 			if (err == nil) != (tc.words == "") || err != nil && (!strings.Contains(err.Error(), tc.words) || !strings.Contains(err.Error(), socket)) {
 				t.Errorf("%v, want %q in it, and the socket", err, tc.words)
 			}
-			if passes := err != nil && permanentError(err) == nil; passes != tc.passes {
+			if passes := err != nil && PermanentError(err) == nil; passes != tc.passes {
 				t.Errorf("%v: passes: %t", err, passes)
 			}
-			if err := checkCRI(runtimeEmbedded, "unix://"+socket); err != nil {
+			if err := CheckCRI(runtimeEmbedded, "unix://"+socket); err != nil {
 				t.Errorf("to who asks for another one it is %v", err)
 			}
 		})

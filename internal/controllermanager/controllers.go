@@ -1,4 +1,4 @@
-package main
+package controllermanager
 
 import (
 	"context"
@@ -32,11 +32,13 @@ import (
 	"github.com/berthproject/berth/controllers/workload/statefulset"
 	"github.com/berthproject/berth/engine/displacement"
 	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // controller is one of the loops of berth controller.
 type controller struct {
-	name string
+	Name string
 	run  func(ctx context.Context, w controllerContext) error
 }
 
@@ -49,21 +51,21 @@ type controllerContext struct {
 	informers   informers.SharedInformerFactory // shared by all loops; each starts it
 	ca          []byte                          // of the API server, for pods
 	avoid       *workload.AvoidHolds            // the Holds that keep pods off nodes
-	settings    settings
-	status      *statusServer // where metrics are shown
+	settings    settings.Settings
+	status      *StatusServer // where metrics are shown
 	log         klog.Logger
 }
 
-// controllers are all of them, one line each.
-var controllers = []controller{
+// Controllers are all of them, one line each.
+var Controllers = []controller{
 	{"nodelifecycle", func(ctx context.Context, w controllerContext) error {
-		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.berth.NodeLifecycle.Options(), w.status.registry, w.log)
+		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.Berth.NodeLifecycle.Options(), w.status.Registry, w.log)
 	}},
 	{"taints", func(ctx context.Context, w controllerContext) error {
-		return tainteviction.Run(ctx, w.client, w.informers, w.displacer(tainteviction.Component), w.settings.taintEvictionOptions(), w.status.registry, w.log)
+		return tainteviction.Run(ctx, w.client, w.informers, w.displacer(tainteviction.Component), w.settings.TaintEvictionOptions(), w.status.Registry, w.log)
 	}},
 	{"podgc", func(ctx context.Context, w controllerContext) error {
-		return podgc.Run(ctx, w.client, w.informers, w.displacer(podgc.Component), w.settings.podGCOptions(), w.status.registry, w.log)
+		return podgc.Run(ctx, w.client, w.informers, w.displacer(podgc.Component), w.settings.PodGCOptions(), w.status.Registry, w.log)
 	}},
 	{"namespace", func(ctx context.Context, w controllerContext) error {
 		return namespace.Run(ctx, w.client, w.metadata, w.informers, w.log)
@@ -105,15 +107,15 @@ var controllers = []controller{
 	{"volume", func(ctx context.Context, w controllerContext) error {
 		return volume.Run(ctx, w.client, w.informers, w.log)
 	}},
-	{recordsController, runDisplacementRecords},
+	{RecordsController, runDisplacementRecords},
 	{"endpoints", func(ctx context.Context, w controllerContext) error {
 		return endpoints.Run(ctx, w.quietClient, w.informers, w.log)
 	}},
 }
 
-// startControllers starts the loops, or those of them that are named. ca is the certificate that pods check the
+// Start starts the loops, or those of them that are named. ca is the certificate that pods check the
 // API server by; page shows their metrics.
-func startControllers(p *components, config *rest.Config, ca []byte, set settings, status *statusServer, names ...string) error {
+func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Settings, status *StatusServer, names ...string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server says when it is too much
 	client, err := kubernetes.NewForConfig(config)
@@ -136,17 +138,17 @@ func startControllers(p *components, config *rest.Config, ca []byte, set setting
 	if err != nil {
 		return err
 	}
-	p.start("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.log) })
-	for _, l := range controllers {
-		if len(names) == 0 || slices.Contains(names, l.name) {
-			p.start(l.name, func(ctx context.Context) error { return l.run(ctx, w) })
+	p.Start("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.log) })
+	for _, l := range Controllers {
+		if len(names) == 0 || slices.Contains(names, l.Name) {
+			p.Start(l.Name, func(ctx context.Context) error { return l.run(ctx, w) })
 		}
 	}
 	return nil
 }
 
-// recordsController is the loop that writes the controllers' journal, whichever of them displaces.
-const recordsController = "records"
+// RecordsController is the loop that writes the controllers' journal, whichever of them displaces.
+const RecordsController = "records"
 
 // runDisplacementRecords runs the loop that looks after records of displacements and Avoid Holds.
 func runDisplacementRecords(ctx context.Context, w controllerContext) error {
@@ -154,8 +156,8 @@ func runDisplacementRecords(ctx context.Context, w controllerContext) error {
 	if err != nil {
 		return err
 	}
-	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.journal, OnDisplaced: w.status.displacements.Count, Log: w.log}
-	if c := w.settings.berth.Holds; c.Avoid {
+	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.Journal, OnDisplaced: w.status.displacements.Count, Log: w.log}
+	if c := w.settings.Berth.Holds; c.Avoid {
 		o.Backoff = displacement.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Max: time.Duration(c.MostSeconds) * time.Second}
 	}
 	return displacementrecords.Run(ctx, o)

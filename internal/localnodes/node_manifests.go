@@ -1,4 +1,4 @@
-package main
+package localnodes
 
 import (
 	"errors"
@@ -17,50 +17,50 @@ import (
 	"github.com/berthproject/berth/load"
 )
 
-// simulatedNodeFlags say which nodes to simulate.
-type simulatedNodeFlags struct {
-	count       int
+// Flags say which nodes to simulate.
+type Flags struct {
+	Count       int
 	cpu, memory string
-	file, openb string
-	sizeSet     bool // count, cpu or memory were given
+	File, Openb string
+	SizeSet     bool // count, cpu or memory were given
 }
 
-func (f *simulatedNodeFlags) addFlags(flags *pflag.FlagSet) {
+func (f *Flags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cpu, "node-cpu", "8", "cores of each node")
 	flags.StringVar(&f.memory, "node-memory", "16Gi", "memory of each node")
-	flags.StringVar(&f.file, "nodes-file", "", "YAML or JSON file of Node manifests to simulate instead of equal nodes")
+	flags.StringVar(&f.File, "nodes-file", "", "YAML or JSON file of Node manifests to simulate instead of equal nodes")
 }
 
-// buildNodes are those that the flags ask for; names are n1, n2, ... of equal ones.
-func (f *simulatedNodeFlags) buildNodes(name func(i int) string) ([]*corev1.Node, error) {
+// BuildNodes are those that the flags ask for; names are n1, n2, ... of equal ones.
+func (f *Flags) BuildNodes(name func(i int) string) ([]*corev1.Node, error) {
 	switch {
-	case f.sizeSet && (f.file != "" || f.openb != ""):
+	case f.SizeSet && (f.File != "" || f.Openb != ""):
 		return nil, errors.New("--nodes, --node-cpu and --node-memory: the file of nodes says how many and how large")
-	case f.file != "" && f.openb != "":
+	case f.File != "" && f.Openb != "":
 		return nil, errors.New("--nodes-file and --openb-nodes: only one of them can say which nodes there are")
-	case f.file != "":
-		return readNodes(f.file)
-	case f.openb != "":
-		return load.ReadNodes(f.openb)
-	case f.count < 0 || f.count > 20000:
-		return nil, fmt.Errorf("--nodes %d: must be between 0 and 20000", f.count)
+	case f.File != "":
+		return readNodes(f.File)
+	case f.Openb != "":
+		return load.ReadNodes(f.Openb)
+	case f.Count < 0 || f.Count > 20000:
+		return nil, fmt.Errorf("--nodes %d: must be between 0 and 20000", f.Count)
 	}
-	cpu, err := parsePositiveQuantity("--node-cpu", f.cpu, "8")
+	cpu, err := ParsePositiveQuantity("--node-cpu", f.cpu, "8")
 	if err != nil {
 		return nil, err
 	}
-	memory, err := parsePositiveQuantity("--node-memory", f.memory, "16Gi")
+	memory, err := ParsePositiveQuantity("--node-memory", f.memory, "16Gi")
 	if err != nil {
 		return nil, err
 	}
 	var out []*corev1.Node
-	for i := range f.count {
+	for i := range f.Count {
 		out = append(out, agent.NewNode(name(i), cpu, memory))
 	}
 	return out, nil
 }
 
-func parsePositiveQuantity(flag, value, example string) (resource.Quantity, error) {
+func ParsePositiveQuantity(flag, value, example string) (resource.Quantity, error) {
 	q, err := resource.ParseQuantity(value)
 	if err != nil || q.Sign() <= 0 {
 		return q, fmt.Errorf("%s %q: must be a quantity above 0, such as %s", flag, value, example)

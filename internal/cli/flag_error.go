@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ var flagTypeText = map[string]string{
 	"float32": "a number", "float64": "a number", "bool": "true or false", "duration": "a duration, such as 90s or 5m",
 }
 
-// flagError says of a flag's value that does not parse what would be right, and of a flag that is not there where
+// FlagError says of a flag's value that does not parse what would be right, and of a flag that is not there where
 // those that are can be read, and which ones go on as it does.
-func flagError(cmd *cobra.Command, err error) error {
+func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		return fmt.Errorf("%w%s; see `%s --help`", err, suggestFlags(cmd.Flags(), unknown), cmd.CommandPath())

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 // reviewTimeout bounds the questions that are asked before a part starts.
 const reviewTimeout = 10 * time.Second
 
-// requirePermission refuses, before a part starts, a credential that may not do what the part
+// RequirePermission refuses, before a part starts, a credential that may not do what the part
 // is for: one line instead of a log full of refusals. A server that does not
 // answer yet is no reason; the parts wait for it.
-func requirePermission(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes, advice string) error {
+func RequirePermission(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes, advice string) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	client, err := kubernetes.NewForConfig(config)
@@ -51,9 +51,9 @@ func currentUser(ctx context.Context, client kubernetes.Interface) string {
 	return me.Status.UserInfo.Username
 }
 
-// credentialNode is the node that a credential is for; empty if it is not a node's. The server is asked only where the credential is no
+// CredentialNode is the node that a credential is for; empty if it is not a node's. The server is asked only where the credential is no
 // certificate: it may not be there yet when an agent starts.
-func credentialNode(ctx context.Context, config *rest.Config) string {
+func CredentialNode(ctx context.Context, config *rest.Config) string {
 	if name := certificateNode(config); name != "" {
 		return name
 	}
@@ -90,8 +90,8 @@ func certificateNode(config *rest.Config) string {
 // nodeUserPrefix is what the names of nodes' users begin with.
 const nodeUserPrefix = "system:node:"
 
-// addHint adds what to do to errors that say it badly.
-func addHint(err error) error {
+// AddHint adds what to do to errors that say it badly.
+func AddHint(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w: is the cluster running? `berth up` starts the one of the default data directory", err)
 	}

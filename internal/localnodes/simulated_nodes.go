@@ -1,4 +1,4 @@
-package main
+package localnodes
 
 import (
 	"context"
@@ -21,6 +21,8 @@ import (
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // simulatedNodes are an agent of simulated nodes, who watches what they run short of, and the
@@ -31,8 +33,8 @@ type simulatedNodes struct {
 	server   *simulatedstats.Server // nil where the credential is not one to serve with
 }
 
-// newSimulatedNodes makes the agent of nodes, which connects by config and answers by answer.
-func newSimulatedNodes(config *rest.Config, nodes []*corev1.Node, settings settings, answer simulatedstats.Options) (*simulatedNodes, error) {
+// NewSimulated makes the agent of nodes, which connects by config and answers by answer.
+func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options) (*simulatedNodes, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // the server says when it is too much
 	client, err := kubernetes.NewForConfig(config)
@@ -45,7 +47,7 @@ func newSimulatedNodes(config *rest.Config, nodes []*corev1.Node, settings setti
 	if s.server, err = simulatedstats.Announce(answer, nodes); err != nil {
 		return nil, err
 	}
-	o := settings.berth.Nodes
+	o := settings.Berth.Nodes
 	s.agent, err = agent.New(agent.Options{
 		Client: client, Nodes: nodes, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(),
 		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }, Pressure: s.pressure.Node,
@@ -54,29 +56,29 @@ func newSimulatedNodes(config *rest.Config, nodes []*corev1.Node, settings setti
 }
 
 // newSimulatedPressure is who watches what the nodes run short of, by the same configuration as real ones.
-func newSimulatedPressure(nodes []*corev1.Node, settings settings, client kubernetes.Interface) *scripted.Manager {
+func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, client kubernetes.Interface) *scripted.Manager {
 	events := record.NewBroadcaster()
 	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	o := scripted.Options{Nodes: nodes, Config: settings.kubelet.Pressure, Log: klog.Background(),
+	o := scripted.Options{Nodes: nodes, Config: settings.Kubelet.Pressure, Log: klog.Background(),
 		Reserve: nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}, Events: events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})}
-	o.Config.Options = settings.berth.Pressure.Options()
+	o.Config.Options = settings.Berth.Pressure.Options()
 	for f := range o.Reserve.Bytes {
-		o.Reserve.Bytes[f] = defaultLowDisk << 20
+		o.Reserve.Bytes[f] = DefaultLowDisk << 20
 	}
 	return scripted.New(o)
 }
 
-// start starts them.
-func (s *simulatedNodes) start(p *components) {
-	p.start("nodes", s.agent.Run)
-	p.start("pressure of nodes", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
+// Start starts them.
+func (s *simulatedNodes) Start(p *rungroup.Group) {
+	p.Start("nodes", s.agent.Run)
+	p.Start("pressure of nodes", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
 	if s.server != nil {
-		p.start("server of nodes", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
+		p.Start("server of nodes", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
 	}
 }
 
-// clusterServingOptions is how the simulated nodes of berth up answer.
-func clusterServingOptions(server *apiserver.Server) (simulatedstats.Options, error) {
+// ClusterServingOptions is how the simulated nodes of berth up answer.
+func ClusterServingOptions(server *apiserver.Server) (simulatedstats.Options, error) {
 	certPEM, keyPEM, err := server.Authority().ClientPEM(pki.SimulatedNodes())
 	if err != nil {
 		return simulatedstats.Options{}, err
@@ -85,9 +87,9 @@ func clusterServingOptions(server *apiserver.Server) (simulatedstats.Options, er
 	return simulatedstats.Options{Certificate: cert, ClientCA: server.Authority().CAPEM()}, err
 }
 
-// credentialServingOptions is how simulated nodes answer by the credential that they connect with;
+// CredentialServingOptions is how simulated nodes answer by the credential that they connect with;
 // without a certificate they do not.
-func credentialServingOptions(config *rest.Config) (simulatedstats.Options, error) {
+func CredentialServingOptions(config *rest.Config) (simulatedstats.Options, error) {
 	config = rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(config); err != nil || len(config.CertData) == 0 {
 		return simulatedstats.Options{}, err

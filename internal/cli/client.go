@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 	"github.com/berthproject/berth/apiserver"
 )
 
-// clientConfig is how to reach a cluster: by a kubeconfig, or, where none is
+// ClientConfig is how to reach a cluster: by a kubeconfig, or, where none is
 // named, the cluster of the default data directory. In a pod of a cluster without
 // either it is that cluster.
-func clientConfig(kubeconfig, agentName string) (*rest.Config, error) {
+func ClientConfig(kubeconfig, agentName string) (*rest.Config, error) {
 	config, err := loadClientConfig(kubeconfig)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func loadClientConfig(kubeconfig string) (*rest.Config, error) {
 		}
 		return config, nil
 	}
-	file, missing := defaultKubeconfig()
+	file, missing := DefaultKubeconfig()
 	if missing == nil {
 		return clientcmd.BuildConfigFromFlags("", file)
 	}
@@ -44,14 +44,14 @@ func loadClientConfig(kubeconfig string) (*rest.Config, error) {
 	return nil, missing
 }
 
-// kubeconfigPath is the admin kubeconfig of a data directory.
-func kubeconfigPath(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
+// KubeconfigPath is the admin kubeconfig of a data directory.
+func KubeconfigPath(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
 
-// defaultDataDir is where a cluster keeps its objects unless told otherwise.
-func defaultDataDir() string { return apiserver.DefaultOptions().DataDir }
+// DefaultDataDir is where a cluster keeps its objects unless told otherwise.
+func DefaultDataDir() string { return apiserver.DefaultOptions().DataDir }
 
-// defaultKubeconfig is the admin kubeconfig of the default data directory.
-func defaultKubeconfig() (string, error) {
+// DefaultKubeconfig is the admin kubeconfig of the default data directory.
+func DefaultKubeconfig() (string, error) {
 	file := filepath.Join(apiserver.DefaultOptions().DataDir, "kubeconfig")
 	if _, err := os.Stat(file); err != nil {
 		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or name another with --kubeconfig", apiserver.DefaultOptions().DataDir)
@@ -59,9 +59,9 @@ func defaultKubeconfig() (string, error) {
 	return file, nil
 }
 
-// impersonate is a connection under another name: in one process, too, each part has just
+// Impersonate is a connection under another name: in one process, too, each part has just
 // the rights of its role.
-func impersonate(config *rest.Config, user string) *rest.Config {
+func Impersonate(config *rest.Config, user string) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}
 	config.UserAgent = user

@@ -1,4 +1,4 @@
-package main
+package controllermanager
 
 import (
 	"context"
@@ -17,33 +17,34 @@ import (
 	"github.com/berthproject/berth/controllers/metricsserver"
 	queues "github.com/berthproject/berth/controllers/workqueue"
 	"github.com/berthproject/berth/internal/metrics"
+	"github.com/berthproject/berth/internal/settings"
 )
 
 // Where kube-controller-manager and kube-scheduler serve, though on all addresses.
 const (
-	controllerAddress = "127.0.0.1:10257"
-	schedulerAddress  = "127.0.0.1:10259"
+	ControllerAddress = "127.0.0.1:10257"
+	SchedulerAddress  = "127.0.0.1:10259"
 )
 
-// statusServer is what the controllers tell about themselves.
-type statusServer struct {
+// StatusServer is what the controllers tell about themselves.
+type StatusServer struct {
 	listener      net.Listener // nil: nowhere
 	config        any          // for /configz
-	registry      *prometheus.Registry
+	Registry      *prometheus.Registry
 	displacements *metrics.Displacements
 	informers     atomic.Pointer[informers.SharedInformerFactory] // of the loops; nil before they run
 }
 
-// newStatusServer is one for controllers with these settings; listener may be nil.
-func newStatusServer(listener net.Listener, set settings) *statusServer {
+// NewStatusServer is one for controllers with these settings; listener may be nil.
+func NewStatusServer(listener net.Listener, set settings.Settings) *StatusServer {
 	queues.EnableMetrics()
-	p := &statusServer{listener: listener, config: map[string]any{"berth.dev": set.berth}, registry: metrics.NewRegistry(), displacements: metrics.NewDisplacements()}
-	p.registry.MustRegister(p.displacements)
+	p := &StatusServer{listener: listener, config: map[string]any{"berth.dev": set.Berth}, Registry: metrics.NewRegistry(), displacements: metrics.NewDisplacements()}
+	p.Registry.MustRegister(p.displacements)
 	return p
 }
 
 // ready says why the controllers cannot work yet. Those that do not lead are ready to.
-func (p *statusServer) ready() error {
+func (p *StatusServer) ready() error {
 	caches := p.informers.Load()
 	if caches == nil {
 		return nil
@@ -58,8 +59,8 @@ func (p *statusServer) ready() error {
 	return nil
 }
 
-// serve serves it until the context ends; wg waits for that. config reaches the API server that is asked who may read it.
-func (p *statusServer) serve(ctx context.Context, wg *sync.WaitGroup, config *rest.Config) error {
+// Serve serves it until the context ends; wg waits for that. config reaches the API server that is asked who may read it.
+func (p *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *rest.Config) error {
 	if p.listener == nil {
 		return nil
 	}
@@ -70,6 +71,6 @@ func (p *statusServer) serve(ctx context.Context, wg *sync.WaitGroup, config *re
 		return err
 	}
 	site := metricsserver.Server{Component: "controller", Client: client, Listener: p.listener, Readyz: p.ready,
-		Protected: metricsserver.NewMux(p.registry, p.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
+		Protected: metricsserver.NewMux(p.Registry, p.config, "workqueue_", "leader_election_", "endpoint_slice_controller_", "rest_client_")}
 	return site.Start(ctx, wg)
 }

@@ -1,4 +1,4 @@
-package main
+package localnodes
 
 import (
 	"context"
@@ -20,13 +20,13 @@ import (
 
 // What --runtime says.
 const (
-	runtimeAuto     = "auto"
+	RuntimeAuto     = "auto"
 	runtimeCRI      = "cri"
 	runtimeEmbedded = "embedded"
 )
 
-func addRuntimeFlag(flags *pflag.FlagSet, into *string) {
-	flags.StringVar(into, "runtime", runtimeAuto, "what runs pods: cri (containerd, or what speaks CRI v1), embedded (Berth's own: nothing is installed; containment, not a security boundary), or auto: cri where it is there, else embedded")
+func AddRuntimeFlag(flags *pflag.FlagSet, into *string) {
+	flags.StringVar(into, "runtime", RuntimeAuto, "what runs pods: cri (containerd, or what speaks CRI v1), embedded (Berth's own: nothing is installed; containment, not a security boundary), or auto: cri where it is there, else embedded")
 }
 
 // criTimeout is how long a container runtime has to say whether it can run pods.
@@ -35,17 +35,17 @@ const criTimeout = 2 * time.Second
 // transientError is a fault of a container runtime that may pass by itself: who has asked for that runtime waits.
 type transientError struct{ error }
 
-// permanentError is a fault that stays, if it is one.
-func permanentError(err error) error {
+// PermanentError is a fault that stays, if it is one.
+func PermanentError(err error) error {
 	if errors.As(err, &transientError{}) {
 		return nil
 	}
 	return err
 }
 
-// checkCRI says why no pods can be run by what listens at a socket, as far as it is known within criWithin; nothing of it
+// CheckCRI says why no pods can be run by what listens at a socket, as far as it is known within criWithin; nothing of it
 // where the embedded runtime is asked for.
-func checkCRI(asked, endpoint string) error {
+func CheckCRI(asked, endpoint string) error {
 	if asked == runtimeEmbedded {
 		return nil
 	}
@@ -73,27 +73,27 @@ func checkCRI(asked, endpoint string) error {
 	return nil
 }
 
-// useEmbedded decides whether pods run in the embedded runtime, with its things in dir ("": on a disk that is made for
+// UseEmbedded decides whether pods run in the embedded runtime, with its things in dir ("": on a disk that is made for
 // them). cri is what keeps a runtime that speaks CRI from being used; named says that the user has named one. An error
 // says what each way lacks.
-func useEmbedded(asked string, named bool, cri error, dir string) (bool, error) {
-	if named && asked == runtimeAuto {
+func UseEmbedded(asked string, named bool, cri error, dir string) (bool, error) {
+	if named && asked == RuntimeAuto {
 		asked = runtimeCRI
 	}
 	switch asked {
 	case runtimeCRI:
-		return false, permanentError(cri)
+		return false, PermanentError(cri)
 	case runtimeEmbedded:
 		if named {
 			return false, errors.New("--runtime embedded: it is no container runtime at a socket; leave out --runtime-endpoint")
 		}
 		return true, checkEmbedded(dir)
-	case runtimeAuto:
+	case RuntimeAuto:
 		lacks := checkEmbedded(dir)
 		switch { // pods that run go before what is there now: another runtime would run them besides
 		case dir != "" && nodeagent.UsedEmbedded(dir) && lacks == nil:
 			return true, nil
-		case cri == nil || dir != "" && nodeagent.UsedCRI(dir) && permanentError(cri) == nil:
+		case cri == nil || dir != "" && nodeagent.UsedCRI(dir) && PermanentError(cri) == nil:
 			return false, nil
 		case lacks != nil:
 			return false, errors.Join(lacks, cri)
@@ -103,8 +103,8 @@ func useEmbedded(asked string, named bool, cri error, dir string) (bool, error) 
 	return false, fmt.Errorf("--runtime %q: must be auto, cri or embedded", asked)
 }
 
-// embeddedReason says why pods run in the embedded runtime though something listens at the socket of another one.
-func embeddedReason(cri error) string {
+// EmbeddedReason says why pods run in the embedded runtime though something listens at the socket of another one.
+func EmbeddedReason(cri error) string {
 	if cri == nil {
 		return "pods of this node run there already"
 	}
@@ -132,5 +132,5 @@ func rejectOverlayFS(dir string) error {
 	return fmt.Errorf("%s is on an overlay file system, and containers cannot have theirs there (choose another disk with --root-dir)", dir)
 }
 
-// defaultLowDisk is the disk reserve in MiB.
-const defaultLowDisk = 256
+// DefaultLowDisk is the disk reserve in MiB.
+const DefaultLowDisk = 256
