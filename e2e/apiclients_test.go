@@ -98,7 +98,7 @@ const apiClientObjects = `
 
 func newAPIClients(t *testing.T, c *cluster) *apiClients {
 	t.Helper()
-	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("controllers at")
+	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("Controllers at")
 	c.mustKubectl("wait", "--for=create", "serviceaccount/default", "--timeout=60s")
 	c.mustKubectl("apply", "-f", c.write("callers.yaml", apiClientObjects))
 	config := c.config()

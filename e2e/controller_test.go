@@ -21,13 +21,13 @@ func TestTwoControllers(t *testing.T) {
 	checkRefusesBesideKCM(t, c, credential)
 
 	first := controller()
-	first.waitForOutput("controllers at")
+	first.waitForOutput("Controllers at")
 	second := controller("serviceaccount", "namespace")
-	second.waitForOutput("waiting for the Lease kube-system/berth-controller, which ")
+	second.waitForOutput("Waiting for the Lease kube-system/berth-controller, held by ")
 	if err := first.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	if out := second.waitForOutput("controllers at"); !strings.Contains(out, ": serviceaccount, namespace; Ctrl-C stops") {
+	if out := second.waitForOutput("Controllers at"); !strings.Contains(out, ": serviceaccount, namespace. Press Ctrl-C") {
 		t.Errorf("it runs others than those named: %s", out)
 	}
 	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
@@ -43,7 +43,7 @@ func TestTwoControllers(t *testing.T) {
 		t.Errorf("an orderly stop ended with code %d", code)
 	}
 	third := controller() // what stopped in order gave its Lease back
-	third.waitForOutput("controllers at")
+	third.waitForOutput("Controllers at")
 	c.mustKubectl("apply", "-f", h.write("manager.yaml", kcmLease(time.Now().Add(time.Minute))))
 	if code := third.wait(); code != 2 || !strings.Contains(third.out.String(), "--controllers=*,-") {
 		t.Errorf("a kube-controller-manager came, and it ended with code %d: %s", code, third.out.String())

@@ -28,7 +28,7 @@ func TestDemo(t *testing.T) {
 	h := newTestHome(t)
 	t.Cleanup(func() { sweep(t, h.path("state/berth/demo/nodes")) })
 	r := h.run("demo")
-	if r.code != 0 || !strings.Contains(r.stdout, "Three nodes of parts of this machine") || !strings.Contains(r.stdout, demoSuccess) {
+	if r.code != 0 || !strings.Contains(r.stdout, "Three virtual nodes on this machine") || !strings.Contains(r.stdout, demoSuccess) {
 		t.Errorf("as root: %s", r)
 	}
 	checkDemoCleanup(t, h)

@@ -81,7 +81,7 @@ func TestUpDescheduler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Count(string(text), "Descheduler: a round")
+		return strings.Count(string(text), "Descheduler run finished")
 	}
 	_, before := c.podsPerNode("web")
 	from := rounds()

@@ -130,7 +130,7 @@ func kubectlDiff(t *testing.T, c *cluster) {
 	file := c.write("diff.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: differs}\ndata: {a: old}\n")
 	c.mustKubectl("apply", "-f", file)
 	if r := diff(file); r.code != 0 || r.stdout != "" {
-		t.Errorf("diff of what is the same: %s", r)
+		t.Errorf("diff of what is Identical: %s", r)
 	}
 	c.write("diff.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: differs}\ndata: {a: new}\n")
 	r := diff(file)

@@ -72,15 +72,15 @@ func TestTwoSchedulers(t *testing.T) {
 // startComponents starts controllers and the agents of four nodes beside a server.
 func startComponents(c *cluster) {
 	controllers := c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller"))
-	controllers.waitForOutput("controllers at")
+	controllers.waitForOutput("Controllers at")
 	agent := c.start("agent", "--simulated", "--kubeconfig", c.credential("n1", "--node", "n1"), "--node-name", "n1", "--node-cpu", "16")
-	agent.waitForOutput("agent of 1")
+	agent.waitForOutput("Agent of 1")
 	file := ""
 	for _, name := range []string{"n2", "n3", "n4"} {
 		file += "---\napiVersion: v1\nkind: Node\nmetadata: {name: " + name + "}\nstatus: {capacity: {cpu: 4, memory: 8Gi}}\n"
 	}
 	agents := c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file))
-	agents.waitForOutput("agent of 3")
+	agents.waitForOutput("Agent of 3")
 	c.waitForNodes("n1", "n2", "n3", "n4")
 	c.mustKubectl("wait", "--for=condition=Ready", "node/n1", "node/n2", "node/n3", "node/n4", "--timeout=60s")
 }

@@ -125,7 +125,7 @@ func (n *realNode) startAgent(t *testing.T) {
 		args = append(args, "--runtime", "embedded", "--pod-cidr", n.node.Subnet)
 	}
 	n.agent = n.start(append(args, n.agentArgs...)...)
-	n.agent.waitForOutput("agent of node " + n.name)
+	n.agent.waitForOutput("Agent of node " + n.name)
 }
 
 // makePod makes a pod on the node, whatever a scheduler thinks. change may be nil.

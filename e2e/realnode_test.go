@@ -60,7 +60,7 @@ func TestUpRealNode(t *testing.T) {
 	if _, err := net.InterfaceByName(bridgeOf(root)); err != nil {
 		t.Errorf("the pods' bridge: %v", err)
 	}
-	if code := c.proc.stop(); code != 0 || !strings.Contains(c.proc.out.String(), "1 pod runs on") {
+	if code := c.proc.stop(); code != 0 || !strings.Contains(c.proc.out.String(), "1 pod keeps running") {
 		t.Errorf("it ended with %d: %s", code, c.proc.out.String())
 	}
 	c = h.up(args...)

@@ -25,13 +25,13 @@ func TestPreemptionStormKill(t *testing.T) {
 	pods := 2 * nodes
 	h := newTestHome(t)
 	c := h.server()
-	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("controllers at")
+	c.start("controller", "--kubeconfig", c.credential("controller", "--for", "controller")).waitForOutput("Controllers at")
 	var file strings.Builder
 	for i := range nodes {
 		fmt.Fprintf(&file, "---\napiVersion: v1\nkind: Node\nmetadata: {name: n%03d}\nstatus: {capacity: {cpu: 2, memory: 8Gi}}\n", i)
 	}
 	c.start("agent", "--simulated", "--kubeconfig", c.credential("nodes", "--for", "simulated-nodes"), "--nodes-file", c.write("nodes.yaml", file.String())).
-		waitForOutput(fmt.Sprintf("agent of %d", nodes))
+		waitForOutput(fmt.Sprintf("Agent of %d", nodes))
 	client := c.protobuf()
 	makeClass(t, client)
 	credential := c.credential("scheduler", "--for", "scheduler")

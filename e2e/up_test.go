@@ -160,7 +160,7 @@ func TestEphemeralCleanup(t *testing.T) {
 	h := newTestHome(t)
 	c := h.up("--ephemeral", "--nodes", "1", "--seed", "7")
 	out := c.proc.out.String()
-	if !strings.Contains(out, "nothing is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
+	if !strings.Contains(out, "no data is kept") || !strings.Contains(out, "seed 7") || !strings.Contains(out, c.kubeconfig) {
 		t.Errorf("it does not say what is kept, its seed and its kubeconfig: %s", out)
 	}
 	c.mustKubectl("run", "one", "--image", "one:1")

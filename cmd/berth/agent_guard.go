@@ -22,16 +22,16 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// runGuard guards a node that a kubelet runs.
+// runGuard runs the pressure guard next to a kubelet.
 func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.Config, settings settings.Settings) error {
 	if f.name == "" {
-		return errors.New("--node-name: must be given: the name under which the kubelet has registered this machine")
+		return errors.New("--node-name: must be set to the name under which the kubelet registered this machine")
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("--guard: killing pods of a machine needs root")
+		return errors.New("--guard: killing pods requires root")
 	}
 	if err := cli.RequirePermission(ctx, config, authorizationv1.ResourceAttributes{Verb: "patch", Resource: "pods", Subresource: "status"},
-		"deploy/guard.yaml has the rights that a guard needs"); err != nil {
+		"deploy/guard.yaml has the required role"); err != nil {
 		return err
 	}
 	client, err := kubernetes.NewForConfig(config)
@@ -46,7 +46,7 @@ func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.C
 	if !f.kubeletOff {
 		k, err := guard.ReadKubeletConfig(ctx, client, f.name)
 		if err != nil {
-			return cli.WithExitCode(fmt.Errorf("%w: if it evicts for disks alone, say so with --kubelet-eviction-off", err), cli.ExitConflict)
+			return cli.WithExitCode(fmt.Errorf("%w: if the kubelet evicts only for disk signals, set --kubelet-eviction-off", err), cli.ExitConflict)
 		}
 		if err := k.Check(f.name); err != nil {
 			return cli.WithExitCode(err, cli.ExitConflict)
@@ -64,6 +64,6 @@ func (f *agentFlags) runGuard(ctx context.Context, out io.Writer, config *rest.C
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "guard of node %s at %s: memory is watched by %s; Ctrl-C stops\n", f.name, config.Host, g.Mechanism())
+	fmt.Fprintf(out, "Guard of node %s at %s, watching memory through %s. Press Ctrl-C to stop.\n", f.name, config.Host, g.Mechanism())
 	return g.Run(ctx)
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// configCommand prints the configuration in force.
+// configCommand returns `berth config`, which prints the effective BerthConfiguration.
 func configCommand() *cobra.Command {
 	var files []string
 	var output string
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Print every option of Berth's configuration file with its value and meaning",
+		Short: "Print every option of BerthConfiguration with its value and meaning",
 		Example: `  berth config > berth.yaml
   berth config --config berth.yaml -o json`,
 		Args: cobra.NoArgs,
@@ -37,6 +37,6 @@ func configCommand() *cobra.Command {
 		},
 	}
 	settings.AddFlag(cmd.Flags(), &files)
-	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "yaml (with the meaning of each option) or json")
+	cmd.Flags().StringVarP(&output, "output", "o", "yaml", "output format: yaml (with comments) or json")
 	return cmd
 }

@@ -26,17 +26,18 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// demoCluster is the cluster that a demo is played on.
+// demoCluster is the cluster that the demo runs on.
 type demoCluster struct {
 	config *rest.Config // of an administrator
-	// credential is a connection for somebody; nil: none can be made here.
+	// credential returns a client configuration for an identity; nil if the CA key is not on
+	// this machine.
 	credential func(pki.Identity) (*rest.Config, error)
 }
 
-// discoveryTimeout is how long a cluster may take to say that it is there.
+// discoveryTimeout bounds the version request to an existing cluster.
 const discoveryTimeout = 5 * time.Second
 
-// findCluster looks for the cluster that runs; nil: there is none.
+// findCluster returns the running cluster, or nil if there is none.
 func (f *demoFlags) findCluster() (*demoCluster, error) {
 	config, err := cli.ClientConfig(f.kubeconfig, "berth-demo")
 	if err != nil {
@@ -53,7 +54,7 @@ func (f *demoFlags) findCluster() (*demoCluster, error) {
 	case err != nil:
 		return nil, err
 	case !strings.HasSuffix(answer.GitVersion, "+berth"):
-		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, and is played on Berth's clusters only; without --kubeconfig, and while none runs, it brings one of its own", config.Host, answer.GitVersion)
+		return nil, fmt.Errorf("the cluster at %s (%s) is not Berth's: the demo fills nodes and evicts pods, so it runs on Berth clusters only; without --kubeconfig it can start a temporary cluster", config.Host, answer.GitVersion)
 	}
 	found := &demoCluster{config: config}
 	dir := cli.DefaultDataDir()
@@ -82,7 +83,7 @@ func clusterVersion(config *rest.Config) (*apimachineryversion.Info, error) {
 	return client.ServerVersion()
 }
 
-// startDemoCluster starts a cluster without nodes.
+// startDemoCluster starts a control plane without nodes.
 func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings, log *logFile) (*demoCluster, error) {
 	o := apiserver.DefaultOptions()
 	o.Listen, o.DataDir = "127.0.0.1:0", dir
@@ -116,8 +117,8 @@ func startDemoCluster(p *rungroup.Group, dir string, settings settings.Settings,
 	}}, nil
 }
 
-// demoDir is where a demo keeps what it needs: always the same directory, so that the next one finds what
-// one that was killed has left.
+// demoDir is the demo's directory. Its path is fixed, so that the next demo finds and
+// removes what a killed one left.
 type demoDir struct {
 	path string
 	lock io.Closer
@@ -129,9 +130,9 @@ func openDemoDir() (demoDir, error) {
 	if err != nil {
 		text, _ := os.ReadFile(filepath.Join(d.path, "lock"))
 		if pid, none := strconv.Atoi(strings.TrimSpace(string(text))); none == nil && pid > 0 && syscall.Kill(pid, 0) == nil {
-			return d, fmt.Errorf("another berth demo runs (process %d): wait until it has ended, or end it by Ctrl-C or kill %d", pid, pid)
+			return d, fmt.Errorf("another `berth demo` is running (process %d): wait for it, or stop it with Ctrl-C or kill %d", pid, pid)
 		}
-		return d, fmt.Errorf("the demo's directory cannot be used: %w", err)
+		return d, fmt.Errorf("opening the demo's directory: %w", err)
 	}
 	d.lock = lock
 	return d, os.RemoveAll(d.dataDir())
@@ -141,7 +142,7 @@ func (d demoDir) dataDir() string  { return filepath.Join(d.path, "data") }
 func (d demoDir) nodesDir() string { return filepath.Join(d.path, "nodes") }
 func (d demoDir) logFile() string  { return filepath.Join(d.path, "berth.log") }
 
-// close removes the directory; only the log stays if not all of it is to go.
+// close removes the directory. If all is false it keeps the log.
 func (d demoDir) close(all bool) error {
 	errs := []error{os.RemoveAll(d.dataDir())}
 	if all {
@@ -150,7 +151,7 @@ func (d demoDir) close(all bool) error {
 	errs = append(errs, os.Remove(filepath.Join(d.path, "lock")))
 	if all {
 		errs = append(errs, os.Remove(d.path))
-		_ = os.Remove(filepath.Dir(d.path)) // if nothing else is there
+		_ = os.Remove(filepath.Dir(d.path)) // only if it is empty
 	}
 	return errors.Join(append(errs, d.lock.Close())...)
 }

@@ -28,7 +28,7 @@ import (
 // What each of the demo's nodes has.
 const (
 	demoNodeCount = 3
-	demoCPU       = "4" // of simulated ones
+	demoCPU       = "4" // of a simulated node
 	demoMemory    = 1 << 30
 	demoDisk      = 1 << 30
 	// demoImageBytes are what lies unused on the disk of a simulated node.
@@ -47,15 +47,15 @@ type demoNodeSet struct {
 	settings        settings.Settings
 	client          kubernetes.Interface
 	names           []string
-	simulatedReason string // the nodes are simulated; empty: they are not
+	simulatedReason string // why the nodes are simulated; empty if they are not
 	virtualDir      *virtualnode.Pool
-	ballast         string // an image; see demo.Options
+	ballast         string // image reference, see demo.Options
 	close           func()
 }
 
 // newDemoNodeSet removes what an earlier demo has left of its nodes.
 func newDemoNodeSet(ctx context.Context, on *demoCluster, dir demoDir, s settings.Settings, simulated bool) (*demoNodeSet, error) {
-	c := &demoNodeSet{cluster: on, dir: dir, settings: s, close: func() {}, simulatedReason: "--simulated asks for them"}
+	c := &demoNodeSet{cluster: on, dir: dir, settings: s, close: func() {}, simulatedReason: "--simulated is set"}
 	for i := range demoNodeCount {
 		c.names = append(c.names, fmt.Sprintf("berth-demo-%d", i+1))
 	}
@@ -130,7 +130,7 @@ func (c *demoNodeSet) printSummary(out io.Writer) {
 		c.printVirtualSummary(out)
 		return
 	}
-	fmt.Fprintf(out, "Three simulated nodes (%s): %s, with %dMi of memory and of disk each.\nNo process runs there; what pods use is scripted.\n",
+	fmt.Fprintf(out, "Three simulated nodes (%s): %s, each with %dMi of memory and of disk.\nThey run no processes; resource usage is scripted.\n",
 		c.simulatedReason, strings.Join(c.names, ", "), demoMemory>>20)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// Each end of a single run has the exit code that docs/descheduler.md says.
+// TestDeschedulerOnceExitCodes checks the exit code of each outcome of a single run.
 func TestDeschedulerOnceExitCodes(t *testing.T) {
 	made := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}}}
 	left := &descheduler.Report{Moves: []descheduler.MoveReport{{Outcome: "moved"}, {Outcome: "given up"}}}

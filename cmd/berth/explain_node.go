@@ -22,11 +22,13 @@ func explainNodeCommand() *cobra.Command {
 	var all, disks bool
 	cmd := &cobra.Command{
 		Use:   "node NAME",
-		Short: "Say what is on a node, what is left of it, and which waiting pods it would take",
-		Long: `Says of a node what is asked of each resource and what is left, its taints and bad conditions, the pods on
-it, for whom room is kept and who is kept off, and which waiting pods it would take
-or why not, by rule. With --disk the node's own agent says which image, log, volume and pod holds how
-much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`,
+		Short: "Explain what uses a node and which pending pods would fit",
+		Long: `Reports for each resource of a node what is requested and what is free, its taints
+and bad conditions, its pods, reservations and Avoid Holds, and which pending pods
+would fit or which plugin rejects them. With --disk the node's agent reports how much
+space each image, log, volume and pod uses.
+
+Exits with 0 whatever it reports, with 1 if the node is not found.`,
 		Example: `  berth explain node n7
   berth explain node n7 --pods
   berth explain node n7 --disk
@@ -51,8 +53,8 @@ much of its disks. Exits with 0 whatever the answer, with 1 when there is none.`
 		},
 	}
 	source.addFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&all, "pods", false, "name every pod; with --disk all that holds space")
-	cmd.Flags().BoolVar(&disks, "disk", false, "say what holds the space of the node's disks")
+	cmd.Flags().BoolVar(&all, "pods", false, "list every pod; with --disk everything that uses space")
+	cmd.Flags().BoolVar(&disks, "disk", false, "report what uses the space of the node's disks")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
 }

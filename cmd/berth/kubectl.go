@@ -17,13 +17,13 @@ import (
 	"github.com/berthproject/berth/internal/cli"
 )
 
-// kubectlCommand is the real kubectl. Its flags are its own.
+// kubectlCommand returns `berth kubectl`, the unmodified kubectl.
 func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl ...",
-		Short: "The real kubectl, pointed at Berth's cluster",
-		Long: `The real kubectl. Without --kubeconfig it talks to the cluster of the default data
-directory, whatever KUBECONFIG says; with --kubeconfig to any other.`,
+		Short: "Run kubectl",
+		Long: `Runs the unmodified kubectl. Without --kubeconfig and KUBECONFIG it uses the cluster of
+berth up.`,
 		Example: `  berth kubectl get pods -o wide
   berth kubectl apply -f examples/pods.yaml
   berth kubectl --kubeconfig ~/.kube/config get nodes`,
@@ -50,7 +50,7 @@ func runKubectl(args []string) error {
 	})
 	overrideVersionCommand(root, flags, os.Stdout)
 	root.SetArgs(args)
-	// kubectl has its own way with signals, logs, errors and exit codes.
+	// kubectl handles signals, logs, errors and exit codes itself.
 	signal.Reset(terminationSignals()...)
 	klog.LogToStderr(true)
 	cmdutil.CheckErr(componentcli.RunNoErrOutput(root))
@@ -61,7 +61,7 @@ func hasKubeconfigFlag(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return a == "--kubeconfig" || strings.HasPrefix(a, "--kubeconfig=") })
 }
 
-// needsCluster says whether a command line is one that talks to a cluster.
+// needsCluster reports whether a kubectl command line talks to a cluster.
 func needsCluster(args []string) bool {
 	if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 		return false

@@ -26,7 +26,7 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// upOptions are the flags of berth up.
+// upOptions holds the flags of `berth up`.
 type upOptions struct {
 	server      apiserver.Options
 	simulated   localnodes.Flags
@@ -38,20 +38,22 @@ type upOptions struct {
 	journal     string
 }
 
-// upCommand runs a whole cluster in this process.
+// upCommand returns `berth up`.
 func upCommand() *cobra.Command {
 	o := upOptions{server: apiserver.DefaultOptions()}
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Run a whole cluster in this process: API server, scheduler, controllers, nodes",
+		Short: "Run a cluster: API server, scheduler, controllers and nodes",
 		Long: `Runs an API server on an embedded etcd, the scheduler, the controllers and simulated
-nodes in one process. A second start goes on where the first one was. Ctrl-C stops.
+nodes in one process. The data is kept: the next start continues with it. Press
+Ctrl-C to stop.
 
-With --virtual-nodes or --real-node the nodes are real: pods run in containers, of containerd where
-it is installed, else of Berth's own runtime, which needs nothing (--runtime). Where neither can be
-had, it says what is missing, and nodes are simulated. With real nodes there are simulated ones only if --nodes asks for them, and with the taint
-berth.dev/simulated:NoSchedule. Virtual nodes go, with their pods, when the command
-ends; what one that was killed left behind goes at the next start.`,
+With --virtual-nodes or --real-node pods run in containers: in containerd if it is
+installed, else in the embedded runtime, which needs no installed software
+(--runtime). If neither works, virtual nodes are replaced by simulated ones, with a
+message. Simulated nodes are then added only with --nodes, and with the taint
+berth.dev/simulated:NoSchedule. Virtual nodes and their pods are removed when the
+command ends; leftovers of a killed process are removed at the next start.`,
 		Example: `  berth up
   berth up --nodes 1000 --ephemeral
   berth up --descheduler-policy policy.yaml
@@ -81,19 +83,20 @@ ends; what one that was killed left behind goes at the next start.`,
 	}
 	f := cmd.Flags()
 	addServerFlags(f, &o.server)
-	f.IntVar(&o.simulated.Count, "nodes", 3, "number of equal nodes to simulate")
+	f.IntVar(&o.simulated.Count, "nodes", 3, "number of simulated nodes")
 	o.simulated.AddFlags(f)
 	o.local.addFlags(f)
 	o.descheduler.addFlags(f)
-	f.StringVar(&o.simulated.Openb, "openb-nodes", "", "OpenB node list (CSV) to simulate instead of equal nodes")
-	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing: the objects are gone when the command ends")
-	f.Uint64Var(&o.seed, "seed", 0, "decides between nodes of equal score (overrides scheduler.seed of --config)")
+	f.StringVar(&o.simulated.Openb, "openb-nodes", "", "OpenB node list (CSV) to simulate")
+	f.BoolVar(&o.ephemeral, "ephemeral", false, "keep no data after the command ends")
+	f.Uint64Var(&o.seed, "seed", 0, "seed for the choice between nodes of equal score (overrides scheduler.seed of --config)")
 	settings.AddFlag(f, &o.configs)
 	journalFlag(f, &o.journal, "journal in the data directory")
 	return cmd
 }
 
-// prepareNodes settles which real nodes there are to be, and where their things are. What they lack is told.
+// prepareNodes selects the real and virtual nodes and their directories. It prints what
+// they lack.
 func (o *upOptions) prepareNodes(tell io.Writer, settings settings.Settings) (err error) {
 	if o.server.DataDir, err = filepath.Abs(o.server.DataDir); err != nil {
 		return fmt.Errorf("--data-dir: %w", err)
@@ -163,8 +166,8 @@ func runUp(ctx context.Context, out io.Writer, o upOptions, settings settings.Se
 	})
 }
 
-// startComponents starts all but the API server, and waits until the nodes can take
-// pods; others are the nodes that the cluster has besides.
+// startComponents starts everything but the API server and waits until the nodes accept
+// pods. It returns the number of other nodes in the cluster.
 func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server, nodes []*corev1.Node, settings settings.Settings, dir string, say *upOutput, log *logFile) (others int, err error) {
 	config := server.LoopbackConfig()
 	if err := say.listen(); err != nil {
@@ -193,11 +196,11 @@ func (o *upOptions) startComponents(p *rungroup.Group, server *apiserver.Server,
 	return others, startDefaultStorage(p, config, dir)
 }
 
-// startControlPlane starts the scheduler, the controllers and the descheduler, each as the user whose
-// rights it needs and no more. ca is the certificate that pods check the API
-// server by; at the listeners of at they tell about themselves.
+// startControlPlane starts the scheduler, the controllers and the descheduler, each with
+// the permissions of its own user. ca is the CA that pods use to verify the API server. at
+// has the listeners for metrics.
 func startControlPlane(p *rungroup.Group, config *rest.Config, ca []byte, settings settings.Settings, moves *upDescheduler, at upOutput, log *logFile) error {
-	settings.Scheduler.LeaderElection.Enabled = false // there is one
+	settings.Scheduler.LeaderElection.Enabled = false // one scheduler per process
 	so := schedulerOptions(settings)
 	so.Config, so.Listener, so.Log, so.Decisions = cli.Impersonate(config, pki.Scheduler().Name), at.schedulerListener, log.slog, settings.Decisions
 	p.Start("scheduler", func(ctx context.Context) error { return scheduler.Run(ctx, so) })
@@ -212,7 +215,7 @@ func startControlPlane(p *rungroup.Group, config *rest.Config, ca []byte, settin
 	return controllermanager.Start(p, config, ca, settings, status)
 }
 
-// applyServerConfig puts what the configuration file says where no flag says it.
+// applyServerConfig sets what the configuration file has and no flag overrides.
 func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings settings.Settings) {
 	c := settings.Berth.APIServer
 	for name, set := range map[string]func(){
@@ -232,10 +235,9 @@ func applyServerConfig(flags *pflag.FlagSet, o *apiserver.Options, settings sett
 	o.Evictions = subresource.EvictionOptions{Rules: b.EvictionRules(), Refund: b.RefundFailedEvictions, IncludeReason: b.ExplainRefusals}
 }
 
-// prepareDataDir makes where things are kept: with --ephemeral in a directory that goes
-// with the process, except for the kubeconfig, which people must find. The data
-// directory is locked all the same: the kubeconfig in it may be that of a cluster
-// that runs.
+// prepareDataDir creates the data directory. With --ephemeral it creates a temporary one
+// and keeps only the kubeconfig in the data directory, which it locks because another
+// cluster may use it.
 func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 	if err := os.MkdirAll(o.server.DataDir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("--data-dir: %w", err)
@@ -257,7 +259,7 @@ func prepareDataDir(o *upOptions) (dir string, clean func(), err error) {
 	return dir, func() {
 		_ = os.Remove(o.server.Kubeconfig)
 		_ = os.RemoveAll(dir)
-		if len(before) == 0 { // nothing was there to be locked
+		if len(before) == 0 { // the directory was created for the lock
 			_ = os.Remove(lock.Name())
 		}
 		_ = lock.Close()

@@ -17,7 +17,8 @@ import (
 	"github.com/berthproject/berth/internal/rungroup"
 )
 
-// startProvisioner starts the loop that makes directories below root for claims.
+// startProvisioner starts the controller that provisions volumes as directories below
+// root.
 func startProvisioner(p *rungroup.Group, config *rest.Config, root string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -31,8 +32,8 @@ func startProvisioner(p *rungroup.Group, config *rest.Config, root string) error
 	return nil
 }
 
-// startDefaultStorage gives a cluster a default class whose volumes are directories below its
-// data directory. A class of that name that is there stays as it is.
+// startDefaultStorage creates the default StorageClass unless it exists, and starts its
+// provisioner.
 func startDefaultStorage(p *rungroup.Group, config *rest.Config, dir string) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/berthproject/berth/apiserver"
 )
 
-// ClientConfig is how to reach a cluster: by a kubeconfig, or, where none is
-// named, the cluster of the default data directory. In a pod of a cluster without
-// either it is that cluster.
+// ClientConfig returns the client configuration of a kubeconfig. Without one it uses the
+// cluster of the default data directory or, in a pod, the pod's service account.
 func ClientConfig(kubeconfig, agentName string) (*rest.Config, error) {
 	config, err := loadClientConfig(kubeconfig)
 	if err != nil {
@@ -44,23 +43,23 @@ func loadClientConfig(kubeconfig string) (*rest.Config, error) {
 	return nil, missing
 }
 
-// KubeconfigPath is the admin kubeconfig of a data directory.
+// KubeconfigPath returns the admin kubeconfig of a data directory.
 func KubeconfigPath(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
 
-// DefaultDataDir is where a cluster keeps its objects unless told otherwise.
+// DefaultDataDir returns the default of --data-dir.
 func DefaultDataDir() string { return apiserver.DefaultOptions().DataDir }
 
-// DefaultKubeconfig is the admin kubeconfig of the default data directory.
+// DefaultKubeconfig returns the admin kubeconfig of the default data directory.
 func DefaultKubeconfig() (string, error) {
 	file := filepath.Join(apiserver.DefaultOptions().DataDir, "kubeconfig")
 	if _, err := os.Stat(file); err != nil {
-		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or name another with --kubeconfig", apiserver.DefaultOptions().DataDir)
+		return "", fmt.Errorf("no cluster in %s: start one with `berth up`, or set KUBECONFIG or --kubeconfig", apiserver.DefaultOptions().DataDir)
 	}
 	return file, nil
 }
 
-// Impersonate is a connection under another name: in one process, too, each part has just
-// the rights of its role.
+// Impersonate returns config with the identity of another user. Components in one process
+// use it to keep the permissions of their roles apart.
 func Impersonate(config *rest.Config, user string) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}

@@ -14,7 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestCredentialNodeFromCertificate: an agent that starts before the API server has the name that its credential is for.
+// TestCredentialNodeFromCertificate checks that an agent learns its node name without the
+// API server.
 func TestCredentialNodeFromCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

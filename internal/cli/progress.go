@@ -8,8 +8,8 @@ import (
 	"golang.org/x/term"
 )
 
-// ProgressBar shows how far something is, on one line of a terminal. Where
-// output is no terminal it stays silent.
+// ProgressBar shows progress on one line of a terminal. It prints nothing if the output is
+// not a terminal.
 type ProgressBar struct {
 	W     *os.File
 	shown bool
@@ -28,7 +28,7 @@ func (b *ProgressBar) Show(n, total int, words string) {
 	b.shown = true
 }
 
-// Done leaves the line.
+// Done ends the line.
 func (b *ProgressBar) Done() {
 	if b.shown {
 		fmt.Fprintln(b.W)

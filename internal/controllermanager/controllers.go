@@ -36,27 +36,27 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// controller is one of the loops of berth controller.
+// controller is an entry of [Controllers].
 type controller struct {
 	Name string
 	run  func(ctx context.Context, w controllerContext) error
 }
 
-// controllerContext is what loops get.
+// controllerContext is what controllers share.
 type controllerContext struct {
 	config      *rest.Config
 	client      kubernetes.Interface
-	quietClient kubernetes.Interface // the same, without a log line a warning: for deprecated kinds
+	quietClient kubernetes.Interface // does not log API warnings about deprecated kinds
 	metadata    metadata.Interface
-	informers   informers.SharedInformerFactory // shared by all loops; each starts it
-	ca          []byte                          // of the API server, for pods
-	avoid       *workload.AvoidHolds            // the Holds that keep pods off nodes
+	informers   informers.SharedInformerFactory // each controller starts it
+	ca          []byte                          // CA of the API server, for pods
+	avoid       *workload.AvoidHolds            // Avoid Holds
 	settings    settings.Settings
-	status      *StatusServer // where metrics are shown
+	status      *StatusServer // exports metrics
 	log         klog.Logger
 }
 
-// Controllers are all of them, one line each.
+// Controllers lists all controllers.
 var Controllers = []controller{
 	{"nodelifecycle", func(ctx context.Context, w controllerContext) error {
 		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.Berth.NodeLifecycle.Options(), w.status.Registry, w.log)
@@ -113,16 +113,16 @@ var Controllers = []controller{
 	}},
 }
 
-// Start starts the loops, or those of them that are named. ca is the certificate that pods check the
-// API server by; page shows their metrics.
+// Start starts the controllers, or only the named ones. ca is the CA that pods use to
+// verify the API server. status exports their metrics.
 func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Settings, status *StatusServer, names ...string) error {
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // the server says when it is too much
+	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	quiet := rest.CopyConfig(config) // a namespace is emptied of deprecated kinds too
+	quiet := rest.CopyConfig(config) // namespace deletion lists deprecated kinds, too
 	quiet.WarningHandlerWithContext = rest.NoWarnings{}
 	objects, err := metadata.NewForConfig(quiet)
 	if err != nil {
@@ -147,10 +147,10 @@ func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Setti
 	return nil
 }
 
-// RecordsController is the loop that writes the controllers' journal, whichever of them displaces.
+// RecordsController is the controller that writes the journal.
 const RecordsController = "records"
 
-// runDisplacementRecords runs the loop that looks after records of displacements and Avoid Holds.
+// runDisplacementRecords runs the controller of displacement records and Avoid Holds.
 func runDisplacementRecords(ctx context.Context, w controllerContext) error {
 	holds, err := v1alpha1.NewClient(w.config)
 	if err != nil {
@@ -163,8 +163,8 @@ func runDisplacementRecords(ctx context.Context, w controllerContext) error {
 	return displacementrecords.Run(ctx, o)
 }
 
-// displacer is the door that a loop displaces pods through, under the name of the
-// component that does so upstream.
+// displacer returns the displacer of a controller, with the name of the upstream component
+// that displaces for the same cause.
 func (w *controllerContext) displacer(component string) *executor.Displacer {
 	host, _ := os.Hostname()
 	log := w.log
@@ -172,7 +172,7 @@ func (w *controllerContext) displacer(component string) *executor.Displacer {
 		OnDisplaced: w.status.displacements.Count,
 		Client:      w.client, Now: time.Now, Component: component, Instance: component + "-" + host,
 		OnRecordLost: func(what string, err error) {
-			log.Error(err, "A displacement could not be recorded", "what", what, "by", component)
+			log.Error(err, "Failed to record a displacement", "what", what, "by", component)
 		},
 	}
 }

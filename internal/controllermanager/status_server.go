@@ -20,22 +20,22 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// Where kube-controller-manager and kube-scheduler serve, though on all addresses.
+// Ports of kube-controller-manager and kube-scheduler, on loopback.
 const (
 	ControllerAddress = "127.0.0.1:10257"
 	SchedulerAddress  = "127.0.0.1:10259"
 )
 
-// StatusServer is what the controllers tell about themselves.
+// StatusServer serves the health, metrics and configuration of the controllers.
 type StatusServer struct {
-	listener      net.Listener // nil: nowhere
+	listener      net.Listener // nil: serve nothing
 	config        any          // for /configz
 	Registry      *prometheus.Registry
 	displacements *metrics.Displacements
-	informers     atomic.Pointer[informers.SharedInformerFactory] // of the loops; nil before they run
+	informers     atomic.Pointer[informers.SharedInformerFactory] // nil until the controllers run
 }
 
-// NewStatusServer is one for controllers with these settings; listener may be nil.
+// NewStatusServer returns a StatusServer. listener may be nil.
 func NewStatusServer(listener net.Listener, set settings.Settings) *StatusServer {
 	queues.EnableMetrics()
 	p := &StatusServer{listener: listener, config: map[string]any{"berth.dev": set.Berth}, Registry: metrics.NewRegistry(), displacements: metrics.NewDisplacements()}
@@ -43,7 +43,7 @@ func NewStatusServer(listener net.Listener, set settings.Settings) *StatusServer
 	return p
 }
 
-// ready says why the controllers cannot work yet. Those that do not lead are ready to.
+// ready returns why the controllers are not ready. Standby replicas are ready.
 func (p *StatusServer) ready() error {
 	caches := p.informers.Load()
 	if caches == nil {
@@ -53,19 +53,19 @@ func (p *StatusServer) ready() error {
 	close(over)
 	for _, synced := range (*caches).WaitForCacheSync(over) {
 		if !synced {
-			return errors.New("the cluster is not known yet: some kinds were not listed")
+			return errors.New("not all kinds are listed yet")
 		}
 	}
 	return nil
 }
 
-// Serve serves it until the context ends; wg waits for that. config reaches the API server that is asked who may read it.
+// Serve serves until ctx ends, counted in wg. config is used to authorize clients.
 func (p *StatusServer) Serve(ctx context.Context, wg *sync.WaitGroup, config *rest.Config) error {
 	if p.listener == nil {
 		return nil
 	}
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // the page looks up few callers at once
+	config.QPS = -1 // few clients ask for authorization
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/berthproject/berth/agent/runtime/embedded"
 )
 
-// What --runtime says.
+// Values of --runtime.
 const (
 	RuntimeAuto     = "auto"
 	runtimeCRI      = "cri"
@@ -26,16 +26,16 @@ const (
 )
 
 func AddRuntimeFlag(flags *pflag.FlagSet, into *string) {
-	flags.StringVar(into, "runtime", RuntimeAuto, "what runs pods: cri (containerd, or what speaks CRI v1), embedded (Berth's own: nothing is installed; containment, not a security boundary), or auto: cri where it is there, else embedded")
+	flags.StringVar(into, "runtime", RuntimeAuto, "container runtime: cri (containerd or another CRI v1 runtime), embedded (needs no installed software; containment, not a security boundary), or auto: cri if available, else embedded")
 }
 
-// criTimeout is how long a container runtime has to say whether it can run pods.
+// criTimeout bounds the check of a container runtime.
 const criTimeout = 2 * time.Second
 
-// transientError is a fault of a container runtime that may pass by itself: who has asked for that runtime waits.
+// transientError is a runtime error that may pass without user action.
 type transientError struct{ error }
 
-// PermanentError is a fault that stays, if it is one.
+// PermanentError returns err unless it is transient.
 func PermanentError(err error) error {
 	if errors.As(err, &transientError{}) {
 		return nil
@@ -43,8 +43,8 @@ func PermanentError(err error) error {
 	return err
 }
 
-// CheckCRI says why no pods can be run by what listens at a socket, as far as it is known within criWithin; nothing of it
-// where the embedded runtime is asked for.
+// CheckCRI returns why the runtime at endpoint cannot run pods, or nil. It returns nil if
+// the embedded runtime is requested.
 func CheckCRI(asked, endpoint string) error {
 	if asked == runtimeEmbedded {
 		return nil
@@ -58,14 +58,14 @@ func CheckCRI(asked, endpoint string) error {
 	defer func() { _ = c.Close() }()
 	_, err = c.Version(ctx)
 	if status.Code(err) == codes.Unimplemented {
-		return fmt.Errorf("what listens at %s does not speak CRI v1 (the containerd that comes with Docker does with its disabled_plugins emptied, in /etc/containerd/config.toml)", endpoint)
+		return fmt.Errorf("the runtime at %s does not serve CRI v1 (for Docker's containerd, empty disabled_plugins in /etc/containerd/config.toml)", endpoint)
 	}
 	var s *criapi.RuntimeStatus
 	if err == nil {
 		s, err = c.Status(ctx)
 	}
 	if err != nil {
-		return transientError{fmt.Errorf("the container runtime at %s does not answer: %s", endpoint, status.Convert(err).Message())}
+		return transientError{fmt.Errorf("the container runtime at %s does not respond: %s", endpoint, status.Convert(err).Message())}
 	}
 	if err := nodeagent.RuntimeNotReady(s); err != nil {
 		return transientError{fmt.Errorf("%s: %w", endpoint, err)}
@@ -73,9 +73,9 @@ func CheckCRI(asked, endpoint string) error {
 	return nil
 }
 
-// UseEmbedded decides whether pods run in the embedded runtime, with its things in dir ("": on a disk that is made for
-// them). cri is what keeps a runtime that speaks CRI from being used; named says that the user has named one. An error
-// says what each way lacks.
+// UseEmbedded reports whether pods run in the embedded runtime. dir is its directory, ""
+// for a disk that is still to be made. cri is why a CRI runtime cannot be used; named is
+// set if the user named an endpoint. The error says what each runtime lacks.
 func UseEmbedded(asked string, named bool, cri error, dir string) (bool, error) {
 	if named && asked == RuntimeAuto {
 		asked = runtimeCRI
@@ -85,12 +85,12 @@ func UseEmbedded(asked string, named bool, cri error, dir string) (bool, error) 
 		return false, PermanentError(cri)
 	case runtimeEmbedded:
 		if named {
-			return false, errors.New("--runtime embedded: it is no container runtime at a socket; leave out --runtime-endpoint")
+			return false, errors.New("--runtime embedded: has no socket; remove --runtime-endpoint")
 		}
 		return true, checkEmbedded(dir)
 	case RuntimeAuto:
 		lacks := checkEmbedded(dir)
-		switch { // pods that run go before what is there now: another runtime would run them besides
+		switch { // a runtime that already runs pods of this node wins
 		case dir != "" && nodeagent.UsedEmbedded(dir) && lacks == nil:
 			return true, nil
 		case cri == nil || dir != "" && nodeagent.UsedCRI(dir) && PermanentError(cri) == nil:
@@ -103,10 +103,11 @@ func UseEmbedded(asked string, named bool, cri error, dir string) (bool, error) 
 	return false, fmt.Errorf("--runtime %q: must be auto, cri or embedded", asked)
 }
 
-// EmbeddedReason says why pods run in the embedded runtime though something listens at the socket of another one.
+// EmbeddedReason returns why the embedded runtime is used although a socket of another
+// runtime exists.
 func EmbeddedReason(cri error) string {
 	if cri == nil {
-		return "pods of this node run there already"
+		return "pods of this node already run in it"
 	}
 	return cri.Error()
 }
@@ -119,7 +120,8 @@ func checkEmbedded(dir string) error {
 	return fmt.Errorf("the embedded runtime cannot run pods here: %w", err)
 }
 
-// rejectOverlayFS refuses a directory on an overlay file system, as a container's own is: the kernel lays no other one over it.
+// rejectOverlayFS refuses a directory on overlayfs, because overlayfs cannot be stacked on
+// it.
 func rejectOverlayFS(dir string) error {
 	var fs unix.Statfs_t
 	err := unix.Statfs(dir, &fs)
@@ -129,8 +131,8 @@ func rejectOverlayFS(dir string) error {
 	if err != nil || fs.Type != unix.OVERLAYFS_SUPER_MAGIC {
 		return nil
 	}
-	return fmt.Errorf("%s is on an overlay file system, and containers cannot have theirs there (choose another disk with --root-dir)", dir)
+	return fmt.Errorf("%s is on overlayfs, which cannot hold container file systems (choose another disk with --root-dir)", dir)
 }
 
-// DefaultLowDisk is the disk reserve in MiB.
+// DefaultLowDisk is the default disk reserve in MiB.
 const DefaultLowDisk = 256

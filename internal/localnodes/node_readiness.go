@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// countReadyNodes counts the named nodes that are Ready and not tainted as new, and
-// the nodes that are not named.
+// countReadyNodes counts the named nodes that are ready and not tainted as such, and the
+// nodes that are not named.
 func countReadyNodes(ctx context.Context, client kubernetes.Interface, names map[string]bool) (ready, others int, err error) {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {
@@ -34,12 +34,12 @@ func countReadyNodes(ctx context.Context, client kubernetes.Interface, names map
 	return ready, others, nil
 }
 
-// describeUnreadyNode is the first of the named nodes that is not usable, and why, as far as its agent has told.
+// describeUnreadyNode describes the first of the named nodes that is not usable.
 func describeUnreadyNode(ctx context.Context, client kubernetes.Interface, names map[string]bool) string {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		n, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return fmt.Sprintf("node %s is not registered yet (the log says more)", name)
+			return fmt.Sprintf("node %s is not registered yet (see the log)", name)
 		}
 		if isNodeUsable(n) {
 			continue
@@ -49,7 +49,7 @@ func describeUnreadyNode(ctx context.Context, client kubernetes.Interface, names
 				return fmt.Sprintf("node %s is not ready: %s", name, c.Message)
 			}
 		}
-		return fmt.Sprintf("node %s is ready, and not yet known as such", name)
+		return fmt.Sprintf("node %s is ready but still tainted", name)
 	}
 	return "for the API server"
 }
@@ -68,11 +68,10 @@ func isNodeUsable(n *corev1.Node) bool {
 	return false
 }
 
-// progressInterval is how often it is looked for whom a start waits, and what for.
+// progressInterval is the time between messages about missing nodes.
 const progressInterval = 5 * time.Second
 
-// WaitForNodes waits until all nodes can take pods, and counts the others that the
-// cluster has.
+// WaitForNodes waits until all nodes accept pods and returns the number of other nodes.
 func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node, real []string) (others int, err error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -88,7 +87,7 @@ func WaitForNodes(ctx context.Context, config *rest.Config, nodes []*corev1.Node
 	bar := cli.ProgressBar{W: os.Stderr}
 	defer bar.Done()
 	say, said := time.Now().Add(progressInterval), ""
-	// A list of thousands takes a server a while; not all its time may go to it.
+	// Listing thousands of nodes takes the server a while: poll less often.
 	pause := 50*time.Millisecond + time.Duration(len(names))*time.Millisecond/2
 	for tick := time.NewTicker(pause); ; {
 		ready, others, err := countReadyNodes(ctx, client, names)

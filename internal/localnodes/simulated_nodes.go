@@ -25,18 +25,19 @@ import (
 	"github.com/berthproject/berth/internal/settings"
 )
 
-// simulatedNodes are an agent of simulated nodes, who watches what they run short of, and the
-// server that answers about them.
+// simulatedNodes is the agent of simulated nodes, their simulated node pressure, and the
+// server for their stats.
 type simulatedNodes struct {
 	agent    *agent.Agent
 	pressure *scripted.Manager
-	server   *simulatedstats.Server // nil where the credential is not one to serve with
+	server   *simulatedstats.Server // nil if the credential has no certificate
 }
 
-// NewSimulated makes the agent of nodes, which connects by config and answers by answer.
+// NewSimulated returns the agent of simulated nodes. answer has the certificates of its
+// server.
 func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options) (*simulatedNodes, error) {
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // the server says when it is too much
+	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,8 @@ func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.S
 	return s, err
 }
 
-// newSimulatedPressure is who watches what the nodes run short of, by the same configuration as real ones.
+// newSimulatedPressure returns the simulated node pressure, with the same configuration as
+// on real nodes.
 func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, client kubernetes.Interface) *scripted.Manager {
 	events := record.NewBroadcaster()
 	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
@@ -68,7 +70,7 @@ func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, clie
 	return scripted.New(o)
 }
 
-// Start starts them.
+// Start starts the agent and its servers.
 func (s *simulatedNodes) Start(p *rungroup.Group) {
 	p.Start("nodes", s.agent.Run)
 	p.Start("pressure of nodes", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
@@ -77,7 +79,7 @@ func (s *simulatedNodes) Start(p *rungroup.Group) {
 	}
 }
 
-// ClusterServingOptions is how the simulated nodes of berth up answer.
+// ClusterServingOptions returns the serving certificate of simulated nodes in `berth up`.
 func ClusterServingOptions(server *apiserver.Server) (simulatedstats.Options, error) {
 	certPEM, keyPEM, err := server.Authority().ClientPEM(pki.SimulatedNodes())
 	if err != nil {
@@ -87,8 +89,8 @@ func ClusterServingOptions(server *apiserver.Server) (simulatedstats.Options, er
 	return simulatedstats.Options{Certificate: cert, ClientCA: server.Authority().CAPEM()}, err
 }
 
-// CredentialServingOptions is how simulated nodes answer by the credential that they connect with;
-// without a certificate they do not.
+// CredentialServingOptions returns the serving certificate of a credential. Without a
+// client certificate the nodes serve nothing.
 func CredentialServingOptions(config *rest.Config) (simulatedstats.Options, error) {
 	config = rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(config); err != nil || len(config.CertData) == 0 {

@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// Group are the parts of a cluster that run in this process. When one of them
-// ends, all end; the API server ends last, so that the others can finish their
-// requests.
+// Group is a set of components in one process. When one ends, all end. The API server ends
+// last, so that the others can finish their requests.
 type Group struct {
 	Ctx        context.Context
 	cancel     context.CancelCauseFunc
@@ -20,8 +19,8 @@ type Group struct {
 
 var ErrStopped = errors.New("stopped")
 
-// Run starts parts and waits until all have ended; it returns the error of
-// the one that ended first, nil after Ctrl-C.
+// Run calls start, waits until all components have ended, and returns the error of the
+// first one that ended. It returns nil after Ctrl-C.
 func Run(ctx context.Context, start func(*Group) error) error {
 	p := &Group{}
 	p.Ctx, p.cancel = context.WithCancelCause(ctx)
@@ -41,12 +40,12 @@ func Run(ctx context.Context, start func(*Group) error) error {
 	return err
 }
 
-// Start starts a part; it ends with the others.
+// Start starts a component.
 func (p *Group) Start(name string, part func(context.Context) error) {
 	p.Wg.Go(func() { p.finish(name, part(p.Ctx)) })
 }
 
-// StartLast starts a part that the others need to their end.
+// StartLast starts a component that the others need until they have ended.
 func (p *Group) StartLast(name string, part func(context.Context) error) {
 	p.lastWG.Go(func() { p.finish(name, part(p.lastCtx)) })
 }

@@ -16,22 +16,22 @@ import (
 	"github.com/berthproject/berth/internal/journal"
 )
 
-// Settings are what the configuration files say.
+// Settings is the content of the configuration files.
 type Settings struct {
 	Berth     config.Berth
 	Scheduler config.KubeScheduler
 	Kubelet   config.Kubelet
-	Journal   *journal.Journal   // where the flag --journal has records kept; nil: nowhere
-	Decisions *journal.Decisions // likewise the scheduler's decisions
+	Journal   *journal.Journal   // directory of --journal; nil if there is none
+	Decisions *journal.Decisions // scheduling decisions in the same directory; nil if there is none
 }
 
 // AddFlag adds --config.
 func AddFlag(flags *pflag.FlagSet, files *[]string) {
 	flags.StringArrayVar(files, "config", nil,
-		"configuration file: a BerthConfiguration, a KubeSchedulerConfiguration or a KubeletConfiguration as they are, or one file with several; may be repeated")
+		"configuration `file` with a BerthConfiguration, KubeSchedulerConfiguration or KubeletConfiguration, or several of them; may be repeated")
 }
 
-// Load reads configuration files; a document's kind says what it is.
+// Load reads configuration files. The kind of each document decides how it is read.
 func Load(files []string) (Settings, error) {
 	s := Settings{Berth: config.Default(), Scheduler: config.DefaultKubeScheduler(), Kubelet: config.DefaultKubelet()}
 	docs, err := config.Documents(files)
@@ -44,7 +44,7 @@ func Load(files []string) (Settings, error) {
 	seen := map[string]string{}
 	for _, d := range docs {
 		if before, twice := seen[d.Kind]; twice {
-			return s, fmt.Errorf("%s: %s is given twice, first in %s", d.File, d.Kind, before)
+			return s, fmt.Errorf("%s: duplicate %s, first in %s", d.File, d.Kind, before)
 		}
 		seen[d.Kind] = d.File
 		switch {
@@ -64,12 +64,12 @@ func Load(files []string) (Settings, error) {
 	return s, nil
 }
 
-// Effective is the configuration as it holds, for /configz.
+// Effective returns the effective configuration for /configz.
 func (s *Settings) Effective() map[string]any {
 	return map[string]any{"kubescheduler.config.k8s.io": s.Scheduler.Effective(), "berth.dev": s.Berth}
 }
 
-// Profiles are the scheduler's, with Berth's own options put in.
+// Profiles returns the scheduler's profiles with Berth's own options.
 func (s *Settings) Profiles() []placement.Config {
 	profiles := slices.Clone(s.Scheduler.Profiles)
 	for i := range profiles {
@@ -78,7 +78,7 @@ func (s *Settings) Profiles() []placement.Config {
 	return profiles
 }
 
-// TaintEvictionOptions are what the loop of taints needs to know.
+// TaintEvictionOptions returns the options of the taint eviction controller.
 func (s *Settings) TaintEvictionOptions() tainteviction.Options {
 	return tainteviction.Options{
 		FixedDueTime: s.Berth.Taints.FrozenDeadline, NumericTolerations: s.Berth.Scheduler.NumericTolerations,
@@ -86,7 +86,7 @@ func (s *Settings) TaintEvictionOptions() tainteviction.Options {
 	}
 }
 
-// PodGCOptions are what the loop that collects pods needs to know.
+// PodGCOptions returns the options of the pod garbage collector.
 func (s *Settings) PodGCOptions() podgc.Options {
 	o := s.Berth.PodGC
 	return podgc.Options{Threshold: o.TerminatedThreshold, EvictedCap: o.EvictedCap,
