@@ -27,7 +27,7 @@ func TestInvalidInputs(t *testing.T) {
 		"controller, no such loop":            {with("controller", "taint"), []string{`loop "taint"`, "taints"}},
 		"controller, a loop twice":            {with("controller", "taints", "taints"), []string{`loop "taints"`, "twice"}},
 		"controller, no such twin":            {with("controller", "taints", "--upstream-off", "tants"), []string{"--upstream-off", `"tants"`}},
-		"controller, not selected":         {with("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
+		"controller, not selected":            {with("controller", "taints", "--upstream-off", "podgc"), []string{"--upstream-off", `"podgc"`, "taints"}},
 		"controller, short lease":             {with("controller", lease, "2s"), []string{"lease duration 2s", "renew deadline 10s"}},
 		"controller, no lease":                {with("controller", "--leader-elect-resource-name", ""), []string{"Lease", "named"}},
 		"controller, no duration":             {with("controller", lease, "soon"), []string{lease, "soon"}},

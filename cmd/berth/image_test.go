@@ -78,8 +78,8 @@ func TestImageCommands(t *testing.T) {
 		}
 	}
 	for words, args := range map[string][]string{
-		"image is not in the store":                  {"rm", root, "team/app:1"},
-		"no images found: --root-dir must be": {"ls", "--root-dir=" + t.TempDir()},
+		"image is not in the store":                 {"rm", root, "team/app:1"},
+		"no images found: --root-dir must be":       {"ls", "--root-dir=" + t.TempDir()},
 		"--username and --password-stdin: use both": {"pull", root, "--username=ann", pulled},
 		"UNAUTHORIZED":              {"pull", root, pulled},
 		`-o "xml"`:                  {"ls", root, "-o", "xml"},

@@ -19,9 +19,9 @@ func TestDescribeUnreadyNode(t *testing.T) {
 		node("young", corev1.ConditionTrue, "", corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}))
 	for want, names := range map[string]map[string]bool{
 		"node netless is not ready: container runtime NetworkReady=false: NetworkPluginNotReady": {"fine": true, "netless": true},
-		"node my_laptop is not registered yet (see the log)":                               {"fine": true, "my_laptop": true, "netless": true},
-		"node young is ready but still tainted":                                         {"young": true},
-		"for the API server": {"fine": true},
+		"node my_laptop is not registered yet (see the log)":                                     {"fine": true, "my_laptop": true, "netless": true},
+		"node young is ready but still tainted":                                                  {"young": true},
+		"for the API server":                                                                     {"fine": true},
 	} {
 		if got := describeUnreadyNode(t.Context(), api, names); got != want {
 			t.Errorf("%v: %q, want %q", names, got, want)
