@@ -58,8 +58,8 @@ type timedPlacer struct {
 // QueueingHints lets the machine group waiting pods, as without the clock.
 func (t *timedPlacer) QueueingHints(pod *model.Pod) (any, *placement.QueueingHints) {
 	return t.Placer.(interface {
-		Waiter(*model.Pod) (any, *placement.QueueingHints)
-	}).Waiter(pod)
+		QueueingHints(*model.Pod) (any, *placement.QueueingHints)
+	}).QueueingHints(pod)
 }
 
 func (t *timedPlacer) Decide(pod *model.Pod, out *decision.Summary) {

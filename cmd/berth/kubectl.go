@@ -36,7 +36,7 @@ berth up.`,
 
 func runKubectl(args []string) error {
 	flags := genericclioptions.NewConfigFlags(true).WithDeprecatedPasswordFlag().WithDiscoveryBurst(300).WithDiscoveryQPS(50)
-	if !hasKubeconfigFlag(args) && needsCluster(args) {
+	if !hasKubeconfigFlag(args) && !cli.HasKubeconfigEnv() && needsCluster(args) {
 		file, err := cli.DefaultKubeconfig()
 		if err != nil {
 			return err

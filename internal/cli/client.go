@@ -12,8 +12,9 @@ import (
 	"github.com/berthproject/berth/apiserver"
 )
 
-// ClientConfig returns the client configuration of a kubeconfig. Without one it uses the
-// cluster of the default data directory or, in a pod, the pod's service account.
+// ClientConfig returns the client configuration of a kubeconfig. Without one it uses
+// KUBECONFIG, then the cluster of the default data directory, then, in a pod, the pod's
+// service account.
 func ClientConfig(kubeconfig, agentName string) (*rest.Config, error) {
 	config, err := loadClientConfig(kubeconfig)
 	if err != nil {
@@ -33,6 +34,13 @@ func loadClientConfig(kubeconfig string) (*rest.Config, error) {
 		}
 		return config, nil
 	}
+	if HasKubeconfigEnv() {
+		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
+		if err != nil {
+			return nil, fmt.Errorf("KUBECONFIG %s: %w", os.Getenv(clientcmd.RecommendedConfigPathEnvVar), err)
+		}
+		return config, nil
+	}
 	file, missing := DefaultKubeconfig()
 	if missing == nil {
 		return clientcmd.BuildConfigFromFlags("", file)
@@ -42,6 +50,9 @@ func loadClientConfig(kubeconfig string) (*rest.Config, error) {
 	}
 	return nil, missing
 }
+
+// HasKubeconfigEnv reports whether the environment names a kubeconfig.
+func HasKubeconfigEnv() bool { return os.Getenv(clientcmd.RecommendedConfigPathEnvVar) != "" }
 
 // KubeconfigPath returns the admin kubeconfig of a data directory.
 func KubeconfigPath(dataDir string) string { return filepath.Join(dataDir, "kubeconfig") }
