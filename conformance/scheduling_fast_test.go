@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/engine/placement"
 )
 
-// fastPathDifferences says what the fast path decides other than the record
-// tells. It is asked three times: at first sight it scans, later it keeps a view.
+// fastPathDifferences returns how the decision of the fast path differs from the record.
+// It decides three times, because the first decision scans and the later ones use a view.
 func fastPathDifferences(state *cluster.State, profile *placement.Profile, pod *model.Pod, record *decision.Record) []string {
 	engine := placement.NewEngine(state, profile, seed)
 	want := *placement.Summarize(record, state.NumNodes())

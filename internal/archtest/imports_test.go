@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// file is one parsed Go file of the module.
+// file is a parsed Go file of the module.
 type file struct {
 	pkg       string // folder below the module's root
 	name      string
@@ -143,7 +143,8 @@ func importViolation(f *file, from, imp string) string {
 func TestOnlyCommandLinksTheServer(t *testing.T) {
 	heavy := []string{"k8s.io/apiserver", "k8s.io/kubectl", Module + "/apiserver"}
 	may := []string{"cmd", "e2e", "apiserver", "internal/cli", "internal/localnodes"}
-	// An agent asks the API server who somebody is and what he may, by the library that all its peers do that with; no server is linked by it.
+	// The agent authenticates and authorizes its callers with the library that the kubelet
+	// uses. The library does not contain a server.
 	asks := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"}}
 	for _, f := range parseModule(t) {
 		if inComponents(f.pkg, may) {

@@ -14,7 +14,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// What a killed test process has left is removed by the next one.
+// TestRemoveLeftovers checks that what a killed test process has left is removed by the
+// next one.
 func TestRemoveLeftovers(t *testing.T) {
 	switch os.Getenv("BERTH_TEST_LEAVE") {
 	case "containerd":
@@ -30,7 +31,7 @@ func createLeftovers(t *testing.T, r *Harness) {
 	r.LoadWorkload(t)
 	r.Run(t, Pod{Name: "left", Args: []string{"-listen=:80"}})
 	t.Logf("made %s", r.Dir)
-	os.Exit(3) // no clean-up runs
+	os.Exit(3) // no cleanup runs
 }
 
 func testRemoveLeftovers(t *testing.T, which string, missing error) {
