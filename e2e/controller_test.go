@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestTwoControllers: one leads; when it is stopped the other takes over, and the first sends
-// nothing more when it goes on. Nothing starts beside a kube-controller-manager.
+// TestTwoControllers checks that one controller leads, that the other takes over when it
+// is stopped, and that the first sends nothing more when it continues. It also checks that
+// no controller starts beside a kube-controller-manager.
 func TestTwoControllers(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -42,7 +43,7 @@ func TestTwoControllers(t *testing.T) {
 	if code := second.stop(); code != 0 {
 		t.Errorf("an orderly stop ended with code %d", code)
 	}
-	third := controller() // what stopped in order gave its Lease back
+	third := controller() // the one that stopped in order has released its Lease
 	third.waitForOutput("Controllers at")
 	c.mustKubectl("apply", "-f", h.write("manager.yaml", kcmLease(time.Now().Add(time.Minute))))
 	if code := third.wait(); code != 2 || !strings.Contains(third.out.String(), "--controllers=*,-") {
@@ -50,16 +51,17 @@ func TestTwoControllers(t *testing.T) {
 	}
 }
 
-// kcmLease is a Lease as kube-controller-manager renewed it at a time.
+// kcmLease returns a Lease that kube-controller-manager renewed at a given time.
 func kcmLease(at time.Time) string {
 	return "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: kube-controller-manager, namespace: kube-system}\n" +
 		"spec: {holderIdentity: kcm_1, leaseDurationSeconds: 15, renewTime: \"" + at.UTC().Format("2006-01-02T15:04:05.000000Z") + "\"}\n"
 }
 
-// checkRefusesBesideKCM holds berth controller to start no loop whose twin may run.
+// checkRefusesBesideKCM checks that berth controller starts no controller that
+// kube-controller-manager may run.
 func checkRefusesBesideKCM(t *testing.T, c *cluster, credential string) {
 	t.Helper()
-	c.mustKubectl("apply", "-f", c.write("lease.yaml", kcmLease(time.Now().Add(time.Hour)))) // a clock that is ahead
+	c.mustKubectl("apply", "-f", c.write("lease.yaml", kcmLease(time.Now().Add(time.Hour)))) // the other clock is ahead
 	r := c.testHome.run("controller", "taints", "podgc", "--kubeconfig", credential, "--upstream-off", "podgc")
 	for _, words := range []string{"berth: controller taints", "kcm_1", "--controllers=*,-taint-eviction-controller,", "--upstream-off=taints"} {
 		if r.code != 2 || !strings.Contains(r.stderr, words) {

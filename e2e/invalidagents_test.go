@@ -10,8 +10,8 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestInvalidAgents gives agents, and what makes nodes, flags and files that cannot be meant. Each
-// is refused at once, in words that name it and say what would be right.
+// TestInvalidAgents starts agents and nodes with invalid flags and files. Each is rejected
+// at once with a message that names the error and the valid values.
 func TestInvalidAgents(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
@@ -19,7 +19,7 @@ func TestInvalidAgents(t *testing.T) {
 	}
 	h := newTestHome(t)
 	c := h.server("--disable-admission-plugins", "ServiceAccount")
-	// Something that listens, as a container runtime does; no agent gets so far as to ask it.
+	// A listener in place of a container runtime. No agent gets far enough to call it.
 	dir, err := os.MkdirTemp("/tmp", "bt")
 	if err != nil {
 		t.Fatal(err)

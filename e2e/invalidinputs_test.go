@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestInvalidInputs gives the commands of displacement, and the files and objects that they go by, what
-// cannot be meant. Each is refused, with the exit code of a refusal, in words that name it.
+// TestInvalidInputs gives the displacement commands, and the files and objects that they
+// use, invalid values. Each is rejected with the right exit code and a message that names
+// the error.
 func TestInvalidInputs(t *testing.T) {
 	t.Parallel()
 	h := newTestHome(t)
@@ -79,7 +80,8 @@ func TestInvalidInputs(t *testing.T) {
 	}
 }
 
-// workload is a workload of one container, with more of a specification before its template.
+// workload returns a workload with one container, with additional fields before its
+// template.
 func workload(version, kind, spec string) string {
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: w}\nspec: {%stemplate: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: x}]}}}\n", version, kind, spec)
 }

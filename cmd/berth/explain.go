@@ -58,8 +58,7 @@ the smallest changes that make it schedulable. Each change was verified on a cop
 the cluster. A bound pod is evaluated as if it were not bound.
 
 For a bound pod that does not run, it shows what the node reports. It shows past
-decisions and displacements from the journal (--journal), also for deleted pods. The
-journal next to the kubeconfig is read by default.
+decisions and displacements, also of deleted pods, from the journal (--journal).
 
 Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 		Example: `  berth explain pod default/web-1
@@ -101,7 +100,7 @@ Exits with 0 whatever it reports, with 1 if the pod is not found.`,
 		},
 	}
 	source.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&kept, "journal", "", "journal `directory` of berth up or berth scheduler")
+	cmd.Flags().StringVar(&kept, "journal", "", "journal `directory` of berth up or berth scheduler (default: the one beside the kubeconfig)")
 	cmd.Flags().BoolVar(&nodes, "nodes", false, "list every node that rejects the pod, with numbers")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json")
 	return cmd
