@@ -11,8 +11,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// fastPathDifferences says what the fast path decides other than the record
-// tells. It is asked three times: at first sight it scans, later it keeps a view.
+// fastPathDifferences returns how the decision of the fast path differs from the record.
+// It decides three times, because the first decision scans and the later ones use a view.
 func fastPathDifferences(state *cluster.State, profile *framework.Profile, pod *model.Pod, record *decision.Record) []string {
 	engine := fastpath.NewEngine(state, profile, seed)
 	want := *decision.Summarize(record, state.NumNodes())

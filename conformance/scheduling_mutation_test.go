@@ -9,8 +9,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// A comparison that cannot fail shows nothing: without any one rule some vector
-// must be told apart.
+// TestSchedulingDetectsMissingRules checks that the comparison can fail: without any one
+// rule, some vector must differ.
 func TestSchedulingDetectsMissingRules(t *testing.T) {
 	if *vectorsDir != "" {
 		return // other vectors need not cover every rule
@@ -37,7 +37,7 @@ func TestSchedulingDetectsMissingRules(t *testing.T) {
 	}
 }
 
-// withoutRule is a profile without a rule.
+// withoutRule returns the profile without a rule.
 func withoutRule(c framework.Config, rule decision.Plugin) framework.Config {
 	drop := func(list []decision.Plugin) []decision.Plugin {
 		return slices.DeleteFunc(slices.Clone(list), func(r decision.Plugin) bool { return r == rule })

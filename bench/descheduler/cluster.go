@@ -15,10 +15,10 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// packer is the scheduler of the pods that are to be packed.
+// packer is the scheduler name of the pods to pack.
 const packer = "packer"
 
-// benchCluster is what a pass is made on.
+// benchCluster is the cluster that a pass uses.
 type benchCluster struct {
 	snapshot *descheduling.Snapshot
 	state    *cluster.State
@@ -59,7 +59,7 @@ func newBenchCluster(w *Workload) (*benchCluster, error) {
 	return out, nil
 }
 
-// grantAllMover is an API server that grants all evictions.
+// grantAllMover takes the place of an API server that grants all evictions.
 type grantAllMover struct{}
 
 func (grantAllMover) ChoosesNodes() bool { return false }
@@ -70,7 +70,7 @@ func (grantAllMover) Move(string, string, *descheduling.Candidate) (*deschedulin
 
 func (grantAllMover) Checkpoint() (func(), bool) { return nil, false }
 
-// pass makes one pass over the world, which stays as it is.
+// pass makes one pass over the cluster, which it does not change.
 func (w *benchCluster) pass(planned bool, r *Result) error {
 	var m descheduling.Mover = grantAllMover{}
 	var p *planning.Planner

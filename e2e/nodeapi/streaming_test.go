@@ -31,8 +31,8 @@ import (
 	"github.com/berthproject/berth/apiserver/auth/pki"
 )
 
-// TestNodeAPI drives clients of the API server against agents with a
-// runtime whose containers do not really run.
+// TestNodeAPI uses clients of the API server with agents whose runtime does not really run
+// containers.
 func TestNodeAPI(t *testing.T) {
 	w, rt := newTestCluster(t), newStreamingRuntime(t)
 	var web, calm *corev1.Pod
@@ -129,7 +129,7 @@ func (w *testCluster) logs(t *testing.T, rt *streamingRuntime, p *corev1.Pod, id
 	}
 }
 
-// executors are the protocols that clients speak.
+// executors returns the protocols of clients.
 func (w *testCluster) executors(t *testing.T, path string, o any, method string) map[string]remotecommand.Executor {
 	t.Helper()
 	u := w.client.CoreV1().RESTClient().Post().Resource("pods").Namespace("default").Name("web").SubResource(path)

@@ -7,6 +7,8 @@ import (
 	"github.com/berthproject/berth/engine/decision"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/fastpath"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/preemption"
 )
 
@@ -30,7 +32,7 @@ func exampleState() *cluster.State {
 // Preemption selects the node with the least important victims.
 func ExampleEvaluate() {
 	s := exampleState()
-	p, _ := placement.NewProfile(placement.DefaultConfig())
+	p, _ := framework.NewProfile(framework.DefaultConfig())
 	pod := examplePod("urgent", "", 1000, 2000)
 
 	record := placement.Evaluate(s, p, 1, pod)
@@ -48,9 +50,9 @@ func ExampleEvaluate() {
 // The planner returns the same result and is fast for many similar pods.
 func ExamplePlanner_Plan() {
 	s := exampleState()
-	p, _ := placement.NewProfile(placement.DefaultConfig())
+	p, _ := framework.NewProfile(framework.DefaultConfig())
 	planner := preemption.NewPlanner(s, p, 1, preemption.Defaults())
-	engine := placement.NewEngine(s, p, 1)
+	engine := fastpath.NewEngine(s, p, 1)
 
 	for _, name := range []string{"urgent1", "urgent2"} {
 		pod := examplePod(name, "", 1000, 2000)

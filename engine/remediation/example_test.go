@@ -6,6 +6,7 @@ import (
 	"github.com/berthproject/berth/engine/cluster"
 	"github.com/berthproject/berth/engine/model"
 	"github.com/berthproject/berth/engine/placement"
+	"github.com/berthproject/berth/engine/placement/framework"
 	"github.com/berthproject/berth/engine/remediation"
 )
 
@@ -13,7 +14,7 @@ import (
 func ExampleFind() {
 	s := cluster.New()
 	s.UpsertNode(&model.Node{Name: "n1", Unschedulable: true, AllocatablePods: 110, Allocatable: model.Resources{MilliCPU: 4000, Memory: 8 << 30}})
-	p, _ := placement.NewProfile(placement.DefaultConfig())
+	p, _ := framework.NewProfile(framework.DefaultConfig())
 	pod := &model.Pod{Namespace: "default", Name: "web", UID: "web",
 		Spec: &model.PodSpec{SchedulerName: "default-scheduler", Requests: model.Resources{MilliCPU: 500}}}
 

@@ -12,8 +12,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// compilePluginConfig compiles pluginConfig into a profile; what is not given has
-// kube-scheduler's default.
+// compilePluginConfig compiles pluginConfig into a profile. Plugins without arguments get
+// kube-scheduler's defaults.
 func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginConfig, c *framework.Config) {
 	raw := map[string][]byte{}
 	paths := map[string]string{}
@@ -34,7 +34,7 @@ func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginCon
 		case !isSchedulerPlugin(name):
 			f.errorf("%s.name: %q: no such plugin; %s", at, name, suggest(name, strings.Split(pluginsAt("multiPoint"), ", ")))
 		case twice:
-			f.errorf("%s.name: %q: is there twice", at, name)
+			f.errorf("%s.name: %q: duplicate value", at, name)
 		case takes[name] == nil && len(in[i].Args.Raw) > 0:
 			f.errorf("%s.args: %s takes no arguments", at, name)
 		}
@@ -47,7 +47,7 @@ func compilePluginConfig(f *diagnostics, path string, in []schedulerv1.PluginCon
 	}
 }
 
-// argReader reads the arguments of one plugin.
+// argReader compiles the arguments of one plugin.
 type argReader struct {
 	*diagnostics
 	path, plugin string
@@ -58,7 +58,7 @@ func (r *argReader) argErrorf(format string, args ...any) {
 	r.errorf("%s."+format, append([]any{r.path}, args...)...)
 }
 
-// read reads the arguments strictly into a pointer to their type, if given.
+// read decodes the arguments strictly. into is a pointer to their type.
 func (r *argReader) read(into any) {
 	if len(r.raw) == 0 {
 		return
@@ -80,7 +80,7 @@ func preemptionArgs(r *argReader, _ *framework.Config) {
 		r.argErrorf("minCandidateNodesAbsolute: 0: one of it and minCandidateNodesPercentage must be above 0")
 	}
 	if a.MinCandidateNodesPercentage != nil || a.MinCandidateNodesAbsolute != nil {
-		r.warnf("%s: minCandidateNodesPercentage and minCandidateNodesAbsolute have no effect and are not needed: every candidate is looked at", r.path)
+		r.warnf("%s: minCandidateNodesPercentage and minCandidateNodesAbsolute have no effect: every candidate is evaluated", r.path)
 	}
 }
 
@@ -116,7 +116,7 @@ func nodeAffinityArgs(r *argReader, c *framework.Config) {
 	required, preferred, bad := conversion.NodeAffinity(a.AddedAffinity)
 	for _, b := range bad {
 		at := strings.TrimPrefix(b.Path, "spec.affinity.nodeAffinity.")
-		if dot := strings.LastIndexByte(at, '.'); strings.HasPrefix(b.Message, at[dot+1:]+".") { // the message goes on from there
+		if dot := strings.LastIndexByte(at, '.'); strings.HasPrefix(b.Message, at[dot+1:]+".") { // the message starts with the field name
 			r.argErrorf("addedAffinity.%s%s", at[:dot+1], b.Message)
 			continue
 		}
@@ -171,11 +171,11 @@ func spreadArgs(r *argReader, c *framework.Config) {
 			r.errorf("%s.whenUnsatisfiable: %q: must be DoNotSchedule or ScheduleAnyway", at, d.WhenUnsatisfiable)
 		}
 		if d.LabelSelector != nil {
-			r.errorf("%s.labelSelector: must not be given; it is deduced from Services and owners", at)
+			r.errorf("%s.labelSelector: must not be given; it is derived from Services and owners", at)
 		}
 		key := [2]string{d.TopologyKey, string(d.WhenUnsatisfiable)}
 		if seen[key] {
-			r.errorf("%s: topologyKey %q with %s is there twice", at, d.TopologyKey, d.WhenUnsatisfiable)
+			r.errorf("%s: topologyKey %q with %s is a duplicate", at, d.TopologyKey, d.WhenUnsatisfiable)
 		}
 		seen[key] = true
 		c.Spread.DefaultConstraints = append(c.Spread.DefaultConstraints, conversion.SpreadConstraint(d))

@@ -15,8 +15,8 @@ import (
 	"github.com/berthproject/berth/engine/placement/framework"
 )
 
-// Effective is the configuration as a file with everything written out that has an
-// effect: read again, it gives the same. Keys of certificates are left out.
+// Effective returns the configuration as a file with all effective values. Reading it
+// gives the same configuration. Private keys are omitted.
 func (k *KubeScheduler) Effective() *schedulerv1.KubeSchedulerConfiguration {
 	c := &schedulerv1.KubeSchedulerConfiguration{
 		TypeMeta:                 metav1.TypeMeta{APIVersion: SchedulerAPIVersion, Kind: SchedulerKind},
@@ -56,7 +56,7 @@ func (e *Extender) effective() schedulerv1.Extender {
 	return out
 }
 
-// effectivePlugins lists what runs at each point and disables the rest.
+// effectivePlugins lists the plugins of each extension point and disables the rest.
 func effectivePlugins(c *framework.Config) *schedulerv1.Plugins {
 	set := func(rules []decision.Plugin) schedulerv1.PluginSet {
 		s := schedulerv1.PluginSet{Disabled: []schedulerv1.Plugin{{Name: "*"}}}
@@ -78,7 +78,7 @@ func effectivePlugins(c *framework.Config) *schedulerv1.Plugins {
 func effectiveArgs(c *framework.Config) []schedulerv1.PluginConfig {
 	var out []schedulerv1.PluginConfig
 	give := func(name string, args any) {
-		raw, _ := json.Marshal(args) // of our own types: it cannot fail
+		raw, _ := json.Marshal(args) // cannot fail for these types
 		out = append(out, schedulerv1.PluginConfig{Name: name, Args: runtime.RawExtension{Raw: raw}})
 	}
 	resources := func(list []framework.ResourceWeight) (out []schedulerv1.ResourceSpec) {

@@ -13,7 +13,7 @@ import (
 
 const defaultSchedulerName = "default-scheduler"
 
-// compileProfiles compiles the profiles; without any there is the default one.
+// compileProfiles compiles the profiles. Without any it returns the default profile.
 func compileProfiles(f *diagnostics, in []schedulerv1.KubeSchedulerProfile) []framework.Config {
 	if len(in) == 0 {
 		in = []schedulerv1.KubeSchedulerProfile{{}}
@@ -65,7 +65,7 @@ func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSched
 	}
 	r.checkUnimplementedPoints(plugins)
 	compilePluginConfig(f, path+".pluginConfig", in.PluginConfig, &c)
-	if len(c.StorageCapacityShape) == 0 { // as upstream, whose gate StorageCapacityScoring is off
+	if len(c.StorageCapacityShape) == 0 { // as upstream with the gate StorageCapacityScoring off
 		c.PreScore = slices.DeleteFunc(c.PreScore, func(r decision.Plugin) bool { return r == decision.VolumeBinding })
 		c.Score = slices.DeleteFunc(c.Score, func(w framework.WeightedPlugin) bool { return w.Plugin == decision.VolumeBinding })
 	}
@@ -77,7 +77,7 @@ func compileProfile(f *diagnostics, path, name string, in *schedulerv1.KubeSched
 	return c
 }
 
-// checkUnimplementedPoints checks the points at which nothing of ours is run.
+// checkUnimplementedPoints validates extension points without plugins in Berth.
 func (r *pluginResolver) checkUnimplementedPoints(p *schedulerv1.Plugins) {
 	r.point("reserve", &p.Reserve)
 	r.point("permit", &p.Permit)
@@ -88,7 +88,7 @@ func (r *pluginResolver) checkUnimplementedPoints(p *schedulerv1.Plugins) {
 	r.point("podGroupPostFilter", &p.PodGroupPostFilter)
 }
 
-// implementedRules are the rules of resolved plugins that do something at a point.
+// implementedRules returns the plugins that Berth implements at an extension point.
 func implementedRules(point string, plugins []plugin) []decision.Plugin {
 	var out []decision.Plugin
 	for _, p := range plugins {
@@ -99,9 +99,9 @@ func implementedRules(point string, plugins []plugin) []decision.Plugin {
 	return out
 }
 
-// isImplemented says whether a plugin does something of its own at a point in Berth.
-// Device claims and pod groups are held back before the queue and are not judged
-// later; sorting, binding and what comes with them are not optional.
+// isImplemented reports whether Berth implements a plugin at an extension point. Pods with
+// device claims or pod groups are held back before the queue. Sorting and binding are not
+// optional.
 func isImplemented(point, name string) bool {
 	switch point {
 	case "preEnqueue":

@@ -47,8 +47,8 @@ func balancedArgs(r *argReader, c *framework.Config) {
 	c.Balanced = r.resources("resources", a.Resources, 1)
 }
 
-// resources reads a list of resources with weights of at most heaviest; the
-// default is cpu and memory, each with 1.
+// resources compiles a list of resources with weights up to heaviest. The default is cpu
+// and memory with weight 1.
 func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heaviest int64) []framework.ResourceWeight {
 	if len(in) == 0 {
 		return []framework.ResourceWeight{{Name: "cpu", Weight: 1}, {Name: "memory", Weight: 1}}
@@ -61,7 +61,7 @@ func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heavi
 			r.argErrorf("%s.name: must be given", at)
 		}
 		if seen[s.Name] {
-			r.argErrorf("%s.name: %q: is there twice", at, s.Name)
+			r.argErrorf("%s.name: %q: duplicate value", at, s.Name)
 		}
 		seen[s.Name] = true
 		if s.Weight == 0 {
@@ -77,7 +77,7 @@ func (r *argReader) resources(field string, in []schedulerv1.ResourceSpec, heavi
 	return out
 }
 
-// shape reads a broken line: of RequestedToCapacityRatio, or of volumes.
+// shape compiles the points of a RequestedToCapacityRatio or volume capacity shape.
 func (r *argReader) shape(field string, in []schedulerv1.UtilizationShapePoint) []framework.ShapePoint {
 	var out []framework.ShapePoint
 	for i, p := range in {

@@ -58,9 +58,9 @@ func TestPluginPrecedence(t *testing.T) {
 	f(`{score: {disabled: [{name: "*"}], enabled: [{name: NodeResourcesFit, weight: 3}]}}`, func(c *framework.Config) {
 		c.Score = []framework.WeightedPlugin{{Plugin: decision.NodeResourcesFit, Weight: 3}}
 	})
-	// Listed again at multiPoint: set anew in its place.
+	// A plugin listed again at multiPoint keeps its position.
 	f(`{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}`, func(c *framework.Config) { c.Score[1].Weight = 9 })
-	// The point's own list goes before multiPoint, and ahead of it.
+	// The point's own list comes before multiPoint and overrides it.
 	f(`{multiPoint: {enabled: [{name: ImageLocality, weight: 9}]}, score: {enabled: [{name: ImageLocality, weight: 5}]}}`, func(c *framework.Config) {
 		last := len(c.Score) - 1
 		c.Score = append([]framework.WeightedPlugin{{Plugin: decision.ImageLocality, Weight: 5}}, c.Score[:last]...)

@@ -19,8 +19,8 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// TestValidSchedulerFiles reads the files of testdata/good. What is accepted and
-// has no effect stands in the file of the same name that ends in .txt, if there is one.
+// TestValidSchedulerFiles reads the files of testdata/good. Expected warnings are in the
+// .txt file of the same name.
 func TestValidSchedulerFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/good/*.yaml")
 	if err != nil || len(files) < 12 {
@@ -44,7 +44,8 @@ func TestValidSchedulerFiles(t *testing.T) {
 	}
 }
 
-// checkEffectiveRoundTrip reads what is effective of a file as a file: it must be the same.
+// checkEffectiveRoundTrip checks that reading the effective configuration gives the same
+// result.
 func checkEffectiveRoundTrip(t *testing.T, file string, k KubeScheduler) {
 	t.Helper()
 	js, err := json.Marshal(k.Effective())
@@ -57,7 +58,7 @@ func checkEffectiveRoundTrip(t *testing.T, file string, k KubeScheduler) {
 	}
 	k.Warnings, again.Warnings = nil, nil
 	for i := range k.addedAffinity {
-		k.addedAffinity[i], again.addedAffinity[i] = nil, nil // the same but for spaces
+		k.addedAffinity[i], again.addedAffinity[i] = nil, nil // equal except for white space
 	}
 	got, want := fmt.Sprintf("%+v", again), fmt.Sprintf("%+v", k)
 	if got != want {
@@ -65,7 +66,7 @@ func checkEffectiveRoundTrip(t *testing.T, file string, k KubeScheduler) {
 	}
 }
 
-// readValid reads one file of testdata/good.
+// readValid reads a file of testdata/good.
 func readValid(t *testing.T, name string) KubeScheduler {
 	t.Helper()
 	k, err := read("testdata/good/" + name + ".yaml")

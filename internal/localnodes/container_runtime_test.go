@@ -1,4 +1,4 @@
-package main
+package localnodes
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/berthproject/berth/internal/testkit"
 )
 
-// TestUseEmbedded: which runtime is taken, whatever this machine can do.
+// TestUseEmbedded checks the choice of the runtime, independent of this machine.
 func TestUseEmbedded(t *testing.T) {
 	none := errors.New("no CRI")
 	lacks := ""
@@ -28,19 +28,19 @@ func TestUseEmbedded(t *testing.T) {
 		named bool
 		cri   error
 		embed bool
-		words string // of the error; "": none
+		words string // of the error; "" for none
 	}{
-		"auto, CRI is there":     {runtimeAuto, false, nil, false, ""},
-		"auto, without CRI":      {runtimeAuto, false, none, true, lacks},
-		"auto, CRI has no net":   {runtimeAuto, false, transientError{none}, true, lacks},
+		"auto, CRI is there":     {RuntimeAuto, false, nil, false, ""},
+		"auto, without CRI":      {RuntimeAuto, false, none, true, lacks},
+		"auto, CRI has no net":   {RuntimeAuto, false, transientError{none}, true, lacks},
 		"CRI, which has no net":  {runtimeCRI, false, transientError{none}, false, ""},
-		"auto, a socket named":   {runtimeAuto, true, none, false, "no CRI"},
+		"auto, a socket named":   {RuntimeAuto, true, none, false, "no CRI"},
 		"CRI, which is not":      {runtimeCRI, false, none, false, "no CRI"},
 		"embedded, CRI is there": {runtimeEmbedded, false, nil, true, lacks},
-		"embedded with a socket": {runtimeEmbedded, true, nil, false, "leave out --runtime-endpoint"},
+		"embedded with a socket": {runtimeEmbedded, true, nil, false, "remove --runtime-endpoint"},
 		"another one":            {"docker", false, nil, false, `"docker": must be auto, cri or embedded`},
 	} {
-		embed, err := useEmbedded(tc.asked, tc.named, tc.cri, "")
+		embed, err := UseEmbedded(tc.asked, tc.named, tc.cri, "")
 		switch {
 		case tc.words != "":
 			if err == nil || !strings.Contains(err.Error(), tc.words) {
@@ -52,14 +52,14 @@ func TestUseEmbedded(t *testing.T) {
 	}
 }
 
-// TestUseEmbeddedKeepsRunningPods: which one is taken by itself while pods of an earlier start are in one.
+// TestUseEmbeddedKeepsRunningPods checks the choice if pods of an earlier start still run.
 func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 	if err := embedded.CheckRequirements(); err != nil {
 		testkit.SkipOrFail(t, "embedded runtime", err.Error())
 	}
 	none := errors.New("no CRI")
 	for name, tc := range map[string]struct {
-		has   string // in the agent's directory
+		has   string // file in the agent's directory
 		cri   error
 		embed bool
 	}{
@@ -74,16 +74,16 @@ func TestUseEmbeddedKeepsRunningPods(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(dir, tc.has), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if embed, err := useEmbedded(runtimeAuto, false, tc.cri, dir); err != nil || embed != tc.embed {
+		if embed, err := UseEmbedded(RuntimeAuto, false, tc.cri, dir); err != nil || embed != tc.embed {
 			t.Errorf("%s: %v, %v; want %v", name, embed, err, tc.embed)
 		}
 	}
-	if why := embeddedReason(nil); why == "" {
+	if why := EmbeddedReason(nil); why == "" {
 		t.Error("it is not said why")
 	}
 }
 
-// fakeCRIRuntime is a container runtime as the tests have it.
+// fakeCRIRuntime is a CRI runtime with fixed answers.
 type fakeCRIRuntime struct {
 	criapi.UnimplementedRuntimeServiceServer
 	network bool
@@ -98,17 +98,17 @@ func (m *fakeCRIRuntime) Status(context.Context, *criapi.StatusRequest) (*criapi
 		{Type: criapi.RuntimeReady, Status: true}, {Type: criapi.NetworkReady, Status: m.network, Reason: "NetworkPluginNotReady", Message: "cni plugin not initialized"}}}}, nil
 }
 
-// TestCheckCRI: a socket is not yet a runtime that runs pods. What may pass is waited for by who has asked for it.
+// TestCheckCRI checks that a socket alone is not enough, and which errors are transient.
 func TestCheckCRI(t *testing.T) {
 	for name, tc := range map[string]struct {
-		serve  func(*grpc.Server) // nil: nobody listens any more
-		words  string             // of the fault; "": there is none
+		serve  func(*grpc.Server) // nil: nothing listens
+		words  string             // of the error; "" for none
 		passes bool
 	}{
 		"all is well":         {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{network: true}) }, "", false},
-		"CRI is switched off": {func(*grpc.Server) {}, "does not speak CRI v1", false},
+		"CRI is switched off": {func(*grpc.Server) {}, "does not serve CRI v1", false},
 		"no network":          {func(s *grpc.Server) { criapi.RegisterRuntimeServiceServer(s, &fakeCRIRuntime{}) }, "NetworkReady=false: NetworkPluginNotReady: cni plugin", true},
-		"a stale socket":      {nil, "does not answer", true},
+		"a stale socket":      {nil, "does not respond", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := os.MkdirTemp("/tmp", "bc")
@@ -130,14 +130,14 @@ func TestCheckCRI(t *testing.T) {
 				go func() { _ = s.Serve(l) }()
 				defer s.Stop()
 			}
-			err = checkCRI(runtimeAuto, "unix://"+socket)
+			err = CheckCRI(RuntimeAuto, "unix://"+socket)
 			if (err == nil) != (tc.words == "") || err != nil && (!strings.Contains(err.Error(), tc.words) || !strings.Contains(err.Error(), socket)) {
 				t.Errorf("%v, want %q in it, and the socket", err, tc.words)
 			}
-			if passes := err != nil && permanentError(err) == nil; passes != tc.passes {
+			if passes := err != nil && PermanentError(err) == nil; passes != tc.passes {
 				t.Errorf("%v: passes: %t", err, passes)
 			}
-			if err := checkCRI(runtimeEmbedded, "unix://"+socket); err != nil {
+			if err := CheckCRI(runtimeEmbedded, "unix://"+socket); err != nil {
 				t.Errorf("to who asks for another one it is %v", err)
 			}
 		})

@@ -1,4 +1,4 @@
-package main
+package localnodes
 
 import (
 	"context"
@@ -21,20 +21,23 @@ import (
 	"github.com/berthproject/berth/apiserver"
 	"github.com/berthproject/berth/apiserver/auth/pki"
 	"github.com/berthproject/berth/engine/nodepressure"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// simulatedNodes are an agent of simulated nodes, who watches what they run short of, and the
-// server that answers about them.
+// simulatedNodes is the agent of simulated nodes, their simulated node pressure, and the
+// server for their stats.
 type simulatedNodes struct {
 	agent    *agent.Agent
 	pressure *scripted.Manager
-	server   *simulatedstats.Server // nil where the credential is not one to serve with
+	server   *simulatedstats.Server // nil if the credential has no certificate
 }
 
-// newSimulatedNodes makes the agent of nodes, which connects by config and answers by answer.
-func newSimulatedNodes(config *rest.Config, nodes []*corev1.Node, settings settings, answer simulatedstats.Options) (*simulatedNodes, error) {
+// NewSimulated returns the agent of simulated nodes. answer has the certificates of its
+// server.
+func NewSimulated(config *rest.Config, nodes []*corev1.Node, settings settings.Settings, answer simulatedstats.Options) (*simulatedNodes, error) {
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // the server says when it is too much
+	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -45,7 +48,7 @@ func newSimulatedNodes(config *rest.Config, nodes []*corev1.Node, settings setti
 	if s.server, err = simulatedstats.Announce(answer, nodes); err != nil {
 		return nil, err
 	}
-	o := settings.berth.Nodes
+	o := settings.Berth.Nodes
 	s.agent, err = agent.New(agent.Options{
 		Client: client, Nodes: nodes, StatusWriters: o.StatusWriters, LeaseRenewal: time.Duration(o.LeaseRenewalSeconds) * time.Second, Log: klog.Background(),
 		Runtime: func(report func(runtime.Report)) runtime.Runtime { return s.pressure.Runtime(simulated.New(report)) }, Pressure: s.pressure.Node,
@@ -53,30 +56,31 @@ func newSimulatedNodes(config *rest.Config, nodes []*corev1.Node, settings setti
 	return s, err
 }
 
-// newSimulatedPressure is who watches what the nodes run short of, by the same configuration as real ones.
-func newSimulatedPressure(nodes []*corev1.Node, settings settings, client kubernetes.Interface) *scripted.Manager {
+// newSimulatedPressure returns the simulated node pressure, with the same configuration as
+// on real nodes.
+func newSimulatedPressure(nodes []*corev1.Node, settings settings.Settings, client kubernetes.Interface) *scripted.Manager {
 	events := record.NewBroadcaster()
 	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
-	o := scripted.Options{Nodes: nodes, Config: settings.kubelet.Pressure, Log: klog.Background(),
+	o := scripted.Options{Nodes: nodes, Config: settings.Kubelet.Pressure, Log: klog.Background(),
 		Reserve: nodepressure.DiskReserveConfig{TransitionPeriod: nodepressure.DefaultDiskReserveTransition}, Events: events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})}
-	o.Config.Options = settings.berth.Pressure.Options()
+	o.Config.Options = settings.Berth.Pressure.Options()
 	for f := range o.Reserve.Bytes {
-		o.Reserve.Bytes[f] = defaultLowDisk << 20
+		o.Reserve.Bytes[f] = DefaultLowDisk << 20
 	}
 	return scripted.New(o)
 }
 
-// start starts them.
-func (s *simulatedNodes) start(p *components) {
-	p.start("nodes", s.agent.Run)
-	p.start("pressure of nodes", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
+// Start starts the agent and its servers.
+func (s *simulatedNodes) Start(p *rungroup.Group) {
+	p.Start("nodes", s.agent.Run)
+	p.Start("pressure of nodes", func(ctx context.Context) error { return s.pressure.Run(ctx, s.agent) })
 	if s.server != nil {
-		p.start("server of nodes", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
+		p.Start("server of nodes", func(ctx context.Context) error { return s.server.Run(ctx, s.agent) })
 	}
 }
 
-// clusterServingOptions is how the simulated nodes of berth up answer.
-func clusterServingOptions(server *apiserver.Server) (simulatedstats.Options, error) {
+// ClusterServingOptions returns the serving certificate of simulated nodes in `berth up`.
+func ClusterServingOptions(server *apiserver.Server) (simulatedstats.Options, error) {
 	certPEM, keyPEM, err := server.Authority().ClientPEM(pki.SimulatedNodes())
 	if err != nil {
 		return simulatedstats.Options{}, err
@@ -85,9 +89,9 @@ func clusterServingOptions(server *apiserver.Server) (simulatedstats.Options, er
 	return simulatedstats.Options{Certificate: cert, ClientCA: server.Authority().CAPEM()}, err
 }
 
-// credentialServingOptions is how simulated nodes answer by the credential that they connect with;
-// without a certificate they do not.
-func credentialServingOptions(config *rest.Config) (simulatedstats.Options, error) {
+// CredentialServingOptions returns the serving certificate of a credential. Without a
+// client certificate the nodes serve nothing.
+func CredentialServingOptions(config *rest.Config) (simulatedstats.Options, error) {
 	config = rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(config); err != nil || len(config.CertData) == 0 {
 		return simulatedstats.Options{}, err

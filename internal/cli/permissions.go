@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -16,13 +16,13 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// reviewTimeout bounds the questions that are asked before a part starts.
+// reviewTimeout bounds the permission checks before a component starts.
 const reviewTimeout = 10 * time.Second
 
-// requirePermission refuses, before a part starts, a credential that may not do what the part
-// is for: one line instead of a log full of refusals. A server that does not
-// answer yet is no reason; the parts wait for it.
-func requirePermission(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes, advice string) error {
+// RequirePermission refuses a credential that lacks a permission the component needs, so
+// that the user sees one line instead of a log of refused requests. It ignores an API
+// server that does not answer yet.
+func RequirePermission(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes, advice string) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	client, err := kubernetes.NewForConfig(config)
@@ -38,11 +38,11 @@ func requirePermission(ctx context.Context, config *rest.Config, what authorizat
 	if what.Name != "" {
 		resource += " " + what.Name
 	}
-	return fmt.Errorf("user %q may not %s %s at %s: %s", currentUser(ctx, client), what.Verb, resource, config.Host, advice)
+	return fmt.Errorf("user %q is not allowed to %s %s at %s: %s", currentUser(ctx, client), what.Verb, resource, config.Host, advice)
 }
 
-// currentUser is the name that the server knows a credential by; empty if it does not
-// say.
+// currentUser returns the user name of the credential, or "" if the server does not return
+// it.
 func currentUser(ctx context.Context, client kubernetes.Interface) string {
 	me, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
@@ -51,9 +51,10 @@ func currentUser(ctx context.Context, client kubernetes.Interface) string {
 	return me.Status.UserInfo.Username
 }
 
-// credentialNode is the node that a credential is for; empty if it is not a node's. The server is asked only where the credential is no
-// certificate: it may not be there yet when an agent starts.
-func credentialNode(ctx context.Context, config *rest.Config) string {
+// CredentialNode returns the node that a credential belongs to, or "". It asks the server
+// only if the credential is not a certificate, because an agent may start before the
+// server.
+func CredentialNode(ctx context.Context, config *rest.Config) string {
 	if name := certificateNode(config); name != "" {
 		return name
 	}
@@ -70,11 +71,11 @@ func credentialNode(ctx context.Context, config *rest.Config) string {
 	return name
 }
 
-// certificateNode is the node that a client certificate is for.
+// certificateNode returns the node that a client certificate belongs to.
 func certificateNode(config *rest.Config) string {
 	loaded := rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(loaded); err != nil {
-		return "" // whoever connects is told
+		return "" // reported when the client connects
 	}
 	chain, err := cert.ParseCertsPEM(loaded.CertData)
 	if err != nil {
@@ -87,13 +88,13 @@ func certificateNode(config *rest.Config) string {
 	return name
 }
 
-// nodeUserPrefix is what the names of nodes' users begin with.
+// nodeUserPrefix is the prefix of node user names.
 const nodeUserPrefix = "system:node:"
 
-// addHint adds what to do to errors that say it badly.
-func addHint(err error) error {
+// AddHint adds what to do about a refused connection.
+func AddHint(err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("%w: is the cluster running? `berth up` starts the one of the default data directory", err)
+		return fmt.Errorf("%w: is the cluster running? `berth up` starts one", err)
 	}
 	return err
 }

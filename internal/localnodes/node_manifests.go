@@ -1,4 +1,4 @@
-package main
+package localnodes
 
 import (
 	"errors"
@@ -17,50 +17,50 @@ import (
 	"github.com/berthproject/berth/load"
 )
 
-// simulatedNodeFlags say which nodes to simulate.
-type simulatedNodeFlags struct {
-	count       int
+// Flags selects the nodes to simulate.
+type Flags struct {
+	Count       int
 	cpu, memory string
-	file, openb string
-	sizeSet     bool // count, cpu or memory were given
+	File, Openb string
+	SizeSet     bool // count, cpu or memory was set
 }
 
-func (f *simulatedNodeFlags) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&f.cpu, "node-cpu", "8", "cores of each node")
-	flags.StringVar(&f.memory, "node-memory", "16Gi", "memory of each node")
-	flags.StringVar(&f.file, "nodes-file", "", "YAML or JSON file of Node manifests to simulate instead of equal nodes")
+func (f *Flags) AddFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&f.cpu, "node-cpu", "8", "CPU of each simulated node")
+	flags.StringVar(&f.memory, "node-memory", "16Gi", "memory of each simulated node")
+	flags.StringVar(&f.File, "nodes-file", "", "YAML or JSON file with Node manifests to simulate")
 }
 
-// buildNodes are those that the flags ask for; names are n1, n2, ... of equal ones.
-func (f *simulatedNodeFlags) buildNodes(name func(i int) string) ([]*corev1.Node, error) {
+// BuildNodes returns the selected nodes. name names nodes of equal size.
+func (f *Flags) BuildNodes(name func(i int) string) ([]*corev1.Node, error) {
 	switch {
-	case f.sizeSet && (f.file != "" || f.openb != ""):
-		return nil, errors.New("--nodes, --node-cpu and --node-memory: the file of nodes says how many and how large")
-	case f.file != "" && f.openb != "":
-		return nil, errors.New("--nodes-file and --openb-nodes: only one of them can say which nodes there are")
-	case f.file != "":
-		return readNodes(f.file)
-	case f.openb != "":
-		return load.ReadNodes(f.openb)
-	case f.count < 0 || f.count > 20000:
-		return nil, fmt.Errorf("--nodes %d: must be between 0 and 20000", f.count)
+	case f.SizeSet && (f.File != "" || f.Openb != ""):
+		return nil, errors.New("--nodes, --node-cpu and --node-memory: have no effect with --nodes-file or --openb-nodes")
+	case f.File != "" && f.Openb != "":
+		return nil, errors.New("--nodes-file and --openb-nodes: use only one of them")
+	case f.File != "":
+		return readNodes(f.File)
+	case f.Openb != "":
+		return load.ReadNodes(f.Openb)
+	case f.Count < 0 || f.Count > 20000:
+		return nil, fmt.Errorf("--nodes %d: must be between 0 and 20000", f.Count)
 	}
-	cpu, err := parsePositiveQuantity("--node-cpu", f.cpu, "8")
+	cpu, err := ParsePositiveQuantity("--node-cpu", f.cpu, "8")
 	if err != nil {
 		return nil, err
 	}
-	memory, err := parsePositiveQuantity("--node-memory", f.memory, "16Gi")
+	memory, err := ParsePositiveQuantity("--node-memory", f.memory, "16Gi")
 	if err != nil {
 		return nil, err
 	}
 	var out []*corev1.Node
-	for i := range f.count {
+	for i := range f.Count {
 		out = append(out, agent.NewNode(name(i), cpu, memory))
 	}
 	return out, nil
 }
 
-func parsePositiveQuantity(flag, value, example string) (resource.Quantity, error) {
+func ParsePositiveQuantity(flag, value, example string) (resource.Quantity, error) {
 	q, err := resource.ParseQuantity(value)
 	if err != nil || q.Sign() <= 0 {
 		return q, fmt.Errorf("%s %q: must be a quantity above 0, such as %s", flag, value, example)
@@ -68,7 +68,7 @@ func parsePositiveQuantity(flag, value, example string) (resource.Quantity, erro
 	return q, nil
 }
 
-// readNodes reads Node manifests: documents or a List of them.
+// readNodes reads Node manifests: documents or Lists.
 func readNodes(file string) ([]*corev1.Node, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -83,7 +83,7 @@ func readNodes(file string) ([]*corev1.Node, error) {
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: no Node in it", file)
+		return nil, fmt.Errorf("%s: contains no Node", file)
 	}
 	return out, nil
 }
@@ -94,7 +94,7 @@ func decodeNodes(doc []byte) ([]*corev1.Node, error) {
 		return nil, err
 	}
 	switch {
-	case kind == metav1.TypeMeta{}: // nothing but comments
+	case kind == metav1.TypeMeta{}: // only comments
 		return nil, nil
 	case kind.APIVersion == "v1" && (kind.Kind == "NodeList" || kind.Kind == "List"):
 		var list corev1.NodeList
@@ -112,7 +112,7 @@ func decodeNodes(doc []byte) ([]*corev1.Node, error) {
 		return out, nil
 	}
 	var node corev1.Node
-	// Another kind has other fields: say that first.
+	// Report a wrong kind before its unknown fields.
 	if kind.Kind == "Node" {
 		if err := yaml.UnmarshalStrict(doc, &node); err != nil {
 			return nil, err
@@ -123,8 +123,7 @@ func decodeNodes(doc []byte) ([]*corev1.Node, error) {
 	return []*corev1.Node{n}, err
 }
 
-// validateNode checks what a manifest says. In a NodeList the items need not say
-// what they are.
+// validateNode validates a manifest. Items of a NodeList need no apiVersion and kind.
 func validateNode(node *corev1.Node, listed bool) (*corev1.Node, error) {
 	if bare := listed && node.Kind == "" && node.APIVersion == ""; !bare && (node.Kind != "Node" || node.APIVersion != "v1") {
 		return nil, fmt.Errorf("apiVersion %q, kind %q: must be v1 Node", node.APIVersion, node.Kind)
@@ -135,8 +134,8 @@ func validateNode(node *corev1.Node, listed bool) (*corev1.Node, error) {
 	return stripNode(node), nil
 }
 
-// stripNode keeps of a node what a manifest says, so that a dump of a real cluster
-// can be simulated: identity and what its kubelet reported are dropped.
+// stripNode drops the identity and what the kubelet reported, so that a dump of a cluster
+// can be simulated.
 func stripNode(n *corev1.Node) *corev1.Node {
 	out := &corev1.Node{}
 	out.Name, out.Labels, out.Annotations = n.Name, n.Labels, n.Annotations

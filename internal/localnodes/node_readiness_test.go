@@ -1,4 +1,4 @@
-package main
+package localnodes
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// TestDescribeUnreadyNode: who waits for nodes is told for which one, and why.
+// TestDescribeUnreadyNode checks which node is named, and with which reason.
 func TestDescribeUnreadyNode(t *testing.T) {
 	node := func(name string, ready corev1.ConditionStatus, message string, taints ...corev1.Taint) *corev1.Node {
 		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: taints},
@@ -19,9 +19,9 @@ func TestDescribeUnreadyNode(t *testing.T) {
 		node("young", corev1.ConditionTrue, "", corev1.Taint{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule}))
 	for want, names := range map[string]map[string]bool{
 		"node netless is not ready: container runtime NetworkReady=false: NetworkPluginNotReady": {"fine": true, "netless": true},
-		"node my_laptop is not registered yet (the log says more)":                               {"fine": true, "my_laptop": true, "netless": true},
-		"node young is ready, and not yet known as such":                                         {"young": true},
-		"for the API server": {"fine": true},
+		"node my_laptop is not registered yet (see the log)":                                     {"fine": true, "my_laptop": true, "netless": true},
+		"node young is ready but still tainted":                                                  {"young": true},
+		"for the API server":                                                                     {"fine": true},
 	} {
 		if got := describeUnreadyNode(t.Context(), api, names); got != want {
 			t.Errorf("%v: %q, want %q", names, got, want)

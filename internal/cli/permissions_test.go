@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"crypto/ecdsa"
@@ -14,7 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestCredentialNodeFromCertificate: an agent that starts before the API server has the name that its credential is for.
+// TestCredentialNodeFromCertificate checks that an agent learns its node name without the
+// API server.
 func TestCredentialNodeFromCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -27,7 +28,7 @@ func TestCredentialNodeFromCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		config := &rest.Config{Host: "https://127.0.0.1:1", TLSClientConfig: rest.TLSClientConfig{CertData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}}
-		if got := credentialNode(t.Context(), config); got != want {
+		if got := CredentialNode(t.Context(), config); got != want {
 			t.Errorf("the credential of %s is for node %q, want %q", user, got, want)
 		}
 	}

@@ -1,8 +1,10 @@
-package main
+package controllermanager
 
 import (
 	"context"
+	"os"
 	"slices"
+	"time"
 
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/berthproject/berth/api/v1alpha1"
+	"github.com/berthproject/berth/controllers/displacementrecords"
 	"github.com/berthproject/berth/controllers/disruption"
 	"github.com/berthproject/berth/controllers/endpoints"
 	"github.com/berthproject/berth/controllers/garbagecollector"
@@ -27,38 +30,42 @@ import (
 	"github.com/berthproject/berth/controllers/workload/job"
 	"github.com/berthproject/berth/controllers/workload/replicaset"
 	"github.com/berthproject/berth/controllers/workload/statefulset"
+	"github.com/berthproject/berth/engine/displacement"
+	"github.com/berthproject/berth/executor"
+	"github.com/berthproject/berth/internal/rungroup"
+	"github.com/berthproject/berth/internal/settings"
 )
 
-// controller is one of the loops of berth controller.
+// controller is an entry of [Controllers].
 type controller struct {
-	name string
+	Name string
 	run  func(ctx context.Context, w controllerContext) error
 }
 
-// controllerContext is what loops get.
+// controllerContext is what controllers share.
 type controllerContext struct {
 	config      *rest.Config
 	client      kubernetes.Interface
-	quietClient kubernetes.Interface // the same, without a log line a warning: for deprecated kinds
+	quietClient kubernetes.Interface // does not log API warnings about deprecated kinds
 	metadata    metadata.Interface
-	informers   informers.SharedInformerFactory // shared by all loops; each starts it
-	ca          []byte                          // of the API server, for pods
-	avoid       *workload.AvoidHolds            // the Holds that keep pods off nodes
-	settings    settings
-	status      *statusServer // where metrics are shown
+	informers   informers.SharedInformerFactory // each controller starts it
+	ca          []byte                          // CA of the API server, for pods
+	avoid       *workload.AvoidHolds            // Avoid Holds
+	settings    settings.Settings
+	status      *StatusServer // exports metrics
 	log         klog.Logger
 }
 
-// controllers are all of them, one line each.
-var controllers = []controller{
+// Controllers lists all controllers.
+var Controllers = []controller{
 	{"nodelifecycle", func(ctx context.Context, w controllerContext) error {
-		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.berth.NodeLifecycle.Options(), w.status.registry, w.log)
+		return nodelifecycle.Run(ctx, w.client, w.informers, w.settings.Berth.NodeLifecycle.Options(), w.status.Registry, w.log)
 	}},
 	{"taints", func(ctx context.Context, w controllerContext) error {
-		return tainteviction.Run(ctx, w.client, w.informers, w.displacer(tainteviction.Component), w.settings.taintEvictionOptions(), w.status.registry, w.log)
+		return tainteviction.Run(ctx, w.client, w.informers, w.displacer(tainteviction.Component), w.settings.TaintEvictionOptions(), w.status.Registry, w.log)
 	}},
 	{"podgc", func(ctx context.Context, w controllerContext) error {
-		return podgc.Run(ctx, w.client, w.informers, w.displacer(podgc.Component), w.settings.podGCOptions(), w.status.registry, w.log)
+		return podgc.Run(ctx, w.client, w.informers, w.displacer(podgc.Component), w.settings.PodGCOptions(), w.status.Registry, w.log)
 	}},
 	{"namespace", func(ctx context.Context, w controllerContext) error {
 		return namespace.Run(ctx, w.client, w.metadata, w.informers, w.log)
@@ -100,22 +107,22 @@ var controllers = []controller{
 	{"volume", func(ctx context.Context, w controllerContext) error {
 		return volume.Run(ctx, w.client, w.informers, w.log)
 	}},
-	{recordsController, runDisplacementRecords},
+	{RecordsController, runDisplacementRecords},
 	{"endpoints", func(ctx context.Context, w controllerContext) error {
 		return endpoints.Run(ctx, w.quietClient, w.informers, w.log)
 	}},
 }
 
-// startControllers starts the loops, or those of them that are named. ca is the certificate that pods check the
-// API server by; page shows their metrics.
-func startControllers(p *components, config *rest.Config, ca []byte, set settings, status *statusServer, names ...string) error {
+// Start starts the controllers, or only the named ones. ca is the CA that pods use to
+// verify the API server. status exports their metrics.
+func Start(p *rungroup.Group, config *rest.Config, ca []byte, set settings.Settings, status *StatusServer, names ...string) error {
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // the server says when it is too much
+	config.QPS = -1 // the server limits requests
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
 	}
-	quiet := rest.CopyConfig(config) // a namespace is emptied of deprecated kinds too
+	quiet := rest.CopyConfig(config) // namespace deletion lists deprecated kinds, too
 	quiet.WarningHandlerWithContext = rest.NoWarnings{}
 	objects, err := metadata.NewForConfig(quiet)
 	if err != nil {
@@ -131,11 +138,41 @@ func startControllers(p *components, config *rest.Config, ca []byte, set setting
 	if err != nil {
 		return err
 	}
-	p.start("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.log) })
-	for _, l := range controllers {
-		if len(names) == 0 || slices.Contains(names, l.name) {
-			p.start(l.name, func(ctx context.Context) error { return l.run(ctx, w) })
+	p.Start("holds", func(ctx context.Context) error { return w.avoid.Run(ctx, holds, client.Discovery(), w.log) })
+	for _, l := range Controllers {
+		if len(names) == 0 || slices.Contains(names, l.Name) {
+			p.Start(l.Name, func(ctx context.Context) error { return l.run(ctx, w) })
 		}
 	}
 	return nil
+}
+
+// RecordsController is the controller that writes the journal.
+const RecordsController = "records"
+
+// runDisplacementRecords runs the controller of displacement records and Avoid Holds.
+func runDisplacementRecords(ctx context.Context, w controllerContext) error {
+	holds, err := v1alpha1.NewClient(w.config)
+	if err != nil {
+		return err
+	}
+	o := displacementrecords.Options{Client: w.client, Factory: w.informers, Holds: holds, Journal: w.settings.Journal, OnDisplaced: w.status.displacements.Count, Log: w.log}
+	if c := w.settings.Berth.Holds; c.Avoid {
+		o.Backoff = displacement.Backoff{First: time.Duration(c.FirstSeconds) * time.Second, Max: time.Duration(c.MostSeconds) * time.Second}
+	}
+	return displacementrecords.Run(ctx, o)
+}
+
+// displacer returns the displacer of a controller, with the name of the upstream component
+// that displaces for the same cause.
+func (w *controllerContext) displacer(component string) *executor.Displacer {
+	host, _ := os.Hostname()
+	log := w.log
+	return &executor.Displacer{
+		OnDisplaced: w.status.displacements.Count,
+		Client:      w.client, Now: time.Now, Component: component, Instance: component + "-" + host,
+		OnRecordLost: func(what string, err error) {
+			log.Error(err, "Failed to record a displacement", "what", what, "by", component)
+		},
+	}
 }
