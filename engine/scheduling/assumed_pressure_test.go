@@ -56,7 +56,7 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 				}
 				if c.ends == 20*time.Second {
 					if wake := s.m.nextWake(s.now); wake.IsZero() || wake.After(t0.Add(c.ends)) {
-						t.Errorf("the machine wants to be called at %v", wake)
+						t.Errorf("wake is %v", wake)
 					}
 					s.now = t0.Add(c.ends - time.Millisecond)
 					s.step("")

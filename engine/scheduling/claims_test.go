@@ -49,6 +49,6 @@ func TestForeignNominationsReserveNothing(t *testing.T) {
 		t.Errorf("nominated to n2 are %v, want ours alone", got)
 	}
 	if decision.ResourceClaimChanged&placement.EventsOfPlugin(decision.DynamicResources) == 0 {
-		t.Error("a change of device claims wakes nobody")
+		t.Error("a change of device claims requeues no pod")
 	}
 }

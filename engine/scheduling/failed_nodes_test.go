@@ -175,7 +175,7 @@ func TestUnansweredPreemptDoesNotBlockQueue(t *testing.T) {
 				s.step("unnominate:high bind:high:n2", core("n2"))
 			}
 			if displacement.Preemption.IsTerminating(s.m.state.Pod("low")) {
-				t.Error("the victim counts as leaving, for whom nobody waits")
+				t.Error("the victim is still marked")
 			}
 			if s.step("", s.answer(0, Done), s.answer(1, Done)); len(s.m.markedVictims) > 0 {
 				t.Errorf("%d victims are left", len(s.m.markedVictims))

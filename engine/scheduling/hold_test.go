@@ -44,7 +44,7 @@ func TestHoldEndsByTimeAndDeletion(t *testing.T) {
 	s.step("bind:db:n1 reject:web:unschedulable", h, ofOwner("web", "web", 100), ofOwner("db", "db", 100))
 	s.where("web", queue.Unschedulable)
 	if wake := s.m.nextWake(s.now); wake.IsZero() || wake.After(end) {
-		t.Errorf("the machine wants to be called at %v, not when the hold ends at %v", wake, end)
+		t.Errorf("wake is %v, want the end of the hold at %v", wake, end)
 	}
 	s.now = end
 	s.step("bind:web:n1")
@@ -88,9 +88,9 @@ func TestFuzzNoMissedWakeupWithHolds(t *testing.T) {
 		asleep += s.asleep
 	}
 	if held < events/3 || asleep < events {
-		t.Errorf("only %d holds and %d sleepers in %d events", held, asleep, events)
+		t.Errorf("only %d holds and %d checks in %d events", held, asleep, events)
 	}
-	t.Logf("soak: %d events beside holds, %d times a pod slept, none should have been woken", events, asleep)
+	t.Logf("soak: %d events with holds, %d checks of unschedulable pods", events, asleep)
 }
 
 // hold creates, changes or removes a Hold.

@@ -169,7 +169,7 @@ func (m *Machine) markVictims(now time.Time, n *nomination, pod *model.Pod, p *d
 	return &out
 }
 
-// preemptAssumed aborts the attempt of an assumed pod without a Bind, in favour of another pod.
+// preemptAssumed aborts the attempt of an assumed pod without a Bind, in favor of another pod.
 func (m *Machine) preemptAssumed(now time.Time, a *attempt, victim, pod *model.Pod) {
 	m.endAttempt(a.uid)
 	m.forgetAssumed(now, a.uid)

@@ -125,7 +125,7 @@ func TestPreemptingAssumedPods(t *testing.T) {
 	s.step("prepare:a:n1", &model.PersistentVolumeClaim{Namespace: "ns", Name: "c-a", UID: "c-a"}, claim("a"))
 	s.step("reject:high:unschedulable reject:a:unschedulable preempt:high:n1 reject:a:unschedulable", ranked("high", "", 5))
 	if e := s.last[2].(Preempt); len(e.Plan.Victims) != 0 {
-		t.Errorf("victims are %v: nobody else knew of the attempt", e.Plan.Victims)
+		t.Errorf("victims are %v, want none: the pod was only assumed", e.Plan.Victims)
 	}
 	if s.m.state.Assumed("a") || s.m.attempts["a"] != nil {
 		t.Error("the attempt goes on")

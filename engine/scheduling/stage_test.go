@@ -196,7 +196,7 @@ func TestReportBoundWithoutBindOutcome(t *testing.T) {
 			s.step("bind:a:n1", s.unbound("a"))
 			s.step("bound:a:n1", s.answer(0, Done))
 		},
-		"it was granted to somebody else": func(s *story, first Outcome) {
+		"bound to another node": func(s *story, first Outcome) {
 			first.Result = Unknown
 			s.step("look:a", first)
 			s.step("", small("a", "n2"))

@@ -29,7 +29,7 @@ func (w *world) checkReservedRoom(b Bind) {
 		}
 	}
 	if sum > w.nodes[b.Node] {
-		w.t.Fatalf("pod %s of priority %d is bound to %s, where %d of %d are counted or held for higher ones:%s",
+		w.t.Fatalf("pod %s of priority %d is bound to %s, where %d of %d are used or reserved for higher priorities:%s",
 			b.Pod.UID, b.Pod.Spec.Priority, b.Node, sum, w.nodes[b.Node], why)
 	}
 }
@@ -52,7 +52,7 @@ func (w *world) carryOutPreempt(e Preempt) {
 			w.t.Fatalf("pod %s of priority %d is a victim of %s, which has %d", v.UID, v.Spec.Priority, e.Pod.UID, e.Pod.Spec.Priority)
 		}
 		if displacement.Preemption.IsTerminating(v) {
-			w.t.Fatalf("pod %s is driven out twice", v.UID)
+			w.t.Fatalf("pod %s is evicted twice", v.UID)
 		}
 	}
 	w.held[e.Pod.UID] = e.Plan.Node
