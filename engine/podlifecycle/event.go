@@ -4,7 +4,7 @@ import "time"
 
 // Event is something that happened to the pod.
 type Event interface {
-	apply(l *Machine, now time.Time)
+	apply(m *Machine, now time.Time)
 }
 
 // Started reports that a container runs and its postStart hook is done.

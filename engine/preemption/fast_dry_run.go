@@ -172,13 +172,13 @@ func (l *fastDryRun) reprieve(st *podsOnNode, k int, canStay func(*podInfo) bool
 		}
 	}
 	b.resetTaken()
-	past := len(l.order)
+	violating := len(l.order)
 	l.order = append(l.order, l.others...)
 	for at, i := range l.order {
 		if canStay(&st.pods[i]) {
 			continue
 		}
-		if at < past {
+		if at < violating {
 			c.violations++
 		}
 		l.addVictim(&c, &st.pods[i])
