@@ -45,7 +45,7 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 				} else {
 					s.step("", out, n)
 				}
-				s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
+				s.step("report:web:unschedulable", ofOwner("web", "web", 100))
 				s.wait(time.Second)
 				want := ""
 				if c.ends == time.Second {
@@ -81,7 +81,7 @@ func TestFutureEvictionTimeIsClamped(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", nodeWithPressure(model.MemoryPressure, false, time.Time{}), evictedPod("n2", t0.Add(1000*time.Hour)))
-	s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
+	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
 	s.wait(20 * time.Second)
 	s.step("bind:web:n2")
 }

@@ -205,8 +205,8 @@ func (w *world) carryOutPrepare(e BindVolumes) {
 	w.due = append(w.due, o)
 }
 
-// die completes some deletions.
-func (w *world) die() {
+// completeDeletions completes some deletions.
+func (w *world) completeDeletions() {
 	for _, uid := range w.order {
 		if p := w.pods[uid]; p != nil && p.Deleting && w.r.Intn(8) == 0 {
 			w.removePod(uid)
