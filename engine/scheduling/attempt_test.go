@@ -349,5 +349,5 @@ func TestConflictKeepsUncertainBind(t *testing.T) {
 	s.step("", s.answer(0, Conflict))
 	s.wait(s.m.cfg.RetryInterval)
 	s.step("refresh:a report:b:unschedulable", small("b", "")) // a uses the node
-	s.step("bind:b:n1", s.answer(0, Done))                  // the deleted pod
+	s.step("bind:b:n1", s.answer(0, Done))                     // the deleted pod
 }

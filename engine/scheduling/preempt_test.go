@@ -32,7 +32,7 @@ func TestPreemptorActivatesWhenLastVictimIsGone(t *testing.T) {
 	s.where("high", queue.Unschedulable)
 	s.step("bind:high:n1", Remove{ranked("low", "n1", 0)}) // no backoff
 	if len(s.m.nominations)+len(s.m.markedVictims) != 0 {
-		t.Errorf("%d nominees, %d victims are left", len(s.m.nominations), len(s.m.markedVictims))
+		t.Errorf("%d nominations, %d victims are left", len(s.m.nominations), len(s.m.markedVictims))
 	}
 }
 

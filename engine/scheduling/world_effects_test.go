@@ -25,7 +25,7 @@ func (w *world) checkReservedRoom(b Bind) {
 		p := w.m.state.Pod(uid)
 		if p != nil && !p.Deleting && w.held[uid] == b.Node && uid != b.Pod.UID && p.NodeName == "" && p.Spec.Priority > b.Pod.Spec.Priority {
 			sum += p.Spec.Requests.MilliCPU
-			why += fmt.Sprintf(" %s (truth %+v, nominee %+v)", uid, w.pods[uid], w.m.nominations[uid])
+			why += fmt.Sprintf(" %s (API %+v, nomination %+v)", uid, w.pods[uid], w.m.nominations[uid])
 		}
 	}
 	if sum > w.nodes[b.Node] {
