@@ -26,7 +26,7 @@ func (m *Machine) scheduleOne(now time.Time) bool {
 		return true
 	}
 	if explainer, ok := placer.(profiles.Explainer); ok && m.profiles[pod.Spec.SchedulerName].CallsExtenders(pod) {
-		m.scheduleWithExtenders(now, a, pod, explainer)
+		m.scheduleWithExtenders(now, a, pod, explainer, false)
 		return true
 	}
 	s := m.summary
