@@ -35,14 +35,14 @@ func NewAllowances(r Rule, budgets []*model.Budget, healthy []int32) *Allowances
 func (a *Allowances) Split(pods []*model.Pod) (violating, others []*model.Pod) {
 	left := slices.Clone(a.Allowed)
 	for _, p := range pods {
-		past := false
+		violation := false
 		for i, b := range a.Budgets {
 			if a.Rule.Covers(b, p) && a.Rule.Costs(b, p) {
 				left[i]--
-				past = past || left[i] < 0
+				violation = violation || left[i] < 0
 			}
 		}
-		if past {
+		if violation {
 			violating = append(violating, p)
 		} else {
 			others = append(others, p)

@@ -58,7 +58,7 @@ func TestAllowed(t *testing.T) {
 		"the status is behind: one has come": {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 9, 2, 2},
 		"fewer than desired":                 {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3}, 1, 0, 2},
 		"the status is of an older budget":   {model.Budget{DisruptionsAllowed: 2, DesiredHealthy: 3, Generation: 2, ObservedGeneration: 1}, 5, 0, 2},
-		"nobody has written a status":        {model.Budget{}, 5, 0, 0},
+		"no status":                          {model.Budget{}, 5, 0, 0},
 	} {
 		if got := budget.Ledger.Allowed(&c.b, c.healthy); got != c.ledger {
 			t.Errorf("%s: the ledger allows %d, want %d", name, got, c.ledger)

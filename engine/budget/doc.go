@@ -21,7 +21,7 @@
 //
 // For eviction requests: a pod under several budgets is evicted if all allow it (kube-apiserver returns 500;
 // see RefuseMultiple). An entry for the same pod younger than two minutes counts as paid once the pod has
-// the DisruptionTarget condition; before that its author may still revert it, so other requests are told to
+// the DisruptionTarget condition; before that its author may still revert it, so other requests must
 // retry for 30 s. For the status: an entry older than the pod of that name is dropped, and an entry of an
 // unknown pod is kept for its two minutes, because the pod watch may lag (the disruption controller drops
 // it).

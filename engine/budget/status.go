@@ -144,17 +144,17 @@ func (f StatusInputs) expectedPods(covered []*model.Pod) (expected, desired int3
 
 // sumScales sums the scales of the pods' controllers.
 func (f StatusInputs) sumScales(covered []*model.Pod) (sum int32, unmanaged []string, fault string) {
-	asked := map[string]bool{}   // by controller
+	seen := map[string]bool{}    // by controller
 	counted := map[string]bool{} // by workload with the scale
 	for _, p := range covered {
 		if p.Owner == (model.Owner{}) {
 			unmanaged = append(unmanaged, p.Name)
 			continue
 		}
-		if asked[p.Owner.UID] {
+		if seen[p.Owner.UID] {
 			continue
 		}
-		asked[p.Owner.UID] = true
+		seen[p.Owner.UID] = true
 		s := Scale{Fault: fmt.Sprintf("found no controllers for pod %q", p.Name)}
 		if f.Scale != nil {
 			s = f.Scale(p.Owner)

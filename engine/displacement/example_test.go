@@ -20,6 +20,7 @@ func ExampleRecord_Message() {
 	}
 	fmt.Println(r.Message())
 	// Output:
+	// Taint manager: deleting due to NoExecute taint; taint node.kubernetes.io/unreachable:NoExecute tolerated for 300 s; budget web overruled; with a grace period of 30 s
 }
 
 // Each time a replacement is evicted again, the owner's pods avoid the node for twice as long.
@@ -33,6 +34,7 @@ func ExampleBackoff_Avoid() {
 	a, _ := b.Avoid(evictions)
 	fmt.Println(a.Count, "evictions, avoid for", a.Until.Sub(a.Since))
 	// Output:
+	// 2 evictions, avoid for 2m0s
 }
 
 func ExampleMatchReplacements() {
@@ -44,4 +46,5 @@ func ExampleMatchReplacements() {
 	}
 	fmt.Println(displacement.MatchReplacements("StatefulSet", displaced, pods))
 	// Output:
+	// map[old:new]
 }

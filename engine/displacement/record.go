@@ -18,7 +18,7 @@ type Record struct {
 	Requester string
 	// MessagePrefix is the start of the condition's message; empty: the cause's.
 	MessagePrefix string
-	// Rule is the rule that applied, with its numbers; empty if the cause says it all.
+	// Rule is the rule that applied, with its numbers; empty if there is none.
 	Rule string
 	// Grace is the grace period in seconds; nil: the pod's.
 	Grace   *int64

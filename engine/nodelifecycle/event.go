@@ -35,7 +35,7 @@ func (Outcome) event()      {}
 type Effect interface{ effect() }
 
 // MarkUnknown writes the conditions of a silent node. SilentSince is the last heartbeat; Renewed is
-// renewTime of the last known Lease, zero without one. A caller that knows a later one skips the
+// renewTime of the last known Lease, zero without one. A caller that has a later one skips the
 // write.
 type MarkUnknown struct {
 	Node, UID   string

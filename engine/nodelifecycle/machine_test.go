@@ -198,7 +198,7 @@ func TestForeignTaintsAreKept(t *testing.T) {
 	n.Unschedulable = true
 	w.tell(*n)
 	w.run(time.Minute)
-	want := append(foreign, model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: zero})
+	want := append(slices.Clone(foreign), model.TimedTaint{Taint: model.Taint{Key: TaintUnschedulable, Effect: model.NoSchedule}, Added: zero})
 	if fmt.Sprint(n.Taints) != fmt.Sprint(want) {
 		t.Errorf("taints %v, want %v", n.Taints, want)
 	}

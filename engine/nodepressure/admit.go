@@ -8,19 +8,19 @@ import (
 
 // Admit reports whether the node admits a pod under its current pressure; if not, with the reason
 // and message of the pod's status. Critical pods are always admitted. Under memory pressure alone,
-// only BestEffort pods without a toleration are rejected. s may be nil.
-func (m *Machine) Admit(p *model.Pod, t *EvictionSpec) (ok bool, reason, message string) {
-	return admit(&m.conditions, p, t)
+// only BestEffort pods without a toleration are rejected. spec may be nil.
+func (m *Machine) Admit(p *model.Pod, spec *EvictionSpec) (ok bool, reason, message string) {
+	return admit(&m.conditions, p, spec)
 }
 
-func admit(conditions *[model.NumPressures]Condition, p *model.Pod, t *EvictionSpec) (ok bool, reason, message string) {
+func admit(conditions *[model.NumPressures]Condition, p *model.Pod, spec *EvictionSpec) (ok bool, reason, message string) {
 	var names string
 	for _, k := range []model.Pressure{model.DiskPressure, model.MemoryPressure, model.PIDPressure} { // by name
 		if conditions[k].True {
 			names += " " + conditionTypes[k]
 		}
 	}
-	if names == "" || Critical(p, t) {
+	if names == "" || Critical(p, spec) {
 		return true, "", ""
 	}
 	if names[1:] == conditionTypes[model.MemoryPressure] {

@@ -32,8 +32,8 @@ func (m *Machine) evict(o *Observation, t *Threshold, p *Pod) Evict {
 // annotations.
 func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Label) {
 	resource := s.Resource()
-	tell := func(what, name string, used, asked Quantity) {
-		fmt.Fprintf(b, "%s %s was using %s, request is %s, has larger consumption of %s. ", what, name, used, asked, resource)
+	tell := func(what, name string, used, request Quantity) {
+		fmt.Fprintf(b, "%s %s was using %s, request is %s, has larger consumption of %s. ", what, name, used, request, resource)
 	}
 	if t := p.EvictionSpec; t != nil && t.PodMemory != nil && resource == Memory && p.Stats.MemoryKnown { // reported even below its request
 		tell("Pod", p.Name, Bytes(p.Stats.Memory), *t.PodMemory)
@@ -42,14 +42,14 @@ func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Labe
 	var names, usages []string
 	for i := range p.Stats.Containers {
 		c := &p.Stats.Containers[i]
-		asked, known := p.EvictionSpec.container(c.Name)
-		used, told := c.usageOf(resource)
-		if !known || !told {
+		request, known := p.EvictionSpec.container(c.Name)
+		used, reported := c.usageOf(resource)
+		if !known || !reported {
 			continue
 		}
-		want := asked.Memory
+		want := request.Memory
 		if resource == EphemeralStorage {
-			want = asked.Ephemeral
+			want = request.Ephemeral
 		}
 		if used > want.Amount {
 			tell("Container", c.Name, Bytes(used), want)
@@ -61,7 +61,7 @@ func describeConsumers(b *strings.Builder, s Signal, p *Pod) (notes []model.Labe
 }
 
 // usageOf returns the container's usage of a resource that containers request.
-func (c *ContainerStats) usageOf(resource string) (n int64, told bool) {
+func (c *ContainerStats) usageOf(resource string) (n int64, reported bool) {
 	switch resource {
 	case Memory:
 		return c.Memory, c.MemoryKnown

@@ -37,8 +37,8 @@ func (m *Machine) checkPageCache(now time.Time, o *Observation) (wake time.Time)
 	if c.since.IsZero() {
 		c.begin(now, o)
 	}
-	told := o.PageCache.Refaults >= 0 || o.PageCache.StallTime >= 0
-	if !told {
+	reported := o.PageCache.Refaults >= 0 || o.PageCache.StallTime >= 0
+	if !reported {
 		c.inUse = now.Sub(c.since) >= cacheRecheckDelay
 		if c.inUse {
 			return time.Time{}

@@ -48,7 +48,7 @@ func TestThrashingPageCacheIsPressure(t *testing.T) {
 			return
 		}
 	}
-	t.Error("nobody was evicted")
+	t.Error("no pod was evicted")
 }
 
 func TestAnonymousMemoryIsImmediatePressure(t *testing.T) {

@@ -66,7 +66,7 @@ func (p *Pod) overhead() *model.Resources {
 const CriticalPriority = 2_000_000_000
 
 // Critical reports whether a pod is exempt from eviction and always admitted: static and mirror
-// pods, and pods of the system priority classes. s may be nil.
-func Critical(p *model.Pod, t *EvictionSpec) bool {
-	return p.Mirror || t != nil && t.Static || p.Spec.Priority >= CriticalPriority
+// pods, and pods of the system priority classes. spec may be nil.
+func Critical(p *model.Pod, spec *EvictionSpec) bool {
+	return p.Mirror || spec != nil && spec.Static || p.Spec.Priority >= CriticalPriority
 }

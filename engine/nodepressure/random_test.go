@@ -212,7 +212,7 @@ func TestIdleStepDoesNotAllocate(t *testing.T) {
 		c.Thresholds = append(c.Thresholds, Threshold{Signal: s, Value: Value{Percentage: 0.1}, MinReclaim: &Value{Quantity: Bytes(5)}})
 	}
 	m := New(c)
-	o := &Observation{Pods: func() []Pod { panic("nobody has to go") }, PageCache: PageCache{Known: true, Active: 10}}
+	o := &Observation{Pods: func() []Pod { panic("no eviction is due") }, PageCache: PageCache{Known: true, Active: 10}}
 	now := start
 	if n := testing.AllocsPerRun(100, func() {
 		now = now.Add(time.Second)

@@ -139,7 +139,7 @@ func TestExhaustionDoesNotWaitForGracePeriod(t *testing.T) {
 	for ms := 0; ; ms += 10 {
 		left := int64(300 - ms/2) // 500 MiB/s
 		if left <= 0 {
-			t.Fatalf("after %d ms no memory is left, and nobody was ended", ms)
+			t.Fatalf("after %d ms no memory is left, and no pod was evicted", ms)
 		}
 		effects, _ := m.Step(at(ms), memory(ms, left, gives, using("hog", 900+int64(ms/2))))
 		if out := evicted(effects); len(out) > 0 {

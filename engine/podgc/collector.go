@@ -87,10 +87,10 @@ func (c *Collector) Collect(now time.Time, pods []Pod, nodes []Node) []Removal {
 	var out []Removal
 	var ended []Pod
 	for _, p := range pods {
-		n, there := known[p.Node]
+		n, exists := known[p.Node]
 		since, missing := c.missing[p.Node]
 		switch {
-		case p.Deleting && there && !n.Ready && n.OutOfService:
+		case p.Deleting && exists && !n.Ready && n.OutOfService:
 			out = append(out, Removal{Pod: p, Reason: OutOfService})
 		case missing && now.Sub(since) >= c.options.Quarantine:
 			out = append(out, Removal{Pod: p, Reason: Orphan, NodeMissingSince: since})
@@ -107,7 +107,7 @@ func (c *Collector) Collect(now time.Time, pods []Pod, nodes []Node) []Removal {
 func (c *Collector) updateMissing(now time.Time, pods []Pod, known map[string]Node) {
 	seen := map[string]time.Time{}
 	for _, p := range pods {
-		if _, there := known[p.Node]; there || p.Node == "" {
+		if _, exists := known[p.Node]; exists || p.Node == "" {
 			continue
 		}
 		seen[p.Node] = now

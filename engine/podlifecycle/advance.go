@@ -16,18 +16,18 @@ func (r *containerRun) initDone() bool {
 }
 
 // restartPolicy returns the restart policy that applies to a container.
-func (l *Machine) restartPolicy(r *containerRun) RestartPolicy {
+func (m *Machine) restartPolicy(r *containerRun) RestartPolicy {
 	switch {
 	case r.Sidecar:
 		return Always
 	case r.RestartPolicy != nil:
 		return *r.RestartPolicy
 	}
-	return l.spec.RestartPolicy
+	return m.spec.RestartPolicy
 }
 
 // shouldRestart reports whether a terminated container restarts.
-func (l *Machine) shouldRestart(r *containerRun) bool {
+func (m *Machine) shouldRestart(r *containerRun) bool {
 	if r.exit.Replaced || r.Sidecar {
 		return true
 	}
@@ -36,47 +36,47 @@ func (l *Machine) shouldRestart(r *containerRun) bool {
 	}) {
 		return true
 	}
-	policy := l.restartPolicy(r)
+	policy := m.restartPolicy(r)
 	return policy == Always && !r.init || r.exit.Code != 0 && policy != Never
 }
 
 // advance starts what may start now: init containers in order, then all containers at once.
-func (l *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
+func (m *Machine) advance(now time.Time) (effects []Effect, wake time.Time) {
 	held := false // an unfinished init container blocks the rest
-	for i := range l.containers {
-		r := &l.containers[i]
-		if !r.init && !l.initialized {
+	for i := range m.containers {
+		r := &m.containers[i]
+		if !r.init && !m.initialized {
 			if held {
 				break
 			}
-			l.initialized = true
+			m.initialized = true
 		}
-		if r.init && (held || !r.Sidecar && (l.initialized || r.initDone())) {
+		if r.init && (held || !r.Sidecar && (m.initialized || r.initDone())) {
 			continue
 		}
-		effect, at := l.advanceContainer(r, now)
+		effect, at := m.advanceContainer(r, now)
 		if effect != nil {
 			effects = append(effects, effect)
 		}
 		wake = order.Earliest(wake, at)
-		held = r.init && !l.initialized && !r.initDone()
+		held = r.init && !m.initialized && !r.initDone()
 	}
-	if l.phase == Pending && l.allHaveRun() {
-		l.phase = Running
+	if m.phase == Pending && m.allHaveRun() {
+		m.phase = Running
 	}
 	return effects, wake
 }
 
 // advanceContainer takes the next step for a container that is not blocked.
-func (l *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effect, wake time.Time) {
+func (m *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effect, wake time.Time) {
 	switch {
 	case r.state == ContainerNotStarted:
 		return r.start(), time.Time{}
-	case r.state == ContainerTerminated && l.shouldRestart(r):
-		if at := l.restartAt(r); at.After(now) {
+	case r.state == ContainerTerminated && m.shouldRestart(r):
+		if at := m.restartAt(r); at.After(now) {
 			return nil, at
 		}
-		return l.restart(r), time.Time{}
+		return m.restart(r), time.Time{}
 	case r.alive() && r.restartCause != noRestart:
 		return r.stop(now, r.replaceDeadline, true)
 	}
@@ -84,13 +84,13 @@ func (l *Machine) advanceContainer(r *containerRun, now time.Time) (effect Effec
 }
 
 // allHaveRun reports whether each container has run at least once.
-func (l *Machine) allHaveRun() bool {
-	for i := range l.containers {
-		if r := &l.containers[i]; !r.init && r.state != ContainerRunning && r.state != ContainerTerminated && r.restarts == 0 {
+func (m *Machine) allHaveRun() bool {
+	for i := range m.containers {
+		if r := &m.containers[i]; !r.init && r.state != ContainerRunning && r.state != ContainerTerminated && r.restarts == 0 {
 			return false
 		}
 	}
-	return l.initialized && len(l.spec.Containers) > 0
+	return m.initialized && len(m.spec.Containers) > 0
 }
 
 func (r *containerRun) start() Effect {
@@ -99,22 +99,22 @@ func (r *containerRun) start() Effect {
 }
 
 // restartAt returns when a terminated container may restart.
-func (l *Machine) restartAt(r *containerRun) time.Time {
-	if r.exit.FinishedAt.Sub(r.exit.StartedAt) >= 2*l.maxBackoff() {
+func (m *Machine) restartAt(r *containerRun) time.Time {
+	if r.exit.FinishedAt.Sub(r.exit.StartedAt) >= 2*m.maxBackoff() {
 		return r.exit.FinishedAt
 	}
 	return r.exit.FinishedAt.Add(r.backoff)
 }
 
-func (l *Machine) maxBackoff() time.Duration {
-	if l.spec.MaxBackoff > 0 {
-		return l.spec.MaxBackoff
+func (m *Machine) maxBackoff() time.Duration {
+	if m.spec.MaxBackoff > 0 {
+		return m.spec.MaxBackoff
 	}
 	return defaultMaxBackoff
 }
 
-func (l *Machine) restart(r *containerRun) Effect {
-	longest := l.maxBackoff()
+func (m *Machine) restart(r *containerRun) Effect {
+	longest := m.maxBackoff()
 	if r.exit.FinishedAt.Sub(r.exit.StartedAt) >= 2*longest {
 		r.backoff = 0
 	}
@@ -132,57 +132,57 @@ func (r *containerRun) archive() {
 
 // allTerminated reports whether no container will run again: all have terminated for good, or an
 // init container has failed for good.
-func (l *Machine) allTerminated() bool {
-	if l.terminal() || l.initFailed() {
+func (m *Machine) allTerminated() bool {
+	if m.terminal() || m.initFailed() {
 		return true
 	}
-	for i := range l.containers {
-		if r := &l.containers[i]; !r.init && (r.state != ContainerTerminated || l.shouldRestart(r)) {
+	for i := range m.containers {
+		if r := &m.containers[i]; !r.init && (r.state != ContainerTerminated || m.shouldRestart(r)) {
 			return false
 		}
 	}
-	return len(l.spec.Containers) > 0
+	return len(m.spec.Containers) > 0
 }
 
-func (l *Machine) initFailed() bool {
-	return slices.ContainsFunc(l.containers, func(r containerRun) bool {
-		return r.init && !r.Sidecar && !l.initialized && r.state == ContainerTerminated && r.exit.Code != 0 && !l.shouldRestart(&r)
+func (m *Machine) initFailed() bool {
+	return slices.ContainsFunc(m.containers, func(r containerRun) bool {
+		return r.init && !r.Sidecar && !m.initialized && r.state == ContainerTerminated && r.exit.Code != 0 && !m.shouldRestart(&r)
 	})
 }
 
 // stopSidecars stops the sidecars and then sets the final phase.
-func (l *Machine) stopSidecars(now time.Time) (effects []Effect, wake time.Time) {
-	if l.deadline.IsZero() {
-		l.deadline = now.Add(l.spec.GracePeriod())
+func (m *Machine) stopSidecars(now time.Time) (effects []Effect, wake time.Time) {
+	if m.deadline.IsZero() {
+		m.deadline = now.Add(m.spec.GracePeriod())
 	}
-	effects, wake, running := l.stopNext(now, nil)
+	effects, wake, running := m.stopNext(now, nil)
 	if running {
 		return effects, wake
 	}
-	if !l.terminal() {
-		l.setFinalPhase()
+	if !m.terminal() {
+		m.setFinalPhase()
 	}
-	return l.reportStopped(effects), time.Time{}
+	return m.reportStopped(effects), time.Time{}
 }
 
 // reportStopped adds PodStopped once.
-func (l *Machine) reportStopped(effects []Effect) []Effect {
-	if !l.stopped {
-		l.stopped = true
+func (m *Machine) reportStopped(effects []Effect) []Effect {
+	if !m.stopped {
+		m.stopped = true
 		effects = append(effects, PodStopped{})
 	}
 	return effects
 }
 
 // setFinalPhase sets the phase to Succeeded or Failed.
-func (l *Machine) setFinalPhase() {
-	l.phase = Succeeded
-	if l.failure != nil || l.initFailed() {
-		l.phase = Failed
+func (m *Machine) setFinalPhase() {
+	m.phase = Succeeded
+	if m.failure != nil || m.initFailed() {
+		m.phase = Failed
 	}
-	for i := range l.containers {
-		if r := &l.containers[i]; !r.init && (r.state != ContainerTerminated || r.exit.Code != 0) {
-			l.phase = Failed
+	for i := range m.containers {
+		if r := &m.containers[i]; !r.init && (r.state != ContainerTerminated || r.exit.Code != 0) {
+			m.phase = Failed
 		}
 	}
 }

@@ -4,7 +4,7 @@ import "time"
 
 // Event is something that happened to the pod.
 type Event interface {
-	apply(l *Machine, now time.Time)
+	apply(m *Machine, now time.Time)
 }
 
 // Started reports that a container runs and its postStart hook is done.
@@ -70,7 +70,7 @@ type Fail struct {
 // Effect is something to do for the pod.
 type Effect interface{ effect() }
 
-// Start starts a container. Attempt counts its starts from 0: a caller that restarts recognises a
+// Start starts a container. Attempt counts its starts from 0: a caller that restarts recognizes a
 // running container by it.
 type Start struct {
 	Container string

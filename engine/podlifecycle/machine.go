@@ -28,7 +28,7 @@ type Machine struct {
 }
 
 // Terminal reports whether the pod is Succeeded or Failed.
-func (l *Machine) Terminal() bool { return l.terminal() }
+func (m *Machine) Terminal() bool { return m.terminal() }
 
 // Failure is why a pod failed.
 type Failure struct{ Reason, Message string }
@@ -54,93 +54,93 @@ type containerRun struct {
 
 // New returns the machine of a pod that was just admitted.
 func New(spec Spec) *Machine {
-	l := &Machine{spec: spec, initialized: len(spec.Init) == 0}
+	m := &Machine{spec: spec, initialized: len(spec.Init) == 0}
 	for _, c := range spec.Init {
-		l.containers = append(l.containers, containerRun{Container: c, init: true})
+		m.containers = append(m.containers, containerRun{Container: c, init: true})
 	}
 	for _, c := range spec.Containers {
-		l.containers = append(l.containers, containerRun{Container: c})
+		m.containers = append(m.containers, containerRun{Container: c})
 	}
-	return l
+	return m
 }
 
 // Step applies the events and returns what to do. wake is when to call again if nothing happens
 // before; zero means never.
-func (l *Machine) Step(now time.Time, events ...Event) (effects []Effect, wake time.Time) {
-	if l.spec.StartTime.IsZero() {
-		l.spec.StartTime = now
+func (m *Machine) Step(now time.Time, events ...Event) (effects []Effect, wake time.Time) {
+	if m.spec.StartTime.IsZero() {
+		m.spec.StartTime = now
 	}
 	for _, e := range events {
-		e.apply(l, now)
+		e.apply(m, now)
 	}
-	end := l.checkDeadline(now)
+	end := m.checkDeadline(now)
 	switch {
-	case l.removed:
+	case m.removed:
 		return nil, time.Time{}
-	case l.terminating():
-		effects, wake = l.stopAll(now)
-	case l.allTerminated():
-		effects, wake = l.stopSidecars(now)
+	case m.terminating():
+		effects, wake = m.stopAll(now)
+	case m.allTerminated():
+		effects, wake = m.stopSidecars(now)
 	default:
-		effects, wake = l.advance(now)
+		effects, wake = m.advance(now)
 		wake = order.Earliest(wake, end)
 	}
-	return l.updateProbes(effects), wake
+	return m.updateProbes(effects), wake
 }
 
 // terminal reports whether the pod has its final phase.
-func (l *Machine) terminal() bool { return l.phase == Succeeded || l.phase == Failed }
+func (m *Machine) terminal() bool { return m.phase == Succeeded || m.phase == Failed }
 
 // terminating reports whether the pod is being deleted or failed.
-func (l *Machine) terminating() bool { return l.deleting || l.failure != nil }
+func (m *Machine) terminating() bool { return m.deleting || m.failure != nil }
 
 // checkDeadline fails a pod that exceeds its active deadline, and returns that deadline.
-func (l *Machine) checkDeadline(now time.Time) (end time.Time) {
-	if l.spec.Deadline == 0 || l.terminating() || l.terminal() {
+func (m *Machine) checkDeadline(now time.Time) (end time.Time) {
+	if m.spec.Deadline == 0 || m.terminating() || m.terminal() {
 		return time.Time{}
 	}
-	if end = l.spec.StartTime.Add(l.spec.Deadline); !now.Before(end) {
-		Fail{Reason: "DeadlineExceeded", Message: "Pod was active on the node longer than the specified deadline", Grace: l.spec.GracePeriod()}.apply(l, now)
+	if end = m.spec.StartTime.Add(m.spec.Deadline); !now.Before(end) {
+		Fail{Reason: "DeadlineExceeded", Message: "Pod was active on the node longer than the specified deadline", Grace: m.spec.GracePeriod()}.apply(m, now)
 	}
 	return end
 }
 
-func (l *Machine) container(name string) *containerRun {
-	i := slices.IndexFunc(l.containers, func(r containerRun) bool { return r.Name == name })
+func (m *Machine) container(name string) *containerRun {
+	i := slices.IndexFunc(m.containers, func(r containerRun) bool { return r.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return &l.containers[i]
+	return &m.containers[i]
 }
 
 // Phase returns the pod's phase.
-func (l *Machine) Phase() Phase { return l.phase }
+func (m *Machine) Phase() Phase { return m.phase }
 
 // Failure returns why the pod failed, or nil if it has not failed or is still terminating.
-func (l *Machine) Failure() *Failure {
-	if l.phase != Failed {
+func (m *Machine) Failure() *Failure {
+	if m.phase != Failed {
 		return nil
 	}
-	return l.failure
+	return m.failure
 }
 
 // Terminating reports whether the pod is being deleted or failed and something of it may still run.
-func (l *Machine) Terminating() bool { return l.terminating() && !l.stopped }
+func (m *Machine) Terminating() bool { return m.terminating() && !m.stopped }
 
 // Stopped reports whether nothing of the pod runs or will run.
-func (l *Machine) Stopped() bool { return l.stopped }
+func (m *Machine) Stopped() bool { return m.stopped }
 
 // Initialized reports whether all init containers have completed.
-func (l *Machine) Initialized() bool { return l.initialized }
+func (m *Machine) Initialized() bool { return m.initialized }
 
 // Ready reports whether all containers and sidecars run and are ready. A pod that is being deleted
 // stays ready until a container terminates or fails its readiness probe.
-func (l *Machine) Ready() bool {
-	if l.phase != Running {
+func (m *Machine) Ready() bool {
+	if m.phase != Running {
 		return false
 	}
-	for i := range l.containers {
-		if r := &l.containers[i]; (!r.init || r.Sidecar) && !r.isReady() {
+	for i := range m.containers {
+		if r := &m.containers[i]; (!r.init || r.Sidecar) && !r.isReady() {
 			return false
 		}
 	}
@@ -148,15 +148,15 @@ func (l *Machine) Ready() bool {
 }
 
 // Statuses returns the states of the init containers and of the containers.
-func (l *Machine) Statuses() (init, containers []Status) {
-	for i := range l.containers {
-		r := &l.containers[i]
+func (m *Machine) Statuses() (init, containers []Status) {
+	for i := range m.containers {
+		r := &m.containers[i]
 		s := Status{Name: r.Name, State: r.state, StartedAt: r.started, StartupPassed: r.state == ContainerRunning && r.startupPassed, Ready: r.isReady(),
 			Exit: r.exit, Last: r.last, Restarts: r.restarts}
 		switch {
 		case r.state == ContainerStarting:
 			s.Reason, s.Message = r.reason, r.message
-		case r.state == ContainerTerminated && r.backoff > 0 && l.shouldRestart(r) && !l.terminal() && !l.terminating():
+		case r.state == ContainerTerminated && r.backoff > 0 && m.shouldRestart(r) && !m.terminal() && !m.terminating():
 			s.BackOff, s.BackOffDelay = true, r.backoff
 		}
 		if r.init {
@@ -169,9 +169,9 @@ func (l *Machine) Statuses() (init, containers []Status) {
 }
 
 // RunningContainers returns how many containers run.
-func (l *Machine) RunningContainers() (n int) {
-	for i := range l.containers {
-		if l.containers[i].state == ContainerRunning {
+func (m *Machine) RunningContainers() (n int) {
+	for i := range m.containers {
+		if m.containers[i].state == ContainerRunning {
 			n++
 		}
 	}

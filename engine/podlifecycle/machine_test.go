@@ -41,7 +41,7 @@ func story(t *testing.T, l *Machine, lines ...string) {
 		var at int
 		var what string
 		head, want, _ := strings.Cut(line, ":")
-		fmt.Sscanf(head, "%d", &at)
+		_, _ = fmt.Sscanf(head, "%d", &at)
 		_, what, _ = strings.Cut(head, " ")
 		var events []Event
 		for _, w := range strings.Split(what, ";") {
@@ -64,7 +64,7 @@ func story(t *testing.T, l *Machine, lines ...string) {
 func event(l *Machine, f []string) Event {
 	number := func(i int) (n int) {
 		if i < len(f) {
-			fmt.Sscan(f[i], &n)
+			_, _ = fmt.Sscan(f[i], &n)
 		}
 		return n
 	}

@@ -11,14 +11,14 @@ const (
 	specChanged
 )
 
-func (e ProbeResult) apply(l *Machine, now time.Time) {
-	r := l.container(e.Container)
+func (e ProbeResult) apply(m *Machine, now time.Time) {
+	r := m.container(e.Container)
 	if r == nil || r.state != ContainerRunning || r.activeProbes&e.Probe == 0 || e.Attempt != r.restarts {
 		return
 	}
 	fail := func(grace time.Duration) {
 		if grace == 0 {
-			grace = l.spec.GracePeriod()
+			grace = m.spec.GracePeriod()
 		}
 		if r.restartCause == noRestart {
 			r.restartCause, r.replaceDeadline = failedProbe, now.Add(grace)
@@ -43,8 +43,8 @@ func (r *containerRun) isReady() bool {
 
 // wantedProbes returns the probes that should run now: the startup probe alone until it has passed;
 // for a terminating container the readiness probe only.
-func (l *Machine) wantedProbes(r *containerRun) Probes {
-	leaving := l.terminating() || r.restartCause != noRestart
+func (m *Machine) wantedProbes(r *containerRun) Probes {
+	leaving := m.terminating() || r.restartCause != noRestart
 	switch {
 	case r.state != ContainerRunning || r.killed:
 		return 0
@@ -59,13 +59,13 @@ func (l *Machine) wantedProbes(r *containerRun) Probes {
 }
 
 // updateProbes starts and stops probes.
-func (l *Machine) updateProbes(effects []Effect) []Effect {
-	for i := range l.containers {
-		r := &l.containers[i]
+func (m *Machine) updateProbes(effects []Effect) []Effect {
+	for i := range m.containers {
+		r := &m.containers[i]
 		if r.Probes == 0 {
 			continue
 		}
-		want := l.wantedProbes(r)
+		want := m.wantedProbes(r)
 		for _, p := range [...]Probes{Startup, Readiness, Liveness} {
 			switch {
 			case r.activeProbes&p != 0 && want&p == 0:

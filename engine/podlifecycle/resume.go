@@ -3,10 +3,10 @@ package podlifecycle
 // Resume returns the machine of a pod that was running before the node agent restarted. Containers
 // whose status is ContainerRunning continue; the runtime must know them.
 func Resume(spec Spec, phase Phase, was []Status) *Machine {
-	l := New(spec)
-	l.phase = phase
+	m := New(spec)
+	m.phase = phase
 	for _, s := range was {
-		r := l.container(s.Name)
+		r := m.container(s.Name)
 		if r == nil {
 			continue
 		}
@@ -19,9 +19,9 @@ func Resume(spec Spec, phase Phase, was []Status) *Machine {
 		}
 		if r.restarts > 0 {
 			// The number of delays is not reported; the restart count bounds it.
-			r.backoff = min(initialBackoff<<min(r.restarts-1, 5), l.maxBackoff())
+			r.backoff = min(initialBackoff<<min(r.restarts-1, 5), m.maxBackoff())
 		}
-		l.initialized = l.initialized || !r.init && (r.state != ContainerNotStarted || r.restarts > 0)
+		m.initialized = m.initialized || !r.init && (r.state != ContainerNotStarted || r.restarts > 0)
 	}
-	return l
+	return m
 }

@@ -23,29 +23,29 @@ const (
 )
 
 // stopAll terminates a pod that is being deleted or failed.
-func (l *Machine) stopAll(now time.Time) (effects []Effect, wake time.Time) {
-	if l.killNow {
-		effects = l.killAll()
+func (m *Machine) stopAll(now time.Time) (effects []Effect, wake time.Time) {
+	if m.killNow {
+		effects = m.killAll()
 	}
-	effects, wake, running := l.stopNext(now, effects)
+	effects, wake, running := m.stopNext(now, effects)
 	if running {
 		return effects, wake
 	}
-	if !l.terminal() && (l.failure != nil || l.phase != Pending) {
-		l.setFinalPhase()
+	if !m.terminal() && (m.failure != nil || m.phase != Pending) {
+		m.setFinalPhase()
 	}
-	effects = l.reportStopped(effects)
-	if l.deleting {
-		l.removed = true
+	effects = m.reportStopped(effects)
+	if m.deleting {
+		m.removed = true
 		effects = append(effects, PodRemoved{})
 	}
 	return effects, time.Time{}
 }
 
 // killAll kills all running containers once.
-func (l *Machine) killAll() (effects []Effect) {
-	for i := range l.containers {
-		if r := &l.containers[i]; r.alive() && !r.killed {
+func (m *Machine) killAll() (effects []Effect) {
+	for i := range m.containers {
+		if r := &m.containers[i]; r.alive() && !r.killed {
 			r.killed = true
 			effects = append(effects, Kill{r.Name})
 		}
@@ -57,9 +57,9 @@ func (l *Machine) killAll() (effects []Effect) {
 // order. preStop hooks, also those of sidecars, run at once and share the deadline with what
 // follows. At the deadline all remaining containers are asked to stop. running reports whether
 // something still runs.
-func (l *Machine) stopNext(now time.Time, effects []Effect) (_ []Effect, wake time.Time, running bool) {
+func (m *Machine) stopNext(now time.Time, effects []Effect) (_ []Effect, wake time.Time, running bool) {
 	stop := func(r *containerRun, turn bool) {
-		deadline := l.deadline
+		deadline := m.deadline
 		if r.restartCause != noRestart {
 			deadline = order.Earliest(r.replaceDeadline, deadline)
 		}
@@ -70,13 +70,13 @@ func (l *Machine) stopNext(now time.Time, effects []Effect) (_ []Effect, wake ti
 		wake = order.Earliest(wake, at)
 		running = true
 	}
-	for i := range l.containers {
-		if r := &l.containers[i]; !r.Sidecar && r.alive() {
+	for i := range m.containers {
+		if r := &m.containers[i]; !r.Sidecar && r.alive() {
 			stop(r, true)
 		}
 	}
-	for i := len(l.containers) - 1; i >= 0; i-- {
-		if r := &l.containers[i]; r.Sidecar && r.alive() {
+	for i := len(m.containers) - 1; i >= 0; i-- {
+		if r := &m.containers[i]; r.Sidecar && r.alive() {
 			stop(r, !running)
 		}
 	}

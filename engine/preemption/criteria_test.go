@@ -76,7 +76,7 @@ func (c *small) preempt(t *testing.T, pod *model.Pod, o preemption.Options) (str
 	for range 2 {
 		got := preemption.NewPlanner(c.State, profile(), 1, o).Plan(pod, sum)
 		if want := planned(result.Preemption); show(got) != show(want) {
-			t.Errorf("the planner says %s, the plain path %s", show(got), show(want))
+			t.Errorf("planner: %s, reference: %s", show(got), show(want))
 		}
 	}
 	p := &result.Preemption

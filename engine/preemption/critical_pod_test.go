@@ -51,7 +51,7 @@ func TestVictimsForCriticalPod(t *testing.T) {
 		pods []*model.Pod
 		want string
 	}{
-		"nobody need leave":             {[]*model.Pod{asking("g1", 2000, 2000, 0)}, ""},
+		"no victims":                    {[]*model.Pod{asking("g1", 2000, 2000, 0)}, ""},
 		"a best effort pod is no room":  {[]*model.Pod{asking("b1", 0, 0, 0), asking("u1", 2000, 2000, 0), asking("g1", 2000, 2000, 0)}, "u1"},
 		"who is enough leaves alone":    {[]*model.Pod{asking("u1", 500, 500, 0), asking("g1", 3500, 3500, 0)}, "g1"},
 		"guaranteed ones at last":       {[]*model.Pod{asking("u1", 600, 600, 0), asking("g1", 500, 500, 0), asking("g2", 2900, 2900, 0)}, "u1 g1"},

@@ -104,6 +104,3 @@ func (c *dryRunCache) set(id cluster.NodeID, r result, ranks []int32) {
 		c.tree.set(rank, id, c.results)
 	}
 }
-
-// bytes estimates the memory of the cache.
-func (c *dryRunCache) bytes() int { return 48*cap(c.results) + 8*cap(c.tree.wins) }

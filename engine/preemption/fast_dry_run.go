@@ -85,10 +85,7 @@ func (l *fastDryRun) dryRun(n *needs, pod *model.Pod, id cluster.NodeID) result 
 		return l.dryRunGeneral(n, pod, id, st)
 	}
 	free := freeResources{row.AllocCPU - row.UsedCPU, row.AllocMem - row.UsedMem, int64(row.AllocPods - row.Pods)}
-	fits := true
-	if n.counted && free.pods < 1 {
-		fits = false
-	}
+	fits := !n.counted || free.pods >= 1
 	for _, f := range [2][3]int64{{n.cpu, free.cpu, row.AllocCPU}, {n.mem, free.mem, row.AllocMem}} {
 		if f[0] > 0 && f[0] > f[1] {
 			fits = false
@@ -175,13 +172,13 @@ func (l *fastDryRun) reprieve(st *podsOnNode, k int, canStay func(*podInfo) bool
 		}
 	}
 	b.resetTaken()
-	past := len(l.order)
+	violating := len(l.order)
 	l.order = append(l.order, l.others...)
 	for at, i := range l.order {
 		if canStay(&st.pods[i]) {
 			continue
 		}
-		if at < past {
+		if at < violating {
 			c.violations++
 		}
 		l.addVictim(&c, &st.pods[i])
@@ -285,8 +282,8 @@ func (l *fastDryRun) dryRunGeneral(n *needs, pod *model.Pod, id cluster.NodeID, 
 // sortedVictims returns the victims of the last dry run by descending importance, as they are now:
 // not every change of a pod changes its podInfo. The result is valid until the next call.
 func (l *fastDryRun) sortedVictims(id cluster.NodeID) []*model.Pod {
-	out := append(l.sorted[:0], l.victims...)
-	l.sorted = out
+	l.sorted = append(l.sorted[:0], l.victims...)
+	out := l.sorted
 	pods := l.nodes.state.Node(id).Pods
 	for i, v := range out {
 		if at, ok := slices.BinarySearchFunc(pods, v, compareUID); ok {

@@ -199,7 +199,7 @@ func (b *ledger) recompute(t *nodeIndex) {
 // violates reports whether evicting pod k violates a budget, after the pods passed since the last
 // resetTaken.
 func (b *ledger) violates(st *podsOnNode, k int) bool {
-	past := false
+	violation := false
 	for _, i := range st.budgets[k] {
 		p := &b.entries[i]
 		if !b.rule.Costs(p.budget, st.pods[k].pod) {
@@ -209,9 +209,9 @@ func (b *ledger) violates(st *podsOnNode, k int) bool {
 			b.touched = append(b.touched, i)
 		}
 		b.taken[i]++
-		past = past || b.taken[i] > p.allowed
+		violation = violation || b.taken[i] > p.allowed
 	}
-	return past
+	return violation
 }
 
 // resetTaken starts a new count for violates.

@@ -88,16 +88,16 @@ func (pl *Planner) mostMovable(n *needs, pod *model.Pod) cluster.NodeID {
 	best, fewest := pl.ties[0], 1<<30
 	for _, id := range pl.ties {
 		pl.fastDryRun.dryRun(n, pod, id)
-		stuck := 0
+		immovable := 0
 		for _, v := range pl.fastDryRun.sortedVictims(id) {
 			if boundToNode(v) || !pl.movable(pod, id, v) {
-				stuck++
+				immovable++
 			}
 		}
-		if stuck < fewest {
-			best, fewest = id, stuck
+		if immovable < fewest {
+			best, fewest = id, immovable
 		}
-		if stuck == 0 {
+		if immovable == 0 {
 			break
 		}
 	}

@@ -51,14 +51,14 @@ const movableTies = 8
 func (e *referenceEvaluator) mostMovable(equal []*Candidate) *Candidate {
 	best, fewest := equal[0], 1<<30
 	for _, c := range equal {
-		stuck := 0
+		immovable := 0
 		for _, v := range c.Victims {
 			if boundToNode(v) || !movable(e.state, e.profile, e.pod, c.Node, v) {
-				stuck++
+				immovable++
 			}
 		}
-		if stuck < fewest {
-			best, fewest = c, stuck
+		if immovable < fewest {
+			best, fewest = c, immovable
 		}
 	}
 	return best

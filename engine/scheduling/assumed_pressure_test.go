@@ -45,7 +45,7 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 				} else {
 					s.step("", out, n)
 				}
-				s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
+				s.step("report:web:unschedulable", ofOwner("web", "web", 100))
 				s.wait(time.Second)
 				want := ""
 				if c.ends == time.Second {
@@ -56,7 +56,7 @@ func TestAssumedPressureRepelsPodsUntilExpiry(t *testing.T) {
 				}
 				if c.ends == 20*time.Second {
 					if wake := s.m.nextWake(s.now); wake.IsZero() || wake.After(t0.Add(c.ends)) {
-						t.Errorf("the machine wants to be called at %v", wake)
+						t.Errorf("wake is %v", wake)
 					}
 					s.now = t0.Add(c.ends - time.Millisecond)
 					s.step("")
@@ -81,7 +81,7 @@ func TestFutureEvictionTimeIsClamped(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", nodeWithPressure(model.MemoryPressure, false, time.Time{}), evictedPod("n2", t0.Add(1000*time.Hour)))
-	s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
+	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
 	s.wait(20 * time.Second)
 	s.step("bind:web:n2")
 }

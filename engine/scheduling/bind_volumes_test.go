@@ -63,12 +63,12 @@ func (s *story) rejects(words string) {
 
 func TestBindAfterVolumesAreBound(t *testing.T) {
 	s := stored(t, 10*time.Minute)
-	s.step("prepare:a:n1", using("a", "c"))
+	s.step("volumes:a:n1", using("a", "c"))
 	if plan := s.last[0].(BindVolumes).Plan; len(plan.Bind) != 1 || plan.Bind[0].Volume.Name != "v" || plan.Bind[0].Claim.Name != "c" {
 		t.Errorf("the plan is %+v", plan)
 	}
 	written := s.answer(0, Done)
-	s.step("reject:b:unschedulable", using("b", "d")) // the volume is in use while the first pod is in flight
+	s.step("report:b:unschedulable", using("b", "d")) // the volume is in use while the first pod is in flight
 	s.step("", written)
 	s.step("", disk(model.ClaimRef{Namespace: "ns", Name: "c", UID: "c"}))
 	bound := claim("c", "local")
@@ -79,7 +79,7 @@ func TestBindAfterVolumesAreBound(t *testing.T) {
 // A claim that is not bound within the profile's limit fails the attempt and releases the volume.
 func TestUnboundPVCTimesOut(t *testing.T) {
 	s := stored(t, 10*time.Minute)
-	s.step("prepare:a:n1", using("a", "c"))
+	s.step("volumes:a:n1", using("a", "c"))
 	s.step("", s.answer(0, Done))
 	s.wait(10*time.Minute - time.Second)
 	s.step("")
@@ -87,7 +87,7 @@ func TestUnboundPVCTimesOut(t *testing.T) {
 		t.Fatal("the attempt ended early")
 	}
 	s.wait(time.Second)
-	s.step("reject:a:error prepare:b:n1", using("b", "d"))
+	s.step("report:a:error volumes:b:n1", using("b", "d"))
 	s.rejects("not bound within 10m0s")
 	s.where("a", queue.ErrorBackoff)
 	if s.m.state.VolumePlan("a") != nil {
@@ -97,8 +97,8 @@ func TestUnboundPVCTimesOut(t *testing.T) {
 
 func TestZeroVolumeBindTimeout(t *testing.T) {
 	s := stored(t, 0)
-	s.step("prepare:a:n1", using("a", "c"))
-	s.step("reject:a:error", s.answer(0, Done))
+	s.step("volumes:a:n1", using("a", "c"))
+	s.step("report:a:error", s.answer(0, Done))
 }
 
 func TestBindVolumesOutcomes(t *testing.T) {
@@ -107,11 +107,11 @@ func TestBindVolumesOutcomes(t *testing.T) {
 		then   string
 		words  string
 	}{
-		{Refused, "reject:a:error", `binding volumes for node "n1" was refused: why`},
+		{Refused, "report:a:error", `binding volumes for node "n1" was refused: why`},
 		{Conflict, "", ""},
 	} {
 		s := stored(t, time.Minute)
-		s.step("prepare:a:n1", using("a", "c"))
+		s.step("volumes:a:n1", using("a", "c"))
 		s.step(tc.then, s.answer(0, tc.result))
 		if tc.words != "" {
 			s.rejects(tc.words)
@@ -125,10 +125,10 @@ func TestBindVolumesOutcomes(t *testing.T) {
 
 func TestUnknownBindVolumesIsRetried(t *testing.T) {
 	s := stored(t, time.Minute)
-	s.step("prepare:a:n1", using("a", "c"))
+	s.step("volumes:a:n1", using("a", "c"))
 	s.step("", s.answer(0, Unknown))
 	s.wait(s.m.cfg.RetryInterval)
-	s.step("prepare:a:n1")
+	s.step("volumes:a:n1")
 }
 
 // The provisioner removes the selected node: the pod is rescheduled immediately.
@@ -136,41 +136,41 @@ func TestSelectedNodeRemovedByProvisioner(t *testing.T) {
 	s := stored(t, 10*time.Minute)
 	full := &model.Node{Name: "n1", UID: "n1", Unschedulable: true}
 	s.step("", full)
-	s.step("prepare:a:n2", using("a", "m"))
+	s.step("volumes:a:n2", using("a", "m"))
 	s.step("", s.answer(0, Done))
 	chosen := claim("m", "made")
 	chosen.HasSelectedNode, chosen.SelectedNode = true, "n2"
 	s.step("", chosen)
-	s.step("reject:a:error", claim("m", "made"))
+	s.step("report:a:error", claim("m", "made"))
 	s.rejects(`persistentvolumeclaim "m" is not to be provisioned for node "n2" any more`)
 	s.wait(2 * time.Second)
-	s.step("prepare:a:n2")
+	s.step("volumes:a:n2")
 }
 
 // A pod in flight is deleted before any write: pods that wait for its volume are requeued.
 func TestDeletedPodReleasesVolumes(t *testing.T) {
 	s := stored(t, 10*time.Minute)
-	s.step("prepare:a:n1", using("a", "c"))
-	s.step("reject:b:unschedulable", using("b", "d"))
+	s.step("volumes:a:n1", using("a", "c"))
+	s.step("report:b:unschedulable", using("b", "d"))
 	s.wait(2 * time.Second)
-	s.step("prepare:b:n1", Remove{using("a", "c")})
-	s.step("reject:a:unschedulable", using("a", "c"))
+	s.step("volumes:b:n1", Remove{using("a", "c")})
+	s.step("report:a:unschedulable", using("a", "c"))
 	s.wait(2 * time.Second)
 	elsewhere := using("b", "d")
 	elsewhere.NodeName = "n2" // by another client
-	s.step("prepare:a:n1", elsewhere)
+	s.step("volumes:a:n1", elsewhere)
 }
 
 // So are pods that wait for the volume of a terminating pod,
 func TestTerminatingPodReleasesVolumes(t *testing.T) {
 	s := stored(t, 10*time.Minute)
-	s.step("prepare:a:n1", using("a", "c"))
+	s.step("volumes:a:n1", using("a", "c"))
 	s.step("", s.answer(0, Unknown))
-	s.step("reject:b:unschedulable", using("b", "d"))
+	s.step("report:b:unschedulable", using("b", "d"))
 	s.wait(2 * time.Second)
 	going := using("a", "c")
 	going.Deleting = true
-	s.step("prepare:b:n1", going)
+	s.step("volumes:b:n1", going)
 }
 
 // and of an assumed pod that is preempted.
@@ -180,8 +180,8 @@ func TestPreemptedAssumedPodReleasesVolumes(t *testing.T) {
 	s.step("", Remove{&model.Node{Name: "n2", UID: "n2"}}, n1)
 	low, high := using("a", "c"), using("high")
 	low.Spec.Requests.MilliCPU, high.Spec.Requests.MilliCPU, high.Spec.Priority = 600, 600, 1
-	s.step("prepare:a:n1", low)
-	s.step("reject:b:unschedulable", using("b", "d"))
+	s.step("volumes:a:n1", low)
+	s.step("report:b:unschedulable", using("b", "d"))
 	s.wait(2 * time.Second)
-	s.step("reject:high:unschedulable reject:a:unschedulable preempt:high:n1 prepare:b:n1 reject:a:unschedulable", high)
+	s.step("report:high:unschedulable report:a:unschedulable preempt:high:n1 volumes:b:n1 report:a:unschedulable", high)
 }

@@ -22,13 +22,13 @@ func TestOlderBudgetOutcomeIsIgnored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
-			s.step("reject:high:unschedulable preempt:high:n1", at("7", 1), ranked("low", "n1", 0), ranked("high", "", 5))
+			s.step("report:high:unschedulable preempt:high:n1", at("7", 1), ranked("low", "n1", 0), ranked("high", "", 5))
 			refused := s.answer(1, Refused)
 			refused.Budgets = []*model.Budget{at("99", 0)}
 			if tc.since != nil {
 				s.step("", tc.since)
 			}
-			s.step("reject:high:unschedulable preempt:high:n1", refused)
+			s.step("report:high:unschedulable preempt:high:n1", refused)
 			if got := s.m.knownBudget(at("", 0)); (got == nil) != (tc.want == nil) || got != nil && (got.ResourceVersion != tc.want.ResourceVersion || got.DisruptionsAllowed != tc.want.DisruptionsAllowed) {
 				t.Errorf("it is %+v, want %+v", got, tc.want)
 			}

@@ -23,7 +23,7 @@ func TestRejectionCorrectsCapacity(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", sized(1000), notTaken("n2", 50, t0))
-	s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
+	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
 	if n := s.m.ReportedNode("n2"); n.Allocatable.MilliCPU != 1000 {
 		t.Errorf("it is said to have reported %d", n.Allocatable.MilliCPU)
 	}
@@ -41,7 +41,7 @@ func TestResizedNodeDropsCorrection(t *testing.T) {
 	s := newPlacementStory(t)
 	s.step("", Remove{&model.Node{Name: "n1"}})
 	s.step("", sized(1000), notTaken("n2", 50, t0))
-	s.step("reject:web:unschedulable", ofOwner("web", "web", 100))
+	s.step("report:web:unschedulable", ofOwner("web", "web", 100))
 	s.wait(time.Second)
 	s.step("bind:web:n2", sized(150))
 	if len(s.m.assumedPressures) > 0 {

@@ -24,14 +24,14 @@ func TestPVCRequeuesWaitingPod(t *testing.T) {
 	waiting := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: &model.PodSpec{
 		SchedulerName: "default-scheduler", ResourceClaims: []model.PodResourceClaim{{Name: "gpu", Claim: "c"}},
 	}}
-	s.step("hold:a:DynamicResources", waiting)
+	s.step("gated:a:DynamicResources", waiting)
 	s.where("a", queue.Gated)
 	before := s.last[0].(ReportGated).Verdict.Reasons[0].String()
-	s.step("hold:a:DynamicResources", &model.ResourceClaim{Namespace: "ns", Name: "c"})
+	s.step("gated:a:DynamicResources", &model.ResourceClaim{Namespace: "ns", Name: "c"})
 	if after := s.last[0].(ReportGated).Verdict.Reasons[0].String(); after == before {
 		t.Errorf("the reason is still %q", after)
 	}
-	s.step("hold:a:DynamicResources", Remove{&model.ResourceClaim{Namespace: "ns", Name: "c"}})
+	s.step("gated:a:DynamicResources", Remove{&model.ResourceClaim{Namespace: "ns", Name: "c"}})
 	if again := s.last[0].(ReportGated).Verdict.Reasons[0].String(); again != before {
 		t.Errorf("without the claim the reason is %q, want %q", again, before)
 	}
@@ -44,12 +44,12 @@ func TestForeignNominationsReserveNothing(t *testing.T) {
 		return &model.Pod{Namespace: "ns", Name: uid, UID: uid, NominatedNodeName: "n2",
 			Spec: &model.PodSpec{SchedulerName: scheduler, NeverPreempts: true, Requests: model.Resources{MilliCPU: 5000}}}
 	}
-	s.step("reject:ours:unschedulable", &model.Node{Name: "n2"}, nominated("ours", "default-scheduler"), nominated("theirs", "other"))
+	s.step("report:ours:unschedulable", &model.Node{Name: "n2"}, nominated("ours", "default-scheduler"), nominated("theirs", "other"))
 	id, _ := s.m.State().NodeID("n2")
 	if got := s.m.State().Nominated(id); len(got) != 1 || got[0].UID != "ours" {
 		t.Errorf("nominated to n2 are %v, want ours alone", got)
 	}
 	if decision.ResourceClaimChanged&plugins.Events(decision.DynamicResources) == 0 {
-		t.Error("a change of device claims wakes nobody")
+		t.Error("a change of device claims requeues no pod")
 	}
 }

@@ -9,18 +9,20 @@
 //
 // # Attempts
 //
-// A pod that left the queue has an attempt:
+// A pod that left the queue has an attempt, with these stages:
 //
-//	queued ──▶ [callingExtenders] ──▶ assumed, [bindingVolumes ─▶ waitingForVolumes] ──▶ binding ──▶ bound ──▶ (seen on its node)
-//	   ▲             │                              │                                      │ ▲         │
-//	   │             │ Refused, timeout             │ Refused, Conflict, timeout           │ │         │ not seen in time
-//	   ├─────────────┴──────────────────────────────┘                              Unknown │ │ retry   │
-//	   └────────────────────── Refused, Conflict ◀───────────────────────────────────────  ▼ │         ▼
-//	                                                                                    refreshing ◀───┘
+//	callingExtenders    optional: extenders filter and score; nothing is assumed
+//	bindingVolumes      optional: the pod is assumed, its claims are being bound
+//	waitingForVolumes   optional: until the watch shows the claims as bound
+//	binding             a Bind is in flight
+//	bound               the Bind succeeded; until the watch shows the pod on its node
+//	refreshing          the pod is being read from the API
+//	waitingToRefresh    until the next refresh
 //
-// Each stage has a deadline. While extenders are called, nothing is assumed, and their answer is checked
-// against the current state. From bindingVolumes on, the pod and its volumes are assumed. Until a Bind
-// is sent, the machine can abort the attempt without an API write.
+// Each stage has a deadline. A refusal or a timeout before binding returns the pod to the queue, and so does
+// a Bind that is Refused or a Conflict. An Unknown Bind, and a bound pod that the watch does not show in
+// time, are refreshed: the attempt ends, or Bind is retried. The answer of extenders is checked against the
+// current state. Until a Bind is sent, the machine can abort the attempt without an API write.
 //
 // After a Bind with an unknown outcome the assumption stays and the pod is read from the API. If the pod
 // is still unbound, Bind is retried with the same node, with increasing delays and at most
@@ -30,14 +32,14 @@
 //
 // # Nominations
 //
-// An unschedulable pod may preempt others. It waits in the queue meanwhile:
+// An unschedulable pod may preempt others. It waits in the queue meanwhile, and its nomination has a phase:
 //
-//	waiting ──▶ nominated, effectInFlight (Preempt) ──Done──▶ waitingForVictims ──last victim gone──▶ activated
-//	   ▲            │            ▲       │                          │
-//	   │ Refused    │            │       │ Unknown: retry           │ victims exceed their timeout:
-//	   └────────────┴────────────┘◀──────┘                          │ ClearNomination
-//	   ▲                                                            │
-//	   └────────────────────────────────────────────────────────────┘
+//	effectInFlight      the Preempt or ClearNomination has no outcome yet
+//	effectUnanswered    the effect timed out and is sent again at the deadline
+//	waitingForVictims   the API has the nomination; the pod is activated when the last victim is gone
+//	replanning          the Preempt was refused; the pod chooses again
+//
+// If victims exceed their timeout, ClearNomination is sent and the pod chooses again.
 //
 // From the choice on, the nomination reserves resources in the state and the victims count as
 // terminating, even if the watch lags. Both are reverted if the Preempt fails. While the Preempt is in

@@ -19,14 +19,9 @@ type extenderCall struct {
 	withoutHold bool                 // an extender refused the reserved node: record was made without the Hold
 }
 
-// scheduleWithExtenders schedules a pod that extenders filter: first by the reference evaluator,
-// then by the extenders' answers.
-func (m *Machine) scheduleWithExtenders(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer profiles.Explainer) {
-	m.scheduleWithExtendersOpt(now, a, pod, placer, false)
-}
-
-// scheduleWithExtendersOpt is scheduleWithExtenders, optionally ignoring the pod's Holds.
-func (m *Machine) scheduleWithExtendersOpt(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer profiles.Explainer, withoutHold bool) {
+// scheduleWithExtenders schedules a pod that extenders filter: first by the reference evaluator, then by the
+// extenders' answers. withoutHold ignores the pod's Holds.
+func (m *Machine) scheduleWithExtenders(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, placer profiles.Explainer, withoutHold bool) {
 	rec := placer.Explain(podForEvaluation(pod, withoutHold))
 	if rec.Outcome != decision.Scheduled {
 		m.concludeRecord(now, a, pod, rec, withoutHold)
@@ -95,7 +90,7 @@ func (m *Machine) handleExtenderNodes(now time.Time, q *extenderCall, pod *model
 	}
 	node := placer.SelectHost(pod, left)
 	if !placer.Fits(pod, node) {
-		m.scheduleWithExtenders(now, q.attempt, pod, placer)
+		m.scheduleWithExtenders(now, q.attempt, pod, placer, false)
 		return
 	}
 	m.assumeAndBind(now, q.attempt, pod, node)
@@ -106,11 +101,11 @@ func (m *Machine) handleExtenderNodes(now time.Time, q *extenderCall, pod *model
 func (m *Machine) handleNoExtenderNodes(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, failed []FailedNode) {
 	if q.record.NominatedFirst && pod.NominatedNodeName != "" {
 		m.clearNomination(now, pod)
-		m.scheduleWithExtenders(now, q.attempt, m.state.Pod(pod.UID), placer)
+		m.scheduleWithExtenders(now, q.attempt, m.state.Pod(pod.UID), placer, false)
 		return
 	}
 	if q.record.ReservedFirst {
-		m.scheduleWithExtendersOpt(now, q.attempt, pod, placer, true)
+		m.scheduleWithExtenders(now, q.attempt, pod, placer, true)
 		return
 	}
 	rec := *q.record
@@ -154,7 +149,7 @@ func (m *Machine) concludeRecord(now time.Time, a queue.QueuedPodInfo, pod *mode
 func (m *Machine) handleExtenderVictims(now time.Time, q *extenderCall, pod *model.Pod, placer profiles.Explainer, left []profiles.Candidate) {
 	p := placer.SelectCandidate(pod, left)
 	if p.Outcome == decision.PreemptionNominated && !m.choiceStillValid(p, q, pod, placer) {
-		m.scheduleWithExtenders(now, q.attempt, pod, placer)
+		m.scheduleWithExtenders(now, q.attempt, pod, placer, false)
 		return
 	}
 	if p.Outcome != decision.PreemptionNominated {

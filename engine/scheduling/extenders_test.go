@@ -43,37 +43,37 @@ func (s *story) answers(o Outcome) Outcome {
 
 func TestExtenderScoresDecide(t *testing.T) {
 	s := newExtenderStory(t, false)
-	s.step("ask:a:n1,n2", small("a", ""))
+	s.step("extenders:a:n1,n2", small("a", ""))
 	s.where("a", queue.InFlight)
 	s.step("bind:a:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}}))
 }
 
 func TestNodeFilledDuringExtenderCall(t *testing.T) {
 	s := newExtenderStory(t, false)
-	s.step("ask:a:n1,n2", small("a", ""))
+	s.step("extenders:a:n1,n2", small("a", ""))
 	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 1000}, {Node: "n2", Score: 0}}}})
-	s.step("ask:a:n2", small("b", "n1"), o)
+	s.step("extenders:a:n2", small("b", "n1"), o)
 	s.step("bind:a:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n2", Score: 0}}}}))
 }
 
 func TestExtenderRefusalIsReportedAndRequeued(t *testing.T) {
 	s := newExtenderStory(t, false)
-	s.step("ask:a:n1,n2", small("a", ""))
-	s.step("reject:a:unschedulable", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}, {Node: "n2", Reason: "cold"}}}}))
+	s.step("extenders:a:n1,n2", small("a", ""))
+	s.step("report:a:unschedulable", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}, {Node: "n2", Reason: "cold"}}}}))
 	counts := s.last[0].(ReportUnschedulable).Summary.ReasonCounts
 	if len(counts) != 1 || counts[0].Nodes != 2 || counts[0].Reason.String() != "cold" {
 		t.Errorf("counts are %+v", counts)
 	}
 	s.wait(3 * time.Second)
-	s.step("ask:a:n1,n2", &model.Namespace{Name: "other"})
+	s.step("extenders:a:n1,n2", &model.Namespace{Name: "other"})
 }
 
 func TestExtenderRefusesReservedNode(t *testing.T) {
 	s := newExtenderStory(t, false)
 	h := heldNode(model.Reserve, "web", "n1", t0.Add(time.Hour))
 	h.Created, h.Placeholder = t0, &model.Pod{Namespace: "x", Name: h.Name, UID: "hold", Owner: h.Owner, NominatedNodeName: "n1", Placeholder: true, Spec: &model.PodSpec{}}
-	s.step("ask:web:n1", h, ofOwner("web", "web", 100))
-	s.step("ask:web:n1,n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
+	s.step("extenders:web:n1", h, ofOwner("web", "web", 100))
+	s.step("extenders:web:n1,n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
 	s.step("bind:web:n2", s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n2", Score: 0}}, FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}}))
 }
 
@@ -84,8 +84,8 @@ func TestExtenderErrorFailsAttempt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newExtenderStory(t, false)
-			s.step("ask:a:n1,n2", small("a", ""))
-			s.step("reject:a:error", end(s)...)
+			s.step("extenders:a:n1,n2", small("a", ""))
+			s.step("report:a:error", end(s)...)
 			s.where("a", queue.ErrorBackoff)
 		})
 	}
@@ -93,7 +93,7 @@ func TestExtenderErrorFailsAttempt(t *testing.T) {
 
 func TestNoExtenderCallForDeletedPod(t *testing.T) {
 	s := newExtenderStory(t, false)
-	s.step("ask:a:n1,n2", small("a", ""))
+	s.step("extenders:a:n1,n2", small("a", ""))
 	o := s.answers(Outcome{ExtenderResult: &ExtenderResult{Nodes: []profiles.NodeScore{{Node: "n1", Score: 0}}}})
 	dying := small("a", "")
 	dying.Deleting = true
@@ -106,10 +106,10 @@ func TestExtendersChooseVictims(t *testing.T) {
 	high := small("high", "")
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
 	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
-	s.step("askvictims:high:n1,n2", high)
+	s.step("preemptextenders:high:n1,n2", high)
 	left := slices.Clone(s.last[0].(CallPreemptionExtenders).Candidates)
 	left = slices.DeleteFunc(left, func(c profiles.Candidate) bool { return c.Node == "n1" })
-	s.step("reject:high:unschedulable preempt:high:n2", s.answers(Outcome{Candidates: left}))
+	s.step("report:high:unschedulable preempt:high:n2", s.answers(Outcome{Candidates: left}))
 	if p := s.last[0].(ReportUnschedulable).Summary.Preemption; p.Outcome != decision.PreemptionNominated || p.Node != "n2" {
 		t.Errorf("preemption is %+v", p)
 	}
@@ -121,7 +121,7 @@ func asksVictims(t *testing.T) *story {
 	s, high := newExtenderStory(t, true), small("high", "")
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
 	s.step("", small("a", "n1"), small("b", "n2"), small("c", "n2"), small("d", "n2"))
-	s.step("askvictims:high:n1,n2", high)
+	s.step("preemptextenders:high:n1,n2", high)
 	return s
 }
 
@@ -134,7 +134,7 @@ func TestNoPreemptionWhenPodFitsAfterExtenderCall(t *testing.T) {
 func TestStaleExtenderVictimsAreKept(t *testing.T) {
 	s := asksVictims(t)
 	left := s.last[0].(CallPreemptionExtenders).Candidates[:1]
-	s.step("askvictims:high:n2", ranked("stays", "n1", 9), s.answers(Outcome{Candidates: left}))
+	s.step("preemptextenders:high:n2", ranked("stays", "n1", 9), s.answers(Outcome{Candidates: left}))
 }
 
 // A refused node still fits by the plugins; it must not be offered forever.
@@ -144,9 +144,9 @@ func TestExtenderRefusedNodeIsNotFeasible(t *testing.T) {
 	s.step("", small("a", "n1"))
 	high := small("high", "")
 	high.Spec = specOf(specKey{cpu: 900, priority: 5})
-	s.step("ask:high:n2", high)
-	s.step("askvictims:high:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n2", Reason: "cold"}}}}))
-	s.step("reject:high:unschedulable preempt:high:n1", s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates}))
+	s.step("extenders:high:n2", high)
+	s.step("preemptextenders:high:n1", s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n2", Reason: "cold"}}}}))
+	s.step("report:high:unschedulable preempt:high:n1", s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates}))
 }
 
 // The same for a reserved node.
@@ -161,8 +161,8 @@ func TestExtenderRefusedReservedNodeIsNotFeasible(t *testing.T) {
 	refused := func() Outcome {
 		return s.answers(Outcome{ExtenderResult: &ExtenderResult{FailedNodes: []FailedNode{{Node: "n1", Reason: "cold"}}}})
 	}
-	s.step("ask:web:n1", low, h, web)
-	s.step("ask:web:n1", refused()) // among all nodes
-	s.step("askvictims:web:n2", refused())
-	s.step("reject:web:unschedulable preempt:web:n2", s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates}))
+	s.step("extenders:web:n1", low, h, web)
+	s.step("extenders:web:n1", refused()) // among all nodes
+	s.step("preemptextenders:web:n2", refused())
+	s.step("report:web:unschedulable preempt:web:n2", s.answers(Outcome{Candidates: s.last[0].(CallPreemptionExtenders).Candidates}))
 }

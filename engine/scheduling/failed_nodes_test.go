@@ -13,8 +13,8 @@ func core(name string) *model.Node {
 	return &model.Node{Name: name, UID: name, AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 1000}}
 }
 
-// dearer adds nodes n2 and n3, where preemption needs one victim more.
-func (s *story) dearer() {
+// addCostlierNodes adds nodes n2 and n3, where preemption needs one victim more.
+func (s *story) addCostlierNodes() {
 	s.t.Helper()
 	s.m.Step(s.now, []Event{core("n2"), halved("b1", "n2"), halved("b2", "n2"), core("n3"), tenth("c1"), tenth("c2"), tenth("c3")}, 10)
 }
@@ -51,19 +51,19 @@ func whole(name string) *model.Pod {
 func TestFailedNodesAreTriedLast(t *testing.T) {
 	s := newStory(t)
 	s.step("", ranked("low", "n1", 0))
-	s.dearer()
-	s.step("reject:high:unschedulable preempt:high:n1", whole("high"))
+	s.addCostlierNodes()
+	s.step("report:high:unschedulable preempt:high:n1", whole("high"))
 	s.leave(1, "")
 	s.wait(s.m.cfg.VictimsTimeout)
-	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
+	s.step("clear:high report:high:unschedulable preempt:high:n2")
 	told := s.answer(0, Done)
 	s.leave(2, "")
 	s.step("", told)
 	s.wait(s.m.cfg.VictimsTimeout)
-	s.step("unnominate:high reject:high:unschedulable preempt:high:n3")
+	s.step("clear:high report:high:unschedulable preempt:high:n3")
 	s.leave(2, "")
 	s.wait(s.m.cfg.VictimsTimeout)
-	s.step("unnominate:high reject:high:unschedulable preempt:high:n1") // only failed nodes are left
+	s.step("clear:high report:high:unschedulable preempt:high:n1") // only failed nodes are left
 	s.step("bind:high:n1", s.answer(2, Done), Remove{ranked("low", "n1", 0)})
 	bound := whole("high")
 	bound.NodeName = "n1"
@@ -76,8 +76,8 @@ func TestFailedNodesAreTriedLast(t *testing.T) {
 // Extenders are interested in pods of 300 and 400; the timeouts are the same for them.
 func TestFailedNodesWithExtenders(t *testing.T) {
 	for cpu, want := range map[int64][2]string{
-		300: {"reject:high:unschedulable preempt:high:n1", "unnominate:high reject:high:unschedulable preempt:high:n2"},
-		400: {"askvictims:high:n1,n2", "unnominate:high askvictims:high:n2"},
+		300: {"report:high:unschedulable preempt:high:n1", "clear:high report:high:unschedulable preempt:high:n2"},
+		400: {"preemptextenders:high:n1,n2", "clear:high preemptextenders:high:n2"},
 	} {
 		s := newStory(t)
 		high := small("high", "")
@@ -90,7 +90,7 @@ func TestFailedNodesWithExtenders(t *testing.T) {
 			left := s.last[0].(CallPreemptionExtenders).Candidates
 			o := s.answer(0, Done)
 			o.Candidates = left
-			s.step("reject:high:unschedulable preempt:high:n1", o)
+			s.step("report:high:unschedulable preempt:high:n1", o)
 		}
 		s.leave(1, "")
 		s.wait(s.m.cfg.VictimsTimeout)
@@ -105,17 +105,17 @@ func TestVictimsTimeoutDuringExtenderCall(t *testing.T) {
 	high.Spec = specOf(specKey{cpu: 300, priority: 5})
 	full := ranked("low", "n1", 0)
 	full.Spec = spec(1000)
-	s.step("reject:high:unschedulable preempt:high:n1", full, high)
+	s.step("report:high:unschedulable preempt:high:n1", full, high)
 	s.leave(1, "")
 	s.wait(s.m.cfg.VictimsTimeout - time.Second)
-	s.step("ask:high:n2", core("n2"))
+	s.step("extenders:high:n2", core("n2"))
 	question := s.answer(0, Done)
 	question.ExtenderResult = &ExtenderResult{FailedNodes: []FailedNode{{Node: "n2", Reason: "no"}}}
 	s.wait(time.Second)
 	s.step("")
-	s.step("reject:high:unschedulable", question)
+	s.step("report:high:unschedulable", question)
 	s.wait(s.m.cfg.RetryInterval)
-	s.step("unnominate:high ask:high:n2")
+	s.step("clear:high extenders:high:n2")
 }
 
 func TestVictimsTimeoutIncludesGracePeriod(t *testing.T) {
@@ -123,13 +123,13 @@ func TestVictimsTimeoutIncludesGracePeriod(t *testing.T) {
 	dying := withDisruptionTarget(ranked("low", "n1", 0))
 	dying.GraceSeconds = 1800
 	s.step("", s.answer(1, Done), dying)
-	const flushed = "reject:high:unschedulable" // it is tried regularly and keeps waiting
+	const flushed = "report:high:unschedulable" // it is tried regularly and keeps waiting
 	s.wait(s.m.cfg.VictimsTimeout)
 	s.step(flushed)
 	s.wait(30*time.Minute - 1)
 	s.step(flushed)
 	s.wait(1)
-	s.step("unnominate:high reject:high:unschedulable preempt:high:n1")
+	s.step("clear:high report:high:unschedulable preempt:high:n1")
 }
 
 func TestHugeGracePeriodDoesNotOverflow(t *testing.T) {
@@ -141,7 +141,7 @@ func TestHugeGracePeriodDoesNotOverflow(t *testing.T) {
 
 func TestPreemptWithoutOutcomeIsAbandoned(t *testing.T) {
 	s := newStory(t)
-	s.step("reject:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), core("n2"), halved("b1", "n2"), halved("b2", "n2"), ranked("high", "", 5))
+	s.step("report:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), core("n2"), halved("b1", "n2"), halved("b2", "n2"), ranked("high", "", 5))
 	events, node := []Event{s.answer(1, Unknown)}, ""
 	for end := s.now.Add(s.m.cfg.VictimsTimeout + 2*s.m.cfg.RetryInterval); !s.now.After(end); s.wait(time.Second) {
 		effects, _ := s.m.Step(s.now, events, 10)
@@ -169,13 +169,13 @@ func TestUnansweredPreemptDoesNotBlockQueue(t *testing.T) {
 			s.wait(3 * time.Second)
 			if asked {
 				s.step("", core("n2"))
-				s.step("unnominate:high bind:high:n2", unknown)
+				s.step("clear:high bind:high:n2", unknown)
 			} else {
 				s.step("", unknown)
-				s.step("unnominate:high bind:high:n2", core("n2"))
+				s.step("clear:high bind:high:n2", core("n2"))
 			}
 			if displacement.Preemption.IsTerminating(s.m.state.Pod("low")) {
-				t.Error("the victim counts as leaving, for whom nobody waits")
+				t.Error("the victim is still marked")
 			}
 			if s.step("", s.answer(0, Done), s.answer(1, Done)); len(s.m.markedVictims) > 0 {
 				t.Errorf("%d victims are left", len(s.m.markedVictims))
@@ -187,16 +187,16 @@ func TestUnansweredPreemptDoesNotBlockQueue(t *testing.T) {
 func TestRefusedPreemptChoosesAnotherNode(t *testing.T) {
 	s := full(t)
 	refused := s.answer(1, Refused)
-	s.step("reject:high:unschedulable preempt:high:n2", core("n2"), halved("b1", "n2"), halved("b2", "n2"), refused)
+	s.step("report:high:unschedulable preempt:high:n2", core("n2"), halved("b1", "n2"), halved("b2", "n2"), refused)
 	if e := s.last[1].(Preempt); e.Choice != 1 {
 		t.Errorf("choice number %d goes past budgets, and none had refused anything", e.Choice)
 	}
-	s.step("unnominate:high reject:high:error reject:high:unschedulable", s.answer(1, Refused))
+	s.step("clear:high report:high:error report:high:unschedulable", s.answer(1, Refused))
 	told := s.answer(0, Done)
 	s.wait(s.m.cfg.BindTimeout - 1)
-	s.step("reject:high:unschedulable", told, core("n3"), tenth("c1"), tenth("c2"), tenth("c3"))
+	s.step("report:high:unschedulable", told, core("n3"), tenth("c1"), tenth("c2"), tenth("c3"))
 	s.wait(1)
-	s.step("reject:high:unschedulable preempt:high:n3") // only the timeout has passed
+	s.step("report:high:unschedulable preempt:high:n3") // only the timeout has passed
 }
 
 // A refused choice does not wait forever for another preemptor's victims.
@@ -204,8 +204,8 @@ func TestRefusedPreemptWaitsForOtherVictims(t *testing.T) {
 	s := newStory(t)
 	other, low, high := small("other", "n1"), small("low", "n1"), small("high", "")
 	other.Spec, low.Spec, high.Spec = spec(300), spec(700), specOf(specKey{cpu: 1000, priority: 5})
-	s.step("reject:high:unschedulable preempt:high:n1", withDisruptionTarget(other), low, high)
-	s.step("reject:high:unschedulable", core("n2"), halved("b1", "n2"), halved("b2", "n2"), s.answer(1, Refused))
+	s.step("report:high:unschedulable preempt:high:n1", withDisruptionTarget(other), low, high)
+	s.step("report:high:unschedulable", core("n2"), halved("b1", "n2"), halved("b2", "n2"), s.answer(1, Refused))
 	s.wait(s.m.cfg.VictimsTimeout)
-	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
+	s.step("clear:high report:high:unschedulable preempt:high:n2")
 }

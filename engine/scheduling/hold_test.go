@@ -41,15 +41,15 @@ func TestHoldEndsByTimeAndDeletion(t *testing.T) {
 	s := newPlacementStory(t)
 	end := t0.Add(time.Minute)
 	h := heldNode(model.Avoid, "web", "n1", end)
-	s.step("bind:db:n1 reject:web:unschedulable", h, ofOwner("web", "web", 100), ofOwner("db", "db", 100))
+	s.step("bind:db:n1 report:web:unschedulable", h, ofOwner("web", "web", 100), ofOwner("db", "db", 100))
 	s.where("web", queue.Unschedulable)
 	if wake := s.m.nextWake(s.now); wake.IsZero() || wake.After(end) {
-		t.Errorf("the machine wants to be called at %v, not when the hold ends at %v", wake, end)
+		t.Errorf("wake is %v, want the end of the hold at %v", wake, end)
 	}
 	s.now = end
 	s.step("bind:web:n1")
 
-	s.step("reject:web2:unschedulable", heldNode(model.Avoid, "web", "n1", end.Add(time.Hour)), ofOwner("web2", "web", 100))
+	s.step("report:web2:unschedulable", heldNode(model.Avoid, "web", "n1", end.Add(time.Hour)), ofOwner("web2", "web", 100))
 	s.wait(2 * time.Second) // its backoff
 	s.step("bind:web2:n1", Remove{h})
 }
@@ -60,7 +60,7 @@ func TestUsedReservationRequeuesPods(t *testing.T) {
 	h.Created = t0
 	h.Placeholder = ofOwner("hold", "web", 800)
 	h.Placeholder.Placeholder, h.Placeholder.NominatedNodeName, h.Placeholder.Name = true, "n1", h.Name
-	s.step("reject:db:unschedulable", h, ofOwner("db", "db", 300))
+	s.step("report:db:unschedulable", h, ofOwner("db", "db", 300))
 	s.wait(2 * time.Second)
 	elsewhere := ofOwner("web", "web", 800)
 	elsewhere.NodeName = "n2"
@@ -88,9 +88,9 @@ func TestFuzzNoMissedWakeupWithHolds(t *testing.T) {
 		asleep += s.asleep
 	}
 	if held < events/3 || asleep < events {
-		t.Errorf("only %d holds and %d sleepers in %d events", held, asleep, events)
+		t.Errorf("only %d holds and %d checks in %d events", held, asleep, events)
 	}
-	t.Logf("soak: %d events beside holds, %d times a pod slept, none should have been woken", events, asleep)
+	t.Logf("soak: %d events with holds, %d checks of unschedulable pods", events, asleep)
 }
 
 // hold creates, changes or removes a Hold.

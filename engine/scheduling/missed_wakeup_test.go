@@ -32,9 +32,9 @@ func TestFuzzNoMissedWakeup(t *testing.T) {
 		asleep += s.asleep
 	}
 	if asleep < events {
-		t.Errorf("only %d sleepers in %d events", asleep, events)
+		t.Errorf("only %d checks in %d events", asleep, events)
 	}
-	t.Logf("soak: %d events, %d times a pod slept, none should have been woken", events, asleep)
+	t.Logf("soak: %d events, %d checks of unschedulable pods", events, asleep)
 }
 
 // act applies one random event, or several with delays.

@@ -93,7 +93,7 @@ func (s *wakeupWorld) step(events ...Event) {
 			events = append(events, s.carryOut(e)...)
 		}
 	}
-	s.t.Fatalf("%s: no rest after %s", s.name, s.what)
+	s.t.Fatalf("%s: not idle after %s", s.name, s.what)
 }
 
 func (s *wakeupWorld) carryOut(e Effect) []Event {
@@ -183,7 +183,7 @@ func (s *wakeupWorld) check() {
 		switch w.Pool {
 		case queue.Gated:
 			if plugins.PreEnqueue(s.p, s.m.state, pod) == nil {
-				s.t.Fatalf("%s event %d (%s): %s is gated by nothing", s.name, s.events, s.what, w.UID)
+				s.t.Fatalf("%s event %d (%s): %s is gated without a reason", s.name, s.events, s.what, w.UID)
 			}
 			return true
 		case queue.Unschedulable:
@@ -193,10 +193,10 @@ func (s *wakeupWorld) check() {
 		s.asleep++
 		rec := placement.Evaluate(s.m.state, s.p, 1, pod)
 		if rec.Outcome == decision.Scheduled {
-			s.t.Fatalf("%s event %d (%s): %s sleeps (%b) but fits on %s\nspec %+v\npod %+v", s.name, s.events, s.what, w.UID, w.UnschedulablePlugins, rec.Choice, pod.Spec, pod)
+			s.t.Fatalf("%s event %d (%s): %s is unschedulable (%b) but fits %s\nspec %+v\npod %+v", s.name, s.events, s.what, w.UID, w.UnschedulablePlugins, rec.Choice, pod.Spec, pod)
 		}
 		if r := preemption.Evaluate(s.m.state, s.p, 1, preemption.Defaults(), pod, rec); r.Preemption.Outcome == decision.PreemptionNominated {
-			s.t.Fatalf("%s event %d (%s): %s sleeps (%b) but could make room on %s\nspec %+v\npod %+v", s.name, s.events, s.what, w.UID, w.UnschedulablePlugins, r.Preemption.Node, pod.Spec, pod)
+			s.t.Fatalf("%s event %d (%s): %s is unschedulable (%b) but could preempt on %s\nspec %+v\npod %+v", s.name, s.events, s.what, w.UID, w.UnschedulablePlugins, r.Preemption.Node, pod.Spec, pod)
 		}
 		return true
 	})

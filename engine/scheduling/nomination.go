@@ -293,8 +293,9 @@ func (m *Machine) clearNodeNominations(now time.Time, name string) {
 
 // eachNominated calls f, which may change nominations, for each pod nominated to the node.
 func (m *Machine) eachNominated(id cluster.NodeID, f func(*model.Pod)) {
-	list := append(m.scratch, m.state.Nominated(id)...)
+	list := m.scratch
 	m.scratch = nil // f may call eachNominated
+	list = append(list, m.state.Nominated(id)...)
 	for _, q := range list {
 		f(q)
 	}

@@ -134,7 +134,7 @@ func (f firstFit) debit(out *decision.Preemption) {
 	}
 }
 
-// firstFit is a Surveyor, too.
+// The methods of Explainer.
 
 func (f firstFit) Explain(p *model.Pod) *decision.Record {
 	rec := &decision.Record{Outcome: decision.Infeasible}

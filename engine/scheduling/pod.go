@@ -36,8 +36,8 @@ func (m *Machine) upsertPod(now time.Time, p *model.Pod) {
 		return
 	}
 	if a, ok := m.attempts[p.UID]; ok {
-		if is := m.state.Pod(p.UID); occupiesNode(old) { // it already uses resources, as updated
-			m.notifyChange(now, delta(podChange(old, is), old, is))
+		if current := m.state.Pod(p.UID); occupiesNode(old) { // it already uses resources, as updated
+			m.notifyChange(now, delta(podChange(old, current), old, current))
 		}
 		m.updateAttemptedPod(now, a, p)
 		return

@@ -15,8 +15,8 @@ import (
 // decision, if one was made. withoutHold: rec ignores the pod's Holds.
 func (m *Machine) handleInfeasible(now time.Time, a queue.QueuedPodInfo, pod *model.Pod, s *decision.Summary, rec *decision.Record, withoutHold bool) {
 	placer := m.placers[pod.Spec.SchedulerName]
-	surveyor, _ := placer.(profiles.Explainer)
-	asks := surveyor != nil && m.profiles[pod.Spec.SchedulerName].CallsPreemptionExtenders(pod)
+	explainer, _ := placer.(profiles.Explainer)
+	callsExtenders := explainer != nil && m.profiles[pod.Spec.SchedulerName].CallsPreemptionExtenders(pod)
 	if m.preemptionPaused(pod.UID) {
 		m.requeueUnschedulable(now, a, pod, s)
 		return
@@ -25,19 +25,19 @@ func (m *Machine) handleInfeasible(now time.Time, a queue.QueuedPodInfo, pod *mo
 		m.requeueUnschedulable(now, a, pod, s)
 		return
 	}
-	if rec == nil && !asks {
+	if rec == nil && !callsExtenders {
 		s.Preemption = placer.Preempt(pod, s)
-		if p := s.Preemption; surveyor == nil || p == nil || p.Outcome != decision.PreemptionNominated || !m.nodeFailed(pod.UID, p.Node) {
+		if p := s.Preemption; explainer == nil || p == nil || p.Outcome != decision.PreemptionNominated || !m.nodeFailed(pod.UID, p.Node) {
 			m.requeueUnschedulable(now, a, pod, s)
 			return
 		}
 	}
 	if rec == nil {
-		rec = surveyor.Explain(pod)
+		rec = explainer.Explain(pod)
 	}
 	var candidates []profiles.Candidate
-	candidates, s.Preemption = m.findCandidates(pod, surveyor, rec)
-	if asks && s.Preemption.Outcome == decision.PreemptionNominated {
+	candidates, s.Preemption = m.findCandidates(pod, explainer, rec)
+	if callsExtenders && s.Preemption.Outcome == decision.PreemptionNominated {
 		m.callExtenders(now, pod, &extenderCall{attempt: a, record: rec, summary: s, withoutHold: withoutHold}, func(id uint64) Effect {
 			return CallPreemptionExtenders{ID: id, Pod: pod, Candidates: candidates}
 		})
@@ -169,7 +169,7 @@ func (m *Machine) markVictims(now time.Time, n *nomination, pod *model.Pod, p *d
 	return &out
 }
 
-// preemptAssumed aborts the attempt of an assumed pod without a Bind, in favour of another pod.
+// preemptAssumed aborts the attempt of an assumed pod without a Bind, in favor of another pod.
 func (m *Machine) preemptAssumed(now time.Time, a *attempt, victim, pod *model.Pod) {
 	m.endAttempt(a.uid)
 	m.forgetAssumed(now, a.uid)

@@ -21,7 +21,7 @@ func ranked(name, node string, priority int32) *model.Pod {
 func full(t *testing.T) *story {
 	t.Helper()
 	s := newStory(t)
-	s.step("reject:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), ranked("high", "", 5))
+	s.step("report:high:unschedulable preempt:high:n1", ranked("low", "n1", 0), ranked("high", "", 5))
 	return s
 }
 
@@ -32,7 +32,7 @@ func TestPreemptorActivatesWhenLastVictimIsGone(t *testing.T) {
 	s.where("high", queue.Unschedulable)
 	s.step("bind:high:n1", Remove{ranked("low", "n1", 0)}) // no backoff
 	if len(s.m.nominations)+len(s.m.markedVictims) != 0 {
-		t.Errorf("%d nominees, %d victims are left", len(s.m.nominations), len(s.m.markedVictims))
+		t.Errorf("%d nominations, %d victims are left", len(s.m.nominations), len(s.m.markedVictims))
 	}
 }
 
@@ -47,13 +47,13 @@ func TestPreemptorWaitsForPreemptOutcome(t *testing.T) {
 func TestNominationReservesAgainstLowerPriorityOnly(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Done), withDisruptionTarget(ranked("low", "n1", 0)))
-	s.step("reject:middle:unschedulable", ranked("middle", "", 3))
-	s.step("reject:top:unschedulable unnominate:high preempt:top:n1 reject:high:unschedulable reject:middle:unschedulable", ranked("top", "", 9))
+	s.step("report:middle:unschedulable", ranked("middle", "", 3))
+	s.step("report:top:unschedulable clear:high preempt:top:n1 report:high:unschedulable report:middle:unschedulable", ranked("top", "", 9))
 	if p := s.last[2].(Preempt).Plan; len(p.Victims) != 0 {
 		t.Errorf("victims are %v, but the only one is leaving already", p.Victims)
 	}
-	s.step("reject:top:unschedulable", s.answer(2, Done)) // the API object had changed
-	s.step("bind:top:n1 reject:high:unschedulable reject:middle:unschedulable", Remove{ranked("low", "n1", 0)})
+	s.step("report:top:unschedulable", s.answer(2, Done)) // the API object had changed
+	s.step("bind:top:n1 report:high:unschedulable report:middle:unschedulable", Remove{ranked("low", "n1", 0)})
 }
 
 func TestUnansweredPreemptIsRetried(t *testing.T) {
@@ -74,11 +74,11 @@ func TestRefusingBudgetIsTriedTwice(t *testing.T) {
 	s := full(t)
 	refused := s.answer(1, Refused)
 	refused.Budgets = []*model.Budget{{Namespace: "ns", Name: "b"}}
-	s.step("reject:high:unschedulable preempt:high:n1", refused)
+	s.step("report:high:unschedulable preempt:high:n1", refused)
 	if e := s.last[1].(Preempt); e.Choice != 2 || len(e.Plan.Debits) != 1 || len(e.Plan.Debits[0].Overruled) != 1 {
 		t.Errorf("it is %+v, debits %+v", e, e.Plan.Debits)
 	}
-	s.step("unnominate:high reject:high:error reject:high:unschedulable", s.answer(1, Refused)) // then it pauses
+	s.step("clear:high report:high:error report:high:unschedulable", s.answer(1, Refused)) // then it pauses
 	if s.m.state.Pod("low").Deleting {
 		t.Error("the victim of a Preempt that was refused counts as leaving")
 	}
@@ -88,15 +88,15 @@ func TestPodChangedDuringPreemptChoosesLater(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Conflict))
 	s.wait(s.m.cfg.RetryInterval)
-	s.step("reject:high:unschedulable preempt:high:n1")
+	s.step("report:high:unschedulable preempt:high:n1")
 }
 
 func TestVictimsTimeout(t *testing.T) {
 	s := full(t)
 	s.step("", s.answer(1, Done), withDisruptionTarget(ranked("low", "n1", 0)))
-	s.step("reject:high:unschedulable", &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 700}}, ranked("other", "n2", 4))
+	s.step("report:high:unschedulable", &model.Node{Name: "n2", UID: "n2", AllocatablePods: 10, Allocatable: model.Resources{MilliCPU: 700}}, ranked("other", "n2", 4))
 	s.wait(s.m.cfg.VictimsTimeout)
-	s.step("unnominate:high reject:high:unschedulable preempt:high:n2")
+	s.step("clear:high report:high:unschedulable preempt:high:n2")
 }
 
 func TestNominationEndsWithPod(t *testing.T) {
@@ -107,7 +107,7 @@ func TestNominationEndsWithPod(t *testing.T) {
 	dying := *nominated
 	dying.Deleting = true
 	s.step("", nominated)
-	s.step("unnominate:high", &dying)
+	s.step("clear:high", &dying)
 	s.where("high", queue.NotQueued)
 	id, _ := s.m.state.NodeID("n1")
 	if n := s.m.state.Nominated(id); len(n) != 0 {
@@ -122,10 +122,10 @@ func TestPreemptingAssumedPods(t *testing.T) {
 		p.Spec = specOf(specKey{cpu: 600, claim: "c-" + name})
 		return p
 	}
-	s.step("prepare:a:n1", &model.PersistentVolumeClaim{Namespace: "ns", Name: "c-a", UID: "c-a"}, claim("a"))
-	s.step("reject:high:unschedulable reject:a:unschedulable preempt:high:n1 reject:a:unschedulable", ranked("high", "", 5))
+	s.step("volumes:a:n1", &model.PersistentVolumeClaim{Namespace: "ns", Name: "c-a", UID: "c-a"}, claim("a"))
+	s.step("report:high:unschedulable report:a:unschedulable preempt:high:n1 report:a:unschedulable", ranked("high", "", 5))
 	if e := s.last[2].(Preempt); len(e.Plan.Victims) != 0 {
-		t.Errorf("victims are %v: nobody else knew of the attempt", e.Plan.Victims)
+		t.Errorf("victims are %v, want none: the pod was only assumed", e.Plan.Victims)
 	}
 	if s.m.state.Assumed("a") || s.m.attempts["a"] != nil {
 		t.Error("the attempt goes on")
@@ -138,7 +138,7 @@ func TestVictimWithBindInFlightIsDeleted(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", ranked("a", "", 0))
 	bind := s.answer(0, Done)
-	s.step("reject:high:unschedulable preempt:high:n1", ranked("high", "", 5))
+	s.step("report:high:unschedulable preempt:high:n1", ranked("high", "", 5))
 	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 {
 		t.Errorf("victims are %v", e.Plan.Victims)
 	}
@@ -154,12 +154,12 @@ func TestUnfinishedPreemptionIsAdopted(t *testing.T) {
 	s := newStory(t)
 	victim, high := ranked("low", "n1", 0), ranked("high", "", 5)
 	victim.DisruptionReason, high.NominatedNodeName = displacement.Preemption.Reason(), "n1"
-	s.step("reject:high:unschedulable preempt:high:n1", victim, high)
+	s.step("report:high:unschedulable preempt:high:n1", victim, high)
 	if e := s.last[1].(Preempt); len(e.Plan.Victims) != 1 || len(e.Plan.Debits) != 0 {
 		t.Errorf("it is %+v", e.Plan)
 	}
 	s = newStory(t)
-	s.step("reject:high:unschedulable", withDisruptionTarget(victim), high)
+	s.step("report:high:unschedulable", withDisruptionTarget(victim), high)
 	if p := s.last[0].(ReportUnschedulable).Summary.Preemption; p.Outcome != decision.PreemptionVictimsTerminating {
 		t.Errorf("preemption is %+v", p)
 	}

@@ -116,7 +116,7 @@ func (w *world) settle() {
 			continue
 		}
 		if p == nil || seen == nil || p.NodeName != seen.NodeName || p.NominatedNodeName != seen.NominatedNodeName || p.Deleting != seen.Deleting {
-			w.t.Errorf("at rest pod %s is %+v, thought to be %+v", uid, p, seen)
+			w.t.Errorf("idle, but pod %s is %+v in the API and %+v in the state", uid, p, seen)
 			continue
 		}
 		if p.NodeName != "" || p.Deleting {
@@ -130,16 +130,16 @@ func (w *world) settle() {
 		}
 	}
 	if n := len(w.m.nominations) + len(w.m.nominationsByEffect) + len(w.m.markedVictims) + len(w.m.volumeBinds); n > 0 {
-		w.t.Errorf("at rest %d nominees, %d of them awaited, %d victims, %d wait for volumes", len(w.m.nominations), len(w.m.nominationsByEffect), len(w.m.markedVictims), len(w.m.volumeBinds))
+		w.t.Errorf("idle with %d nominations, %d in flight, %d victims, %d volume binds", len(w.m.nominations), len(w.m.nominationsByEffect), len(w.m.markedVictims), len(w.m.volumeBinds))
 	}
 	if n := len(w.m.reportsByEffect); n > len(w.due) {
-		w.t.Errorf("%d reports are thought to be under way, %d effects are", n, len(w.due))
+		w.t.Errorf("%d reports in flight, but %d effects", n, len(w.due))
 	}
 	if n := len(w.m.reports); n > len(w.m.reportsByEffect)+len(w.m.reportRetries) {
-		w.t.Errorf("%d reports, but only %d under way and %d to be repeated", n, len(w.m.reportsByEffect), len(w.m.reportRetries))
+		w.t.Errorf("%d reports, but only %d in flight and %d to retry", n, len(w.m.reportsByEffect), len(w.m.reportRetries))
 	}
 	if d := w.m.Depths(); d.InFlight != 0 || len(w.m.attempts) != 0 {
-		w.t.Errorf("at rest %d in flight, %d attempts", d.InFlight, len(w.m.attempts))
+		w.t.Errorf("idle with %d in flight, %d attempts", d.InFlight, len(w.m.attempts))
 	}
 }
 

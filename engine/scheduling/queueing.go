@@ -73,7 +73,7 @@ func (m *Machine) forgetAssumed(now time.Time, uid string) {
 	m.notifyVolumesFreed(now, held)
 }
 
-// notifyFreed requeues pods for the resources that a pod used or reserved, as old says.
+// notifyFreed requeues pods for the resources that a pod used or reserved, given the pod as it was.
 func (m *Machine) notifyFreed(now time.Time, old *model.Pod) {
 	m.notifyChange(now, delta(decision.PodRemoved, old, nil))
 }

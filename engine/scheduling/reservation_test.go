@@ -117,7 +117,7 @@ func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 			}
 			s.come()
 			if s.free() < want && s.outrank == 0 {
-				t.Fatalf("seed %d: %d milli-cores are left of %d that are held, and nobody of higher priority came", seed, s.free(), want)
+				t.Fatalf("seed %d: %d of %d reserved millicores are free without a pod of higher priority", seed, s.free(), want)
 			}
 		}
 		if s.outrank > 0 && s.free() < want {
@@ -137,13 +137,13 @@ func TestReservationYieldsToHigherPriorityOnly(t *testing.T) {
 		first.Created, first.Spec.Priority = s.now, 5
 		s.step(first)
 		if p := s.on["first"]; room >= want && (p == nil || p.NodeName != "n1") {
-			t.Fatalf("seed %d: the replacement is not on the held node, which has %d milli-cores left of %d: %+v", seed, room, want, p)
+			t.Fatalf("seed %d: the replacement is not on the reserved node, which has %d milli-cores left of %d: %+v", seed, room, want, p)
 		} else if room >= want {
 			taken++
 		}
 	}
-	t.Logf("taken %d times, lost to higher priorities %d times, %d others were put there after the end", taken, outranked, given)
+	t.Logf("used %d times, yielded to higher priorities %d times, %d other pods afterwards", taken, outranked, given)
 	if taken < 20 || outranked < 10 || given < 20 {
-		t.Error("the world has lost its grip")
+		t.Error("too few cases")
 	}
 }

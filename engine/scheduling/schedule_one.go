@@ -25,8 +25,8 @@ func (m *Machine) scheduleOne(now time.Time) bool {
 		m.gatePod(now, pod, v)
 		return true
 	}
-	if sv, ok := placer.(profiles.Explainer); ok && m.profiles[pod.Spec.SchedulerName].CallsExtenders(pod) {
-		m.scheduleWithExtenders(now, a, pod, sv)
+	if explainer, ok := placer.(profiles.Explainer); ok && m.profiles[pod.Spec.SchedulerName].CallsExtenders(pod) {
+		m.scheduleWithExtenders(now, a, pod, explainer, false)
 		return true
 	}
 	s := m.summary

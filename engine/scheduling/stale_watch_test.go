@@ -6,7 +6,7 @@ import "testing"
 func TestStaleWatchDoesNotUnbindRefreshedPod(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
-	s.step("look:a", s.answer(0, Unknown))
+	s.step("refresh:a", s.answer(0, Unknown))
 	seen := s.answer(0, Done)
 	seen.Pod = small("a", "n1")
 	s.step("bound:a:n1", seen)

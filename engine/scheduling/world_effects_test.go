@@ -25,11 +25,11 @@ func (w *world) checkReservedRoom(b Bind) {
 		p := w.m.state.Pod(uid)
 		if p != nil && !p.Deleting && w.held[uid] == b.Node && uid != b.Pod.UID && p.NodeName == "" && p.Spec.Priority > b.Pod.Spec.Priority {
 			sum += p.Spec.Requests.MilliCPU
-			why += fmt.Sprintf(" %s (truth %+v, nominee %+v)", uid, w.pods[uid], w.m.nominations[uid])
+			why += fmt.Sprintf(" %s (API %+v, nomination %+v)", uid, w.pods[uid], w.m.nominations[uid])
 		}
 	}
 	if sum > w.nodes[b.Node] {
-		w.t.Fatalf("pod %s of priority %d is bound to %s, where %d of %d are counted or held for higher ones:%s",
+		w.t.Fatalf("pod %s of priority %d is bound to %s, where %d of %d are used or reserved for higher priorities:%s",
 			b.Pod.UID, b.Pod.Spec.Priority, b.Node, sum, w.nodes[b.Node], why)
 	}
 }
@@ -52,7 +52,7 @@ func (w *world) carryOutPreempt(e Preempt) {
 			w.t.Fatalf("pod %s of priority %d is a victim of %s, which has %d", v.UID, v.Spec.Priority, e.Pod.UID, e.Pod.Spec.Priority)
 		}
 		if displacement.Preemption.IsTerminating(v) {
-			w.t.Fatalf("pod %s is driven out twice", v.UID)
+			w.t.Fatalf("pod %s is evicted twice", v.UID)
 		}
 	}
 	w.held[e.Pod.UID] = e.Plan.Node
@@ -205,8 +205,8 @@ func (w *world) carryOutPrepare(e BindVolumes) {
 	w.due = append(w.due, o)
 }
 
-// die completes some deletions.
-func (w *world) die() {
+// completeDeletions completes some deletions.
+func (w *world) completeDeletions() {
 	for _, uid := range w.order {
 		if p := w.pods[uid]; p != nil && p.Deleting && w.r.Intn(8) == 0 {
 			w.removePod(uid)

@@ -201,7 +201,7 @@ func (w *world) step() {
 		events = append(events, w.due[i])
 		w.due = append(w.due[:i], w.due[i+1:]...)
 	}
-	w.die()
+	w.completeDeletions()
 	effects, wake := w.m.Step(w.now, events, w.r.Intn(5))
 	w.carryOut(effects)
 	w.check()

@@ -178,7 +178,7 @@ func TestDue(t *testing.T) {
 	if due, by, ok := m.Due("ns", "p"); !ok || !due.Equal(at(70)) || by.Key != "a" {
 		t.Errorf("due %v by %v, %v", due, by, ok)
 	}
-	for _, name := range []string{"q", "nobody"} {
+	for _, name := range []string{"q", "missing"} {
 		if _, _, ok := m.Due("ns", name); ok {
 			t.Errorf("%s is to leave", name)
 		}

@@ -22,7 +22,7 @@ func TestBackoffUntil(t *testing.T) {
 		node   string
 		until  int // in seconds; 0: now
 	}{
-		"nobody died":                         {node: "n1"},
+		"no failures":                         {node: "n1"},
 		"the first on a named node":           {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "n1", 11},
 		"the first where any node will do":    {[]PodFailure{failure("n1", "Evicted", 0, 1)}, "", 0},
 		"the second where any node will do":   {[]PodFailure{failure("n1", "Evicted", 0, 1), failure("n1", "Evicted", 2, 3)}, "", 13},

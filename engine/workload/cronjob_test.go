@@ -19,7 +19,7 @@ type never struct{}
 func (never) Next(time.Time) time.Time { return time.Time{} }
 
 func TestCronJobPlan(t *testing.T) {
-	at := func(d time.Duration) time.Time { return noon.Add(d) }
+	at := noon.Add
 	for name, tc := range map[string]struct {
 		job  CronJob
 		now  time.Time

@@ -27,10 +27,10 @@ func ParseIndexes(s string, limit int32) (Indexes, error) {
 		if err == nil && spans {
 			last, err = strconv.ParseInt(to, 10, 32)
 		}
-		if err != nil || first < 0 || last < first || len(out) > 0 && int32(first) <= out[len(out)-1].Last {
+		if err != nil || first < 0 || last < first || len(out) > 0 && first <= int64(out[len(out)-1].Last) {
 			return nil, fmt.Errorf("%q in %q must be an index or a range such as 3-5, in ascending order", part, s)
 		}
-		if int32(first) >= limit {
+		if first >= int64(limit) {
 			break
 		}
 		out = append(out, Span{int32(first), min(int32(last), limit-1)})

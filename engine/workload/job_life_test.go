@@ -66,7 +66,7 @@ func (w *jobWorld) live() {
 			continue
 		}
 		var n int
-		fmt.Sscanf(p.Name, "p%d", &n)
+		_, _ = fmt.Sscanf(p.Name, "p%d", &n)
 		switch {
 		case p.Deleting || n%3 == 0:
 			p.Phase = model.Failed

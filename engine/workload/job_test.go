@@ -18,10 +18,10 @@ func jobPods(text string) (out []JobPod) {
 		parts := strings.Split(at, "/")
 		p := JobPod{Pod: Pod{Name: parts[0], UID: parts[0], Phase: model.Running, Ready: true, Created: noon}, Tracked: true, Index: NoIndex}
 		if len(parts) > 1 {
-			fmt.Sscan(parts[1], &p.Index)
+			_, _ = fmt.Sscan(parts[1], &p.Index)
 		}
 		if len(parts) > 2 {
-			fmt.Sscan(parts[2], &p.Failures)
+			_, _ = fmt.Sscan(parts[2], &p.Failures)
 		}
 		for _, m := range strings.Split(mark, ",") {
 			switch {
@@ -41,7 +41,7 @@ func jobPods(text string) (out []JobPod) {
 				p.Conditions = []PodCondition{{"DisruptionTarget", "True"}}
 			case strings.HasPrefix(m, "e"):
 				e := Exit{Container: "c"}
-				fmt.Sscanf(m, "e%d", &e.Code)
+				_, _ = fmt.Sscanf(m, "e%d", &e.Code)
 				p.Exits = append(p.Exits, e)
 			}
 		}

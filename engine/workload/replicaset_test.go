@@ -125,12 +125,12 @@ func TestExpectedReplacementIsNotCreatedAgain(t *testing.T) {
 		"it is set back":      {setBack, 2, []Pod{pod("a", leaving), pod("b"), pod("c")}, 0},
 		"and one is lost":     {setBack, 2, []Pod{pod("a", leaving), pod("c")}, 1},
 		"and it wants more":   {setBack, 3, []Pod{pod("a", leaving), pod("b"), pod("c")}, 1},
-		"nobody says until":   {0, 3, []Pod{pod("a", leaving, unsaid), pod("b"), pod("c")}, 1},
+		"no generation":       {0, 3, []Pod{pod("a", leaving, unsaid), pod("b"), pod("c")}, 1},
 		"it is not there":     {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("d")}, 1},
 		"it leaves, too":      {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", func(p *Pod) { p.Deleting = true })}, 2},
 		"it has ended":        {surged, 3, []Pod{pod("a", leaving), pod("b"), pod("c", ended)}, 2},
 		"what left has ended": {surged, 3, []Pod{pod("a", leaving, ended), pod("b"), pod("c")}, 1},
-		"nobody leaves":       {surged, 3, []Pod{pod("a", func(p *Pod) { p.ExpectedReplacement, p.ReplacementGeneration = "c", surged }), pod("b"), pod("c")}, 0},
+		"none terminating":    {surged, 3, []Pod{pod("a", func(p *Pod) { p.ExpectedReplacement, p.ReplacementGeneration = "c", surged }), pod("b"), pod("c")}, 0},
 	} {
 		rs := ReplicaSet{Replicas: tc.replicas, Generation: tc.generation}
 		if plan := rs.Plan(t0, tc.pods, nil, time.Time{}); plan.Create != tc.want || len(plan.Delete) != 0 {

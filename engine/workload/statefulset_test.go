@@ -16,7 +16,7 @@ func statefulPods(text string) (out []StatefulPod) {
 	for i, word := range strings.Fields(text) {
 		at, mark, _ := strings.Cut(word, ":")
 		p := StatefulPod{Pod: Pod{UID: fmt.Sprint("u", i), Node: "n", Phase: model.Running, Ready: true, ReadySince: noon.Add(-time.Hour)}}
-		fmt.Sscanf(strings.Replace(at, "/", " ", 1), "%d %s", &p.Ordinal, &p.Revision)
+		_, _ = fmt.Sscanf(strings.Replace(at, "/", " ", 1), "%d %s", &p.Ordinal, &p.Revision)
 		for _, m := range strings.Split(mark, ",") {
 			switch m {
 			case "!":

@@ -24,7 +24,7 @@ func (u *PodUsage) Stats() *nodepressure.PodStats { return &u.stats }
 
 // PodUsageAt returns the usage of a pod's containers at now. Only volumes that spec has as local
 // count for the node.
-func PodUsageAt(now time.Time, containers []RunningContainer, terms *nodepressure.EvictionSpec) (u PodUsage) {
+func PodUsageAt(now time.Time, containers []RunningContainer, spec *nodepressure.EvictionSpec) (u PodUsage) {
 	u.stats.MemoryKnown, u.stats.EphemeralKnown = true, true
 	for i := range containers {
 		c := &containers[i]
@@ -43,7 +43,7 @@ func PodUsageAt(now time.Time, containers []RunningContainer, terms *nodepressur
 		for _, name := range script.volumes() {
 			bytes := script.At(volume+name, age)
 			u.stats.Volumes = append(u.stats.Volumes, nodepressure.VolumeStats{Name: name, FsStats: nodepressure.FsStats{Known: true, Bytes: bytes}})
-			if local(terms, name) {
+			if local(spec, name) {
 				u.volumes += bytes
 			}
 		}
@@ -53,11 +53,11 @@ func PodUsageAt(now time.Time, containers []RunningContainer, terms *nodepressur
 	return u
 }
 
-func local(t *nodepressure.EvictionSpec, name string) bool {
-	if t != nil {
-		for i := range t.Volumes {
-			if t.Volumes[i].Name == name {
-				return t.Volumes[i].Local
+func local(spec *nodepressure.EvictionSpec, name string) bool {
+	if spec != nil {
+		for i := range spec.Volumes {
+			if spec.Volumes[i].Name == name {
+				return spec.Volumes[i].Local
 			}
 		}
 	}

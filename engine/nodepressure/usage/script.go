@@ -68,9 +68,9 @@ func parse(text string, keys []string, volumes bool) (s Script, err error) {
 		name, isVolume := strings.CutPrefix(key, volume)
 		switch {
 		case !slices.Contains(keys, key) && !(volumes && isVolume && name != ""):
-			return s, fmt.Errorf("%s: %q: %q is not known; there are %s", Annotation, part, key, strings.Join(keys, ", "))
+			return s, fmt.Errorf("%s: %q: unknown key %q: must be one of %s", Annotation, part, key, strings.Join(keys, ", "))
 		case !given:
-			return s, fmt.Errorf("%s: %q: must be %s=AMOUNT@TIME,...", Annotation, part, key)
+			return s, fmt.Errorf("%s: %q: must be %s=AMOUNT@TIME, separated by commas", Annotation, part, key)
 		case slices.ContainsFunc(s.lines, func(l line) bool { return l.key == key }):
 			return s, fmt.Errorf("%s: %s: must be given once", Annotation, key)
 		}
@@ -81,7 +81,7 @@ func parse(text string, keys []string, volumes bool) (s Script, err error) {
 		s.lines = append(s.lines, l)
 	}
 	if len(s.lines) == 0 {
-		return s, fmt.Errorf("%s: %q: must be KEY=AMOUNT@TIME,..., with a key of %s", Annotation, text, strings.Join(keys, ", "))
+		return s, fmt.Errorf("%s: %q: must be KEY=AMOUNT@TIME, with a key of %s", Annotation, text, strings.Join(keys, ", "))
 	}
 	slices.SortFunc(s.lines, func(a, b line) int { return cmp.Compare(a.key, b.key) })
 	return s, nil

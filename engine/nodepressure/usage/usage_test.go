@@ -41,10 +41,10 @@ func TestAmountsOverTime(t *testing.T) {
 
 func TestInvalidScripts(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "must be KEY=AMOUNT@TIME", "memory": "must be memory=AMOUNT@TIME", "memry=1": `"memry" is not known; there are memory`,
+		"": "must be KEY=AMOUNT@TIME", "memory": "must be memory=AMOUNT@TIME", "memry=1": `unknown key "memry": must be one of memory`,
 		"memory=1;memory=2": "memory: must be given once", "memory=": `"": must be an amount`, "memory=-5": "must be an amount", "memory=5Mb": "must be an amount",
 		"memory=1@x": "must be a duration", "memory=1@-5s": "must be a duration", "memory=1@9s,2@8s": "must not be before 9s", "memory=NaN": "must be an amount",
-		"memory=9e30": "must be an amount", "volume/=1": "is not known", "images=1": "is not known",
+		"memory=9e30": "must be an amount", "volume/=1": "unknown key", "images=1": "unknown key",
 	} {
 		if _, err := ParsePod(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

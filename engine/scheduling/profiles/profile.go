@@ -62,10 +62,12 @@ type Profile struct {
 	WantsExtenders, WantsPreemptionExtenders func(*model.Pod) bool
 }
 
+// CallsExtenders reports whether extenders filter or score nodes for the pod.
 func (p *Profile) CallsExtenders(pod *model.Pod) bool {
 	return p.WantsExtenders != nil && p.WantsExtenders(pod)
 }
 
+// CallsPreemptionExtenders reports whether extenders take part in preemption for the pod.
 func (p *Profile) CallsPreemptionExtenders(pod *model.Pod) bool {
 	return p.WantsPreemptionExtenders != nil && p.WantsPreemptionExtenders(pod)
 }

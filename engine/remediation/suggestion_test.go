@@ -131,20 +131,20 @@ func TestSuggestionsPlaceThePod(t *testing.T) {
 	}
 	for k := range n.kinds {
 		if want >= 10000 && n.kinds[k] == 0 {
-			t.Errorf("no remedy had %s", Kind(k))
+			t.Errorf("no suggestion had %s", Kind(k))
 		}
 	}
-	t.Logf("soak: %d remedies of %d waiting pods carried out, each placed its pod; %d pods had one, %d fit no empty node; kinds %v",
+	t.Logf("soak: applied %d suggestions for %d pods; %d pods had one, %d fit no empty node; kinds %v",
 		n.changes, n.waiting, n.cured, n.never, n.kinds)
 	several := 0
 	for _, k := range n.kin {
 		several = max(several, k)
 	}
 	if several < 3 { // not found by the search alone
-		t.Errorf("no remedy was tried on more than %d nodes alike", several)
+		t.Errorf("no suggestion was tried on more than %d equal nodes", several)
 	}
 	if n.cured*10 < n.waiting*9 {
-		t.Errorf("only %d of %d waiting pods had a remedy", n.cured, n.waiting)
+		t.Errorf("only %d of %d pods had a suggestion", n.cured, n.waiting)
 	}
 }
 

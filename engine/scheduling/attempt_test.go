@@ -26,7 +26,7 @@ func newStory(t *testing.T) *story {
 	return s
 }
 
-// step applies events and checks the effects, as words such as "bind:a:n1 look:a".
+// step applies events and checks the effects, as words such as "bind:a:n1 refresh:a".
 func (s *story) step(want string, events ...Event) {
 	s.t.Helper()
 	effects, _ := s.m.Step(s.now, events, 10)
@@ -39,29 +39,29 @@ func (s *story) step(want string, events ...Event) {
 		case ReportBound:
 			got = append(got, "bound:"+e.Pod.Name+":"+e.Node)
 		case RefreshPod:
-			got = append(got, "look:"+e.Pod.Name)
+			got = append(got, "refresh:"+e.Pod.Name)
 		case ReportUnschedulable:
-			got = append(got, "reject:"+e.Pod.Name+":"+e.Summary.Outcome.String())
+			got = append(got, "report:"+e.Pod.Name+":"+e.Summary.Outcome.String())
 		case CallExtenders:
 			var nodes []string
 			for _, n := range e.Nodes {
 				nodes = append(nodes, n.Node)
 			}
-			got = append(got, "ask:"+e.Pod.Name+":"+strings.Join(nodes, ","))
+			got = append(got, "extenders:"+e.Pod.Name+":"+strings.Join(nodes, ","))
 		case CallPreemptionExtenders:
 			var nodes []string
 			for _, c := range e.Candidates {
 				nodes = append(nodes, c.Node)
 			}
-			got = append(got, "askvictims:"+e.Pod.Name+":"+strings.Join(nodes, ","))
+			got = append(got, "preemptextenders:"+e.Pod.Name+":"+strings.Join(nodes, ","))
 		case Preempt:
 			got = append(got, "preempt:"+e.Pod.Name+":"+e.Plan.Node)
 		case ClearNomination:
-			got = append(got, "unnominate:"+e.Pod.Name)
+			got = append(got, "clear:"+e.Pod.Name)
 		case BindVolumes:
-			got = append(got, "prepare:"+e.Pod.Name+":"+e.Node)
+			got = append(got, "volumes:"+e.Pod.Name+":"+e.Node)
 		case ReportGated:
-			got = append(got, "hold:"+e.Pod.Name+":"+e.Verdict.Plugin.String())
+			got = append(got, "gated:"+e.Pod.Name+":"+e.Verdict.Plugin.String())
 		}
 	}
 	if g := strings.Join(got, " "); g != want {
@@ -91,7 +91,7 @@ func TestUnknownBindIsRefreshedAndRetried(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	first := s.answer(0, Done)
-	s.step("look:a", s.answer(0, Unknown))
+	s.step("refresh:a", s.answer(0, Unknown))
 	unbound := s.answer(0, Done)
 	unbound.Pod = small("a", "")
 	s.step("bind:a:n1", unbound)
@@ -120,21 +120,21 @@ func (s *story) unbound(name string) Outcome {
 	return o
 }
 
-// fruitless makes a pod's Binds fail until no more are sent.
-func (s *story) fruitless(name string) {
+// exhaustBinds makes a pod's Binds fail until no more are sent.
+func (s *story) exhaustBinds(name string) {
 	s.t.Helper()
 	s.step("bind:"+name+":n1", small(name, ""))
-	s.step("look:"+name, s.answer(0, Unknown))
+	s.step("refresh:"+name, s.answer(0, Unknown))
 	for _, pause := range []time.Duration{0, 5 * time.Second, 10 * time.Second, 20 * time.Second} {
 		if pause > 0 {
 			s.step("", s.unbound(name))
 			s.wait(pause - 1)
 			s.step("")
 			s.wait(1)
-			s.step("look:" + name)
+			s.step("refresh:" + name)
 		}
 		s.step("bind:"+name+":n1", s.unbound(name))
-		s.step("look:"+name, s.answer(0, Unknown))
+		s.step("refresh:"+name, s.answer(0, Unknown))
 	}
 }
 
@@ -142,14 +142,14 @@ func (s *story) fruitless(name string) {
 // succeed any more.
 func TestBindRetriesAreExhausted(t *testing.T) {
 	s := newStory(t)
-	s.fruitless("a")
+	s.exhaustBinds("a")
 	s.step("", s.unbound("a"))
-	s.step("reject:b:unschedulable", small("b", ""))
+	s.step("report:b:unschedulable", small("b", ""))
 	s.wait(s.m.cfg.BindTimeout - 1)
 	s.step("")
 	s.wait(1)
-	s.step("look:a")
-	s.step("reject:a:error bind:b:n1", s.unbound("a"))
+	s.step("refresh:a")
+	s.step("report:a:error bind:b:n1", s.unbound("a"))
 	s.rejects(`binding to node "n1" failed: why`)
 	s.where("a", queue.ErrorBackoff)
 }
@@ -157,14 +157,14 @@ func TestBindRetriesAreExhausted(t *testing.T) {
 // A refresh sent while a Bind may still succeed is not conclusive.
 func TestRefreshSentBeforeUncertaintyEnds(t *testing.T) {
 	s := newStory(t)
-	s.fruitless("a")
+	s.exhaustBinds("a")
 	s.wait(s.m.cfg.BindTimeout - s.m.cfg.RetryInterval - 1)
 	s.step("", s.answer(0, Unknown))
 	s.wait(s.m.cfg.RetryInterval)
-	s.step("look:a")
+	s.step("refresh:a")
 	s.wait(2)
-	s.step("look:a", s.unbound("a"))
-	s.step("reject:a:error", s.unbound("a"))
+	s.step("refresh:a", s.unbound("a"))
+	s.step("report:a:error", s.unbound("a"))
 }
 
 // A Bind without an outcome that succeeded is reported once, unless a later outcome reports it.
@@ -172,7 +172,7 @@ func TestReportBoundWithoutBindOutcome(t *testing.T) {
 	for name, play := range map[string]func(*story, Outcome){
 		"the answer is lost, a look tells": func(s *story, first Outcome) {
 			first.Result = Unknown
-			s.step("look:a", first)
+			s.step("refresh:a", first)
 			found := s.answer(0, Done)
 			found.Pod = small("a", "n1")
 			s.wait(time.Second)
@@ -192,13 +192,13 @@ func TestReportBoundWithoutBindOutcome(t *testing.T) {
 		},
 		"the answer is lost, that to another says so": func(s *story, first Outcome) {
 			first.Result = Unknown
-			s.step("look:a", first)
+			s.step("refresh:a", first)
 			s.step("bind:a:n1", s.unbound("a"))
 			s.step("bound:a:n1", s.answer(0, Done))
 		},
-		"it was granted to somebody else": func(s *story, first Outcome) {
+		"bound to another node": func(s *story, first Outcome) {
 			first.Result = Unknown
-			s.step("look:a", first)
+			s.step("refresh:a", first)
 			s.step("", small("a", "n2"))
 		},
 		"it is gone when the answer is lost": func(s *story, first Outcome) {
@@ -225,10 +225,10 @@ func TestUnconfirmedBoundPodIsRefreshed(t *testing.T) {
 	s.step("", s.answer(0, Done))
 	s.where("a", queue.NotQueued)
 	s.wait(s.m.cfg.ConfirmTimeout)
-	s.step("look:a")
+	s.step("refresh:a")
 	s.step("", s.answer(0, Unknown))
 	s.wait(s.m.cfg.RetryInterval)
-	s.step("look:a")
+	s.step("refresh:a")
 	gone := s.answer(0, Done)
 	s.step("", gone)
 	if s.m.state.Pod("a") != nil || len(s.m.attempts) != 0 {
@@ -240,15 +240,15 @@ func TestRefusedBindForgetsPod(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
 	refused := s.answer(0, Refused)
-	s.step("reject:b:unschedulable", small("b", ""))
+	s.step("report:b:unschedulable", small("b", ""))
 	s.wait(3 * time.Second)
-	s.step("reject:a:error bind:b:n1", refused)
+	s.step("report:a:error bind:b:n1", refused)
 	s.where("a", queue.ErrorBackoff)
 }
 
 func TestOnlySpecChangesRequeue(t *testing.T) {
 	s := newStory(t)
-	s.step("reject:a:unschedulable", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)})
+	s.step("report:a:unschedulable", &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)})
 	s.step("", s.answer(0, Done), &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000), UnschedulableReason: "Unschedulable"})
 	s.where("a", queue.Unschedulable)
 	s.step("", &model.Node{Name: "n1", UID: "n1", AllocatablePods: 10, Ready: true, Allocatable: model.Resources{MilliCPU: 900}})
@@ -261,7 +261,7 @@ func TestGatedPodEntersQueueWithoutGates(t *testing.T) {
 	s := newStory(t)
 	gated := small("a", "")
 	gated.Spec = &model.PodSpec{SchedulerName: "default-scheduler", Gates: []string{"g"}}
-	s.step("hold:a:SchedulingGates", gated)
+	s.step("gated:a:SchedulingGates", gated)
 	s.where("a", queue.Gated)
 	s.step("bind:a:n1", s.answer(0, Done), small("a", ""))
 }
@@ -286,10 +286,10 @@ func TestForeignPodsAreIgnored(t *testing.T) {
 func TestUnwrittenReportIsRetried(t *testing.T) {
 	s := newStory(t)
 	p := &model.Pod{Namespace: "ns", Name: "a", UID: "a", Spec: spec(2000)}
-	s.step("reject:a:unschedulable", p)
+	s.step("report:a:unschedulable", p)
 	s.step("", s.answer(0, Unknown))
 	s.wait(s.m.cfg.RetryInterval)
-	s.step("reject:a:unschedulable")
+	s.step("report:a:unschedulable")
 	if !s.last[0].(ReportUnschedulable).Retry {
 		t.Error("the repetition does not say that it is one")
 	}
@@ -314,7 +314,7 @@ func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 				s.step("bind:a:n1", small("a", ""))
 				first := s.answer(0, tc.result)
 				s.wait(s.m.cfg.BindTimeout)
-				s.step("look:a")
+				s.step("refresh:a")
 				if watch {
 					s.step("", small("a", "n1"))
 				} else {
@@ -334,7 +334,7 @@ func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 		s.step("bind:a:n1", small("a", ""))
 		first := s.answer(0, Done)
 		s.wait(s.m.cfg.BindTimeout)
-		s.step("look:a")
+		s.step("refresh:a")
 		s.step("", first)
 		s.step("", small("a", "n1"))
 	})
@@ -344,10 +344,10 @@ func TestNoReportBoundAfterLateBindOutcome(t *testing.T) {
 func TestConflictKeepsUncertainBind(t *testing.T) {
 	s := newStory(t)
 	s.step("bind:a:n1", small("a", ""))
-	s.step("look:a", s.answer(0, Unknown))
+	s.step("refresh:a", s.answer(0, Unknown))
 	s.step("bind:a:n1", s.unbound("a"))
 	s.step("", s.answer(0, Conflict))
 	s.wait(s.m.cfg.RetryInterval)
-	s.step("look:a reject:b:unschedulable", small("b", "")) // a uses the node
-	s.step("bind:b:n1", s.answer(0, Done))                  // the deleted pod
+	s.step("refresh:a report:b:unschedulable", small("b", "")) // a uses the node
+	s.step("bind:b:n1", s.answer(0, Done))                     // the deleted pod
 }
