@@ -32,8 +32,8 @@ type node struct {
 	addresses         func() []corev1.NodeAddress // current addresses
 	reportedAddresses []corev1.NodeAddress        // addresses in pod statuses; used only by the loop
 
-	pressure           Pressure    // nil: node pressure is not watched
-	conditionsRestored atomic.Bool // pressure has the conditions that the API had at start
+	pressure           PressureManager // nil: node pressure is not watched
+	conditionsRestored atomic.Bool     // pressure has the conditions that the API had at start
 	activePods         activePods
 	statusChanged      chan struct{} // capacity 1: signals that the status must be written soon
 	shuttingDown       atomic.Bool   // shutdown has begun, and may be complete
