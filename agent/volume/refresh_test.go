@@ -51,7 +51,7 @@ func TestFilesAreRefreshed(t *testing.T) {
 	}
 	h.refresh(ctx, false)
 	if now, _ := os.Readlink(filepath.Join(dir, dataDirName)); now != before {
-		t.Error("files were written anew although nothing had changed")
+		t.Error("files were rewritten without a change")
 	}
 
 	h.update(configMap("conf", map[string]string{"keep": "2", "new": "2"}))
