@@ -131,21 +131,23 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	return err
 }
 
-// metadataPatch returns a merge patch with the labels and annotations that have lacks, nil if
-// there are none.
+// metadataPatch returns a merge patch with the labels and annotations of want that differ in have,
+// nil if there are none.
 func metadataPatch(want, have *corev1.Node) []byte {
 	missing := map[string]map[string]string{}
-	for kind, maps := range map[string][2]map[string]string{"labels": {want.Labels, have.Labels}, "annotations": {want.Annotations, have.Annotations}} {
-		for k, v := range maps[0] {
-			if had, ok := maps[1][k]; ok && had == v {
+	compare := func(field string, want, have map[string]string) {
+		for k, v := range want {
+			if old, ok := have[k]; ok && old == v {
 				continue
 			}
-			if missing[kind] == nil {
-				missing[kind] = map[string]string{}
+			if missing[field] == nil {
+				missing[field] = map[string]string{}
 			}
-			missing[kind][k] = v
+			missing[field][k] = v
 		}
 	}
+	compare("labels", want.Labels, have.Labels)
+	compare("annotations", want.Annotations, have.Annotations)
 	if len(missing) == 0 {
 		return nil
 	}
