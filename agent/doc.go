@@ -11,7 +11,7 @@
 //	Evict, Shutdown ──────┘
 //
 // The agent admits a pod once. The checks run in the kubelet's order: node pressure
-// (Pressure.Admit), sysctls, platform, placement, node shutdown. Placement uses
+// (PressureManager.Admit), sysctls, platform, placement, node shutdown. Placement uses
 // engine/placement.Admit, the scheduler's own code, with the pods that have not terminated on
 // this node. A critical pod without enough resources preempts the pods that engine/preemption
 // selects, and waits for their end. A pod whose claims are unbound waits until they are bound.

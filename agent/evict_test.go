@@ -20,7 +20,7 @@ import (
 	"github.com/berthproject/berth/engine/shutdown"
 )
 
-// fakePressure is a Pressure with fixed answers.
+// fakePressure is a PressureManager with fixed answers.
 type fakePressure struct {
 	rejection  atomic.Pointer[agent.Rejection]
 	conditions atomic.Pointer[[]corev1.NodeCondition]
@@ -109,7 +109,7 @@ func TestPressureRejectsPodsAndSetsConditions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := fake.NewClientset(pod("there"))
 		var w fakePressure
-		a, stop := startAgent(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.Pressure { return &w } })
+		a, stop := startAgent(t, api, func(o *agent.Options) { o.Pressure = func(string) agent.PressureManager { return &w } })
 		defer stop()
 		waitBriefly()
 		since := metav1.NewTime(time.Now().Truncate(time.Second))

@@ -51,8 +51,7 @@ func (a *Agent) renewLease(ctx context.Context, n *node) error {
 	leases := a.opts.Client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	if n.lease == nil {
 		have, err := leases.Get(ctx, n.manifest.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
+		if apierrors.IsNotFound(err) {
 			have, err = leases.Create(ctx, &coordinationv1.Lease{
 				ObjectMeta: metav1.ObjectMeta{Name: n.manifest.Name, Namespace: corev1.NamespaceNodeLease},
 				Spec: coordinationv1.LeaseSpec{

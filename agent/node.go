@@ -32,8 +32,8 @@ type node struct {
 	addresses         func() []corev1.NodeAddress // current addresses
 	reportedAddresses []corev1.NodeAddress        // addresses in pod statuses; used only by the loop
 
-	pressure           Pressure    // nil: node pressure is not watched
-	conditionsRestored atomic.Bool // pressure has the conditions that the API had at start
+	pressure           PressureManager // nil: node pressure is not watched
+	conditionsRestored atomic.Bool     // pressure has the conditions that the API had at start
 	activePods         activePods
 	statusChanged      chan struct{} // capacity 1: signals that the status must be written soon
 	shuttingDown       atomic.Bool   // shutdown has begun, and may be complete
@@ -131,21 +131,23 @@ func (a *Agent) updateNodeStatus(ctx context.Context, n *node) error {
 	return err
 }
 
-// metadataPatch returns a merge patch with the labels and annotations that have lacks, nil if
-// there are none.
+// metadataPatch returns a merge patch with the labels and annotations of want that differ in have,
+// nil if there are none.
 func metadataPatch(want, have *corev1.Node) []byte {
 	missing := map[string]map[string]string{}
-	for kind, maps := range map[string][2]map[string]string{"labels": {want.Labels, have.Labels}, "annotations": {want.Annotations, have.Annotations}} {
-		for k, v := range maps[0] {
-			if had, ok := maps[1][k]; ok && had == v {
+	compare := func(field string, want, have map[string]string) {
+		for k, v := range want {
+			if old, ok := have[k]; ok && old == v {
 				continue
 			}
-			if missing[kind] == nil {
-				missing[kind] = map[string]string{}
+			if missing[field] == nil {
+				missing[field] = map[string]string{}
 			}
-			missing[kind][k] = v
+			missing[field][k] = v
 		}
 	}
+	compare("labels", want.Labels, have.Labels)
+	compare("annotations", want.Annotations, have.Annotations)
 	if len(missing) == 0 {
 		return nil
 	}

@@ -39,7 +39,7 @@ type Options struct {
 
 	// Pressure returns the node-pressure manager of a node. If Pressure or its result is nil, node
 	// pressure is not watched.
-	Pressure func(node string) Pressure
+	Pressure func(node string) PressureManager
 	// Ready returns an error while the node cannot run pods. A nil Ready means that it always can.
 	Ready func(node string) error
 	// Addresses returns the current addresses of the only node; default: those of its manifest.

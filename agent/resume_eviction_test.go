@@ -59,7 +59,7 @@ func TestEvictionResumesAfterRestart(t *testing.T) {
 				_, stop = startAgent(t, api, func(o *agent.Options) {
 					o.Shutdown = x.classes
 					if x.watches {
-						o.Pressure = func(string) agent.Pressure { return &r }
+						o.Pressure = func(string) agent.PressureManager { return &r }
 					}
 				})
 				defer stop()

@@ -79,6 +79,7 @@ func (h *Host) psiDir(path string) string {
 	return filepath.Join(h.unified, path)
 }
 
+// Close closes the files.
 func (g *Group) Close() {
 	for _, f := range []*file{&g.usage, &g.stat, &g.kernel, &g.limit, &g.oom, &g.pids, &g.pidMax, &g.cpu, &g.psi, &g.meminfo} {
 		f.close()

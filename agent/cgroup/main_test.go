@@ -62,7 +62,7 @@ func hostV2(t *testing.T) *cgroup.Host {
 	}
 	h := host(t)
 	if h.Mode != cgroup.V2 {
-		t.Fatalf("mode %s where BERTH_V2 says v2", h.Mode)
+		t.Fatalf("mode %s, but BERTH_V2 is set", h.Mode)
 	}
 	return h
 }

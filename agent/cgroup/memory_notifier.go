@@ -81,7 +81,11 @@ func (h *Host) newV2Notifier(path string, level int64) (*MemoryNotifier, error) 
 		a.Close()
 		return nil, err
 	}
-	return a, a.Acknowledge()
+	if err := a.Acknowledge(); err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
 }
 
 // String returns the kernel mechanism in use, for logs.

@@ -54,7 +54,7 @@ func removeTree(root string) error {
 	}
 	var errs []error
 	for _, dir := range slices.Backward(dirs) {
-		if err := os.Remove(dir); ignoreGone(err) != nil {
+		if err := ignoreGone(os.Remove(dir)); err != nil {
 			errs = append(errs, err)
 		}
 	}

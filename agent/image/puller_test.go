@@ -139,8 +139,8 @@ func TestBackOff(t *testing.T) {
 	// Entries expire after 10 minutes without a failure.
 	b.now = b.now.Add(10*time.Minute + time.Second)
 	b.service.Fail("PullImage", gone, gone)
-	b.ensure("r", "app:1", corev1.PullAlways)
-	b.ensure("p", "app:1", corev1.PullAlways)
+	_, _ = b.ensure("r", "app:1", corev1.PullAlways)
+	_, _ = b.ensure("p", "app:1", corev1.PullAlways)
 	if _, w := b.ensure("p", "app:1", corev1.PullAlways); w == nil || w.RetryAt.Sub(b.now) != 10*time.Second {
 		t.Errorf("%+v, want a pause of 10 s", w)
 	}

@@ -109,7 +109,7 @@ func TestNoNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	if _, err := n.Attach("nobody", null); err == nil {
+	if _, err := n.Attach("unattached", null); err == nil {
 		t.Error("a file that is not a namespace was attached")
 	}
 	if left, err := os.ReadDir(o.Dir); err != nil || len(left) != 0 {

@@ -34,7 +34,7 @@ func TestUnreadableRules(t *testing.T) {
 		testkit.SkipOrFail(t, "netfilter", "the kernel has no firewall")
 	}
 	if err := network.RemoveRules(context.Background(), all); err == nil || !strings.Contains(err.Error(), "iptables-save") || !strings.Contains(err.Error(), "no luck") {
-		t.Errorf("%v, want what iptables-save said", err)
+		t.Errorf("%v, want the error of iptables-save", err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if err := network.RemoveRules(context.Background(), all); err != nil {

@@ -128,9 +128,9 @@ func (n *node) newAgent() error {
 
 // pressureFor returns the eviction manager. A fresh node does not restore the conditions in the
 // API.
-func (n *node) pressureFor(string) agent.Pressure {
+func (n *node) pressureFor(string) agent.PressureManager {
 	if n.opts.Fresh {
-		return struct{ agent.Pressure }{n.pressure}
+		return struct{ agent.PressureManager }{n.pressure}
 	}
 	return n.pressure
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/berthproject/berth/internal/conversion"
 )
 
-// Manager monitors the resources of a node and evicts pods. It implements agent.Pressure. Create
+// Manager monitors the resources of a node and evicts pods. It implements agent.PressureManager. Create
 // it with New, start it with Run.
 type Manager struct {
 	opts      Options

@@ -93,7 +93,7 @@ func TestProbeTiming(t *testing.T) {
 		b.advance(26 * time.Second)
 		b.stop()
 		equal(t, "asked", b.probed, "5s Readiness", "15s Readiness", "25s Readiness")
-		equal(t, "told", b.reported, "5s Readiness main#1 true")
+		equal(t, "reported", b.reported, "5s Readiness main#1 true")
 	})
 }
 
@@ -113,7 +113,7 @@ func TestThresholds(t *testing.T) {
 		b.Start(target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1, SuccessThreshold: 2, FailureThreshold: 3}))
 		b.advance(time.Duration(len(script)) * time.Second)
 		b.stop()
-		equal(t, "told", b.reported, "1s Readiness main#1 true", "8s Readiness main#1 false", "10s Readiness main#1 true", "14s Readiness main#1 false")
+		equal(t, "reported", b.reported, "1s Readiness main#1 true", "8s Readiness main#1 false", "10s Readiness main#1 true", "14s Readiness main#1 false")
 		if n := len(b.events); n < 9 || b.events[0] != "Warning main Unhealthy: Readiness probe failed: no" ||
 			!slices.Contains(b.events, "Warning main Unhealthy: Readiness probe errored and resulted in unknown state: no runtime") {
 			t.Errorf("%d events: %v", n, b.events)
@@ -145,7 +145,7 @@ func TestFinalVerdictStopsProbe(t *testing.T) {
 				b.Start(target(tc.probe, corev1.Probe{PeriodSeconds: 1}))
 				b.advance(10 * time.Second)
 				b.stop()
-				equal(t, "told", b.reported, tc.reports...)
+				equal(t, "reported", b.reported, tc.reports...)
 				if len(b.probed) != tc.asks {
 					t.Errorf("asked %d times, want %d: %v", len(b.probed), tc.asks, b.probed)
 				}
@@ -169,7 +169,7 @@ func TestNoConcurrentProbes(t *testing.T) {
 		b.duration = time.Hour
 		b.Start(target(podlifecycle.Liveness, corev1.Probe{PeriodSeconds: 10, TimeoutSeconds: 2, FailureThreshold: 2}))
 		b.advance(time.Minute)
-		equal(t, "told", b.reported, "12s Liveness main#1 false")
+		equal(t, "reported", b.reported, "12s Liveness main#1 false")
 		b.stop()
 	})
 }
@@ -182,7 +182,7 @@ func TestStopped(t *testing.T) {
 		b.advance(100 * time.Millisecond)
 		b.Stop("u", "main", podlifecycle.Readiness) // while it runs
 		b.advance(10 * time.Second)
-		equal(t, "told of what was stopped", b.reported)
+		equal(t, "reported after Stop", b.reported)
 
 		b.Start(target(podlifecycle.Readiness, corev1.Probe{PeriodSeconds: 1}))
 		b.advance(100 * time.Millisecond)
@@ -190,10 +190,10 @@ func TestStopped(t *testing.T) {
 		again.Attempt = 2
 		b.Start(again) // the container restarted meanwhile
 		b.advance(900 * time.Millisecond)
-		equal(t, "told", b.reported, "10.7s Readiness main#2 true")
+		equal(t, "reported", b.reported, "10.7s Readiness main#2 true")
 		b.Stop("u", "main", podlifecycle.Readiness)
 		b.Stop("u", "main", podlifecycle.Readiness)
-		b.Stop("nobody", "main", podlifecycle.Startup)
+		b.Stop("unknown", "main", podlifecycle.Startup)
 		before := len(b.probed)
 		b.advance(time.Minute)
 		if len(b.probed) != before || len(b.probes)+len(b.queue) != 0 {
@@ -256,7 +256,7 @@ func TestShutdownIsNoFailure(t *testing.T) {
 		b.Start(target(podlifecycle.Liveness, corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 60, FailureThreshold: 1}))
 		b.advance(time.Second)
 		b.stop()
-		equal(t, "told", b.reported)
+		equal(t, "reported", b.reported)
 		equal(t, "events", b.events)
 	})
 }

@@ -37,7 +37,7 @@ const (
 func writePayload(dir string, p payload, group int) error {
 	for path := range p {
 		if !filepath.IsLocal(path) || strings.HasPrefix(path, "..") {
-			return fmt.Errorf("path %q: must be relative and not begin with ..", path)
+			return fmt.Errorf("path %q: must be relative and must not begin with two dots", path)
 		}
 	}
 	if err := setOwnership(dir, 0o755, group); err != nil {

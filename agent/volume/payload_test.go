@@ -106,7 +106,7 @@ func TestMissingKeysAndObjects(t *testing.T) {
 		`secret "gone" not found`:               {Secret: &corev1.SecretVolumeSource{SecretName: "gone"}},
 		`references non-existent config key: x`: {ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: conf, Items: item}},
 		`references non-existent secret key: x`: {Secret: &corev1.SecretVolumeSource{SecretName: "keys", Items: item}},
-		`path "../up": must be relative and not begin with ..`: {ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: conf,
+		`path "../up": must be relative and must not begin with two dots`: {ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: conf,
 			Items: []corev1.KeyToPath{{Key: "a", Path: "../up"}}}},
 		"sources[0]: unsupported kind of source; use configMap, secret, downwardAPI or serviceAccountToken": projected(corev1.VolumeProjection{
 			ClusterTrustBundle: &corev1.ClusterTrustBundleProjection{Path: "x"}}),

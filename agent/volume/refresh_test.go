@@ -51,7 +51,7 @@ func TestFilesAreRefreshed(t *testing.T) {
 	}
 	h.refresh(ctx, false)
 	if now, _ := os.Readlink(filepath.Join(dir, dataDirName)); now != before {
-		t.Error("files were written anew although nothing had changed")
+		t.Error("files were rewritten without a change")
 	}
 
 	h.update(configMap("conf", map[string]string{"keep": "2", "new": "2"}))
@@ -186,6 +186,7 @@ func TestTokensAreRenewed(t *testing.T) {
 
 // A reader that opens the version directory never sees files of two versions.
 func TestAtomicUpdate(t *testing.T) {
+	requireRoot(t)
 	dir := t.TempDir()
 	at := func(n int) payload {
 		b := []byte(strconv.Itoa(n))
@@ -246,6 +247,7 @@ func TestAtomicUpdate(t *testing.T) {
 
 // Whatever a killed agent left is repaired by the next write.
 func TestWritePayloadRepairs(t *testing.T) {
+	requireRoot(t)
 	p := payload{"a": {data: []byte("1"), mode: 0o644}}
 	for name, harm := range map[string]func(dir string) error{
 		"no link to a file":    func(dir string) error { return os.Remove(filepath.Join(dir, "a")) },

@@ -28,12 +28,18 @@ type fixture struct {
 	tokens int // number of requested tokens
 }
 
+// requireRoot skips the test without root.
+func requireRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		testkit.SkipOrFail(t, "root", "volumes are mounted and owned by other users")
+	}
+}
+
 // newFixture requires root and removes all mounts when the test ends.
 func newFixture(t *testing.T, objects ...runtime.Object) *fixture {
 	t.Helper()
-	if os.Getuid() != 0 {
-		testkit.SkipOrFail(t, "root", "volumes are mounted and given to other users")
-	}
+	requireRoot(t)
 	h := &fixture{t: t, client: fake.NewClientset(objects...)}
 	h.client.PrependReactor("create", "serviceaccounts", func(a k8stesting.Action) (bool, runtime.Object, error) {
 		if a.GetSubresource() != "token" {

@@ -114,8 +114,8 @@ func TestHostPathTypes(t *testing.T) {
 		if want != "" {
 			want = `MountVolume.SetUp failed for volume "host" : ` + want
 		}
-		var told *Error
-		if got := errorText(err); got != want || err != nil && (!errors.As(err, &told) || told.Reason != "FailedMount") {
+		var e *Error
+		if got := errorText(err); got != want || err != nil && (!errors.As(err, &e) || e.Reason != "FailedMount") {
 			t.Errorf("%s as %q: error %q, want %q", tc.path, tc.kind, got, want)
 		}
 		if err := h.Teardown(pod.UID); err != nil {

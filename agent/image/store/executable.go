@@ -78,12 +78,12 @@ func sharedLibraries() ([]file, error) {
 		return nil, err
 	}
 	var out []file
-	real, err := realPath(loader)
+	target, err := realPath(loader)
 	if err != nil {
 		return nil, err
 	}
-	if real != loader {
-		out = append(out, file{path: loader, link: real})
+	if target != loader {
+		out = append(out, file{path: loader, link: target})
 	}
 	for _, at := range loaded {
 		out = append(out, file{path: at, mode: 0o755, from: at})

@@ -86,7 +86,10 @@ func fetchManifest(ctx context.Context, full string, auth *Auth, by stallTranspo
 	if src.repoDigest, err = fullName(repository(full) + "@" + found.Digest.String()); err != nil {
 		return nil, err
 	}
-	return src, src.readImage(image)
+	if err := src.readImage(image); err != nil {
+		return nil, err
+	}
+	return src, nil
 }
 
 // repository returns a full name without tag and digest.

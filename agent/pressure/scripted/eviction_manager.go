@@ -68,15 +68,15 @@ func New(o Options) *Manager {
 	return s
 }
 
-// Node returns the agent.Pressure of a node.
-func (s *Manager) Node(name string) agent.Pressure { return nodePressure{s, name} }
+// Node returns the agent.PressureManager of a node.
+func (s *Manager) Node(name string) agent.PressureManager { return nodePressure{s, name} }
 
 type nodePressure struct {
 	manager *Manager
 	name    string
 }
 
-// Admit implements agent.Pressure.
+// Admit implements agent.PressureManager.
 func (w nodePressure) Admit(pod *corev1.Pod) *agent.Rejection {
 	if n := w.manager.node(w.name); n != nil {
 		return n.admit(pod)
@@ -84,7 +84,7 @@ func (w nodePressure) Admit(pod *corev1.Pod) *agent.Rejection {
 	return nil
 }
 
-// Conditions implements agent.Pressure.
+// Conditions implements agent.PressureManager.
 func (w nodePressure) Conditions() []corev1.NodeCondition {
 	if n := w.manager.node(w.name); n != nil {
 		return n.conditions()

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pressure manages node pressure; agent/pressure implements it for real nodes. Methods must not
+// PressureManager manages node pressure; agent/pressure implements it for real nodes. Methods must not
 // block. The agent calls Admit from its loop.
-type Pressure interface {
+type PressureManager interface {
 	// Admit returns why the node rejects the pod now, nil if it does not.
 	Admit(pod *corev1.Pod) *Rejection
 	// Conditions returns MemoryPressure, DiskPressure, PIDPressure and OutOfDisk as far as they
@@ -20,13 +20,13 @@ type Pressure interface {
 	Conditions() []corev1.NodeCondition
 }
 
-// ConditionRestorer is a Pressure that continues from the conditions of a previous agent.
+// ConditionRestorer is a PressureManager that continues from the conditions of a previous agent.
 type ConditionRestorer interface {
 	// RestoreConditions is called once, at registration, with the conditions in the API.
 	RestoreConditions(conditions []corev1.NodeCondition)
 }
 
-// EvictionResumer is a Pressure that continues evictions begun by a previous agent.
+// EvictionResumer is a PressureManager that continues evictions begun by a previous agent.
 type EvictionResumer interface {
 	// ResumeEviction returns the end of the grace period of a pod whose soft eviction began at
 	// since. The pod counts as terminating until done is called.
