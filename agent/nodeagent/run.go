@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options) error {
 
 // describe describes how the node runs.
 func (n *node) describe() string {
-	return fmt.Sprintf("container runtime %s; memory alarm %s; logs and metrics on port %d",
+	return fmt.Sprintf("container runtime %s; memory monitoring: %s; logs and metrics on port %d",
 		n.object.Status.NodeInfo.ContainerRuntimeVersion, n.pressure.Describe(), n.object.Status.DaemonEndpoints.KubeletEndpoint.Port)
 }
 
