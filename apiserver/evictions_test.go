@@ -205,6 +205,6 @@ func TestEvictionDryRunOptionsMustMatch(t *testing.T) {
 		t.Errorf("%v, %s", err, e.budgetState("b"))
 	}
 	if err := e.evict("a", &metav1.DeleteOptions{DryRun: []string{"Some"}}); !apierrors.IsInvalid(err) {
-		t.Errorf("a dry run of a kind that there is not: %v", err)
+		t.Errorf("a dry run with an invalid value: %v", err)
 	}
 }

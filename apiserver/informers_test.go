@@ -42,7 +42,7 @@ func TestInformersSync(t *testing.T) {
 		factory.Start(ctx.Done())
 		for resource, synced := range waiting {
 			if cache.WaitForCacheSync(ctx.Done(), synced); !synced() {
-				t.Errorf("%s: the informer of %s did not fill in a minute", name, resource)
+				t.Errorf("%s: the informer of %s did not sync within a minute", name, resource)
 			}
 		}
 		cancel()

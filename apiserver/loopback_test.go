@@ -78,7 +78,7 @@ func TestLoopbackStreamIsCancelled(t *testing.T) {
 	}
 	cancel()
 	if _, err := io.ReadAll(resp.Body); err == nil {
-		t.Error("a cancelled watch ended like a regular one")
+		t.Error("a canceled watch ended without an error")
 	}
 }
 
@@ -86,9 +86,9 @@ func TestLoopbackStreamIsCancelled(t *testing.T) {
 func TestLoopbackRecoversPanics(t *testing.T) {
 	client := loop(func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) })
 	if _, err := client.Get("https://x/a"); err == nil {
-		t.Error("no error of an aborted request")
+		t.Error("an aborted request succeeded")
 	}
 	if _, err := (&http.Client{Transport: &loopbackTransport{}}).Get("https://x/a"); err == nil {
-		t.Error("no error of a server that is not assembled")
+		t.Error("a request before the server has started succeeded")
 	}
 }

@@ -42,7 +42,7 @@ func TestPropagation(t *testing.T) {
 		if m, err := maps.Get(t.Context(), name, metav1.GetOptions{}); err == nil {
 			got = fmt.Sprint(m.Finalizers)
 			if m.DeletionTimestamp == nil {
-				t.Errorf("%d: it is not being deleted", i)
+				t.Errorf("%d: the pod is not being deleted", i)
 			}
 		} else if !apierrors.IsNotFound(err) {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestPropagation(t *testing.T) {
 	}
 	bad := metav1.DeletionPropagation("Sideways")
 	if err := maps.Delete(t.Context(), "m2", metav1.DeleteOptions{PropagationPolicy: &bad}); !apierrors.IsInvalid(err) {
-		t.Errorf("an unknown policy is answered %v", err)
+		t.Errorf("an unknown propagation policy: %v", err)
 	}
 	// Deleting a Job orphans its pods unless the request says otherwise.
 	jobs := client.BatchV1().Jobs("default")

@@ -156,7 +156,7 @@ func TestServiceAccountTokensOverHTTPS(t *testing.T) {
 	w.answers("a forged token", err, 401, "Unauthorized")
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: []string{"vault"}}}
 	if s := must[*authenticationv1.TokenReview](t)(w.admin.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})).Status; s.Authenticated {
-		t.Error("the token is good for an audience it was not made for")
+		t.Error("the token is valid for another audience")
 	}
 	if err := accounts.Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/berthproject/berth/apiserver/validation/volume"
+	"github.com/berthproject/berth/apiserver/validation/storage"
 )
 
 // volumeKinds returns the storage kinds of the core group.
@@ -16,10 +16,10 @@ func volumeKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.PersistentVolume{} },
 			NewList: func() runtime.Object { return &corev1.PersistentVolumeList{} },
 			Hooks: typed[*corev1.PersistentVolume]{
-				Default:       volume.DefaultPersistentVolume,
-				PrepareCreate: volume.PreparePersistentVolumeForCreate, PrepareStatus: volume.PreparePersistentVolumeStatusUpdate,
-				Validate: volume.ValidatePersistentVolume, ValidateUpdate: volume.ValidatePersistentVolumeUpdate, ValidateStatus: volume.ValidatePersistentVolumeStatusUpdate,
-				Warnings: volume.PersistentVolumeWarnings,
+				Default:       storage.DefaultPersistentVolume,
+				PrepareCreate: storage.PreparePersistentVolumeForCreate, PrepareStatus: storage.PreparePersistentVolumeStatusUpdate,
+				Validate: storage.ValidatePersistentVolume, ValidateUpdate: storage.ValidatePersistentVolumeUpdate, ValidateStatus: storage.ValidatePersistentVolumeStatusUpdate,
+				Warnings: storage.PersistentVolumeWarnings,
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true,
 		},
@@ -28,10 +28,10 @@ func volumeKinds() []Kind {
 			New:     func() runtime.Object { return &corev1.PersistentVolumeClaim{} },
 			NewList: func() runtime.Object { return &corev1.PersistentVolumeClaimList{} },
 			Hooks: typed[*corev1.PersistentVolumeClaim]{
-				Default:       volume.DefaultPersistentVolumeClaim,
-				PrepareCreate: volume.PreparePersistentVolumeClaimForCreate, PrepareUpdate: volume.PreparePersistentVolumeClaimForUpdate,
-				Validate: volume.ValidatePersistentVolumeClaim, ValidateUpdate: volume.ValidatePersistentVolumeClaimUpdate, ValidateStatus: volume.ValidatePersistentVolumeClaimStatusUpdate,
-				Warnings: volume.PersistentVolumeClaimWarnings,
+				Default:       storage.DefaultPersistentVolumeClaim,
+				PrepareCreate: storage.PreparePersistentVolumeClaimForCreate, PrepareUpdate: storage.PreparePersistentVolumeClaimForUpdate,
+				Validate: storage.ValidatePersistentVolumeClaim, ValidateUpdate: storage.ValidatePersistentVolumeClaimUpdate, ValidateStatus: storage.ValidatePersistentVolumeClaimStatusUpdate,
+				Warnings: storage.PersistentVolumeClaimWarnings,
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true,
 		},
@@ -47,9 +47,9 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.StorageClass{} },
 			NewList: func() runtime.Object { return &storagev1.StorageClassList{} },
 			Hooks: typed[*storagev1.StorageClass]{
-				Default:  volume.DefaultStorageClass,
-				Validate: volume.ValidateStorageClass, ValidateUpdate: volume.ValidateStorageClassUpdate,
-				Warnings: volume.StorageClassWarnings,
+				Default:  storage.DefaultStorageClass,
+				Validate: storage.ValidateStorageClass, ValidateUpdate: storage.ValidateStorageClassUpdate,
+				Warnings: storage.StorageClassWarnings,
 			}.hooks(),
 			ReturnDeleted: true,
 		},
@@ -58,7 +58,7 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.CSINode{} },
 			NewList: func() runtime.Object { return &storagev1.CSINodeList{} },
 			Hooks: typed[*storagev1.CSINode]{
-				Validate: volume.ValidateCSINode, ValidateUpdate: volume.ValidateCSINodeUpdate,
+				Validate: storage.ValidateCSINode, ValidateUpdate: storage.ValidateCSINodeUpdate,
 			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
@@ -67,8 +67,8 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.CSIDriver{} },
 			NewList: func() runtime.Object { return &storagev1.CSIDriverList{} },
 			Hooks: typed[*storagev1.CSIDriver]{
-				Default:  volume.DefaultCSIDriver,
-				Validate: volume.ValidateCSIDriver, ValidateUpdate: volume.ValidateCSIDriverUpdate,
+				Default:  storage.DefaultCSIDriver,
+				Validate: storage.ValidateCSIDriver, ValidateUpdate: storage.ValidateCSIDriverUpdate,
 			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
@@ -77,7 +77,7 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.CSIStorageCapacity{} },
 			NewList: func() runtime.Object { return &storagev1.CSIStorageCapacityList{} },
 			Hooks: typed[*storagev1.CSIStorageCapacity]{
-				Validate: volume.ValidateCSIStorageCapacity, ValidateUpdate: volume.ValidateCSIStorageCapacityUpdate,
+				Validate: storage.ValidateCSIStorageCapacity, ValidateUpdate: storage.ValidateCSIStorageCapacityUpdate,
 			}.hooks(),
 			ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},
@@ -86,7 +86,7 @@ func storageKinds() []Kind {
 			New:     func() runtime.Object { return &storagev1.VolumeAttachment{} },
 			NewList: func() runtime.Object { return &storagev1.VolumeAttachmentList{} },
 			Hooks: typed[*storagev1.VolumeAttachment]{
-				Validate: volume.ValidateVolumeAttachment, ValidateUpdate: volume.ValidateVolumeAttachmentUpdate, ValidateStatus: volume.ValidateVolumeAttachmentStatusUpdate,
+				Validate: storage.ValidateVolumeAttachment, ValidateUpdate: storage.ValidateVolumeAttachmentUpdate, ValidateStatus: storage.ValidateVolumeAttachmentStatusUpdate,
 			}.hooks(),
 			HasStatus: true, ReturnDeleted: true, RequireVersionOnUpdate: true,
 		},

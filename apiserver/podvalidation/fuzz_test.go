@@ -26,7 +26,7 @@ func TestValidationOfRandomPods(t *testing.T) {
 		before := newPod.DeepCopy()
 		first, second := judge(t, &newPod, &oldPod), judge(t, &newPod, &oldPod)
 		if !equality.Semantic.DeepEqual(before, &newPod) {
-			t.Fatal("validation changed the pod")
+			t.Fatal("validation modified the pod")
 		}
 		if len(first) != len(second) {
 			t.Fatalf("%d findings, then %d", len(first), len(second))

@@ -32,10 +32,10 @@ func TestKindsAreRegisteredOnce(t *testing.T) {
 		seen[k.GroupResource()] = true
 		internal := schema.GroupVersionKind{Group: k.GroupVersion.Group, Version: runtime.APIVersionInternal, Kind: k.Kind}
 		if !s.Scheme.Recognizes(k.GroupVersionKind()) || !s.Scheme.Recognizes(internal) {
-			t.Errorf("%s is not known as its version and internally", k.GroupVersionKind())
+			t.Errorf("%s is not registered in its version and as __internal", k.GroupVersionKind())
 		}
 		if s.External.Recognizes(internal) {
-			t.Errorf("%s: the external scheme knows an internal version", k.GroupVersionKind())
+			t.Errorf("%s: the external scheme has an internal version", k.GroupVersionKind())
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestBufferedWatch(t *testing.T) {
 		}
 		synctest.Wait()
 		if left := len(cache.ResultChan()); left != more {
-			t.Errorf("%d events are left in the cache, want %d: a reader that sleeps is waited for up to a limit", left, more)
+			t.Errorf("%d events are left in the cache, want %d until the idle timeout", left, more)
 		}
 		read(t, w, 0, 100)
 		synctest.Wait()
@@ -52,7 +52,7 @@ func TestBufferedWatch(t *testing.T) {
 		}
 		cache.Stop() // as the cache ends a watch; queued events are still readable
 		if n := read(t, w, 100, kept+more); n != kept+more-100 {
-			t.Errorf("%d events came after the end, want %d", n, kept+more-100)
+			t.Errorf("%d events after the end, want %d", n, kept+more-100)
 		}
 	})
 }
@@ -72,7 +72,7 @@ func TestBufferedWatchDropsEventsOfIdleReader(t *testing.T) {
 		read(t, w, 0, 10)
 		time.Sleep(idleReaderTimeout + time.Second)
 		if n := read(t, w, 10, all); n != resultChanSize {
-			t.Errorf("%d events came, want the %d that were ready, and the end", n, resultChanSize)
+			t.Errorf("%d events, want the %d in the channel and then the end", n, resultChanSize)
 		}
 	})
 }
@@ -90,10 +90,10 @@ func TestBufferedWatchStop(t *testing.T) {
 		w.Stop()
 		synctest.Wait()
 		if n := read(t, w, 1, 3); n != 2 {
-			t.Errorf("%d events came after Stop, want the 2 that were ready, and the end", n)
+			t.Errorf("%d events after Stop, want the 2 in the channel and then the end", n)
 		}
 		if !cache.IsStopped() {
-			t.Error("the cache still keeps the watch")
+			t.Error("the cache did not end the watch")
 		}
 	})
 }

@@ -33,7 +33,7 @@ func TestEmbeddedKeepsData(t *testing.T) {
 	}
 	first.Close()
 	if err := first.Check(t.Context()); err == nil {
-		t.Error("a closed store says that it is well")
+		t.Error("Check of a closed store succeeded")
 	}
 	second := open(t, dir)
 	found, err := second.client.Client.Get(t.Context(), "/k")
@@ -100,10 +100,10 @@ func TestFullStoreIsDefragmented(t *testing.T) {
 		}
 	}
 	if err := b.CheckWritable(); err == nil || !strings.Contains(err.Error(), "rejects writes") {
-		t.Errorf("a full store says %v of itself", err)
+		t.Errorf("readiness of a full store: %v", err)
 	}
 	if err := b.Check(t.Context()); err != nil {
-		t.Errorf("a full store, which answers, says %v", err)
+		t.Errorf("liveness of a full store: %v", err)
 	}
 	b.Close()
 	if b, err = openEmbedded(t.Context(), dir, quota); err != nil {
@@ -155,10 +155,10 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 		}
 	}
 	if !os.SameFile(before, file()) {
-		t.Error("its file was written anew, though that gains nothing")
+		t.Error("the store was defragmented without effect")
 	}
 	if room.spaceError() == nil || put() == nil {
-		t.Error("it takes writes")
+		t.Error("the store accepts writes")
 	}
 	for i := range n / 2 {
 		if _, err := client.Delete(t.Context(), key(i+1)); err != nil {
@@ -169,6 +169,6 @@ func TestStoreFullOfLiveObjects(t *testing.T) {
 		t.Errorf("after half of the objects were deleted: %v", err)
 	}
 	if os.SameFile(before, file()) {
-		t.Error("its file is as large as it was")
+		t.Error("the file was not made smaller")
 	}
 }

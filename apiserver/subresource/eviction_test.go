@@ -161,7 +161,7 @@ func TestEvictionFailsOnConcurrentChange(t *testing.T) {
 				return nil
 			}
 			if err := l.evict("a", &metav1.Preconditions{ResourceVersion: &p.ResourceVersion}); !apierrors.IsConflict(err) {
-				t.Errorf("answered %v, want a conflict", err)
+				t.Errorf("got %v, want a conflict", err)
 			}
 			if got := l.budgetState("b", "a"); got != tc.want {
 				t.Errorf("%s, want %s", got, tc.want)

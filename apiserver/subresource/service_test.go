@@ -100,7 +100,7 @@ func TestRequestedClusterIP(t *testing.T) {
 func TestFirstClusterIPIsReserved(t *testing.T) {
 	s := services(memoryAllocator{}, "10.96.0.0/16")
 	if _, err := s.beginCreate(t.Context(), service("b", corev1.ServiceSpec{ClusterIP: "10.96.0.1"}), &metav1.CreateOptions{}); err == nil {
-		t.Error("it was given to another service")
+		t.Error("the address was allocated to another service")
 	}
 	own := service("kubernetes", corev1.ServiceSpec{ClusterIP: "10.96.0.1"})
 	own.Namespace = "default"
@@ -166,11 +166,11 @@ func TestClusterIPRangeIsFull(t *testing.T) {
 	}
 	for c := range held {
 		if c.value == "10.0.0.0" || c.value == "10.0.0.1" || c.value == "10.0.0.7" {
-			t.Errorf("%s was given out, which is the network's or the API server's own", c.value)
+			t.Errorf("%s was allocated, but it is reserved", c.value)
 		}
 	}
 	if _, err := s.beginCreate(t.Context(), service("g", corev1.ServiceSpec{}), &metav1.CreateOptions{}); err == nil {
-		t.Error("a sixth address came out of five")
+		t.Error("a sixth address was allocated from a range of five")
 	}
 }
 
@@ -187,7 +187,7 @@ func TestNodePorts(t *testing.T) {
 	}
 	again := service("b", corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080}}})
 	if _, err := s.beginCreate(t.Context(), again, &metav1.CreateOptions{}); err == nil {
-		t.Error("a node port was given out twice")
+		t.Error("a node port was allocated twice")
 	}
 	// A service without node ports and cluster IPs releases all of them.
 	changed := svc.DeepCopy()
@@ -199,7 +199,7 @@ func TestNodePorts(t *testing.T) {
 	finish(t.Context(), true)
 	s.afterUpdate(changed, &metav1.UpdateOptions{})
 	if len(held) != 0 {
-		t.Errorf("an external name holds %v", held)
+		t.Errorf("a service of type ExternalName holds %v", held)
 	}
 }
 

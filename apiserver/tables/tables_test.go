@@ -133,6 +133,6 @@ func TestTableOfUnknownResource(t *testing.T) {
 	}
 	pods, _ := For(corev1.Resource("pods"))
 	if _, err := pods.Row(&corev1.Node{}); err == nil {
-		t.Error("a node was printed as a pod")
+		t.Error("a node was printed with the columns of a pod")
 	}
 }

@@ -109,7 +109,7 @@ func TestNodeAccessEndsWithLastPod(t *testing.T) {
 	g.SetPod(pod("q", "n1"))
 	g.DeletePod(pod("p", "n1"))
 	if ok, _ := decide(t, g, nodeUser("n1"), "get :secrets a/mount"); !ok {
-		t.Error("refused although q still refers to it")
+		t.Error("rejected although q still references it")
 	}
 	g.SetPod(pod("q", "n2")) // recreated on another node
 	for _, request := range []string{"get :secrets a/mount", "get :secrets vault/disk", "get :persistentvolumes /pv", "get :pods a/q"} {
@@ -124,7 +124,7 @@ func TestNodeAccessEndsWithLastPod(t *testing.T) {
 	g.DeleteVolume(&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}})
 	g.DeleteAttachment(&storagev1.VolumeAttachment{ObjectMeta: metav1.ObjectMeta{Name: "va"}})
 	if len(g.pods)+len(g.users)+len(g.volumes)+len(g.secretVolumes)+len(g.attachments) != 0 {
-		t.Errorf("something is left in the graph: %+v", g)
+		t.Errorf("the graph is not empty: %+v", g)
 	}
 }
 
@@ -181,6 +181,6 @@ func TestNodeIdentity(t *testing.T) {
 		}
 	}
 	if ok, _ := decide(t, sampleGraph(), &user.DefaultInfo{Name: "system:node:n1"}, "get :secrets a/mount"); ok {
-		t.Error("a user named like a node but not in system:nodes was taken for one")
+		t.Error("a user outside of system:nodes was identified as a node")
 	}
 }

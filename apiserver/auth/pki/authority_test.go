@@ -121,7 +121,7 @@ func TestRenewedCAVerifiesOldCertificates(t *testing.T) {
 	}
 	leaf, _ := parseCert(cert)
 	if leaf.NotAfter.After(start.Add(caLifetime)) {
-		t.Errorf("a certificate outlives its CA: %v", leaf.NotAfter)
+		t.Errorf("a certificate expires after its CA: %v", leaf.NotAfter)
 	}
 	renewed := open(t, dir, late)
 	if bytes.Equal(old.CAPEM(), renewed.CAPEM()) {
@@ -175,13 +175,13 @@ func TestKubeconfigIsReusedWhileCurrent(t *testing.T) {
 		t.Errorf("subject %v", leaf.Subject)
 	}
 	if !bytes.Equal(first, write(start.AddDate(0, 1, 0), "https://127.0.0.1:6443", Admin())) {
-		t.Error("written again although it fits")
+		t.Error("a current kubeconfig was rewritten")
 	}
 	if bytes.Equal(first, write(start, "https://127.0.0.1:7443", Admin())) {
-		t.Error("kept although the server moved")
+		t.Error("the kubeconfig was not renewed after the server address changed")
 	}
 	second := write(start, "https://127.0.0.1:7443", Node("n1"))
 	if bytes.Equal(second, write(start.AddDate(0, 9, 0), "https://127.0.0.1:7443", Node("n1"))) {
-		t.Error("kept although its certificate ends soon")
+		t.Error("the kubeconfig was not renewed before its certificate expires")
 	}
 }

@@ -43,7 +43,7 @@ func TestRunRenewal(t *testing.T) {
 			t.Fatal(err)
 		}
 		if after(13 * time.Hour); len(failures) == 0 {
-			t.Error("a broken file was not told")
+			t.Error("a damaged file was not reported")
 		}
 		cancel()
 	})

@@ -57,7 +57,7 @@ func TestBootstrapRestoresWhatIsMissing(t *testing.T) {
 		t.Errorf("%d rules, want the %d of the policy and the added one", len(got.Rules), len(want))
 	}
 	if got, _ := roles.Get(t.Context(), "system:discovery", metav1.GetOptions{}); len(got.Rules) != 0 {
-		t.Error("a role that opted out was changed")
+		t.Error("a role with autoupdate=false was changed")
 	}
 	if _, err := client.RbacV1().ClusterRoleBindings().Get(t.Context(), "system:basic-user", metav1.GetOptions{}); err != nil {
 		t.Error(err)

@@ -33,7 +33,7 @@ func TestDefaultingIsIdempotent(t *testing.T) {
 	once := pod.DeepCopy()
 	DefaultPod(pod)
 	if !equality.Semantic.DeepEqual(once, pod) {
-		t.Errorf("a second pass changed\n%+v\nto\n%+v", once.Spec, pod.Spec)
+		t.Errorf("a second defaulting changed\n%+v\nto\n%+v", once.Spec, pod.Spec)
 	}
 }
 
@@ -46,13 +46,13 @@ func TestPodDefaults(t *testing.T) {
 		t.Errorf("a negative grace period became %d, not 1", *pod.Spec.TerminationGracePeriodSeconds)
 	}
 	if pod.Spec.ServiceAccountName != "s" {
-		t.Error("the old name of the service account is not taken")
+		t.Error("serviceAccount was not copied to serviceAccountName")
 	}
 	if c.Ports[0].HostPort != 80 || c.Ports[0].Protocol != corev1.ProtocolTCP {
 		t.Errorf("port in the host's network: %+v", c.Ports[0])
 	}
 	if got := c.Resources.Requests[corev1.ResourceCPU]; got.String() != "1m" {
-		t.Errorf("a ten-thousandth of a core was rounded to %s, not 1m", got.String())
+		t.Errorf("100u of CPU was rounded to %s, not 1m", got.String())
 	}
 }
 

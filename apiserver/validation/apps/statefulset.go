@@ -15,7 +15,7 @@ import (
 	"github.com/berthproject/berth/apiserver/podvalidation/poddefaults"
 	"github.com/berthproject/berth/apiserver/podvalidation/podstrategy"
 	"github.com/berthproject/berth/apiserver/validation/checks"
-	"github.com/berthproject/berth/apiserver/validation/volume"
+	"github.com/berthproject/berth/apiserver/validation/storage"
 )
 
 // DefaultStatefulSet sets replicas, policies and the defaults of claim templates.
@@ -37,7 +37,7 @@ func DefaultStatefulSet(ss *appsv1.StatefulSet) {
 	poddefaults.DefaultPodTemplate(&spec.Template)
 	for i := range spec.VolumeClaimTemplates {
 		claim := &spec.VolumeClaimTemplates[i]
-		volume.DefaultPersistentVolumeClaim(claim)
+		storage.DefaultPersistentVolumeClaim(claim)
 		// Clients expect claim templates to have apiVersion and kind.
 		checks.SetDefault(&claim.APIVersion, "v1")
 		checks.SetDefault(&claim.Kind, "PersistentVolumeClaim")
@@ -213,7 +213,7 @@ func StatefulSetWarnings(ctx context.Context, ss, old *appsv1.StatefulSet) []str
 	}
 	for i, claim := range ss.Spec.VolumeClaimTemplates {
 		path := field.NewPath("spec", "volumeClaimTemplates").Index(i).Child("spec")
-		warnings = append(warnings, volume.ClaimSpecWarnings(&claim.Spec, path)...)
+		warnings = append(warnings, storage.ClaimSpecWarnings(&claim.Spec, path)...)
 	}
 	if n := ss.Spec.RevisionHistoryLimit; n != nil && *n < 0 {
 		warnings = append(warnings, "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")

@@ -12,7 +12,7 @@ func TestBindingsReferToExistingRoles(t *testing.T) {
 	}
 	for _, b := range ClusterRoleBindings() {
 		if !roles[b.RoleRef.Name] {
-			t.Errorf("%s binds the role %s, which is not there", b.Name, b.RoleRef.Name)
+			t.Errorf("%s binds the role %s, which does not exist", b.Name, b.RoleRef.Name)
 		}
 	}
 }

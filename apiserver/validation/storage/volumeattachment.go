@@ -1,4 +1,4 @@
-package volume
+package storage
 
 import (
 	corev1 "k8s.io/api/core/v1"

@@ -3,22 +3,19 @@ package tables
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 func containersAndImages() (metav1.TableColumnDefinition, metav1.TableColumnDefinition) {
 	return wide(stringColumn("Containers", "Names of the containers.")), wide(stringColumn("Images", "Images of the containers."))
 }
 
-func workloadTable(resource schema.GroupResource) (Table, bool) {
+func appsTable(resource schema.GroupResource) (Table, bool) {
 	containers, images := containersAndImages()
 	selector := wide(stringColumn("Selector", "Selector of the pods."))
 	desired := integerColumn("Desired", "Desired number of pods.")
@@ -45,13 +42,6 @@ func workloadTable(resource schema.GroupResource) (Table, bool) {
 		}, nameColumn(), stringColumn("Ready", "Ready and desired number of pods."), ageColumn(), containers, images)
 	case appsv1.Resource("controllerrevisions"):
 		return newTable(revisionRow, nameColumn(), stringColumn("Controller", "Controller of the revision."), integerColumn("Revision", "Number of the revision."), ageColumn())
-	case batchv1.Resource("jobs"):
-		return newTable(jobRow, nameColumn(), stringColumn("Status", "Status of the job."), stringColumn("Completions", "Successful and desired number of completions."),
-			stringColumn("Duration", "Duration of the job."), ageColumn(), containers, images, selector)
-	case batchv1.Resource("cronjobs"):
-		return newTable(cronJobRow, nameColumn(), stringColumn("Schedule", "Schedule of the jobs."), stringColumn("Timezone", "Time zone of the schedule."),
-			booleanColumn("Suspend", "Whether the schedule is suspended."), integerColumn("Active", "Number of running jobs."), stringColumn("Last Schedule", "Time since the last scheduled job."),
-			ageColumn(), containers, images, selector)
 	}
 	return Table{}, false
 }
@@ -88,66 +78,4 @@ func revisionRow(r *appsv1.ControllerRevision) []any {
 		owner += "/" + ref.Name
 	}
 	return []any{r.Name, owner, r.Revision, age(&r.ObjectMeta)}
-}
-
-func jobRow(job *batchv1.Job) []any {
-	completions := ""
-	switch parallel := deref(job.Spec.Parallelism, 0); {
-	case job.Spec.Completions != nil:
-		completions = fmt.Sprintf("%d/%d", job.Status.Succeeded, *job.Spec.Completions)
-	case parallel > 1:
-		completions = fmt.Sprintf("%d/1 of %d", job.Status.Succeeded, parallel)
-	default:
-		completions = fmt.Sprintf("%d/1", job.Status.Succeeded)
-	}
-	took := ""
-	if start := job.Status.StartTime; start != nil {
-		end := time.Now()
-		if job.Status.CompletionTime != nil {
-			end = job.Status.CompletionTime.Time
-		}
-		took = duration.HumanDuration(end.Sub(start.Time))
-	}
-	names, images := containerCells(job.Spec.Template.Spec.Containers)
-	return []any{job.Name, jobStatus(job), completions, took, age(&job.ObjectMeta), names, images, metav1.FormatLabelSelector(job.Spec.Selector)}
-}
-
-func jobStatus(job *batchv1.Job) string {
-	is := func(kind batchv1.JobConditionType) bool {
-		for _, c := range job.Status.Conditions {
-			if c.Type == kind {
-				return c.Status == corev1.ConditionTrue
-			}
-		}
-		return false
-	}
-	switch {
-	case is(batchv1.JobComplete):
-		return "Complete"
-	case is(batchv1.JobFailed):
-		return "Failed"
-	case job.DeletionTimestamp != nil:
-		return "Terminating"
-	case is(batchv1.JobSuspended):
-		return "Suspended"
-	case is(batchv1.JobFailureTarget):
-		return "FailureTarget"
-	case is(batchv1.JobSuccessCriteriaMet):
-		return "SuccessCriteriaMet"
-	}
-	return "Running"
-}
-
-func cronJobRow(cj *batchv1.CronJob) []any {
-	last := "<none>"
-	if cj.Status.LastScheduleTime != nil {
-		last = timestampSince(*cj.Status.LastScheduleTime)
-	}
-	suspended := "<unset>"
-	if cj.Spec.Suspend != nil {
-		suspended = map[bool]string{true: "True", false: "False"}[*cj.Spec.Suspend]
-	}
-	names, images := containerCells(cj.Spec.JobTemplate.Spec.Template.Spec.Containers)
-	return []any{cj.Name, cj.Spec.Schedule, deref(cj.Spec.TimeZone, "<none>"), suspended, int64(len(cj.Status.Active)), last, age(&cj.ObjectMeta),
-		names, images, metav1.FormatLabelSelector(cj.Spec.JobTemplate.Spec.Selector)}
 }
