@@ -144,7 +144,9 @@ func TestOnlyCommandLinksTheServer(t *testing.T) {
 	heavy := []string{"k8s.io/apiserver", "k8s.io/kubectl", Module + "/apiserver"}
 	may := []string{"cmd", "e2e", "apiserver"}
 	// An agent asks the API server who somebody is and what he may, by the library that all its peers do that with; no server is linked by it.
-	asks := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"}}
+	asks := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"},
+		// The metrics servers serve, authenticate and authorize with the library of the Kubernetes components.
+		"controllers/metricsserver": {"k8s.io/apiserver/pkg"}}
 	for _, f := range parseModule(t) {
 		if inComponents(f.pkg, may) {
 			continue
