@@ -145,7 +145,9 @@ func TestOnlyCommandLinksTheServer(t *testing.T) {
 	may := []string{"cmd", "e2e", "apiserver", "internal/cli", "internal/localnodes"}
 	// The agent authenticates and authorizes its callers with the library that the kubelet
 	// uses. The library does not contain a server.
-	asks := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"}}
+	asks := map[string][]string{"agent/server": {"k8s.io/apiserver/pkg/authentication", "k8s.io/apiserver/pkg/server/dynamiccertificates"},
+		// The metrics servers serve, authenticate and authorize with the library of the Kubernetes components.
+		"controllers/metricsserver": {"k8s.io/apiserver/pkg"}}
 	for _, f := range parseModule(t) {
 		if inComponents(f.pkg, may) {
 			continue
