@@ -15,7 +15,7 @@ func (s *scheduler) watchHolds() error {
 		return fmt.Errorf("scheduler: %w", err)
 	}
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "berth_scheduler_holds_served",
-		Help: "1 if Hold objects are served and honoured, 0 if they are not or if it is not known yet."})
+		Help: "1 if Hold objects are served and honored, 0 if they are not or if it is not known yet."})
 	s.metrics.registry.MustRegister(gauge)
 	s.source.WatchHolds(client)
 	s.source.OnServed(func(kind string, served bool) {
